@@ -1,0 +1,330 @@
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use bytes::Bytes;
+use zerocopy::little_endian as le;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::Scalar;
+use crate::source::as_u64;
+
+/// An array of a file, in place: a typed view of shared bytes.
+///
+/// Elements are stored little-endian and packed, at any address. [`iter`](Self::iter) and [`get`](Self::get) give
+/// native values everywhere, [`as_slice`](Self::as_slice) the elements as stored, and [`as_native`](Self::as_native)
+/// a plain slice where host and alignment allow. Cloning is cheap, and the bytes live as long as any view of them.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::{Source, iqm};
+///
+/// let source = Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+/// let positions = iqm::Model::from_source(source)?.positions()?.expect("this model has positions");
+/// let [x, y, z] = positions.get(0).expect("and at least one");
+/// let highest = positions.iter().map(|[_, _, z]| z).fold(f32::MIN, f32::max);
+/// # assert!(x.is_finite() && y.is_finite() && z <= highest);
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+pub struct Array<T> {
+    /// A whole number of elements.
+    bytes: Bytes,
+    element: PhantomData<T>,
+}
+
+/// What an [`Array`] can hold: numbers, short arrays of numbers, and the raw structures of the formats.
+pub trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
+    /// The element as it lies in the file: little-endian, without alignment.
+    type Stored: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + Send + Sync + fmt::Debug;
+    /// The numbers that make up one element; `None` for structures.
+    #[doc(hidden)]
+    const SHAPE: Option<(Scalar, u32)>;
+    #[doc(hidden)]
+    fn from_stored(stored: Self::Stored) -> Self;
+    /// The bytes as native elements, where alignment and byte order allow.
+    #[doc(hidden)]
+    fn native(bytes: &[u8]) -> Option<&[Self]>;
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+impl<T: Element> Array<T> {
+    /// The size of one element in the file, in bytes; never 0.
+    const SIZE: usize = size_of::<T::Stored>();
+
+    /// The elements in these bytes; bytes after the last whole one are left out.
+    pub(crate) fn new(mut bytes: Bytes) -> Self {
+        let rest = bytes.len().checked_rem(Self::SIZE).unwrap_or(0);
+        bytes.truncate(bytes.len().saturating_sub(rest));
+        Self { bytes, element: PhantomData }
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The element at an index.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<T> {
+        self.as_slice().get(index).copied().map(T::from_stored)
+    }
+
+    /// The elements as native values.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
+        self.as_slice().iter().map(|stored| T::from_stored(*stored))
+    }
+
+    /// The bytes as they lie in the file.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements as they lie in the file: `&[[le::F32; 3]]` of an `Array<[f32; 3]>`.
+    #[must_use]
+    pub fn as_slice(&self) -> &[T::Stored] {
+        #[expect(clippy::expect_used, reason = "`new` keeps whole elements only, and they need no alignment")]
+        <[T::Stored]>::ref_from_bytes(&self.bytes).expect("a whole number of elements")
+    }
+
+    /// The elements as a plain slice, where the bytes are aligned for `T` and the host is little-endian.
+    #[must_use]
+    pub fn as_native(&self) -> Option<&[T]> {
+        T::native(&self.bytes)
+    }
+
+    /// A copy of the elements.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<T> {
+        match self.as_native() {
+            Some(native) => native.to_vec(),
+            None => self.iter().collect(),
+        }
+    }
+
+    /// The bytes as they lie in the file, shared.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
+    /// The elements of a range of indices, shared; `None` where the range reaches beyond the end.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Option<Self> {
+        if range.start > range.end || range.end > self.len() {
+            return None;
+        }
+        let bytes = range.start.checked_mul(Self::SIZE)?..range.end.checked_mul(Self::SIZE)?;
+        Some(Self::new(self.bytes.slice(bytes)))
+    }
+
+    /// The elements of a range of indices as a file counts them, cut at the end of the array.
+    pub(crate) fn slice_u64(&self, range: Range<u64>) -> Self {
+        let at = |index: u64| usize::try_from(index).unwrap_or(usize::MAX).min(self.len());
+        self.slice(at(range.start)..at(range.end)).unwrap_or_else(|| Self::new(Bytes::new()))
+    }
+
+    /// The number of elements, in the type of the counts of files.
+    pub(crate) fn len_u64(&self) -> u64 {
+        as_u64(self.len())
+    }
+}
+
+impl<T: Element, const N: usize> Array<[T; N]>
+where
+    [T; N]: Element,
+{
+    /// The numbers of all elements, one after the other, shared.
+    pub(crate) fn flatten(self) -> Array<T> {
+        Array::new(self.bytes)
+    }
+}
+
+impl<T> Clone for Array<T> {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes.clone(), element: PhantomData }
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// Compares the elements as stored: NaN equals the same NaN, and 0.0 differs from -0.0.
+impl<T> PartialEq for Array<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl<T> Eq for Array<T> {}
+
+/// An IEEE 754 binary16 number, as its bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(transparent)]
+pub struct F16(pub u16);
+
+impl F16 {
+    /// The same number as `f32`: exact for every value; NaN keeps its payload.
+    #[must_use]
+    pub fn to_f32(self) -> f32 {
+        let sign = u32::from(self.0 & 0x8000) << 16;
+        let exponent = u32::from(self.0 >> 10) & 0x1f;
+        let mantissa = u32::from(self.0 & 0x3ff);
+        let magnitude = match exponent {
+            // Subnormals are multiples of 2^-24.
+            0 => return f32::from_bits((f32::from(self.0 & 0x3ff) * f32::from_bits(0x3380_0000)).to_bits() | sign),
+            0x1f => 0x7f80_0000 | (mantissa << 13),
+            // The exponents' biases are 15 and 127.
+            _ => (exponent.wrapping_add(127 - 15) << 23) | (mantissa << 13),
+        };
+        f32::from_bits(sign | magnitude)
+    }
+}
+
+macro_rules! scalar {
+    ($native:ty, $stored:ty, $scalar:ident, $from:expr) => {
+        impl sealed::Sealed for $native {}
+        impl Element for $native {
+            type Stored = $stored;
+            const SHAPE: Option<(Scalar, u32)> = Some((Scalar::$scalar, 1));
+            fn from_stored(stored: Self::Stored) -> Self {
+                $from(stored)
+            }
+            fn native(bytes: &[u8]) -> Option<&[Self]> {
+                let native = <[Self]>::ref_from_bytes(bytes).ok();
+                native.filter(|_| cfg!(target_endian = "little") || size_of::<Self>() == 1)
+            }
+        }
+        impl<const N: usize> sealed::Sealed for [$native; N] {}
+        impl<const N: usize> Element for [$native; N] {
+            type Stored = [$stored; N];
+            const SHAPE: Option<(Scalar, u32)> = {
+                #[expect(clippy::cast_possible_truncation, reason = "the widths that are used are single digits")]
+                Some((Scalar::$scalar, N as u32))
+            };
+            fn from_stored(stored: Self::Stored) -> Self {
+                stored.map($from)
+            }
+            fn native(bytes: &[u8]) -> Option<&[Self]> {
+                let native = <[Self]>::ref_from_bytes(bytes).ok();
+                native.filter(|_| cfg!(target_endian = "little") || size_of::<$native>() == 1)
+            }
+        }
+    };
+}
+
+scalar!(u8, u8, U8, |stored| stored);
+scalar!(i8, i8, I8, |stored| stored);
+scalar!(u16, le::U16, U16, le::U16::get);
+scalar!(i16, le::I16, I16, le::I16::get);
+scalar!(u32, le::U32, U32, le::U32::get);
+scalar!(i32, le::I32, I32, le::I32::get);
+scalar!(F16, le::U16, F16, |stored: le::U16| F16(stored.get()));
+scalar!(f32, le::F32, F32, le::F32::get);
+scalar!(f64, le::F64, F64, le::F64::get);
+
+/// Makes raw structures, which are their own stored form, elements of arrays.
+macro_rules! raw_elements {
+    ($($raw:ty),+ $(,)?) => {$(
+        impl crate::array::sealed::Sealed for $raw {}
+        impl crate::array::Element for $raw {
+            type Stored = Self;
+            const SHAPE: Option<(crate::Scalar, u32)> = None;
+            fn from_stored(stored: Self) -> Self {
+                stored
+            }
+            fn native(bytes: &[u8]) -> Option<&[Self]> {
+                <[Self] as zerocopy::FromBytes>::ref_from_bytes(bytes).ok()
+            }
+        }
+    )+};
+}
+pub(crate) use raw_elements;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three triples at each of four misalignments.
+    fn misaligned() -> impl Iterator<Item = (usize, Array<[f32; 3]>)> {
+        let numbers: Vec<u8> = (0..9_u8).flat_map(|n| f32::from(n).to_le_bytes()).collect();
+        (0..4).map(move |shift| {
+            let mut bytes = vec![0xAA; shift];
+            bytes.extend_from_slice(&numbers);
+            (shift, Array::new(Bytes::from(bytes).slice(shift..)))
+        })
+    }
+
+    #[test]
+    fn elements_are_the_same_at_every_alignment() {
+        for (shift, array) in misaligned() {
+            assert_eq!(array.len(), 3, "{shift}");
+            assert_eq!(array.to_vec(), [[0., 1., 2.], [3., 4., 5.], [6., 7., 8.]], "{shift}");
+            assert_eq!(array.get(1), Some([3., 4., 5.]), "{shift}");
+            assert_eq!(array.get(3), None, "{shift}");
+            assert_eq!(array.iter().rev().next(), Some([6., 7., 8.]), "{shift}");
+            assert_eq!(array.as_slice()[2].map(|lane| lane.get()), [6., 7., 8.], "{shift}");
+        }
+    }
+
+    #[test]
+    fn native_slices_exist_just_where_bytes_are_aligned() {
+        for (shift, array) in misaligned() {
+            let aligned = (array.as_bytes().as_ptr() as usize).is_multiple_of(4);
+            let expected = aligned && cfg!(target_endian = "little");
+            assert_eq!(array.as_native().is_some(), expected, "{shift}");
+        }
+        assert!(Array::<u8>::new(Bytes::from_static(&[1, 2])).as_native().is_some());
+    }
+
+    #[test]
+    fn bytes_after_the_last_whole_element_are_left_out() {
+        let array = Array::<u16>::new(Bytes::from_static(&[1, 0, 2, 0, 3]));
+        assert_eq!(array.to_vec(), [1, 2]);
+        assert_eq!(array.as_bytes(), [1, 0, 2, 0]);
+    }
+
+    #[test]
+    fn slices_share_bytes_and_end_where_the_array_does() {
+        let array = Array::<u16>::new(Bytes::from_static(&[1, 0, 2, 0, 3, 0]));
+        assert_eq!(array.slice(1..3).unwrap().to_vec(), [2, 3]);
+        assert!(array.slice(1..4).is_none());
+        #[expect(clippy::reversed_empty_ranges, reason = "the subject of the test")]
+        let reversed = array.slice(2..1);
+        assert!(reversed.is_none());
+        assert_eq!(array.slice_u64(1..u64::MAX).to_vec(), [2, 3]);
+    }
+
+    #[test]
+    fn halves_widen_exactly() {
+        for bits in 0..=u16::MAX {
+            let wide = F16(bits).to_f32();
+            let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+            let magnitude = match exponent {
+                0 => mantissa * 2_f64.powi(-24),
+                0x1f if mantissa == 0. => f64::INFINITY,
+                0x1f => {
+                    assert!(wide.is_nan(), "{bits:#x}");
+                    continue;
+                }
+                _ => (1. + mantissa / 1024.) * 2_f64.powi(exponent - 15),
+            };
+            assert_eq!(f64::from(wide.abs()), magnitude, "{bits:#x}");
+            assert_eq!(wide.is_sign_negative(), bits >= 0x8000, "{bits:#x}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The command line of `meshmap`: what a mesh file holds, and whether it is sound.
+
+mod digest;
+mod files;
+mod info;
+mod iqm_info;
+mod page;
+mod show;
+mod verify;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Inspects and verifies 3D mesh files: IQM.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show what files are: their parts, counts, sizes and findings.
+    Info {
+        /// Files, and directories to walk.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// Print one JSON object a line for each file.
+        #[arg(long)]
+        json: bool,
+        /// Compute exact numbers whatever they cost to read.
+        #[arg(long)]
+        full: bool,
+        /// Map files instead of reading them; they must not change meanwhile.
+        #[arg(long)]
+        mmap: bool,
+    },
+    /// Decode and check everything, and end in a verdict.
+    Verify {
+        /// Files, and directories to walk.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// What makes the verdict a failure beside files that cannot be used.
+        #[arg(long, value_enum)]
+        fail_on: Option<FailOn>,
+        /// Map files instead of reading them; they must not change meanwhile.
+        #[arg(long)]
+        mmap: bool,
+    },
+    /// Print a sha256 of every decoded array as JSON; for development.
+    Digest {
+        /// The file.
+        path: PathBuf,
+        /// Map the file instead of reading it; it must not change meanwhile.
+        #[arg(long)]
+        mmap: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Anything that deviates from the specification or is suspicious.
+    Finding,
+}
+
+fn main() -> ExitCode {
+    let out = &mut io::BufWriter::new(io::stdout().lock());
+    let outcome = match Cli::parse().command {
+        Command::Info { paths, json, full, mmap } => info::run(&paths, &info::Wish { json, full, mmap }, out),
+        Command::Verify { paths, fail_on, mmap } => verify::run(&paths, fail_on.is_some(), mmap, out),
+        Command::Digest { path, mmap } => digest::run(&path, mmap, out),
+    };
+    match outcome.and_then(|good| out.flush().map(|()| good)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        // Whoever reads the output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("standard output: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,249 @@
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, iqm};
+
+/// The formats that this library tells apart, by content and never by name.
+///
+/// | format | specification | read |
+/// |---|---|---|
+/// | IQM | Inter-Quake Model, versions 1 and 2 | [`iqm`] |
+/// | OpenCTM | version 5 | recognised |
+/// | TMF | Tight Model Format, 0.1 and 0.2 | recognised |
+/// | Second Life mesh asset | the viewer's mesh asset format | recognised |
+/// | CGeo | Corona Renderer proxy | recognised |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Corona Renderer proxy.
+    CGeo,
+    /// OpenCTM.
+    OpenCtm,
+    /// Second Life mesh asset.
+    SlMesh,
+    /// Inter-Quake Model.
+    Iqm,
+    /// Tight Model Format.
+    Tmf,
+}
+
+impl Format {
+    /// The format of a source, by its first bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownFormat`](ErrorKind::UnknownFormat), which names look-alikes, and the errors of reading.
+    pub fn detect(source: &Source) -> Result<Self> {
+        let len = source.len()?.unwrap_or(SIGNATURE);
+        let end = len.min(SIGNATURE);
+        let source = source.with_head(end, SIGNATURE, "signature")?;
+        let head = source.get(0..end, "signature")?;
+        if head.starts_with(iqm::raw::MAGIC) {
+            Ok(Self::Iqm)
+        } else if head.starts_with(b"OCTM") {
+            Ok(Self::OpenCtm)
+        } else if head.starts_with(b"TMF") {
+            Ok(Self::Tmf)
+        } else if is_cgeo(&source, &head)? {
+            Ok(Self::CGeo)
+        } else if is_slmesh(&head) {
+            Ok(Self::SlMesh)
+        } else {
+            Err(unknown(&head))
+        }
+    }
+
+    /// The name in lower case, as in errors, JSON and the names of modules.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CGeo => "cgeo",
+            Self::OpenCtm => "openctm",
+            Self::SlMesh => "slmesh",
+            Self::Iqm => "iqm",
+            Self::Tmf => "tmf",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What detection looks at first, in bytes.
+const SIGNATURE: u64 = 32;
+
+/// CGeo begins with one byte that other files share; the tag of its offset table behind the text header is what
+/// tells it.
+fn is_cgeo(source: &Source, head: &[u8]) -> Result<bool> {
+    const MAGIC: u8 = 0x43;
+    const TABLE_START: [u8; 4] = 0xFAD0_CCA1_u32.to_le_bytes();
+    const LONGEST_HEADER: u32 = 1 << 20;
+    let Some((&[MAGIC, a, b, c, d], _)) = head.split_first_chunk() else { return Ok(false) };
+    let header_size = u32::from_le_bytes([a, b, c, d]);
+    let tag = 9_u64.saturating_add(header_size.into());
+    let end = tag.saturating_add(4);
+    if header_size > LONGEST_HEADER || source.len()?.is_some_and(|len| end > len) {
+        return Ok(false);
+    }
+    Ok(source.get(tag..end, "signature")?[..] == TABLE_START)
+}
+
+/// A mesh asset begins with a map of binary LLSD that has at least one key, with or without LLSD's line before it.
+fn is_slmesh(head: &[u8]) -> bool {
+    let line = head.get(..18).is_some_and(|line| line.eq_ignore_ascii_case(b"<? llsd/binary ?>\n"))
+        || head.get(..16).is_some_and(|line| line.eq_ignore_ascii_case(b"<?llsd/binary?>\n"));
+    line || matches!(head, [b'{', _, _, _, _, b'k' | b'"' | b'\'', ..])
+}
+
+fn unknown(head: &[u8]) -> Error {
+    let look_alikes: [(&[u8], &str); 6] = [
+        (b"# Inter-Quake Export", "the text form of IQM (.iqe), which a compiler turns into .iqm"),
+        (b"CGEOv", "first byte as CGeo, but a cluster-LOD viewer's file"),
+        (b"\xc3\x9d\x1f\x00", "a Ceetron geometry file (.cgeo)"),
+        (b"\x41\x34\xb8\x00", "a Ceetron geometry file (.cgeo)"),
+        (b"\x01\x00\x00\x00", "perhaps an entry of a viewer's asset cache, whose mesh begins at byte 12"),
+        (b"glTF", "binary glTF (.glb)"),
+    ];
+    let shown = head.get(..head.len().min(16)).unwrap_or_default();
+    let found = match look_alikes.iter().find(|(magic, _)| head.starts_with(magic)) {
+        Some((_, name)) => format!("\"{}\": {name}", shown.escape_ascii()),
+        None if head.is_empty() => "an empty file".to_owned(),
+        None => format!("\"{}\"", shown.escape_ascii()),
+    };
+    let end = crate::source::as_u64(shown.len());
+    Error::new(ErrorKind::UnknownFormat, "signature")
+        .at(0..end)
+        .expected("that of CGeo, OpenCTM, a Second Life mesh, IQM or TMF")
+        .found(found)
+}
+
+/// A file of any of the formats.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::MeshFile;
+///
+/// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+/// for item in file.items() {
+///     println!("{}  {} bytes", item.address, item.stored);
+/// }
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum MeshFile {
+    /// Inter-Quake Model.
+    Iqm(iqm::Model),
+}
+
+impl MeshFile {
+    /// Opens a file lazily, whatever its format.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Options::default())
+    }
+
+    /// Opens a file lazily, whatever its format, with options.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::from_source(Source::open(path)?, options)
+    }
+
+    /// Reads the layout of a source, whatever its format.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownFormat`](ErrorKind::UnknownFormat), [`Unsupported`](ErrorKind::Unsupported) for a format that is
+    /// recognised but not read, and the errors of the format's own reader.
+    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
+        let source = source.with_head(SIGNATURE, iqm::HEAD, "signature")?;
+        match Format::detect(&source)? {
+            Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
+            format => {
+                let error = Error::new(ErrorKind::Unsupported, "file").format_is(Some(format));
+                Err(error.expected("a format that this version reads (iqm)").found(format))
+            }
+        }
+    }
+
+    /// The format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        match self {
+            Self::Iqm(_) => Format::Iqm,
+        }
+    }
+
+    /// The parts of the file, in the order of the format's specification. Reads nothing.
+    #[must_use]
+    pub fn items(&self) -> Vec<Item> {
+        match self {
+            Self::Iqm(model) => model.items(),
+        }
+    }
+
+    /// The addresses of the meshes, in the order of the file.
+    #[must_use]
+    pub fn meshes(&self) -> Vec<Address> {
+        match self {
+            Self::Iqm(model) => model.mesh_addresses(),
+        }
+    }
+
+    /// The mesh at an address, by index or by name.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
+    pub fn mesh(&self, address: &Address) -> Result<Box<dyn MeshView>> {
+        match self {
+            Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
+        }
+    }
+
+    /// What was tolerated when opening.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        match self {
+            Self::Iqm(model) => model.findings(),
+        }
+    }
+
+    /// Checks every value of the file: [`findings`](Self::findings), and what only a look at all data can tell.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and decoding. Values that are wrong are findings that are not `tolerated`.
+    pub fn validate(&self) -> Result<Vec<Finding>> {
+        match self {
+            Self::Iqm(model) => model.validate(),
+        }
+    }
+}
+
+/// A part of a file, as a listing shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Item {
+    /// Where it stands.
+    pub address: Address,
+    /// How many of what, in the words of the format's specification.
+    pub counts: Vec<(&'static str, u64)>,
+    /// Its size in the file, in bytes.
+    pub stored: u64,
+    /// Its size when decoded, in bytes, where that is known without decoding.
+    pub decoded: Option<u64>,
+    /// Its bytes, from the beginning of the source.
+    pub range: Range<u64>,
+}

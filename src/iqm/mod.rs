@@ -1,0 +1,57 @@
+//! Inter-Quake Model (IQM), versions 1 and 2.
+//!
+//! Meshes, skeleton and animations of games built on engines of the Quake family. Specification: `iqm.txt` of the IQM
+//! SDK (<https://github.com/lsalzman/iqm>), version 2 of 31 May 2011; what follows the SDK's code rather than its text
+//! says so where it stands.
+//!
+//! * **Axes and units**: right-handed, Z up. Units are not stored.
+//! * **Winding**: front faces are clockwise.
+//! * **Texture coordinates**: the origin is the top left corner, V points down.
+//! * **Quaternions**: x, y, z, w. Version 1 does not store w, which is synthesised.
+//! * **Matrices**: three rows of four, see [`Matrix`].
+//!
+//! Everything is read in place: headers and tables are cast, arrays are views, whatever their alignment. Opening
+//! checks every range, name, parent and channel mask; that triangles use existing vertices is checked by
+//! [`Model::check_indices`], by [`Model::validate`], by a [`MeshView`](crate::MeshView) of its own triangles, and by
+//! opening with [`Strictness::Strict`](crate::Strictness::Strict).
+//!
+//! Many models are split: a file with the mesh and its joints, and one for each animation, with poses alone.
+//! [`Model::attach`] joins them.
+//!
+//! # Examples
+//!
+//! ```
+//! use meshmap::{Source, iqm};
+//!
+//! let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+//! let positions = model.positions()?.expect("this model has positions");
+//! let [a, b, c] = model.triangles()?.get(0).expect("and triangles");
+//! let corner = positions.get(a as usize);
+//!
+//! // The matrices that move the vertices in frame 3.
+//! let skeleton = model.skeleton().expect("and joints");
+//! let mut pose = vec![iqm::Trs::default(); model.frames().poses()];
+//! model.frames().frame_into(3, &mut pose)?;
+//! let skinning = skeleton.skinning_matrices(&pose)?;
+//! # assert!(corner.is_some() && b != c && skinning.len() == pose.len());
+//! # Ok::<(), meshmap::Error>(())
+//! ```
+
+mod extension;
+pub mod finding;
+mod frames;
+mod layout;
+mod model;
+mod pose;
+pub mod raw;
+mod skeleton;
+mod validate;
+mod view;
+
+pub use extension::{Extension, FteEvent, FteMeshSkin, FteSkinFrame, FteSkins};
+pub use frames::Frames;
+pub(crate) use layout::HEAD;
+pub use model::{Anim, Joint, Mesh, Model, Normalization, Pose, VertexArray, VertexArrayType};
+pub use pose::{IDENTITY, Matrix, Trs, invert, multiply};
+pub use skeleton::{Skeleton, world_matrices};
+pub use view::View;

@@ -1,0 +1,230 @@
+//! Translation, rotation and scale, and the matrices that they make.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// A 3x4 matrix as three rows: R·diag(scale) in the first three columns, the translation in the fourth.
+///
+/// A point (x, y, z) becomes `row[0]*x + row[1]*y + row[2]*z + row[3]` of each row, as in the IQM SDK.
+pub type Matrix = [[f32; 4]; 3];
+
+/// The matrix that changes nothing.
+pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+
+/// A joint's translation, rotation and scale, relative to its parent:
+/// `output = (input * scale) * rotation + translation`.
+///
+/// Ten numbers in this order, without padding.
+#[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
+pub struct Trs {
+    /// Translation x, y, z, in the units of the file.
+    pub translate: [f32; 3],
+    /// Rotation, a quaternion x, y, z, w; as the file has it, which need not be of length 1.
+    pub rotate: [f32; 4],
+    /// Scale along x, y, z.
+    pub scale: [f32; 3],
+}
+const _: () = assert!(size_of::<Trs>() == 40);
+
+impl Default for Trs {
+    fn default() -> Self {
+        Self { translate: [0.0; 3], rotate: [0.0, 0.0, 0.0, -1.0], scale: [1.0; 3] }
+    }
+}
+
+impl Trs {
+    /// The same with a rotation of length 1.
+    ///
+    /// A quaternion of length 0 becomes (0, 0, 0, -1), which rotates nothing, as in ioquake3.
+    #[must_use]
+    pub fn normalized(self) -> Self {
+        Self { rotate: normalize(self.rotate), ..self }
+    }
+
+    /// The matrix of this transformation, of the rotation as it is: see [`normalized`](Self::normalized).
+    #[must_use]
+    pub fn to_matrix(self) -> Matrix {
+        let [x, y, z, w] = self.rotate;
+        let [tx, ty, tz] = [2.0 * x, 2.0 * y, 2.0 * z];
+        let [txx, tyy, tzz] = [tx * x, ty * y, tz * z];
+        let [txy, txz, tyz] = [tx * y, tx * z, ty * z];
+        let [twx, twy, twz] = [w * tx, w * ty, w * tz];
+        let rotation = [
+            [1.0 - (tyy + tzz), txy - twz, txz + twy],
+            [txy + twz, 1.0 - (txx + tzz), tyz - twx],
+            [txz - twy, tyz + twx, 1.0 - (txx + tyy)],
+        ];
+        let [sx, sy, sz] = self.scale;
+        let [x, y, z] = self.translate;
+        let row = |[a, b, c]: [f32; 3], d| [a * sx, b * sy, c * sz, d];
+        let [a, b, c] = rotation;
+        [row(a, x), row(b, y), row(c, z)]
+    }
+
+    /// What lies between two poses of a joint: at `fraction` 0 the one, at 1 the other.
+    ///
+    /// Translation and scale go straight; the rotation goes the shorter way round at constant speed (slerp) and is of
+    /// length 1.
+    #[must_use]
+    pub fn interpolate(self, other: Self, fraction: f32) -> Self {
+        let mix = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction));
+        Self {
+            translate: mix(self.translate, other.translate),
+            rotate: slerp(normalize(self.rotate), normalize(other.rotate), fraction),
+            scale: mix(self.scale, other.scale),
+        }
+    }
+}
+
+/// The matrix that applies `inner` first, then `outer`: a joint in its parent's space, and the parent.
+#[must_use]
+pub fn multiply(outer: &Matrix, inner: &Matrix) -> Matrix {
+    let [a, b, c] = *inner;
+    outer.map(|[x, y, z, w]| {
+        let mut row: [f32; 4] = std::array::from_fn(|i| at(a, i) * x + at(b, i) * y + at(c, i) * z);
+        row[3] += w;
+        row
+    })
+}
+
+/// The inverse of a matrix of rotation, scale and translation, as the SDK computes it.
+///
+/// A scale of 0 along an axis, which has no inverse, becomes 0.
+#[must_use]
+pub fn invert(matrix: &Matrix) -> Matrix {
+    let [a, b, c] = *matrix;
+    let column = |i: usize| {
+        let [x, y, z] = [at(a, i), at(b, i), at(c, i)];
+        let squared = x * x + y * y + z * z;
+        let scaled = if squared > 0.0 { [x / squared, y / squared, z / squared] } else { [0.0; 3] };
+        let [x, y, z] = scaled;
+        [x, y, z, -(x * a[3] + y * b[3] + z * c[3])]
+    };
+    [column(0), column(1), column(2)]
+}
+
+/// The w that version 1 leaves out: the quaternion is of length 1, and w is not positive.
+///
+/// In the order of operations of the SDK's `upgrade`.
+pub(crate) fn synthesised_w([x, y, z]: [f32; 3]) -> f32 {
+    let squared = ((x * x) + (y * y)) + (z * z);
+    let rest = 1.0 - squared;
+    -(if rest > 0.0 { rest } else { 0.0 }).sqrt()
+}
+
+fn normalize(q: [f32; 4]) -> [f32; 4] {
+    let length = dot(q, q).sqrt();
+    if length > 0.0 { q.map(|lane| lane / length) } else { [0.0, 0.0, 0.0, -1.0] }
+}
+
+fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+}
+
+fn lerp(a: f32, b: f32, fraction: f32) -> f32 {
+    a * (1.0 - fraction) + b * fraction
+}
+
+fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
+    /// Cosine of an angle so small that its sine has lost most of its digits.
+    const NEARLY_EQUAL: f32 = 0.9995;
+    let cosine = dot(a, b);
+    // A quaternion and its negative are the same rotation; the nearer one is the shorter way.
+    let b = if cosine < 0.0 { b.map(|lane| -lane) } else { b };
+    let cosine = cosine.abs();
+    if cosine > NEARLY_EQUAL {
+        return normalize(std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction)));
+    }
+    let angle = cosine.acos();
+    let [from, to] = [((1.0 - fraction) * angle).sin(), (fraction * angle).sin()];
+    normalize(std::array::from_fn(|i| (at(a, i) * from + at(b, i) * to) / angle.sin()))
+}
+
+/// The lane at an index that is less than `N`.
+fn at<const N: usize>(lanes: [f32; N], index: usize) -> f32 {
+    lanes.get(index).copied().unwrap_or(f32::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn apply(matrix: &Matrix, [x, y, z]: [f32; 3]) -> [f32; 3] {
+        matrix.map(|row| row[0] * x + row[1] * y + row[2] * z + row[3])
+    }
+
+    fn close(a: [f32; 3], b: [f32; 3]) -> bool {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-3)
+    }
+
+    #[test]
+    fn quarter_turn_about_z_maps_x_to_y_after_scaling() {
+        let half = 0.5_f32.sqrt();
+        let trs = Trs { translate: [10., 0., 0.], rotate: [0., 0., half, half], scale: [2., 3., 4.] };
+        assert!(close(apply(&trs.to_matrix(), [1., 0., 0.]), [10., 2., 0.]));
+        assert!(close(apply(&trs.to_matrix(), [0., 1., 0.]), [7., 0., 0.]));
+    }
+
+    #[test]
+    fn rotation_of_length_zero_rotates_nothing() {
+        let trs = Trs { rotate: [0.; 4], ..Trs::default() }.normalized();
+        assert_eq!(trs.rotate, [0., 0., 0., -1.]);
+        assert_eq!(trs.to_matrix(), IDENTITY);
+    }
+
+    #[test]
+    fn synthesised_w_is_minus_zero_where_nothing_is_left() {
+        assert_eq!(synthesised_w([1., 0., 0.]).to_bits(), (-0.0_f32).to_bits());
+        assert_eq!(synthesised_w([1., 1., 0.]).to_bits(), (-0.0_f32).to_bits());
+        assert_eq!(synthesised_w([0., 0., 0.]), -1.);
+        assert_eq!(synthesised_w([0.6, 0., 0.]), -(1.0_f32 - 0.6 * 0.6).sqrt());
+    }
+
+    #[test]
+    fn interpolation_takes_the_shorter_way() {
+        let a = Trs { rotate: [0., 0., 0., 1.], ..Trs::default() };
+        let b = Trs { rotate: [0., 0., -0.5_f32.sqrt(), -(0.5_f32.sqrt())], ..Trs::default() };
+        let middle = a.interpolate(b, 0.5);
+        let angle = std::f32::consts::FRAC_PI_8;
+        assert!((middle.rotate[2] - angle.sin()).abs() < 1e-6, "{middle:?}");
+        assert!((middle.rotate[3] - angle.cos()).abs() < 1e-6, "{middle:?}");
+    }
+
+    #[test]
+    fn axis_without_extent_inverts_to_zero() {
+        let flat = Trs { scale: [1., 0., 1.], ..Trs::default() }.to_matrix();
+        assert!(invert(&flat).iter().flatten().all(|lane| lane.is_finite()));
+    }
+
+    fn any_trs() -> impl Strategy<Value = Trs> {
+        let numbers = |range: std::ops::Range<f32>| proptest::array::uniform3(range);
+        let rotation = proptest::array::uniform4(-1.0_f32..1.0).prop_filter("no rotation", |q| dot(*q, *q) > 0.01);
+        (numbers(-10.0..10.0), rotation, numbers(0.1..4.0))
+            .prop_map(|(translate, rotate, scale)| Trs { translate, rotate, scale }.normalized())
+    }
+
+    proptest! {
+        #[test]
+        fn inverse_undoes(trs in any_trs(), point in proptest::array::uniform3(-5.0_f32..5.0)) {
+            let matrix = trs.to_matrix();
+            let back = apply(&invert(&matrix), apply(&matrix, point));
+            prop_assert!(close(back, point), "{:?} {:?}", back, point);
+        }
+
+        #[test]
+        fn product_applies_the_inner_one_first(a in any_trs(), b in any_trs(), p in proptest::array::uniform3(-2.0_f32..2.0)) {
+            let (a, b) = (a.to_matrix(), b.to_matrix());
+            prop_assert!(close(apply(&multiply(&a, &b), p), apply(&a, apply(&b, p))));
+        }
+
+        #[test]
+        fn interpolation_begins_and_ends_where_it_should(a in any_trs(), b in any_trs()) {
+            for (fraction, end) in [(0.0, a), (1.0, b)] {
+                let trs = a.interpolate(b, fraction);
+                prop_assert!(close(trs.translate, end.translate) && close(trs.scale, end.scale));
+                prop_assert!((dot(trs.rotate, end.rotate).abs() - 1.0).abs() < 1e-5);
+            }
+        }
+    }
+}

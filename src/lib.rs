@@ -1,0 +1,71 @@
+//! Zero-copy readers for 3D mesh formats.
+//!
+//! `meshmap` maps a file (or reads just the ranges that are asked for), casts headers, offset tables and arrays in
+//! place, and decodes what is compressed only when it is wanted. Formats: [`iqm`] (Inter-Quake Model).
+//!
+//! * [`Source`] is the one door to file bytes: [`Source::open`] reads positioned ranges, [`Source::map`] maps,
+//!   [`Source::from_bytes`] takes memory, [`Source::ranged`] any store that answers byte ranges, and [`Fragments`]
+//!   serves asynchronous clients.
+//! * [`Array`] is a typed view of those bytes: reference-counted, `'static`, at any alignment, of either byte order.
+//! * [`MeshFile`] opens whatever format a file turns out to have and shows its meshes as [`MeshView`]s; the modules
+//!   of the formats show everything else that they store.
+//! * [`Error`] names the format, the structure, the byte range, what was expected and what was found.
+//!
+//! # Examples
+//!
+//! ```
+//! use meshmap::{MeshFile, Semantic};
+//!
+//! let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+//! for address in file.meshes() {
+//!     let mesh = file.mesh(&address)?;
+//!     let positions = mesh.attribute(&Semantic::Position)?.expect("this model has positions");
+//!     println!("{address}: {} vertices, format {}", mesh.vertex_count(), positions.format());
+//! }
+//! # Ok::<(), meshmap::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! * `mmap` (default): [`Source::map`].
+//! * `rayon` (default): [`Parallelism::Rayon`] works in the caller's pool. Without it, on the calling thread.
+//! * `cli`: the command line `meshmap`.
+#![warn(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::missing_errors_doc,
+    clippy::incompatible_msrv
+)]
+#![cfg_attr(test, allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::unwrap_used))]
+
+mod address;
+mod array;
+mod error;
+mod finding;
+mod format;
+mod fragments;
+pub mod iqm;
+mod mesh;
+mod options;
+mod source;
+mod text;
+
+pub use address::{Address, Segment};
+pub use array::{Array, Element, F16};
+pub use error::{Error, ErrorKind, Result};
+pub use finding::Finding;
+pub use format::{Format, Item, MeshFile};
+pub use fragments::{Fragments, Step};
+pub use mesh::{
+    Attribute, AttributeInfo, Bounds, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
+};
+pub use options::{Limits, Options, Parallelism, Strictness};
+pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
+pub use text::Text;

@@ -1,0 +1,140 @@
+use zerocopy::FromZeros;
+
+use crate::error::decimal;
+use crate::{Error, ErrorKind, Result};
+
+/// How files are read; given once, when opening.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::{MeshFile, Options, Strictness};
+///
+/// let options = Options::default().with_strictness(Strictness::Strict);
+/// let file = MeshFile::open_with("tests/data/iqm/valid/skin_multi_anim.iqm", &options)?;
+/// assert!(file.findings().is_empty());
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// How much memory may be taken.
+    pub limits: Limits,
+    /// What happens to files that deviate from the specification.
+    pub strictness: Strictness,
+    /// Whether work is spread over threads.
+    pub parallelism: Parallelism,
+}
+
+impl Options {
+    /// These options, with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// These options, with another strictness.
+    #[must_use]
+    pub fn with_strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// These options, with or without threads.
+    #[must_use]
+    pub fn with_parallelism(mut self, parallelism: Parallelism) -> Self {
+        self.parallelism = parallelism;
+        self
+    }
+}
+
+/// What happens to a file that deviates from its specification.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Strictness {
+    /// Deviations that can be read are read, and listed as [`Finding`](crate::Finding)s.
+    #[default]
+    Tolerant,
+    /// Opening checks every value and refuses whatever the specification's text forbids.
+    Strict,
+}
+
+/// Whether work is spread over threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parallelism {
+    /// Everything runs on the calling thread.
+    Off,
+    /// Large jobs are split over the rayon pool of the caller (the global one outside of any). The library never
+    /// makes a pool. Without the feature `rayon` this is the same as [`Off`](Self::Off). Results never depend on it.
+    #[default]
+    Rayon,
+}
+
+/// How much memory may be taken because a file says so.
+///
+/// What lies in the file is never counted: a view costs nothing, and a lazily read range is no longer than the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The largest array that is decoded in one piece, in bytes. 512 MiB by default.
+    pub max_block_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_block_bytes: 512 << 20 }
+    }
+}
+
+impl Limits {
+    /// These limits, with another bound on one decoded array, in bytes.
+    #[must_use]
+    pub fn with_max_block_bytes(mut self, bytes: u64) -> Self {
+        self.max_block_bytes = bytes;
+        self
+    }
+
+    /// Zeroed elements, by a count that came from a file.
+    ///
+    /// The only way in this library to allocate by such a count. The pages are fresh ones of the system, so that
+    /// what is never written is never paid for.
+    pub(crate) fn vec<T: FromZeros>(&self, count: u64, what: &'static str) -> Result<Vec<T>> {
+        let too_much = |found: String| {
+            Error::new(ErrorKind::LimitExceeded, what)
+                .expected(format!("at most {} bytes (max_block_bytes)", decimal(self.max_block_bytes)))
+                .found(found)
+        };
+        let size = u64::try_from(size_of::<T>()).unwrap_or(u64::MAX);
+        let Some(bytes) = count.checked_mul(size) else {
+            return Err(too_much(format!("{} elements of {size} bytes", decimal(count))));
+        };
+        if bytes > self.max_block_bytes {
+            return Err(too_much(decimal(bytes)));
+        }
+        let unavailable = |_| too_much(format!("{}, which this machine does not have", decimal(bytes)));
+        let length = usize::try_from(count).map_err(|_| too_much(decimal(bytes)))?;
+        T::new_vec_zeroed(length).map_err(unavailable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
+        let limits = Limits::default().with_max_block_bytes(64);
+        assert_eq!(limits.vec::<u32>(16, "x").unwrap(), [0; 16]);
+        for count in [17, u64::MAX / 4, u64::MAX] {
+            assert_eq!(limits.vec::<u32>(count, "x").unwrap_err().kind(), ErrorKind::LimitExceeded);
+        }
+    }
+
+    #[test]
+    fn vec_that_the_machine_cannot_give_is_an_error() {
+        let limits = Limits::default().with_max_block_bytes(u64::MAX);
+        assert_eq!(limits.vec::<u64>(1 << 59, "x").unwrap_err().kind(), ErrorKind::LimitExceeded);
+    }
+}

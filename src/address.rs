@@ -185,7 +185,8 @@ mod tests {
 
     #[test]
     fn addresses_of_the_documentation_parse_and_print() {
-        let texts = ["snapshots[12].positions", "high_lod.faces[0].indices", r#"meshes["Body"]"#, "triangles"];
+        let texts =
+            ["snapshots[12].positions", "high_lod.faces[0].indices", r#"meshes["Body"]"#, "triangles"];
         for text in texts {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
@@ -193,8 +194,19 @@ mod tests {
 
     #[test]
     fn unreadable_addresses_are_errors() {
-        for text in ["", ".", "a.", "a[", "a[]x", "a[-1]", "a[\"", "a[\"x\"", "a[\"\\q\"]", "a b", "a[99999999999999999999]"]
-        {
+        for text in [
+            "",
+            ".",
+            "a.",
+            "a[",
+            "a[]x",
+            "a[-1]",
+            "a[\"",
+            "a[\"x\"",
+            "a[\"\\q\"]",
+            "a b",
+            "a[99999999999999999999]",
+        ] {
             assert_eq!(text.parse::<Address>().unwrap_err().kind(), ErrorKind::OutOfRange, "{text}");
         }
     }

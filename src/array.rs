@@ -186,7 +186,11 @@ impl F16 {
         let mantissa = u32::from(self.0 & 0x3ff);
         let magnitude = match exponent {
             // Subnormals are multiples of 2^-24.
-            0 => return f32::from_bits((f32::from(self.0 & 0x3ff) * f32::from_bits(0x3380_0000)).to_bits() | sign),
+            0 => {
+                return f32::from_bits(
+                    (f32::from(self.0 & 0x3ff) * f32::from_bits(0x3380_0000)).to_bits() | sign,
+                );
+            }
             0x1f => 0x7f80_0000 | (mantissa << 13),
             // The exponents' biases are 15 and 127.
             _ => (exponent.wrapping_add(127 - 15) << 23) | (mantissa << 13),
@@ -213,7 +217,10 @@ macro_rules! scalar {
         impl<const N: usize> Element for [$native; N] {
             type Stored = [$stored; N];
             const SHAPE: Option<(Scalar, u32)> = {
-                #[expect(clippy::cast_possible_truncation, reason = "the widths that are used are single digits")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the widths that are used are single digits"
+                )]
                 Some((Scalar::$scalar, N as u32))
             };
             fn from_stored(stored: Self::Stored) -> Self {
@@ -276,7 +283,7 @@ mod tests {
             assert_eq!(array.to_vec(), [[0., 1., 2.], [3., 4., 5.], [6., 7., 8.]], "{shift}");
             assert_eq!(array.get(1), Some([3., 4., 5.]), "{shift}");
             assert_eq!(array.get(3), None, "{shift}");
-            assert_eq!(array.iter().rev().next(), Some([6., 7., 8.]), "{shift}");
+            assert_eq!(array.iter().next_back(), Some([6., 7., 8.]), "{shift}");
             assert_eq!(array.as_slice()[2].map(|lane| lane.get()), [6., 7., 8.], "{shift}");
         }
     }

@@ -51,7 +51,8 @@ impl Finding {
 
     /// The error that strict reading makes of a forbidden finding.
     pub(crate) fn to_error(&self, format: Format) -> Error {
-        let mut error = Error::new(ErrorKind::Malformed, self.what).format_is(Some(format)).found(&self.detail);
+        let mut error =
+            Error::new(ErrorKind::Malformed, self.what).format_is(Some(format)).found(&self.detail);
         if let Some(address) = &self.address {
             error = error.of(address.clone());
         }
@@ -74,7 +75,12 @@ impl Findings {
     }
 
     /// Adds a finding of `places` alike, or that many places to one that is there; nothing where there are none.
-    pub(crate) fn add_many(&mut self, what: &'static str, places: u64, make: impl FnOnce(&'static str) -> Finding) {
+    pub(crate) fn add_many(
+        &mut self,
+        what: &'static str,
+        places: u64,
+        make: impl FnOnce(&'static str) -> Finding,
+    ) {
         if places == 0 {
             return;
         }

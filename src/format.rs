@@ -39,7 +39,8 @@ impl Format {
         let end = len.min(SIGNATURE);
         let source = source.with_head(end, SIGNATURE, "signature")?;
         let head = source.get(0..end, "signature")?;
-        if head.starts_with(iqm::raw::MAGIC) {
+        // Without the last byte of the magic: a file that is damaged there is told so by its reader.
+        if head.starts_with(b"INTERQUAKEMODEL") {
             Ok(Self::Iqm)
         } else if head.starts_with(b"OCTM") {
             Ok(Self::OpenCtm)

@@ -215,7 +215,9 @@ impl State {
     /// The key of the first piece that reaches into the range.
     fn first_touching(&self, range: &Range<u64>) -> u64 {
         let before = self.pieces.range(..=range.start).next_back();
-        before.filter(|(start, bytes)| piece_range(**start, bytes).end > range.start).map_or(range.start, |p| *p.0)
+        before
+            .filter(|(start, bytes)| piece_range(**start, bytes).end > range.start)
+            .map_or(range.start, |p| *p.0)
     }
 
     fn insert(&mut self, offset: u64, bytes: &Bytes) {
@@ -240,7 +242,8 @@ impl State {
             piece = joined.into();
             self.pieces.insert(first, piece.clone());
         }
-        let part = |at: u64| usize::try_from(at.saturating_sub(first)).unwrap_or(piece.len()).min(piece.len());
+        let part =
+            |at: u64| usize::try_from(at.saturating_sub(first)).unwrap_or(piece.len()).min(piece.len());
         piece.slice(part(range.start)..part(range.end))
     }
 }

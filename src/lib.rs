@@ -43,7 +43,15 @@
     clippy::missing_errors_doc,
     clippy::incompatible_msrv
 )]
-#![cfg_attr(test, allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::unwrap_used))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::unwrap_used,
+        clippy::cast_possible_truncation
+    )
+)]
 
 mod address;
 mod array;

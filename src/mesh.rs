@@ -352,6 +352,12 @@ impl Attribute {
         self.bytes.chunks_exact(self.format.size().max(1)).map(convert).collect()
     }
 
+    /// Every lane of every element, exactly, without regard to normalization.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        let scalar = self.format.scalar;
+        self.bytes.chunks_exact(scalar.size()).map(move |lane| lane_to_f64(scalar, lane))
+    }
+
     /// A copy as `[f32; 3]`: what a position or a normal becomes.
     #[must_use]
     pub fn to_f32x3(&self) -> Vec<[f32; 3]> {
@@ -465,11 +471,21 @@ impl Conversion {
                     error.expected(format!("one that {to} can hold")).found(value)
                 };
                 match to {
-                    Scalar::U8 => out.extend_from_slice(&u8::try_from(value).map_err(too_large)?.to_ne_bytes()),
-                    Scalar::I8 => out.extend_from_slice(&i8::try_from(value).map_err(too_large)?.to_ne_bytes()),
-                    Scalar::U16 => out.extend_from_slice(&u16::try_from(value).map_err(too_large)?.to_ne_bytes()),
-                    Scalar::I16 => out.extend_from_slice(&i16::try_from(value).map_err(too_large)?.to_ne_bytes()),
-                    Scalar::U32 => out.extend_from_slice(&u32::try_from(value).map_err(too_large)?.to_ne_bytes()),
+                    Scalar::U8 => {
+                        out.extend_from_slice(&u8::try_from(value).map_err(too_large)?.to_ne_bytes())
+                    }
+                    Scalar::I8 => {
+                        out.extend_from_slice(&i8::try_from(value).map_err(too_large)?.to_ne_bytes())
+                    }
+                    Scalar::U16 => {
+                        out.extend_from_slice(&u16::try_from(value).map_err(too_large)?.to_ne_bytes())
+                    }
+                    Scalar::I16 => {
+                        out.extend_from_slice(&i16::try_from(value).map_err(too_large)?.to_ne_bytes())
+                    }
+                    Scalar::U32 => {
+                        out.extend_from_slice(&u32::try_from(value).map_err(too_large)?.to_ne_bytes())
+                    }
                     _ => out.extend_from_slice(&i32::try_from(value).map_err(too_large)?.to_ne_bytes()),
                 }
             }
@@ -480,27 +496,40 @@ impl Conversion {
 
 /// The number in the bytes of one lane; integers scaled where the format is normalized.
 fn lane_to_f32(format: VertexFormat, lane: &[u8]) -> f32 {
-    match format.scalar {
-        Scalar::F16 => F16(u16::from_le_bytes(leading(lane))).to_f32(),
-        Scalar::F32 => f32::from_le_bytes(leading(lane)),
-        #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, which is what is promised")]
-        Scalar::F64 => f64::from_le_bytes(leading(lane)) as f32,
-        scalar => {
-            // Exact: no integer of these formats has more than 32 bits.
-            #[expect(clippy::cast_precision_loss, reason = "as above")]
-            let value = lane_to_i64(scalar, lane) as f64;
-            let largest = match scalar {
-                Scalar::U8 => f64::from(u8::MAX),
-                Scalar::I8 => f64::from(i8::MAX),
-                Scalar::U16 => f64::from(u16::MAX),
-                Scalar::I16 => f64::from(i16::MAX),
-                Scalar::U32 => f64::from(u32::MAX),
-                _ => f64::from(i32::MAX),
-            };
-            #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, which is what is promised")]
-            let scaled = if format.normalized { (value / largest).max(-1.0) as f32 } else { value as f32 };
-            scaled
+    let scalar = format.scalar;
+    let number = match scalar {
+        Scalar::F32 => return f32::from_le_bytes(leading(lane)),
+        _ if format.normalized && !scalar.is_float() => {
+            (lane_to_f64(scalar, lane) / largest(scalar)).max(-1.0)
         }
+        _ => lane_to_f64(scalar, lane),
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, which is what is promised")]
+    let rounded = number as f32;
+    rounded
+}
+
+/// The number in the bytes of one lane, exactly.
+fn lane_to_f64(scalar: Scalar, lane: &[u8]) -> f64 {
+    match scalar {
+        Scalar::F16 => F16(u16::from_le_bytes(leading(lane))).to_f32().into(),
+        Scalar::F32 => f32::from_le_bytes(leading(lane)).into(),
+        Scalar::F64 => f64::from_le_bytes(leading(lane)),
+        #[expect(clippy::cast_precision_loss, reason = "no integer of these formats has more than 32 bits")]
+        integer => lane_to_i64(integer, lane) as f64,
+    }
+}
+
+/// The greatest integer of a type; 1 of floats.
+fn largest(scalar: Scalar) -> f64 {
+    match scalar {
+        Scalar::U8 => u8::MAX.into(),
+        Scalar::I8 => i8::MAX.into(),
+        Scalar::U16 => u16::MAX.into(),
+        Scalar::I16 => i16::MAX.into(),
+        Scalar::U32 => u32::MAX.into(),
+        Scalar::I32 => i32::MAX.into(),
+        Scalar::F16 | Scalar::F32 | Scalar::F64 => 1.0,
     }
 }
 

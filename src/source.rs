@@ -147,7 +147,9 @@ impl Source {
 
     fn try_get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
         if range.end < range.start {
-            return Err(Error::new(ErrorKind::OutOfRange, what).at(range).expected("an end behind the start"));
+            return Err(Error::new(ErrorKind::OutOfRange, what)
+                .at(range)
+                .expected("an end behind the start"));
         }
         if let Some(len) = self.len()?
             && range.end > len
@@ -193,7 +195,7 @@ impl Source {
             Backing::Memory(_) => Ok(self.clone()),
             Backing::Reader(_) => {
                 let end = self.len()?.map_or(preferred, |len| len.min(preferred));
-                self.fetch(&[0..end], what)
+                if self.is_at_hand(&(0..end)) { Ok(self.clone()) } else { self.fetch(&[0..end], what) }
             }
             Backing::Fragments(store) => {
                 let required = store.len().map_or(required, |len| len.min(required));
@@ -348,6 +350,7 @@ impl Walk {
 /// A store that answers ranges of bytes, and blocks until it has them.
 ///
 /// [`File`] is one, and so is an `Arc` of one.
+#[expect(clippy::len_without_is_empty, reason = "a store of unknown length cannot tell")]
 pub trait ReadRange: Send + Sync {
     /// The length in bytes, or `None` where the store does not know it.
     ///
@@ -385,7 +388,8 @@ impl ReadRange for File {
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let out_of_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
         let count = range.end.saturating_sub(range.start).try_into().map_err(out_of_memory)?;
-        let mut buffer = u8::new_vec_zeroed(count).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let mut buffer =
+            u8::new_vec_zeroed(count).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
         let mut filled = 0;
         while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match read_at(self, rest, range.start.saturating_add(as_u64(filled))) {
@@ -433,7 +437,12 @@ impl Reader {
     const BLIND_READ: u64 = 16 << 20;
 
     fn new(inner: impl ReadRange + 'static) -> Self {
-        Self { inner: Box::new(inner), len: OnceLock::new(), reads: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+        Self {
+            inner: Box::new(inner),
+            len: OnceLock::new(),
+            reads: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
     }
 
     fn len(&self) -> io::Result<Option<u64>> {

@@ -91,7 +91,8 @@ impl Model {
     }
 
     fn extension_node(&self, name: &[u8]) -> Option<&ExtensionNode> {
-        let named = |node: &&ExtensionNode| self.layout().text_at(node.name).as_bytes().eq_ignore_ascii_case(name);
+        let named =
+            |node: &&ExtensionNode| self.layout().text_at(node.name).as_bytes().eq_ignore_ascii_case(name);
         self.layout().extensions.iter().find(named)
     }
 
@@ -137,9 +138,14 @@ impl Model {
         let end = node.data.end;
         let head_end = node.data.start.saturating_add(as_u64(size_of::<raw::FteSkins>()));
         let within = |part: Range<u64>| {
-            let error = Error::new(ErrorKind::Malformed, "FTE_SKINS").format_is(Some(Format::Iqm)).at(part.clone());
+            let error =
+                Error::new(ErrorKind::Malformed, "FTE_SKINS").format_is(Some(Format::Iqm)).at(part.clone());
             let expected = format!("an end at {end:#x}, that of the extension, or before");
-            if part.end <= end { Ok(part) } else { Err(error.expected(expected).found(format_args!("{:#x}", part.end))) }
+            if part.end <= end {
+                Ok(part)
+            } else {
+                Err(error.expected(expected).found(format_args!("{:#x}", part.end)))
+            }
         };
         within(node.data.start..head_end)?;
         let head: raw::FteSkins = source.read_struct(node.data.start, "FTE_SKINS")?;

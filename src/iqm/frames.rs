@@ -120,7 +120,8 @@ impl Frames {
         let range = self.bytes(frames)?;
         let expected = count.saturating_mul(as_u64(self.poses.len()));
         if as_u64(out.len()) != expected {
-            let error = Error::new(ErrorKind::OutOfRange, "length of the output").format_is(Some(Format::Iqm));
+            let error =
+                Error::new(ErrorKind::OutOfRange, "length of the output").format_is(Some(Format::Iqm));
             return Err(error.expected(format!("{expected} poses")).found(out.len()));
         }
         let bytes = self.source.get(range, "frames[]")?;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::raw;
 use crate::array::Element;
+use crate::error::decimal;
 use crate::finding::Findings;
 use crate::iqm::finding;
 use crate::source::as_u64;
@@ -158,7 +159,13 @@ impl Layout {
             names.check(mesh.material.get(), "iqmmesh.material", &fields, 4)?;
             let runs = [
                 ("iqmmesh.num_vertexes", 8, mesh.first_vertex, mesh.num_vertexes, self.header.num_vertexes),
-                ("iqmmesh.num_triangles", 16, mesh.first_triangle, mesh.num_triangles, self.header.num_triangles),
+                (
+                    "iqmmesh.num_triangles",
+                    16,
+                    mesh.first_triangle,
+                    mesh.num_triangles,
+                    self.header.num_triangles,
+                ),
             ];
             for (what, field, first, count, total) in runs {
                 check_run(what, &fields, field, first.get(), count.get(), total.get())?;
@@ -169,7 +176,12 @@ impl Layout {
 
     fn check_vertex_arrays(&self, names: &Names, bound: Bound) -> Result<()> {
         for (index, array) in (0..).zip(self.vertex_arrays.iter()) {
-            let fields = Fields::of(&self.sections.vertex_arrays, index, size_of::<raw::VertexArray>(), "vertex_arrays");
+            let fields = Fields::of(
+                &self.sections.vertex_arrays,
+                index,
+                size_of::<raw::VertexArray>(),
+                "vertex_arrays",
+            );
             if let Some(name) = array.type_.get().checked_sub(IQM_CUSTOM) {
                 names.check(name, "iqmvertexarray.type", &fields, 0)?;
             }
@@ -239,14 +251,20 @@ impl Layout {
                 break;
             }
             let node = bound.section(next, 1, node_size, "iqmextension")?;
-            let fields = Fields { range: node.clone(), address: Address::field("extensions"), index: index.into() };
+            let fields =
+                Fields { range: node.clone(), address: Address::field("extensions"), index: index.into() };
             if index >= fits {
                 let error = fields.malformed("iqmextension.ofs_extensions", 12, 4);
-                return Err(error.expected(format!("an end of the list within {fits} nodes")).found("a cycle"));
+                return Err(error
+                    .expected(format!("an end of the list within {fits} nodes"))
+                    .found("a cycle"));
             }
             if index >= MOST {
                 let error = Error::new(ErrorKind::LimitExceeded, "iqmheader.num_extensions").at(0x74..0x78);
-                return Err(error.format_is(Some(Format::Iqm)).expected(format!("at most {MOST}")).found(announced));
+                return Err(error
+                    .format_is(Some(Format::Iqm))
+                    .expected(format!("at most {MOST}"))
+                    .found(announced));
             }
             let extension: raw::Extension = walk.read_struct(node.start, "iqmextension")?;
             names.check(extension.name.get(), "iqmextension.name", &fields, 0)?;
@@ -265,7 +283,8 @@ impl Layout {
         if found != u64::from(announced) || next != 0 {
             let more = if next == 0 { "" } else { " and a link to one more" };
             findings.add(finding::EXTENSION_COUNT, |what| {
-                Finding::forbidden(what, format!("{announced} announced, {found} in the list{more}")).at(0x74..0x78)
+                Finding::forbidden(what, format!("{announced} announced, {found} in the list{more}"))
+                    .at(0x74..0x78)
             });
         }
         let source = walk.into_source();
@@ -290,7 +309,8 @@ impl Layout {
             if mesh.num_vertexes.get() == 0 || mesh.num_triangles.get() == 0 {
                 let fields = Fields::of(&self.sections.meshes, index, size_of::<raw::Mesh>(), "meshes");
                 let detail = format!("{} vertexes, {} triangles", mesh.num_vertexes, mesh.num_triangles);
-                findings.add(finding::EMPTY_MESH, |what| fields.place(Finding::suspicious(what, detail), 8, 16));
+                findings
+                    .add(finding::EMPTY_MESH, |what| fields.place(Finding::suspicious(what, detail), 8, 16));
             }
         }
         Ok(())
@@ -323,7 +343,8 @@ impl Layout {
         for (name, range, alignment) in &parts {
             if range.start.checked_rem(*alignment) != Some(0) {
                 findings.add(finding::UNALIGNED, |what| {
-                    let detail = format!("{name}: expected a multiple of {alignment}, found {:#x}", range.start);
+                    let detail =
+                        format!("{name}: expected a multiple of {alignment}, found {:#x}", range.start);
                     Finding::forbidden(what, detail).at(range.clone())
                 });
             }
@@ -350,10 +371,9 @@ impl Layout {
         let used = before.map_or(0, |part| part.1.end);
         if used > 0 && filesize.saturating_sub(used) >= 4 {
             let rest = used..filesize;
-            if used == self.sections.comment.end {
+            if used == self.sections.comment.end && header.num_comment.get() == 1 {
                 findings.add(finding::LONGER_COMMENT, |what| {
-                    let detail = format!("{}, but the text may go on to filesize", header.num_comment);
-                    Finding::suspicious(what, detail).at(rest)
+                    Finding::suspicious(what, "1, but the text may go on to filesize").at(rest)
                 });
             } else {
                 findings.add(finding::TRAILING_BYTES, |what| {
@@ -419,27 +439,37 @@ impl Layout {
         let mut previous = 0;
         let mut seen = 0_u32;
         for (index, array) in (0..).zip(self.vertex_arrays.iter()) {
-            let fields =
-                Fields::of(&self.sections.vertex_arrays, index, size_of::<raw::VertexArray>(), "vertex_arrays");
+            let fields = Fields::of(
+                &self.sections.vertex_arrays,
+                index,
+                size_of::<raw::VertexArray>(),
+                "vertex_arrays",
+            );
             let kind = array.type_.get();
             let bit = 1_u32.checked_shl(kind).unwrap_or(0);
             if kind.min(IQM_CUSTOM) < previous {
                 let detail = format!("type {kind} comes after type {previous}");
-                findings.add(finding::ARRAY_ORDER, |what| fields.place(Finding::forbidden(what, detail), 0, 4));
+                findings
+                    .add(finding::ARRAY_ORDER, |what| fields.place(Finding::forbidden(what, detail), 0, 4));
             }
             if kind < IQM_CUSTOM && seen & bit != 0 {
                 let detail = format!("type {kind} again");
-                findings.add(finding::REPEATED_ARRAY, |what| fields.place(Finding::suspicious(what, detail), 0, 4));
+                findings.add(finding::REPEATED_ARRAY, |what| {
+                    fields.place(Finding::suspicious(what, detail), 0, 4)
+                });
             }
             if (7..IQM_CUSTOM).contains(&kind) {
                 let detail = format!("type {kind} is reserved");
-                findings.add(finding::RESERVED_TYPE, |what| fields.place(Finding::forbidden(what, detail), 0, 4));
+                findings
+                    .add(finding::RESERVED_TYPE, |what| fields.place(Finding::forbidden(what, detail), 0, 4));
             }
             if let (Some((scalar, size)), Some(found)) = (recommended(kind), self::scalar(array.format.get()))
                 && (found, array.size.get()) != (scalar, size)
             {
                 let detail = format!("recommended {scalar} x {size}, found {found} x {}", array.size);
-                findings.add(finding::UNUSUAL_FORMAT, |what| fields.place(Finding::suspicious(what, detail), 8, 8));
+                findings.add(finding::UNUSUAL_FORMAT, |what| {
+                    fields.place(Finding::suspicious(what, detail), 8, 8)
+                });
             }
             previous = kind.min(IQM_CUSTOM);
             seen |= if kind < IQM_CUSTOM { bit } else { 0 };
@@ -484,7 +514,8 @@ impl Sections {
         let sizes: [u64; 2] = if v1 { [44, 80] } else { [48, 88] };
         let [joint, pose] = sizes;
         let count = |number: zerocopy::little_endian::U32| u64::from(number.get());
-        let optional = |offset: zerocopy::little_endian::U32, count: u64, size: u64, what| match offset.get() {
+        let optional = |offset: zerocopy::little_endian::U32, count: u64, size: u64, what| match offset.get()
+        {
             0 => Ok(0..0),
             offset => bound.section(offset, count, size, what),
         };
@@ -625,15 +656,17 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     }
     let filesize = u64::from(header.filesize.get());
     let header_size = as_u64(size_of::<raw::Header>());
-    let wrong = |kind, expected: String| {
-        let error = Error::new(kind, "iqmheader.filesize").at(0x14..0x18);
-        Err(error.format_is(Some(Format::Iqm)).expected(expected).found(filesize))
-    };
     if filesize < header_size {
-        return wrong(ErrorKind::Malformed, format!("at least {header_size}"));
+        let error = Error::new(ErrorKind::Malformed, "iqmheader.filesize").at(0x14..0x18);
+        return Err(error
+            .format_is(Some(Format::Iqm))
+            .expected(format!("at least {header_size}"))
+            .found(filesize));
     }
     if let Some(len) = source.len()?.filter(|len| filesize > *len) {
-        return wrong(ErrorKind::Truncated, format!("at most {len}, the length of the source"));
+        let error = Error::new(ErrorKind::Truncated, "file").at(0..filesize).format_is(Some(Format::Iqm));
+        let expected = format!("{} bytes (iqmheader.filesize)", decimal(filesize));
+        return Err(error.expected(expected).found(decimal(len)));
     }
     Ok(())
 }
@@ -658,11 +691,15 @@ impl Bound {
             error.format_is(Some(Format::Iqm))
         };
         match end {
-            _ if start < header => Err(error().expected(format!("a start at {header:#x} or later")).found(hex(start))),
+            _ if start < header => {
+                Err(error().expected(format!("a start at {header:#x} or later")).found(hex(start)))
+            }
             Some(end) if end <= self.filesize => Ok(start..end),
             end => {
                 let found = end.map_or_else(|| "more than 64 bits hold".to_owned(), hex);
-                Err(error().expected(format!("an end at {:#x} (filesize) or before", self.filesize)).found(found))
+                Err(error()
+                    .expected(format!("an end at {:#x} (filesize) or before", self.filesize))
+                    .found(found))
             }
         }
     }

@@ -17,8 +17,8 @@ use crate::array::Element;
 use crate::mesh::VertexFormat;
 use crate::source::as_u64;
 use crate::{
-    Address, Array, Attribute, Error, ErrorKind, Finding, Format, Item, Options, Result, Scalar, Segment, Semantic,
-    Source, Strictness, Text,
+    Address, Array, Attribute, Error, ErrorKind, Finding, Format, Item, Options, Result, Scalar, Segment,
+    Semantic, Source, Strictness, Text,
 };
 
 /// An IQM file.
@@ -157,22 +157,20 @@ impl Model {
     /// Those of [`vertex_array`](Self::vertex_array).
     pub fn vertex_array_f32(&self, index: usize, normalization: Normalization) -> Result<Vec<f32>> {
         let attribute = self.vertex_array(index)?;
-        let normalized = normalization == Normalization::WebGpu && !attribute.format().scalar.is_float();
-        // One lane at a time, so that any size will do.
-        let format = VertexFormat { lanes: 1, normalized, ..attribute.format() };
-        let scalar = format.scalar;
-        let lanes = Attribute::new(attribute.semantic().clone(), format, attribute.into_bytes()).to_f32::<1>();
-        let sdk = |value: f32| match scalar {
-            Scalar::U8 => value / 255.0,
-            Scalar::U16 => value / 65_535.0,
-            Scalar::U32 => (f64::from(value) / 4_294_967_295.0) as f32,
-            Scalar::I8 => (2.0 * value + 1.0) / 255.0,
-            Scalar::I16 => (2.0 * value + 1.0) / 65_535.0,
-            Scalar::I32 => ((2.0 * f64::from(value) + 1.0) / 4_294_967_295.0) as f32,
-            Scalar::F16 | Scalar::F32 | Scalar::F64 => value,
+        let scalar = attribute.format().scalar;
+        // The greatest integer of as many bits, without a sign.
+        let steps = 2_f64.powi(i32::try_from(scalar.size().saturating_mul(8)).unwrap_or(0)) - 1.0;
+        let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32);
+        let scale = |number: f64| match (normalization, signed) {
+            _ if scalar.is_float() => number,
+            (Normalization::Raw, _) => number,
+            (Normalization::Sdk | Normalization::WebGpu, false) => number / steps,
+            (Normalization::Sdk, true) => (2.0 * number + 1.0) / steps,
+            (Normalization::WebGpu, true) => (number / ((steps - 1.0) / 2.0)).max(-1.0),
         };
-        let sdk = |value| if normalization == Normalization::Sdk { sdk(value) } else { value };
-        Ok(lanes.into_iter().map(|[value]| sdk(value)).collect())
+        #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
+        let scaled = attribute.numbers().map(|number| scale(number) as f32).collect();
+        Ok(scaled)
     }
 
     /// The first vertex array of a type, in place; `Ok(None)` where the file has none.
@@ -271,7 +269,8 @@ impl Model {
             Some(array) => Ok(Some(array)),
             None => {
                 let error = Error::new(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
-                let expected = T::SHAPE.map_or_else(String::new, |(scalar, lanes)| format!("{scalar}x{lanes}"));
+                let expected =
+                    T::SHAPE.map_or_else(String::new, |(scalar, lanes)| format!("{scalar}x{lanes}"));
                 Err(error.format_is(Some(Format::Iqm)).expected(expected).found(attribute.format()))
             }
         }
@@ -394,13 +393,15 @@ impl Model {
             return Err(error.expected(format!("{joints} poses, one for each joint")).found(poses));
         }
         let differ = |(_, joint, pose): &(usize, Joint, Pose)| joint.parent != pose.parent;
-        let pairs = self.joints().zip(animation.poses()).enumerate().map(|(i, (joint, pose))| (i, joint, pose));
+        let pairs =
+            self.joints().zip(animation.poses()).enumerate().map(|(i, (joint, pose))| (i, joint, pose));
         let mut differing = pairs.filter(differ);
         if let Some((index, joint, pose)) = differing.next() {
             let count = differing.count().saturating_add(1);
             let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), |p| p.to_string());
             let expected = format!("parent {} in joint {:?}", parent(joint.parent), joint.name);
-            let found = format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
+            let found =
+                format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
             let address = Address::field("joints").index(as_u64(index));
             return Err(mismatch("parents of joints and poses").of(address).expected(expected).found(found));
         }
@@ -426,8 +427,15 @@ impl Model {
         let mut items = Vec::new();
         for (index, mesh) in (0..).zip(layout.meshes.iter()) {
             let start = sections.meshes.start.saturating_add(size.saturating_mul(index));
-            let counts = [("vertexes", mesh.num_vertexes.get().into()), ("triangles", mesh.num_triangles.get().into())];
-            items.push(item(Address::field("meshes").index(index), &(start..start.saturating_add(size)), &counts));
+            let counts = [
+                ("vertexes", mesh.num_vertexes.get().into()),
+                ("triangles", mesh.num_triangles.get().into()),
+            ];
+            items.push(item(
+                Address::field("meshes").index(index),
+                &(start..start.saturating_add(size)),
+                &counts,
+            ));
         }
         for (index, array) in (0..).zip(self.vertex_arrays()) {
             let counts = [("vertexes", layout.num_vertexes()), ("components", array.size.into())];
@@ -435,27 +443,23 @@ impl Model {
         }
         let frame_bytes = as_u64(layout.poses.len()).saturating_mul(as_u64(size_of::<Trs>()));
         let frames: u64 = header.num_frames.get().into();
-        let sections: [(&'static str, &Range<u64>, Vec<(&'static str, u64)>); 8] = [
-            ("triangles", &sections.triangles, vec![("triangles", header.num_triangles.get().into())]),
-            ("adjacency", &sections.adjacency, vec![("triangles", header.num_triangles.get().into())]),
-            ("joints", &sections.joints, vec![("joints", as_u64(layout.joints.len()))]),
-            ("poses", &sections.poses, vec![("poses", as_u64(layout.poses.len()))]),
-            ("anims", &sections.anims, vec![("anims", layout.anims.len_u64())]),
-            (
-                "frames",
-                &sections.frames,
-                vec![("frames", frames), ("framechannels", header.num_framechannels.get().into())],
-            ),
-            ("bounds", &sections.bounds, vec![("frames", frames)]),
-            ("comment", &sections.comment, vec![("bytes", header.num_comment.get().into())]),
-        ];
-        for (name, range, counts) in sections {
+        let triangles = ("triangles", u64::from(header.num_triangles.get()));
+        let frame_counts = [("frames", frames), ("framechannels", header.num_framechannels.get().into())];
+        let mut section = |name: &'static str, range: &Range<u64>, counts: &[(&'static str, u64)]| {
             let constant_frames = name == "frames" && frames > 0 && layout.poses.len() > 0;
             if !range.is_empty() || constant_frames {
                 let decoded = (name == "frames").then(|| frames.saturating_mul(frame_bytes));
-                items.push(Item { decoded, ..item(Address::field(name), range, &counts) });
+                items.push(Item { decoded, ..item(Address::field(name), range, counts) });
             }
-        }
+        };
+        section("triangles", &sections.triangles, &[triangles]);
+        section("adjacency", &sections.adjacency, &[triangles]);
+        section("joints", &sections.joints, &[("joints", as_u64(layout.joints.len()))]);
+        section("poses", &sections.poses, &[("poses", as_u64(layout.poses.len()))]);
+        section("anims", &sections.anims, &[("anims", layout.anims.len_u64())]);
+        section("frames", &sections.frames, &frame_counts);
+        section("bounds", &sections.bounds, &[("frames", frames)]);
+        section("comment", &sections.comment, &[("bytes", header.num_comment.get().into())]);
         for (index, extension) in (0..).zip(&layout.extensions) {
             let bytes = extension.data.end.saturating_sub(extension.data.start);
             items.push(item(Address::field("extensions").index(index), &extension.data, &[("bytes", bytes)]));
@@ -483,7 +487,9 @@ impl Model {
 
     pub(crate) fn mesh_view_at(&self, address: &Address) -> Result<View> {
         let index = match address.segments() {
-            [Segment::Field(field), Segment::Index(index)] if field == "meshes" => usize::try_from(*index).ok(),
+            [Segment::Field(field), Segment::Index(index)] if field == "meshes" => {
+                usize::try_from(*index).ok()
+            }
             [Segment::Field(field), Segment::Name(name)] if field == "meshes" => {
                 self.meshes().position(|mesh| mesh.name.to_string_lossy() == *name)
             }
@@ -493,7 +499,9 @@ impl Model {
         view.ok_or_else(|| {
             let count = self.layout.meshes.len();
             let error = Error::new(ErrorKind::OutOfRange, "mesh").of(address.clone());
-            error.format_is(Some(Format::Iqm)).expected(format!("meshes[i] with i below {count}, or a mesh's name"))
+            error
+                .format_is(Some(Format::Iqm))
+                .expected(format!("meshes[i] with i below {count}, or a mesh's name"))
         })
     }
 }
@@ -771,7 +779,8 @@ impl Anim {
         if !at.is_finite() || rate <= 0.0 {
             return None;
         }
-        let at = if self.is_loop() { at.rem_euclid(self.num_frames.into()) } else { at.clamp(0.0, last.into()) };
+        let at =
+            if self.is_loop() { at.rem_euclid(self.num_frames.into()) } else { at.clamp(0.0, last.into()) };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 <= at < num_frames")]
         let (from, fraction) = ((at.floor() as u32).min(last), at.fract() as f32);
         let to = match (from == last, self.is_loop()) {

@@ -199,7 +199,8 @@ mod tests {
 
     fn any_trs() -> impl Strategy<Value = Trs> {
         let numbers = |range: std::ops::Range<f32>| proptest::array::uniform3(range);
-        let rotation = proptest::array::uniform4(-1.0_f32..1.0).prop_filter("no rotation", |q| dot(*q, *q) > 0.01);
+        let rotation =
+            proptest::array::uniform4(-1.0_f32..1.0).prop_filter("no rotation", |q| dot(*q, *q) > 0.01);
         (numbers(-10.0..10.0), rotation, numbers(0.1..4.0))
             .prop_map(|(translate, rotate, scale)| Trs { translate, rotate, scale }.normalized())
     }

@@ -226,6 +226,19 @@ pub struct FteMeshSkin {
 const _: () = assert!(size_of::<FteMeshSkin>() == 12);
 
 raw_elements!(
-    Header, Mesh, VertexArray, Joint, JointV1, Pose, PoseV1, Anim, Bounds, Extension, FteMesh, FteEvent, FteSkins,
-    FteSkinFrame, FteMeshSkin,
+    Header,
+    Mesh,
+    VertexArray,
+    Joint,
+    JointV1,
+    Pose,
+    PoseV1,
+    Anim,
+    Bounds,
+    Extension,
+    FteMesh,
+    FteEvent,
+    FteSkins,
+    FteSkinFrame,
+    FteMeshSkin,
 );

@@ -24,7 +24,8 @@ impl Model {
         match index_bounds(&indices) {
             Some((_, greatest)) if greatest >= num_vertexes => {
                 let wrong = wrong_indices(self.layout(), &indices);
-                let error = Error::new(ErrorKind::Malformed, finding::INDEX_OUT_OF_RANGE).format_is(Some(Format::Iqm));
+                let error = Error::new(ErrorKind::Malformed, finding::INDEX_OUT_OF_RANGE)
+                    .format_is(Some(Format::Iqm));
                 let expected = format!("less than {num_vertexes} (num_vertexes)");
                 Err(error.of(wrong.address).at(wrong.range).expected(expected).found(wrong.value))
             }
@@ -40,7 +41,8 @@ impl Model {
     ///
     /// Those of reading. Wrong values are findings, of which those not `tolerated` make the file unusable.
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        let mut check = Check { model: self, layout: self.layout(), findings: Findings::default(), effort: 0 };
+        let mut check =
+            Check { model: self, layout: self.layout(), findings: Findings::default(), effort: 0 };
         check.triangles()?;
         check.adjacency()?;
         check.vertex_arrays()?;
@@ -56,7 +58,8 @@ impl Model {
 
 /// The least and the greatest of some indices; `None` of none.
 pub(crate) fn index_bounds(indices: &Array<u32>) -> Option<(u32, u32)> {
-    let widen = |(least, greatest): (u32, u32), index: &U32| (least.min(index.get()), greatest.max(index.get()));
+    let widen =
+        |(least, greatest): (u32, u32), index: &U32| (least.min(index.get()), greatest.max(index.get()));
     (!indices.is_empty()).then(|| indices.as_slice().iter().fold((u32::MAX, 0), widen))
 }
 
@@ -117,11 +120,13 @@ impl Check<'_> {
                 break;
             }
             let corners = first.saturating_mul(3)..first.saturating_add(count).saturating_mul(3);
-            let own = mesh.first_vertex.get()..mesh.first_vertex.get().saturating_add(mesh.num_vertexes.get());
+            let own =
+                mesh.first_vertex.get()..mesh.first_vertex.get().saturating_add(mesh.num_vertexes.get());
             let Some((least, greatest)) = index_bounds(&triangles.slice_u64(corners)) else { continue };
             if (least < own.start || greatest >= own.end) && greatest < num_vertexes {
                 self.findings.add(finding::INDEX_OUTSIDE_MESH, |what| {
-                    let detail = format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
+                    let detail =
+                        format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
                     Finding::suspicious(what, detail).of(Address::field("meshes").index(index))
                 });
             }
@@ -152,7 +157,9 @@ impl Check<'_> {
     }
 
     fn vertex_arrays(&mut self) -> Result<()> {
-        for (index, array) in self.model.vertex_arrays().enumerate().filter(|(_, array)| array.format.is_float()) {
+        for (index, array) in
+            self.model.vertex_arrays().enumerate().filter(|(_, array)| array.format.is_float())
+        {
             if !self.may_look_at(array.range.end.saturating_sub(array.range.start)) {
                 break;
             }
@@ -184,7 +191,8 @@ impl Check<'_> {
         }
         let joints = as_u64(self.layout.joints.len()) as f32;
         let weights = weights.to_f32::<4>();
-        let indexes = Attribute::new(Semantic::Joints(0), indexes.format(), indexes.into_bytes()).to_f32::<4>();
+        let indexes =
+            Attribute::new(Semantic::Joints(0), indexes.format(), indexes.into_bytes()).to_f32::<4>();
         for (vertex, (weights, indexes)) in (0_u64..).zip(weights.iter().zip(&indexes)) {
             let address = || Address::field("vertices").index(vertex);
             let sum: f32 = weights.iter().sum();
@@ -196,7 +204,8 @@ impl Check<'_> {
             let wrong = |(index, weight): &(&f32, &f32)| **index >= joints && **weight != 0.0;
             if let Some((index, _)) = indexes.iter().zip(weights).find(wrong) {
                 self.findings.add(finding::BLEND_INDEX, |what| {
-                    Finding::suspicious(what, format!("expected less than {joints}, found {index}")).of(address())
+                    Finding::suspicious(what, format!("expected less than {joints}, found {index}"))
+                        .of(address())
                 });
             }
         }
@@ -209,7 +218,8 @@ impl Check<'_> {
             let address = || Address::field("joints").index(index);
             let mut numbers = joint.trs.translate.iter().chain(&joint.trs.rotate).chain(&joint.trs.scale);
             if !numbers.all(|number| number.is_finite()) {
-                self.findings.add(finding::NOT_FINITE, |what| Finding::suspicious(what, "a joint").of(address()));
+                self.findings
+                    .add(finding::NOT_FINITE, |what| Finding::suspicious(what, "a joint").of(address()));
             }
             let length = joint.trs.rotate.iter().map(|lane| lane * lane).sum::<f32>().sqrt();
             if (length - 1.0).abs() > TOLERANCE {
@@ -224,7 +234,12 @@ impl Check<'_> {
         for (index, pose) in (0..).zip(self.model.poses()) {
             let stored = |channel: usize| pose.channelmask >> channel & 1 != 0;
             let scales = pose.channelscale.iter().enumerate().filter(|(channel, _)| stored(*channel));
-            if !pose.channeloffset.iter().chain(scales.map(|(_, scale)| scale)).all(|number| number.is_finite()) {
+            if !pose
+                .channeloffset
+                .iter()
+                .chain(scales.map(|(_, scale)| scale))
+                .all(|number| number.is_finite())
+            {
                 self.findings.add(finding::NOT_FINITE, |what| {
                     Finding::suspicious(what, "a channel of a pose").of(Address::field("poses").index(index))
                 });
@@ -237,9 +252,12 @@ impl Check<'_> {
         for (frame, bounds) in (0..).zip(bounds.iter()) {
             let (mins, maxs) = (bounds.bbmins.map(|n| n.get()), bounds.bbmaxs.map(|n| n.get()));
             let address = || Address::field("bounds").index(frame);
-            let mut numbers = mins.iter().chain(&maxs).copied().chain([bounds.xyradius.get(), bounds.radius.get()]);
+            let mut numbers =
+                mins.iter().chain(&maxs).copied().chain([bounds.xyradius.get(), bounds.radius.get()]);
             if !numbers.all(f32::is_finite) {
-                self.findings.add(finding::NOT_FINITE, |what| Finding::suspicious(what, "a frame's box").of(address()));
+                self.findings.add(finding::NOT_FINITE, |what| {
+                    Finding::suspicious(what, "a frame's box").of(address())
+                });
             }
             if mins.iter().zip(&maxs).any(|(min, max)| min > max) {
                 self.findings.add(finding::INVERTED_BOUNDS, |what| {

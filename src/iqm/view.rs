@@ -9,8 +9,8 @@ use super::validate::index_bounds;
 use crate::mesh::sealed::Sealed;
 use crate::source::as_u64;
 use crate::{
-    Address, Array, Attribute, AttributeInfo, Error, ErrorKind, Finding, Format, Indices, MeshView, Result, Semantic,
-    Source,
+    Address, Array, Attribute, AttributeInfo, Error, ErrorKind, Finding, Format, Indices, MeshView, Result,
+    Semantic, Source,
 };
 
 /// A mesh of a [`Model`] with its own vertices and triangles; see [`Model::mesh_view`].
@@ -29,7 +29,8 @@ impl View {
         let layout = model.layout();
         let address = Address::field("meshes").index(as_u64(index));
         let size = as_u64(size_of::<[u32; 3]>());
-        let start = layout.sections.triangles.start.saturating_add(size.saturating_mul(mesh.first_triangle.into()));
+        let start =
+            layout.sections.triangles.start.saturating_add(size.saturating_mul(mesh.first_triangle.into()));
         let range = start..start.saturating_add(size.saturating_mul(mesh.num_triangles.into()));
         let triangles: Array<u32> = match range.is_empty() {
             true => Array::new(bytes::Bytes::new()),
@@ -42,12 +43,14 @@ impl View {
         let mut vertices = own.clone();
         if let Some((least, greatest)) = index_bounds(&triangles) {
             if greatest >= num_vertexes {
-                let error = Error::new(ErrorKind::Malformed, "iqmtriangle.vertex").format_is(Some(Format::Iqm));
+                let error =
+                    Error::new(ErrorKind::Malformed, "iqmtriangle.vertex").format_is(Some(Format::Iqm));
                 let expected = format!("less than {num_vertexes} (num_vertexes)");
                 return Err(error.of(address).at(range).expected(expected).found(greatest));
             }
             if least < own.start || greatest >= own.end {
-                let detail = format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
+                let detail =
+                    format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
                 findings.push(Finding::suspicious(finding::INDEX_OUTSIDE_MESH, detail).of(address).at(range));
                 vertices = 0..num_vertexes;
             }
@@ -112,7 +115,8 @@ impl MeshView for View {
             return Ok(None);
         };
         let format = array.vertex_format();
-        let at = |vertex: usize| array.range.start.saturating_add(as_u64(vertex.saturating_mul(format.size())));
+        let at =
+            |vertex: usize| array.range.start.saturating_add(as_u64(vertex.saturating_mul(format.size())));
         let bytes = self.source.get(at(self.vertices.start)..at(self.vertices.end), "vertex array")?;
         Ok(Some(Attribute::new(semantic.clone(), format, bytes)))
     }

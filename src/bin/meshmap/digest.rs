@@ -105,7 +105,11 @@ fn iqm(model: &Model) -> Result<Listing, Refused> {
     }
 
     for (index, mesh) in model.meshes().enumerate() {
-        listing.may_add("iqmmesh.name", (mesh.name.as_bytes().len() + mesh.material.as_bytes().len()) as u64, filesize)?;
+        listing.may_add(
+            "iqmmesh.name",
+            (mesh.name.as_bytes().len() + mesh.material.as_bytes().len()) as u64,
+            filesize,
+        )?;
         listing.string(format!("meshes[{index}].name"), &mesh.name);
         listing.string(format!("meshes[{index}].material"), &mesh.material);
     }

@@ -56,7 +56,7 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
         other => Page { subtitle: other.format().to_string(), ..Page::default() },
     };
     page.findings = findings_lines(file.findings());
-    page.cost = cost(&[opened.read_stats(), source.read_stats()], wish.mmap);
+    page.cost = cost(opened.read_stats(), wish.mmap);
     Ok(page.lines(&title))
 }
 
@@ -71,7 +71,8 @@ fn small_at_once(source: &Source, wish: &Wish) -> Result<Source> {
 
 fn findings_lines(findings: &[Finding]) -> Vec<String> {
     const MOST: usize = 5;
-    let mut lines: Vec<String> = findings.iter().map(|finding| format!("! {}", show::finding(finding))).collect();
+    let mut lines: Vec<String> =
+        findings.iter().map(|finding| format!("! {}", show::finding(finding))).collect();
     if lines.len() > MOST {
         let more = lines.len() - (MOST - 1);
         lines.truncate(MOST - 1);
@@ -80,12 +81,11 @@ fn findings_lines(findings: &[Finding]) -> Vec<String> {
     lines
 }
 
-fn cost(stats: &[ReadStats], mmap: bool) -> String {
+fn cost(stats: ReadStats, mmap: bool) -> String {
     if mmap {
         return "mapped".to_owned();
     }
-    let (reads, bytes) = stats.iter().fold((0, 0), |(r, b), stats| (r + stats.reads, b + stats.bytes));
-    format!("{}, {}", show::plural(usize::try_from(reads).unwrap_or(usize::MAX), "read"), show::size(bytes))
+    format!("{}, {}", show::plural(stats.reads as usize, "read"), show::size(stats.bytes))
 }
 
 /// Many files, a line each, and a sum.
@@ -116,7 +116,8 @@ fn rows(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Result<b
         rows.push(vec![format!("x {}", show::path(path)), error.to_string()]);
     }
     // Errors are sentences; they must not widen the columns.
-    let columns: Vec<Vec<String>> = rows.iter().map(|row| if row.len() == 2 { row[..1].to_vec() } else { row.clone() }).collect();
+    let columns: Vec<Vec<String>> =
+        rows.iter().map(|row| if row.len() == 2 { row[..1].to_vec() } else { row.clone() }).collect();
     for (line, row) in show::table(&columns, &[true, true, false, true]).iter().zip(&rows) {
         match row.as_slice() {
             [path, error] => {
@@ -127,7 +128,11 @@ fn rows(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Result<b
         }
     }
     let files = show::plural(good + bad, "file");
-    let others = if found.others > 0 { format!(", {} others", show::count(found.others as u64)) } else { String::new() };
+    let others = if found.others > 0 {
+        format!(", {} others", show::count(found.others as u64))
+    } else {
+        String::new()
+    };
     let seconds = start.elapsed().as_secs_f64();
     writeln!(out, "{files}, {good} read, {bad} bad{others}    {}   {seconds:.2} s", show::size(bytes))?;
     Ok(bad == 0)
@@ -179,8 +184,8 @@ fn object(path: &Path, bytes: Option<u64>, file: &Result<MeshFile>) -> Value {
         "path": path.to_string_lossy(),
         "format": show::format_name(format),
         "bytes": bytes,
-        "items": file_ok.map(|file| file.items().iter().map(item).collect()).unwrap_or_else(Vec::new),
-        "findings": file_ok.map(|file| file.findings().iter().map(finding).collect()).unwrap_or_else(Vec::new),
+        "items": file_ok.map(|file| file.items().iter().map(item).collect::<Vec<_>>()).unwrap_or_default(),
+        "findings": file_ok.map(|file| file.findings().iter().map(finding).collect::<Vec<_>>()).unwrap_or_default(),
         "error": file.as_ref().err().map(error),
     })
 }

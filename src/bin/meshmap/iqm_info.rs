@@ -24,7 +24,8 @@ pub(crate) fn summary(model: &Model) -> String {
         0 => String::new(),
         joints => show::plural(joints, "joint"),
     };
-    let counts = format!("{} v   {} t", show::count(model.num_vertexes()), show::count(model.num_triangles()));
+    let counts =
+        format!("{} v   {} t", show::count(model.num_vertexes()), show::count(model.num_triangles()));
     let parts = [counts, joints, animation];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
 }
@@ -83,7 +84,8 @@ fn meshes(model: &Model) -> Block {
             show::name(&mesh.material.to_string_lossy()),
         ]
     };
-    let rows: Vec<_> = std::iter::once(header).chain(model.meshes().enumerate().take(MOST_ROWS).map(row)).collect();
+    let rows: Vec<_> =
+        std::iter::once(header).chain(model.meshes().enumerate().take(MOST_ROWS).map(row)).collect();
     let table = show::table(&rows, &[false, true, false, false, true]);
     Block { lines: labelled("mesh", &counts), table: pad(table, model.meshes().len()), rows: "meshes" }
 }
@@ -146,7 +148,9 @@ fn skeleton(model: &Model) -> Option<String> {
     let poses = match (joints.is_empty(), poses.is_empty()) {
         (true, _) => String::new(),
         (false, true) => "; no poses".to_owned(),
-        (false, false) if joints == poses => format!("; {} with the same parents", show::plural(poses.len(), "pose")),
+        (false, false) if joints == poses => {
+            format!("; {} with the same parents", show::plural(poses.len(), "pose"))
+        }
         (false, false) => format!("; {} with other parents", show::plural(poses.len(), "pose")),
     };
     Some(format!("{:<11} {things}, {}, depth {depth}{poses}", "skeleton", show::plural(roots, "root")))
@@ -179,11 +183,16 @@ fn animation(model: &Model) -> Block {
                 _ => format!("{}..{}", anim.first_frame, anim.first_frame.saturating_add(last)),
             },
             if stored { format!("{} fps", anim.framerate) } else { "not stored".to_owned() },
-            if stored { format!("{:.3} s", f64::from(last) / f64::from(anim.framerate)) } else { "-".to_owned() },
+            if stored {
+                format!("{:.3} s", f64::from(last) / f64::from(anim.framerate))
+            } else {
+                "-".to_owned()
+            },
             if anim.is_loop() { "yes" } else { "no" }.to_owned(),
         ]
     };
-    let rows: Vec<_> = std::iter::once(header).chain(model.anims().enumerate().take(MOST_ROWS).map(row)).collect();
+    let rows: Vec<_> =
+        std::iter::once(header).chain(model.anims().enumerate().take(MOST_ROWS).map(row)).collect();
     let table = show::table(&rows, &[false, true, true, false, false, true]);
     Block { lines: vec![line], table: pad(table, model.anims().len()), rows: "animations" }
 }

@@ -33,9 +33,11 @@ impl Block {
 
 impl Page {
     pub(crate) fn lines(self, title: &str) -> Vec<String> {
-        let fixed = 2 + self.blocks.iter().map(|block| block.lines.len()).sum::<usize>() + self.findings.len() + 1;
+        let fixed =
+            2 + self.blocks.iter().map(|block| block.lines.len()).sum::<usize>() + self.findings.len() + 1;
         let tables = self.blocks.iter().filter(|block| !block.table.is_empty()).count().max(1);
-        let fits = self.blocks.iter().map(|block| block.table.len()).sum::<usize>() <= PAGE.saturating_sub(fixed);
+        let fits =
+            self.blocks.iter().map(|block| block.table.len()).sum::<usize>() <= PAGE.saturating_sub(fixed);
         let share = if fits { PAGE } else { (PAGE.saturating_sub(fixed) / tables).max(3) };
 
         let mut lines = vec![format!("{title}   {}", self.subtitle), String::new()];
@@ -45,7 +47,11 @@ impl Page {
             lines.extend(block.table.iter().take(shown).map(|row| format!("    {row}")));
             if shown < block.table.len() {
                 let more = block.table.len() - shown;
-                lines.push(format!("    .. {} {} more (--json lists all)", show::count(more as u64), block.rows));
+                lines.push(format!(
+                    "    .. {} {} more (--json lists all)",
+                    show::count(more as u64),
+                    block.rows
+                ));
             }
         }
         lines.extend(self.findings.iter().map(|line| format!("  {line}")));

@@ -16,7 +16,13 @@ pub(crate) fn count(number: impl TryInto<u64>) -> String {
 
 /// `1 joint`, `2 joints`.
 pub(crate) fn plural(number: usize, one: &str) -> String {
-    let ending = if number == 1 { "" } else if one.ends_with('h') { "es" } else { "s" };
+    let ending = if number == 1 {
+        ""
+    } else if one.ends_with('h') {
+        "es"
+    } else {
+        "s"
+    };
     format!("{} {one}{ending}", count(number as u64))
 }
 
@@ -97,7 +103,8 @@ mod tests {
 
     #[test]
     fn sizes_have_one_decimal_and_the_right_unit() {
-        let cases = [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (257_808, "251.8 KiB"), (1 << 20, "1.0 MiB")];
+        let cases =
+            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (257_808, "251.8 KiB"), (1 << 20, "1.0 MiB")];
         for (bytes, text) in cases {
             assert_eq!(size(bytes), text);
         }
@@ -107,7 +114,10 @@ mod tests {
 
     #[test]
     fn counts_are_grouped() {
-        assert_eq!(["0", "999", "1,000", "1,234,567"], [0_u64, 999, 1000, 1_234_567].map(count).each_ref().map(|s| &**s));
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0_u64, 999, 1000, 1_234_567].map(count).each_ref().map(|s| &**s)
+        );
         assert_eq!(["1 mesh", "2 meshes"], [1, 2].map(|n| plural(n, "mesh")).each_ref().map(|s| &**s));
     }
 

@@ -16,7 +16,12 @@ enum Verdict {
     Unreadable(String),
 }
 
-pub(crate) fn run(paths: &[PathBuf], fail_on_finding: bool, mmap: bool, out: &mut impl Write) -> io::Result<bool> {
+pub(crate) fn run(
+    paths: &[PathBuf],
+    fail_on_finding: bool,
+    mmap: bool,
+    out: &mut impl Write,
+) -> io::Result<bool> {
     let found = files::find(paths);
     let bar = files::progress(found.files.len());
     let mut verdicts = Vec::new();
@@ -36,7 +41,8 @@ pub(crate) fn run(paths: &[PathBuf], fail_on_finding: bool, mmap: bool, out: &mu
         bar.inc(1);
     }
     bar.finish_and_clear();
-    verdicts.extend(found.unreadable.iter().map(|(path, error)| (path, Verdict::Unreadable(error.to_string()))));
+    verdicts
+        .extend(found.unreadable.iter().map(|(path, error)| (path, Verdict::Unreadable(error.to_string()))));
 
     let width = verdicts.iter().filter(|(_, verdict)| !matches!(verdict, Verdict::Good));
     let width = width.map(|(path, _)| show::path(path).chars().count()).max().unwrap_or(0);

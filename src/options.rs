@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind, Result};
 /// use meshmap::{MeshFile, Options, Strictness};
 ///
 /// let options = Options::default().with_strictness(Strictness::Strict);
-/// let file = MeshFile::open_with("tests/data/iqm/valid/skin_multi_anim.iqm", &options)?;
+/// let file = MeshFile::open_with("tests/data/iqm/valid/skin_scale_nonuniform.iqm", &options)?;
 /// assert!(file.findings().is_empty());
 /// # Ok::<(), meshmap::Error>(())
 /// ```

@@ -90,7 +90,7 @@ impl Frames {
             let error = Error::new(ErrorKind::OutOfRange, "pose").format_is(Some(Format::Iqm));
             error.expected(format!("less than {}", self.poses.len())).found(pose)
         })?;
-        let frame = self.bytes(frame..frame.saturating_add(1))?.start;
+        let frame = self.bytes(self.one(frame)?)?.start;
         let start = frame.saturating_add(u64::from(channels.first).saturating_mul(2));
         let stored = u64::from(channels.mask.count_ones()).saturating_mul(2);
         let bytes = self.source.get(start..start.saturating_add(stored), "frames[]")?;
@@ -104,7 +104,7 @@ impl Frames {
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the errors
     /// of reading.
     pub fn frame_into(&self, frame: u32, out: &mut [Trs]) -> Result<()> {
-        self.frames_into(frame..frame.saturating_add(1), out)
+        self.frames_into(self.one(frame)?, out)
     }
 
     /// All poses of a range of frames, into `out`: frame after frame, [`poses`](Self::poses) elements each.
@@ -152,13 +152,24 @@ impl Frames {
     /// Those of [`frame_into`](Self::frame_into).
     pub fn interpolate_into(&self, from: u32, to: u32, fraction: f32, out: &mut [Trs]) -> Result<()> {
         self.frame_into(from, out)?;
-        let to = self.bytes(to..to.saturating_add(1))?;
+        let to = self.bytes(self.one(to)?)?;
         let bytes = self.source.get(to, "frames[]")?;
         let mut values = values(&bytes);
         for (pose, channels) in out.iter_mut().zip(self.poses.iter()) {
             *pose = pose.interpolate(channels.decode(&mut values), fraction);
         }
         Ok(())
+    }
+
+    /// The range of one frame, which must exist.
+    fn one(&self, frame: u32) -> Result<Range<u32>> {
+        match frame.checked_add(1) {
+            Some(end) if end <= self.frames => Ok(frame..end),
+            _ => {
+                let error = Error::new(ErrorKind::OutOfRange, "frame").format_is(Some(Format::Iqm));
+                Err(error.expected(format!("less than {}", self.frames)).found(frame))
+            }
+        }
     }
 
     /// The bytes of a range of frames.

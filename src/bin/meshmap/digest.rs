@@ -3,11 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use meshmap::iqm::{Model, Trs};
-use meshmap::{Format, MeshFile, Result, Scalar, Text};
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 
+use crate::listing::{self, Refused};
 use crate::{files, show};
 
 pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<bool> {
@@ -23,133 +21,6 @@ pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<b
     }
 }
 
-/// Why there is no digest.
-#[derive(Debug, thiserror::Error)]
-enum Refused {
-    #[error(transparent)]
-    Library(#[from] meshmap::Error),
-    #[error("{0}: unsupported digest: expected a format of this version of the command line")]
-    Unlisted(Format),
-    #[error("{format}: limit exceeded by {what}: expected at most {most} bytes, found {found}")]
-    TooLarge { format: &'static str, what: &'static str, most: String, found: String },
-}
-
 fn digest(path: &Path, mmap: bool) -> Result<Value, Refused> {
-    let file = files::open(path, mmap)?;
-    let listing = match &file {
-        MeshFile::Iqm(model) => iqm(model)?,
-        other => return Err(Refused::Unlisted(other.format())),
-    };
-    Ok(json!({"format": file.format().name(), "arrays": listing.arrays, "strings": listing.strings}))
-}
-
-/// The arrays and strings of a file.
-#[derive(Default)]
-struct Listing {
-    arrays: Map<String, Value>,
-    strings: Map<String, Value>,
-    hashed: u64,
-}
-
-impl Listing {
-    fn array(&mut self, path: impl Into<String>, kind: Scalar, shape: &[u64], bytes: &[u8]) {
-        self.hash(path, kind, shape, Sha256::new_with_prefix(bytes));
-    }
-
-    fn hash(&mut self, path: impl Into<String>, kind: Scalar, shape: &[u64], hash: Sha256) {
-        let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        self.arrays.insert(path.into(), json!({"type": kind.to_string(), "shape": shape, "sha256": hex}));
-    }
-
-    fn string(&mut self, path: String, text: &Text) {
-        self.strings.insert(path, text.to_string_lossy().into());
-    }
-
-    /// Parts of a file may share bytes; one in which thousands do would take hours.
-    fn may_add(&mut self, what: &'static str, bytes: u64, file_bytes: u64) -> Result<(), Refused> {
-        let most = file_bytes.saturating_mul(64).saturating_add(512 << 20);
-        self.hashed = self.hashed.saturating_add(bytes);
-        if self.hashed <= most {
-            return Ok(());
-        }
-        let (most, found) = (show::count(most), show::count(self.hashed));
-        Err(Refused::TooLarge { format: "iqm", what, most, found })
-    }
-}
-
-fn iqm(model: &Model) -> Result<Listing, Refused> {
-    model.check_indices()?;
-    let mut listing = Listing::default();
-    let filesize = u64::from(model.header().filesize.get());
-
-    for (index, array) in model.vertex_arrays().enumerate() {
-        listing.may_add("iqmvertexarray[]", array.range.end - array.range.start, filesize)?;
-        let attribute = model.vertex_array(index)?;
-        let shape = [model.num_vertexes().into(), array.size.into()];
-        listing.array(format!("vertex_arrays[{index}]"), array.format, &shape, attribute.as_bytes());
-    }
-    let triangles = [u64::from(model.num_triangles()), 3];
-    if model.num_triangles() > 0 {
-        listing.array("triangles", Scalar::U32, &triangles, model.triangles()?.as_bytes());
-    }
-    if let Some(adjacency) = model.adjacency()? {
-        listing.array("adjacency", Scalar::U32, &triangles, adjacency.as_bytes());
-    }
-    if model.num_joints() > 0 {
-        let bytes: Vec<u8> = model.joints().flat_map(|joint| trs_bytes(&joint.trs)).collect();
-        listing.array("joints", Scalar::F32, &[model.num_joints() as u64, 10], &bytes);
-    }
-    frames(model, filesize, &mut listing)?;
-    if let Some(bounds) = model.bounds()? {
-        listing.array("bounds", Scalar::F32, &[bounds.len() as u64, 8], bounds.as_bytes());
-    }
-
-    for (index, mesh) in model.meshes().enumerate() {
-        listing.may_add(
-            "iqmmesh.name",
-            (mesh.name.as_bytes().len() + mesh.material.as_bytes().len()) as u64,
-            filesize,
-        )?;
-        listing.string(format!("meshes[{index}].name"), &mesh.name);
-        listing.string(format!("meshes[{index}].material"), &mesh.material);
-    }
-    for (index, joint) in model.joints().enumerate() {
-        listing.may_add("iqmjoint.name", joint.name.as_bytes().len() as u64, filesize)?;
-        listing.string(format!("joints[{index}].name"), &joint.name);
-    }
-    for (index, anim) in model.anims().enumerate() {
-        listing.may_add("iqmanim.name", anim.name.as_bytes().len() as u64, filesize)?;
-        listing.string(format!("anims[{index}].name"), &anim.name);
-    }
-    Ok(listing)
-}
-
-/// Frames a few at a time, so that a file of constant frames takes no memory.
-fn frames(model: &Model, filesize: u64, listing: &mut Listing) -> Result<(), Refused> {
-    let frames = model.frames();
-    if frames.is_empty() || frames.poses() == 0 {
-        return Ok(());
-    }
-    let poses = frames.poses() as u64;
-    listing.may_add("frames[]", u64::from(frames.len()) * poses * size_of::<Trs>() as u64, filesize)?;
-    let step = (4096 / poses).max(1) as u32;
-    let mut hash = Sha256::new();
-    let mut pose = vec![Trs::default(); step as usize * frames.poses()];
-    for first in (0..frames.len()).step_by(step as usize) {
-        let end = first.saturating_add(step).min(frames.len());
-        let part = &mut pose[..(end - first) as usize * frames.poses()];
-        frames.frames_into(first..end, part)?;
-        part.iter().for_each(|trs| hash.update(trs_bytes(trs)));
-    }
-    listing.hash("frames", Scalar::F32, &[frames.len().into(), poses, 10], hash);
-    Ok(())
-}
-
-fn trs_bytes(trs: &Trs) -> [u8; 40] {
-    let mut bytes = [0; 40];
-    let numbers = trs.translate.iter().chain(&trs.rotate).chain(&trs.scale);
-    for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
-        place.copy_from_slice(&number.to_le_bytes());
-    }
-    bytes
+    listing::of(&files::open(path, mmap)?)
 }

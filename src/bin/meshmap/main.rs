@@ -4,6 +4,7 @@ mod digest;
 mod files;
 mod info;
 mod iqm_info;
+mod listing;
 mod page;
 mod show;
 mod verify;

@@ -1,0 +1,138 @@
+//! A file is the same however its bytes come in: mapped, opened, in memory, by ranges, in fragments.
+
+mod support;
+
+use std::fmt::Write;
+use std::fs;
+
+use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm};
+use support::Recorder;
+
+/// Everything that a model says, as text.
+fn describe(model: &iqm::Model) -> Result<String> {
+    let mut text = String::new();
+    let file = MeshFile::Iqm(model.clone());
+    writeln!(text, "{:?}\n{:?}\n{:?}", model.header(), file.items(), model.text()).unwrap();
+    writeln!(text, "{:?} {:?}", model.findings(), model.validate()?).unwrap();
+    model.meshes().for_each(|mesh| writeln!(text, "{mesh:?}").unwrap());
+    for (index, array) in model.vertex_arrays().enumerate() {
+        writeln!(text, "{array:?} {:?}", model.vertex_array(index)?.as_bytes()).unwrap();
+    }
+    writeln!(text, "{:?} {:?}", model.triangles()?, model.adjacency()?).unwrap();
+    model.joints().for_each(|joint| writeln!(text, "{joint:?}").unwrap());
+    model.anims().for_each(|anim| writeln!(text, "{anim:?}").unwrap());
+    writeln!(text, "{:?} {:?}", model.frames().to_vec()?, model.bounds()?).unwrap();
+    writeln!(text, "{:?} {:?}", model.comment()?, model.comment_to_end()?).unwrap();
+    for extension in model.extensions() {
+        writeln!(text, "{extension:?} {:?}", model.extension(extension.name.as_bytes())?).unwrap();
+    }
+    for address in file.meshes() {
+        let mesh = file.mesh(&address)?;
+        writeln!(text, "{:?} {:?} {:?}", mesh.bounds()?, mesh.indices()?.to_vec(), mesh.attributes())
+            .unwrap();
+    }
+    Ok(text)
+}
+
+fn read(source: Source) -> Result<String> {
+    describe(&iqm::Model::from_source(source)?)
+}
+
+/// Fragments supplied as `supply` sees fit for each range that is asked for.
+fn read_fragments(
+    len: Option<u64>,
+    supply: impl Fn(&Fragments, std::ops::Range<u64>),
+) -> Result<(String, usize)> {
+    let fragments = Fragments::new(len);
+    let mut trips = 0;
+    loop {
+        match fragments.step(|source| read(source.clone()))? {
+            Step::Done(text) => return Ok((text, trips)),
+            Step::Need(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
+        }
+        trips += 1;
+        assert!(trips < 100_000, "fragments never suffice");
+    }
+}
+
+fn part(bytes: &[u8], range: std::ops::Range<u64>) -> Vec<u8> {
+    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    bytes[at(range.start)..at(range.end)].to_vec()
+}
+
+#[test]
+fn every_way_in_gives_the_same() {
+    for path in support::data("iqm/valid") {
+        let bytes = fs::read(&path).unwrap();
+        let len = bytes.len() as u64;
+        let expected = read(Source::from_bytes(bytes.clone())).unwrap();
+
+        assert_eq!(read(Source::open(&path).unwrap()).unwrap(), expected);
+        #[cfg(feature = "mmap")]
+        {
+            #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
+            // SAFETY: as above.
+            let mapped = unsafe { Source::map(&path) }.unwrap();
+            assert_eq!(read(mapped).unwrap(), expected);
+        }
+        assert_eq!(read(Source::ranged(Recorder::new(bytes.clone()))).unwrap(), expected);
+
+        let whole = |fragments: &Fragments, _| fragments.supply(0, bytes.clone()).unwrap();
+        assert_eq!(read_fragments(Some(len), whole).unwrap().0, expected);
+        let asked = |fragments: &Fragments, range: std::ops::Range<u64>| {
+            fragments.supply(range.start, part(&bytes, range)).unwrap();
+        };
+        let (text, trips) = read_fragments(Some(len), asked).unwrap();
+        assert_eq!(text, expected);
+        assert!(trips <= 30, "{}: {trips} trips", path.display());
+    }
+}
+
+/// One byte a step, of what is asked for first: the job begins anew each time.
+#[test]
+fn fragments_of_one_byte_give_the_same() {
+    for name in ["frames_odd", "no_names", "anim_constant", "ours_no_vertexes_a"] {
+        let bytes = fs::read(support::path(&format!("{name}.iqm"))).unwrap();
+        let expected = read(Source::from_bytes(bytes.clone())).unwrap();
+        let one = |fragments: &Fragments, range: std::ops::Range<u64>| {
+            fragments.supply(range.start, part(&bytes, range.start..range.start + 1)).unwrap();
+        };
+        assert_eq!(read_fragments(Some(bytes.len() as u64), one).unwrap().0, expected, "{name}");
+    }
+}
+
+/// A source that does not know its length cannot see bytes behind `filesize`; everything else is the same.
+#[test]
+fn sources_of_unknown_length_give_the_same() {
+    for path in support::data("iqm/valid") {
+        if path.ends_with("ours_trailing_a.iqm") {
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        let expected = read(Source::from_bytes(bytes.clone())).unwrap();
+        assert_eq!(read(Source::ranged(Recorder::of_unknown_length(bytes.clone()))).unwrap(), expected);
+        let asked = |fragments: &Fragments, range: std::ops::Range<u64>| {
+            if range.end > bytes.len() as u64 {
+                fragments.set_len(bytes.len() as u64).unwrap();
+            }
+            fragments.supply(range.start, part(&bytes, range)).unwrap();
+        };
+        assert_eq!(read_fragments(None, asked).unwrap().0, expected);
+    }
+}
+
+#[test]
+fn errors_of_a_reader_come_through() {
+    struct Broken;
+    impl meshmap::ReadRange for Broken {
+        fn len(&self) -> std::io::Result<Option<u64>> {
+            Ok(Some(1 << 40))
+        }
+        fn read(&self, _: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
+            Err(std::io::Error::new(std::io::ErrorKind::ConnectionReset, "gone"))
+        }
+    }
+    let error: Error = iqm::Model::from_source(Source::ranged(Broken)).unwrap_err();
+    assert_eq!(error.kind(), meshmap::ErrorKind::Io(std::io::ErrorKind::ConnectionReset));
+    assert_eq!(error.to_string(), "iqm: cannot read iqmheader at 0x0..0x10000: gone");
+}

@@ -1,0 +1,195 @@
+//! How much memory is taken, and how much is read: never on a file's word.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use meshmap::iqm::Model;
+use meshmap::{ErrorKind, Limits, MeshFile, Options, Source};
+use support::Recorder;
+use support::counting::{Counting, counted};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const KIB: i64 = 1 << 10;
+const MIB: i64 = 1 << 20;
+
+/// A model with large arrays: of the corpus, or one of the repository that is padded to the size.
+fn large_mesh() -> PathBuf {
+    support::corpus().map_or_else(
+        || support::path("ours_many_meshes_a.iqm"),
+        |corpus| corpus.join("iqm/large/large_mesh.iqm"),
+    )
+}
+
+#[test]
+fn views_of_a_map_take_next_to_no_memory() {
+    let path = large_mesh();
+    #[allow(unsafe_code, reason = "the file does not change while tests run")]
+    // SAFETY: as above.
+    let (result, count) = counted(|| -> meshmap::Result<_> {
+        let model = Model::from_source(unsafe { Source::map(&path) }?)?;
+        Ok((model.positions()?, model.normals()?, model.triangles()?))
+    });
+    let (positions, normals, triangles) = result.unwrap();
+    assert!(positions.is_some() && normals.is_some() && !triangles.is_empty());
+    assert!(count.total < 16 * KIB, "{count:?}");
+}
+
+#[test]
+fn opening_and_listing_reads_little() {
+    let bytes = fs::read(large_mesh()).unwrap();
+    let recorder = Recorder::new(bytes);
+    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    assert!(file.items().len() > 5 && !file.meshes().is_empty());
+    let reads = recorder.reads.lock().unwrap();
+    let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
+    assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
+}
+
+#[test]
+fn opening_lazily_holds_little() {
+    let path = large_mesh();
+    let (file, count) = counted(|| MeshFile::open(&path).unwrap());
+    assert!(count.peak < 160 * KIB, "{count:?}");
+    drop(file);
+}
+
+#[test]
+fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
+    let recorder = Recorder::new(support::long_animation());
+    let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
+    let frames = model.frames();
+    let section = model.items().into_iter().find(|item| item.address.to_string() == "frames").unwrap().range;
+    let stride = (section.end - section.start) / u64::from(frames.len());
+    recorder.reads.lock().unwrap().clear();
+
+    let mut pose = vec![Default::default(); frames.poses()];
+    frames.frame_into(9_000, &mut pose).unwrap();
+    let start = section.start + 9_000 * stride;
+    assert_eq!(*recorder.reads.lock().unwrap(), [start..start + stride]);
+
+    recorder.reads.lock().unwrap().clear();
+    assert_eq!(frames.pose(9_000, 2).unwrap(), pose[2]);
+    let reads = recorder.reads.lock().unwrap();
+    assert!(reads.len() == 1 && reads[0].end - reads[0].start <= 20, "{reads:?}");
+}
+
+/// Opens and, where that succeeds, takes everything there is, keeping nothing.
+fn read_all(source: Source) -> meshmap::Result<()> {
+    let model = Model::from_source(source)?;
+    model.check_indices()?;
+    model.validate()?;
+    model.positions()?;
+    model.triangles()?;
+    model.adjacency()?;
+    model.bounds()?;
+    Ok(())
+}
+
+fn assert_modest(name: &str, bytes: &[u8]) {
+    let most = bytes.len() as i64 + MIB;
+    let shared = bytes::Bytes::copy_from_slice(bytes);
+    let (_, count) = counted(|| read_all(Source::from_bytes(shared)));
+    assert!(count.peak < most, "{name} in memory: {count:?}");
+    let recorder = Recorder::new(bytes.to_vec());
+    let (_, count) = counted(|| read_all(Source::ranged(recorder)));
+    assert!(count.peak < most, "{name} by ranges: {count:?}");
+}
+
+#[test]
+fn bad_files_take_no_more_than_their_size() {
+    let mut files = support::data("iqm/bad");
+    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("iqm/bad"))));
+    for path in files {
+        assert_modest(&path.display().to_string(), &fs::read(&path).unwrap());
+    }
+}
+
+/// Every count and offset of the header, as large as they go.
+#[test]
+fn count_bombs_take_no_more_than_their_size() {
+    let file = support::small();
+    for field in (20..124).step_by(4) {
+        for value in [0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x0fff_ffff, 0x0010_0000_u32] {
+            let mut bomb = file.clone();
+            bomb[field..field + 4].copy_from_slice(&value.to_le_bytes());
+            assert_modest(&format!("{value:#x} at {field:#x}"), &bomb);
+        }
+    }
+}
+
+/// A list of `count` extensions `stride` bytes apart, which leads back and forth through the whole file.
+fn zigzag(count: usize, stride: usize) -> Vec<u8> {
+    const FIRST: usize = 128;
+    let mut file = b"INTERQUAKEMODEL\0".to_vec();
+    file.resize(FIRST + count * stride, 0);
+    let at = |node: usize| (FIRST + node * stride) as u32;
+    for node in 0..count {
+        let next = match node {
+            node if node == count / 2 => 0,
+            node if node < count / 2 => at(count - 1 - node),
+            node => at(count - node),
+        };
+        set(&mut file, FIRST + node * stride + 12, next);
+    }
+    let len = file.len() as u32;
+    let fields = [(0x10, 2), (0x14, len), (0x1c, 1), (0x20, 124), (0x74, count as u32), (0x78, at(0))];
+    fields.iter().for_each(|(field, value)| set(&mut file, *field, *value));
+    file
+}
+
+#[test]
+fn extensions_all_over_a_lazy_file_take_few_reads() {
+    let file = zigzag(256, 4 << 10);
+    let recorder = Recorder::new(file.clone());
+    let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
+    assert_eq!(model.extensions().len(), 256);
+    let reads = recorder.reads.lock().unwrap();
+    let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
+    assert!(reads.len() < 20 && bytes < 4 * file.len() as u64, "{reads:?}");
+    assert_modest("256 extensions", &file);
+}
+
+#[test]
+fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
+    let file = zigzag(1 << 20, 16);
+    let error = Model::from_source(Source::from_bytes(file.clone())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+    assert_modest("a million extensions", &file);
+}
+
+#[test]
+fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
+    // A pose whose channels are constant costs nothing in the file, however many frames there are.
+    let mut file = fs::read(support::path("anim_constant.iqm")).unwrap();
+    set(&mut file, 0x5c, 100_000_000);
+    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    let (result, count) = counted(|| model.frames().to_vec());
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert!(count.peak < 64 * KIB, "{count:?}");
+
+    let limits = Limits::default().with_max_block_bytes(100);
+    let options = Options::default().with_limits(limits);
+    let small = Model::from_source_with(Source::from_bytes(support::small()), &options).unwrap();
+    assert_eq!(small.frames().to_vec().unwrap_err().kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
+    let model = Model::from_source(Source::from_bytes(support::small())).unwrap();
+    let frames = model.frames();
+    let mut pose = vec![Default::default(); frames.poses()];
+    let ((), count) = counted(|| {
+        for frame in 0..frames.len() {
+            frames.frame_into(frame, &mut pose).unwrap();
+        }
+    });
+    assert_eq!(count.total, 0, "{count:?}");
+}
+
+fn set(file: &mut [u8], field: usize, value: u32) {
+    file[field..field + 4].copy_from_slice(&value.to_le_bytes());
+}

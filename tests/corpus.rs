@@ -1,0 +1,112 @@
+//! Every file of the corpora reads as independent implementations read it, or is refused.
+#![cfg(feature = "cli")]
+
+#[path = "../src/bin/meshmap/listing.rs"]
+mod listing;
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use meshmap::{MeshFile, Options, Source};
+use serde_json::Value;
+
+fn json(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn digest(path: &Path) -> Result<Value, String> {
+    let file = MeshFile::open(path).map_err(|error| error.to_string())?;
+    listing::of(&file).map_err(|error| error.to_string())
+}
+
+/// The expectation of a file: `NAME.expect.json` or, without the ending of the file, `STEM.expect.json`.
+fn expectation(file: &Path) -> Value {
+    let beside = file.with_file_name(format!("{}.expect.json", file.file_name().unwrap().to_string_lossy()));
+    json(&if beside.exists() { beside } else { file.with_extension("expect.json") })
+}
+
+fn assert_as_expected(file: &Path) {
+    let expected = expectation(file);
+    let found = digest(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    for part in ["format", "arrays", "strings"] {
+        if let Some(expected) = expected.get(part) {
+            assert_eq!(&found[part], expected, "{} of {}", part, file.display());
+        }
+    }
+}
+
+/// Refused where it must be; one line that names the format where the file has one, and the byte range.
+fn assert_case(folder: &Path, name: &str, want: &str) {
+    let path = folder.join(name);
+    match (want, digest(&path)) {
+        ("error", Ok(_)) => panic!("{name} was read"),
+        ("error" | "either", Err(error)) => {
+            assert_eq!(error.lines().count(), 1, "{name}: {error}");
+            let whole = error.starts_with("iqm: ") || error.starts_with("unknown format");
+            assert!(
+                whole && (error.contains(" at 0x") || error.contains("limit exceeded")),
+                "{name}: {error}"
+            );
+        }
+        ("ok", Err(error)) => panic!("{name}: {error}"),
+        (_, Ok(_)) => {}
+        (want, _) => panic!("{name}: no such case {want}"),
+    }
+}
+
+fn assert_cases(folder: &Path) {
+    let cases = json(&folder.join("CASES.json"));
+    let cases = cases.as_object().unwrap();
+    for (name, case) in cases {
+        assert_case(folder, name, case["want"].as_str().unwrap());
+    }
+    let listed = support::files(folder)
+        .iter()
+        .all(|file| cases.contains_key(file.file_name().unwrap().to_str().unwrap()));
+    assert!(listed, "a file of {} has no case", folder.display());
+}
+
+#[test]
+fn valid_files_of_the_repository_read_as_expected() {
+    support::data("iqm/valid").iter().for_each(|file| assert_as_expected(file));
+}
+
+#[test]
+fn bad_files_of_the_repository_are_refused() {
+    assert_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/iqm/bad"));
+}
+
+#[test]
+fn files_of_the_corpus_read_as_expected() {
+    let Some(corpus) = support::corpus() else {
+        eprintln!("MESHMAP_CORPUS is not set: the files of the repository alone were read");
+        return;
+    };
+    let folders = ["iqm/valid", "iqm/large"].map(|folder| corpus.join(folder));
+    let files: Vec<PathBuf> = folders.iter().flat_map(|folder| support::files(folder)).collect();
+    files.iter().for_each(|file| assert_as_expected(file));
+    assert_cases(&corpus.join("iqm/bad"));
+}
+
+/// Digests do not depend on how the bytes come in.
+#[test]
+fn mapped_and_unaligned_files_have_the_same_digest() {
+    for file in support::data("iqm/valid") {
+        let expected = digest(&file).unwrap();
+        let bytes = fs::read(&file).unwrap();
+        for shift in 0..4 {
+            let mut shifted = vec![0; shift];
+            shifted.extend_from_slice(&bytes);
+            let source = Source::from_bytes(bytes::Bytes::from(shifted).slice(shift..));
+            let file = MeshFile::from_source(source, &Options::default()).unwrap();
+            assert_eq!(listing::of(&file).unwrap(), expected);
+        }
+        #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
+        // SAFETY: as above.
+        let source = unsafe { Source::map(&file) }.unwrap();
+        let mapped = MeshFile::from_source(source, &Options::default()).unwrap();
+        assert_eq!(listing::of(&mapped).unwrap(), expected);
+    }
+}

@@ -1,0 +1,181 @@
+//! Calls everything that a user can call on a file, for tests that ask that nothing panics.
+
+use meshmap::iqm::{self, Model, Normalization, Trs};
+use meshmap::{
+    Attribute, Error, Finding, IndexFormat, Limits, MeshFile, MeshView, Options, Parallelism, Result, Source,
+    Strictness, VertexFormat,
+};
+
+/// As many of anything are looked at, so that a file of a million empty meshes is done soon.
+const FIRST: usize = 32;
+
+/// Opens the bytes as every format, tolerantly and strictly, and calls everything on what opens.
+///
+/// Returns whether the bytes are a file that opens.
+pub(crate) fn bytes(bytes: &[u8]) -> bool {
+    let limits = Limits::default().with_max_block_bytes(1 << 20);
+    let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
+    let source = Source::from_bytes(bytes.to_vec());
+    let strict = Model::from_source_with(source.clone(), &options.with_strictness(Strictness::Strict));
+    if let Ok(model) = &strict {
+        let findings = model.validate().expect("memory can always be read");
+        assert!(findings.iter().all(|finding| !finding.forbidden), "{findings:?}");
+    }
+    match MeshFile::from_source(source, &options) {
+        Err(error) => {
+            assert!(strict.is_err(), "strict reading is never the more tolerant");
+            check_error(&error);
+            false
+        }
+        Ok(file) => {
+            mesh_file(&file);
+            let MeshFile::Iqm(model) = &file else { return true };
+            iqm(model);
+            true
+        }
+    }
+}
+
+fn check_error(error: &Error) {
+    assert_eq!(error.to_string().lines().count(), 1, "{error}");
+    assert!(!error.what().is_empty());
+    let _ = (error.kind(), error.format(), error.address(), error.byte_range(), format!("{error:?}"));
+}
+
+fn check<T>(result: Result<T>) -> Option<T> {
+    result.inspect_err(check_error).ok()
+}
+
+fn check_findings(findings: &[Finding]) {
+    for finding in findings {
+        assert!(!finding.what.is_empty() && !finding.detail.is_empty());
+        assert!(finding.tolerated || finding.forbidden);
+    }
+}
+
+fn mesh_file(file: &MeshFile) {
+    check_findings(file.findings());
+    let listed = file.validate().unwrap();
+    check_findings(&listed);
+    for item in file.items() {
+        assert_eq!(item.address.to_string().parse::<meshmap::Address>().unwrap(), item.address);
+        assert_eq!(item.range.end - item.range.start, item.stored);
+    }
+    for address in file.meshes().iter().take(FIRST) {
+        let Some(mesh) = check(file.mesh(address)) else { continue };
+        mesh_view(&*mesh);
+    }
+}
+
+fn mesh_view(mesh: &dyn MeshView) {
+    let _ = mesh.name();
+    check_findings(mesh.findings());
+    let indices = mesh.indices().unwrap();
+    assert!(indices.iter().all(|index| (index as usize) < mesh.vertex_count()));
+    assert_eq!(indices.triangles().len() * 3, indices.len());
+    for format in [IndexFormat::Uint16, IndexFormat::Uint32] {
+        let mut end = 0;
+        let written = indices.write_chunks(format, |offset, bytes| {
+            assert_eq!(offset, end);
+            end += bytes.len();
+        });
+        check(written);
+    }
+    for info in mesh.attributes().into_iter().take(FIRST) {
+        let attribute = mesh.attribute(&info.semantic).unwrap().unwrap();
+        assert_eq!(attribute.len(), mesh.vertex_count());
+        self::attribute(&attribute);
+    }
+    let _ = mesh.bounds().unwrap();
+}
+
+fn attribute(attribute: &Attribute) {
+    let _ = (attribute.to_f32x3(), attribute.to_f32::<4>(), attribute.bounds(), attribute.slice(0..1));
+    let same = attribute.format();
+    for format in [same, VertexFormat::FLOAT32X3, VertexFormat::FLOAT32X4, VertexFormat::UINT16X4] {
+        for stride in [format.size(), format.size() + 3] {
+            let mut end = 0;
+            let written = attribute.write_chunks(format, stride, |offset, bytes| {
+                assert!(offset >= end);
+                end = offset + bytes.len();
+            });
+            check(written);
+        }
+    }
+}
+
+fn iqm(model: &Model) {
+    let _ = (
+        model.version(),
+        model.flags(),
+        model.header(),
+        model.text(),
+        model.num_vertexes(),
+        model.num_joints(),
+    );
+    check(model.check_indices());
+    for mesh in model.meshes().take(FIRST) {
+        let _ = (mesh.name.to_string_lossy(), mesh.material.to_str());
+    }
+    for (index, array) in model.vertex_arrays().enumerate().take(FIRST) {
+        attribute(&model.vertex_array(index).unwrap());
+        assert_eq!(model.vertex_array_of(&array.kind).unwrap().is_some(), true);
+        for normalization in [Normalization::Raw, Normalization::Sdk, Normalization::WebGpu] {
+            let count = model.num_vertexes() as usize * array.size as usize;
+            assert_eq!(model.vertex_array_f32(index, normalization).unwrap().len(), count);
+        }
+    }
+    let _ =
+        (check(model.positions()), check(model.texcoords()), check(model.normals()), check(model.tangents()));
+    let _ = (check(model.blend_indexes()), check(model.blend_weights()), check(model.colors()));
+    let _ = (model.triangles().unwrap(), model.adjacency().unwrap(), model.bounds().unwrap());
+    let _ = (model.custom_array("").unwrap(), model.comment().unwrap(), model.comment_to_end().unwrap());
+    for joint in model.joints().take(FIRST) {
+        assert!(model.joint_index(joint.name.as_bytes()).is_some());
+    }
+    for anim in model.anims().take(FIRST) {
+        assert!(model.anim(anim.name.as_bytes()).is_some());
+        assert!(anim.frames().end <= model.frames().len());
+        if let Some((from, to, fraction)) = anim.frames_at(0.75, 10.0) {
+            assert!(
+                anim.frames().contains(&from)
+                    && anim.frames().contains(&to)
+                    && (0.0..1.0).contains(&fraction)
+            );
+        }
+    }
+    frames(model);
+    extensions(model);
+}
+
+fn frames(model: &Model) {
+    let frames = model.frames();
+    let mut pose = vec![Trs::default(); frames.poses()];
+    assert!(frames.frame_into(frames.len(), &mut pose).is_err());
+    assert!(frames.pose(0, frames.poses()).is_err());
+    for frame in (0..frames.len()).take(FIRST) {
+        frames.frame_into(frame, &mut pose).unwrap();
+        for (index, trs) in pose.iter().enumerate().take(FIRST) {
+            let alone = frames.pose(frame, index).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{trs:?}"));
+        }
+        frames.interpolate_into(frame, 0, 0.5, &mut pose).unwrap();
+    }
+    check(frames.to_vec());
+
+    let parents: Vec<_> = model.poses().map(|pose| pose.parent).collect();
+    let mut matrices = vec![iqm::IDENTITY; parents.len()];
+    iqm::world_matrices(&parents, &pose, &mut matrices).unwrap();
+    if let Some(skeleton) = model.skeleton() {
+        check(skeleton.skinning_matrices(&pose));
+        assert_eq!(skeleton.len(), model.num_joints());
+    }
+    check(model.attach(model));
+}
+
+fn extensions(model: &Model) {
+    for extension in model.extensions().take(FIRST) {
+        assert!(model.extension(extension.name.as_bytes()).unwrap().is_some());
+    }
+    let _ = (check(model.fte_meshes()), check(model.fte_events()), check(model.fte_skins()));
+}

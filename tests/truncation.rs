@@ -1,0 +1,91 @@
+//! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
+
+mod support;
+
+use meshmap::{ErrorKind, Fragments, MeshFile, Options, Source, Step, iqm};
+
+/// Small files that have every section, of both versions, with extensions, and without a mesh.
+fn small_files() -> Vec<Vec<u8>> {
+    let names =
+        ["skin_scale_nonuniform", "ours_v1_full_a", "ours_extensions_a", "frames_odd", "ext_fte_skins"];
+    names.map(|name| std::fs::read(support::path(&format!("{name}.iqm"))).unwrap()).to_vec()
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    for file in small_files() {
+        for len in 0..file.len() {
+            let error = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
+            let error = error.expect_err("a file that lacks bytes was read");
+            let expected = if len < 15 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
+            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
+            assert!(
+                error.byte_range().is_some_and(|range| range.start <= len as u64),
+                "{len} bytes: {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_truncation_of_a_source_of_unknown_length_panics_nowhere() {
+    for file in small_files() {
+        for len in 0..file.len() {
+            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            if let Ok(model) = iqm::Model::from_source(Source::ranged(reader)) {
+                let _ = (model.triangles(), model.validate(), model.frames().to_vec());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_panics_nowhere() {
+    for file in small_files() {
+        let mut opened = 0;
+        for place in 0..file.len() {
+            for change in [0x01, 0x80, 0xff] {
+                let mut damaged = file.clone();
+                damaged[place] ^= change;
+                opened += usize::from(support::exercise::bytes(&damaged));
+            }
+        }
+        // Most bytes are coordinates; a reader that refuses those would pass this test otherwise.
+        assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
+    }
+}
+
+/// Numbers that overflow where they are added or multiplied, in each field of the header.
+#[test]
+fn every_extreme_number_in_the_header_panics_nowhere() {
+    for file in small_files() {
+        for field in (16..124).step_by(4) {
+            for value in [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_fff0, 0xffff_ffff, 0x2000_0001_u32] {
+                let mut damaged = file.clone();
+                damaged[field..field + 4].copy_from_slice(&value.to_le_bytes());
+                support::exercise::bytes(&damaged);
+            }
+        }
+    }
+}
+
+#[test]
+fn fragments_of_a_truncated_file_end_in_an_error() {
+    let file = support::small();
+    for len in [0, 10, 123, 124, 1000, file.len() - 1] {
+        let fragments = Fragments::new(Some(len as u64));
+        let error = loop {
+            match fragments.step(|source| MeshFile::from_source(source.clone(), &Options::default())) {
+                Ok(Step::Need(ranges)) => {
+                    for range in ranges {
+                        let part = file[range.start as usize..range.end as usize].to_vec();
+                        fragments.supply(range.start, part).unwrap();
+                    }
+                }
+                Ok(Step::Done(_)) => panic!("{len} bytes were read"),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error.kind(), ErrorKind::Truncated | ErrorKind::UnknownFormat), "{error}");
+    }
+}

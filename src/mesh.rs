@@ -35,7 +35,7 @@ use crate::{Error, ErrorKind, Finding, Result};
 /// # assert_eq!(indices.len(), mesh.indices()?.len() * 4);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-pub trait MeshView: Send + Sync + sealed::Sealed {
+pub trait MeshView: fmt::Debug + Send + Sync + sealed::Sealed {
     /// The mesh's name, with U+FFFD in place of what is not UTF-8; empty where it has none.
     fn name(&self) -> String;
 

@@ -1,5 +1,6 @@
 //! The model: its parts, by their names in the specification.
 
+use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use crate::{
 ///
 /// Cloning is cheap. Names, tables and the list of parts are at hand; arrays are taken from the source when asked
 /// for: free where it is mapped or in memory, one read where it is lazy.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Model {
     layout: Arc<Layout>,
     /// The file that poses, animations, frames and bounds come from.
@@ -503,6 +504,17 @@ impl Model {
                 .format_is(Some(Format::Iqm))
                 .expected(format!("meshes[i] with i below {count}, or a mesh's name"))
         })
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("version", &self.version())
+            .field("meshes", &self.meshes().len())
+            .field("joints", &self.num_joints())
+            .field("anims", &self.anims().len())
+            .finish_non_exhaustive()
     }
 }
 

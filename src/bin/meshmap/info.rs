@@ -128,11 +128,8 @@ fn rows(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Result<b
         }
     }
     let files = show::plural(good + bad, "file");
-    let others = if found.others > 0 {
-        format!(", {} others", show::count(found.others as u64))
-    } else {
-        String::new()
-    };
+    let others =
+        if found.others > 0 { format!(", {}", show::plural(found.others, "other")) } else { String::new() };
     let seconds = start.elapsed().as_secs_f64();
     writeln!(out, "{files}, {good} read, {bad} bad{others}    {}   {seconds:.2} s", show::size(bytes))?;
     Ok(bad == 0)

@@ -56,7 +56,16 @@ impl Page {
         }
         lines.extend(self.findings.iter().map(|line| format!("  {line}")));
         lines.push(format!("  {}", self.cost));
-        lines
+        lines.into_iter().map(clip).collect()
+    }
+}
+
+/// A line that fits a screen.
+fn clip(line: String) -> String {
+    const COLUMNS: usize = 100;
+    match line.char_indices().nth(COLUMNS) {
+        None => line,
+        Some(_) => line.chars().take(COLUMNS - 2).chain("..".chars()).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use meshmap::{Finding, Format, MeshFile};
 
 /// Names and titles longer than this are cut.
-const LONGEST_NAME: usize = 40;
+const LONGEST_NAME: usize = 26;
 
 /// `1234567` as `1,234,567`.
 pub(crate) fn count(number: impl TryInto<u64>) -> String {

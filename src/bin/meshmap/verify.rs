@@ -57,7 +57,8 @@ pub(crate) fn run(
     let unreadable = count(|verdict| matches!(verdict, Verdict::Unreadable(_)));
     let passed = damaged + unreadable == 0 && !(fail_on_finding && findings > 0);
     let damaged = if damaged > 0 { format!(", {damaged} damaged") } else { String::new() };
-    let others = if found.others > 0 { format!("; {} others", found.others) } else { String::new() };
+    let others =
+        if found.others > 0 { format!("; {}", show::plural(found.others, "other")) } else { String::new() };
     writeln!(
         out,
         "{}: {}, {good} without a finding, {findings} with findings{damaged}, {unreadable} unreadable{others}",

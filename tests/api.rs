@@ -1,0 +1,307 @@
+//! The parts that all formats share, as a user calls them.
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+
+use bytes::Bytes;
+use meshmap::iqm::{Frames, Model, Skeleton, View};
+use meshmap::{
+    Address, Array, Attribute, Error, ErrorKind, Finding, Format, Fragments, IndexFormat, Indices, Item,
+    MeshFile, Options, Semantic, Source, Text, VertexFormat, coalesce,
+};
+use support::Recorder;
+
+#[test]
+fn public_types_go_anywhere() {
+    fn anywhere<T: Clone + Send + Sync + 'static>() {}
+    anywhere::<Source>();
+    anywhere::<Fragments>();
+    anywhere::<Array<[f32; 3]>>();
+    anywhere::<Text>();
+    anywhere::<Error>();
+    anywhere::<Finding>();
+    anywhere::<Address>();
+    anywhere::<Item>();
+    anywhere::<Attribute>();
+    anywhere::<Indices>();
+    anywhere::<MeshFile>();
+    anywhere::<Model>();
+    anywhere::<Frames>();
+    anywhere::<Skeleton>();
+    anywhere::<View>();
+    assert_eq!(size_of::<Error>(), size_of::<usize>());
+}
+
+#[test]
+fn ranges_are_checked_against_the_length() {
+    let source = Source::from_bytes(vec![1, 2, 3]);
+    assert_eq!(source.get(1..3, "x").unwrap()[..], [2, 3]);
+    assert_eq!(source.get(3..3, "x").unwrap()[..], []);
+    for range in [2..4, 4..5, 0..u64::MAX, u64::MAX - 1..u64::MAX] {
+        let error = source.get(range.clone(), "x").unwrap_err();
+        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Truncated, Some(range)));
+    }
+    #[expect(clippy::reversed_empty_ranges, reason = "the subject of the test")]
+    let reversed = source.get(2..1, "x").unwrap_err();
+    assert_eq!(reversed.kind(), ErrorKind::OutOfRange);
+    let error = source.get(1..20_001, "x").unwrap_err();
+    assert_eq!(error.to_string(), "truncated x at 0x1..0x4e21: expected 20,000 bytes, found 2");
+}
+
+#[test]
+fn memory_is_shared_and_not_copied() {
+    let bytes = Bytes::from(vec![1, 2, 3, 4]);
+    let part = Source::from_bytes(bytes.clone()).get(1..3, "x").unwrap();
+    assert_eq!(part.as_ptr(), bytes[1..].as_ptr());
+}
+
+#[test]
+fn views_outlive_source_and_model() {
+    let path = support::path("skin_multi_anim.iqm");
+    let positions = Model::open(&path).unwrap().positions().unwrap().unwrap();
+    let again = Model::from_source(Source::from_bytes(fs::read(path).unwrap())).unwrap().positions().unwrap();
+    assert_eq!(Some(positions), again);
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn empty_file_maps_to_an_empty_source() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    #[allow(unsafe_code, reason = "nobody else knows the file")]
+    // SAFETY: as above.
+    let source = unsafe { Source::map(file.path()) }.unwrap();
+    assert_eq!(source.len().unwrap(), Some(0));
+    assert_eq!(Format::detect(&source).unwrap_err().kind(), ErrorKind::UnknownFormat);
+}
+
+#[test]
+fn directories_and_missing_files_are_errors_of_the_system() {
+    use std::io::ErrorKind as Io;
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(Source::open(folder.path()).unwrap_err().kind(), ErrorKind::Io(Io::IsADirectory));
+    assert_eq!(Source::open(folder.path().join("none")).unwrap_err().kind(), ErrorKind::Io(Io::NotFound));
+}
+
+#[test]
+fn sources_tell_that_their_file_was_replaced_or_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.iqm");
+    fs::write(&path, support::small()).unwrap();
+    let source = Source::open(&path).unwrap();
+    assert_eq!(source.identity().unwrap().len, support::small().len() as u64);
+    assert!(!source.is_stale().unwrap());
+
+    fs::File::options().append(true).open(&path).unwrap().write_all(b"x").unwrap();
+    assert!(source.is_stale().unwrap());
+
+    fs::remove_file(&path).unwrap();
+    assert!(source.is_stale().unwrap());
+    assert!(!Source::from_bytes(vec![0]).is_stale().unwrap());
+}
+
+#[test]
+fn file_that_shrank_is_truncated_and_no_more() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), vec![7; 1000]).unwrap();
+    let source = Source::open(file.path()).unwrap();
+    fs::write(file.path(), vec![7; 10]).unwrap();
+    let error = source.get(0..1000, "x").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
+}
+
+#[test]
+fn sources_count_what_they_read() {
+    let source = Source::open(support::path("skin_multi_anim.iqm")).unwrap();
+    source.clone().get(0..10, "x").unwrap();
+    source.get(5..15, "x").unwrap();
+    assert_eq!((source.read_stats().reads, source.read_stats().bytes), (2, 20));
+}
+
+/// While the length is unknown a damaged file can announce anything; no single read is long.
+#[test]
+fn readers_of_unknown_length_are_asked_in_pieces() {
+    let recorder = Recorder::of_unknown_length(vec![0; 40 << 20]);
+    let source = Source::ranged(recorder.clone());
+    assert_eq!(source.get(0..1 << 50, "x").unwrap_err().kind(), ErrorKind::Truncated);
+    let reads = recorder.reads.lock().unwrap();
+    assert_eq!(reads.len(), 3);
+    assert!(reads.iter().all(|range| range.end - range.start <= 16 << 20));
+    // The short answer told the length.
+    assert_eq!(source.len().unwrap(), Some(40 << 20));
+}
+
+/// A reader that returns more than it was asked for gains nothing by it.
+#[test]
+fn readers_that_return_too_much_are_cut() {
+    struct Generous;
+    impl meshmap::ReadRange for Generous {
+        fn len(&self) -> std::io::Result<Option<u64>> {
+            Ok(Some(100))
+        }
+        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Bytes> {
+            Ok(vec![9; (range.end - range.start) as usize + 7].into())
+        }
+    }
+    assert_eq!(Source::ranged(Generous).get(0..10, "x").unwrap().len(), 10);
+}
+
+#[test]
+fn coalesce_merges_neighbours_only() {
+    assert_eq!(coalesce(&[], 10), []);
+    assert_eq!(coalesce(&[5..5, 3..4], 0), [3..4]);
+    assert_eq!(coalesce(&[0..4, 4..8, 9..10], 0), [0..8, 9..10]);
+    assert_eq!(coalesce(&[0..100, 10..20, 90..110], 0), [0..110]);
+    assert_eq!(coalesce(&[u64::MAX - 1..u64::MAX, 0..1], u64::MAX), [0..u64::MAX]);
+}
+
+#[test]
+fn formats_are_told_by_content() {
+    let mut cgeo = vec![0x43, 4, 0, 0, 0];
+    cgeo.extend_from_slice(b"text\0\0\0\0\xa1\xcc\xd0\xfa");
+    let cases: [(&[u8], Format); 7] = [
+        (b"INTERQUAKEMODEL\0", Format::Iqm),
+        (b"OCTM\x05\0\0\0MG2\0", Format::OpenCtm),
+        (b"TMF\0\0\x02\0\0\0\x02\0", Format::Tmf),
+        (&cgeo, Format::CGeo),
+        (b"{\0\0\0\x02k\0\0\0\x04skin", Format::SlMesh),
+        (b"<? LLSD/Binary ?>\n{\0\0\0\0}", Format::SlMesh),
+        (b"<?llsd/binary?>\n{\0\0\0\0}", Format::SlMesh),
+    ];
+    for (bytes, format) in cases {
+        assert_eq!(Format::detect(&Source::from_bytes(bytes.to_vec())).unwrap(), format);
+        let opened =
+            MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).unwrap_err();
+        assert_eq!(opened.format(), Some(format));
+    }
+}
+
+#[test]
+fn look_alikes_are_named() {
+    let cases: [(&[u8], &str); 5] = [
+        (b"CGEOv006........", "cluster-LOD"),
+        (b"# Inter-Quake Export\n", ".iqe"),
+        (b"", "an empty file"),
+        (b"glTF\x02\0\0\0", "glb"),
+        (b"\xc3\x9d\x1f\x00", "Ceetron"),
+    ];
+    for (bytes, name) in cases {
+        let error = Format::detect(&Source::from_bytes(bytes)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownFormat);
+        assert!(error.to_string().contains(name) && error.to_string().lines().count() == 1, "{error}");
+    }
+}
+
+/// The first mesh of a file of the repository.
+fn attribute(file: &str, semantic: &Semantic) -> Attribute {
+    let file = MeshFile::open(support::path(file)).unwrap();
+    file.mesh(&file.meshes()[0]).unwrap().attribute(semantic).unwrap().unwrap()
+}
+
+/// What `write_chunks` writes, into a buffer filled with 0xEE, and how often it writes.
+fn written(attribute: &Attribute, format: VertexFormat, stride: usize) -> meshmap::Result<(Vec<u8>, usize)> {
+    let mut buffer = vec![0xEE; attribute.len() * stride];
+    let mut calls = 0;
+    let mut end = 0;
+    attribute.write_chunks(format, stride, |offset, bytes| {
+        assert!(offset >= end && bytes.len().is_multiple_of(format.size()), "ascending, whole elements");
+        buffer[offset..offset + bytes.len()].copy_from_slice(bytes);
+        end = offset + bytes.len();
+        calls += 1;
+    })?;
+    Ok((buffer, calls))
+}
+
+#[test]
+fn attributes_are_written_packed_or_interleaved() {
+    let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
+    let values = positions.to_f32x3();
+    let (packed, _) = written(&positions, VertexFormat::FLOAT32X3, 12).unwrap();
+    let expected: Vec<u8> = values.iter().flatten().flat_map(|value| value.to_ne_bytes()).collect();
+    assert_eq!(packed, expected);
+
+    let (apart, _) = written(&positions, VertexFormat::FLOAT32X3, 20).unwrap();
+    for (element, value) in apart.chunks(20).zip(&values) {
+        assert_eq!(element[..12], value.map(f32::to_ne_bytes).concat());
+        assert_eq!(element[12..], [0xEE; 8]);
+    }
+}
+
+#[test]
+fn attributes_widen_and_get_a_fourth_lane() {
+    let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
+    let (wide, _) = written(&positions, VertexFormat::FLOAT32X4, 16).unwrap();
+    assert!(wide.chunks(16).all(|element| element[12..] == 1_f32.to_ne_bytes()));
+
+    let joints = attribute("skin_multi_anim.iqm", &Semantic::Joints(0));
+    assert_eq!(joints.format(), VertexFormat::UINT8X4);
+    let stored = joints.array::<[u8; 4]>().unwrap();
+    let (wide, _) = written(&joints, VertexFormat::UINT16X4, 8).unwrap();
+    for (element, joints) in wide.chunks(8).zip(stored.iter()) {
+        assert_eq!(element, joints.map(|joint| u16::from(joint).to_ne_bytes()).concat());
+    }
+
+    let weights = attribute("skin_multi_anim.iqm", &Semantic::Weights(0));
+    assert_eq!(weights.format(), VertexFormat::UNORM8X4);
+    let (floats, _) = written(&weights, VertexFormat::FLOAT32X4, 16).unwrap();
+    let stored = weights.array::<[u8; 4]>().unwrap();
+    for (element, weights) in floats.chunks(16).zip(stored.iter()) {
+        let expected = weights.map(|weight| ((f64::from(weight) / 255.) as f32).to_ne_bytes());
+        assert_eq!(element, expected.concat());
+    }
+}
+
+#[test]
+fn conversions_that_lose_something_are_refused() {
+    let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
+    for format in [VertexFormat::FLOAT32X2, VertexFormat::UNORM16X4, VertexFormat::UINT32X3] {
+        assert_eq!(written(&positions, format, 64).unwrap_err().kind(), ErrorKind::Unsupported, "{format}");
+    }
+    assert_eq!(written(&positions, VertexFormat::FLOAT32X3, 8).unwrap_err().kind(), ErrorKind::OutOfRange);
+    // 32-bit indices that are small fit 8 bits, and those that are not do not.
+    let joints = attribute("skin_noesis_fmt.iqm", &Semantic::Joints(0));
+    assert_eq!(joints.format(), VertexFormat::UINT32X4);
+    assert!(written(&joints, VertexFormat::UINT8X4, 4).is_ok());
+}
+
+#[test]
+fn halves_and_bytes_become_floats() {
+    let halves = attribute("fmt_half.iqm", &Semantic::Position);
+    let raw = halves.array::<[meshmap::F16; 3]>().unwrap();
+    assert_eq!(
+        halves.to_f32x3(),
+        raw.iter().map(|lanes| lanes.map(|lane| lane.to_f32())).collect::<Vec<_>>()
+    );
+    assert!(halves.array::<[f32; 3]>().is_none());
+    assert!(halves.bounds().is_some());
+
+    let bytes = attribute("fmt_byte.iqm", &Semantic::Normal);
+    assert!(bytes.format().normalized);
+    let raw = bytes.array::<[i8; 3]>().unwrap();
+    let expected: Vec<_> =
+        raw.iter().map(|lanes| lanes.map(|lane| (f32::from(lane) / 127.).max(-1.))).collect();
+    assert_eq!(bytes.to_f32x3(), expected);
+}
+
+#[test]
+fn indices_are_written_narrow_and_wide() {
+    let file = MeshFile::open(support::path("skin_multi_anim.iqm")).unwrap();
+    let indices = file.mesh(&file.meshes()[0]).unwrap().indices().unwrap();
+    let mut narrow = Vec::new();
+    indices.write_chunks(IndexFormat::Uint16, |_, bytes| narrow.extend_from_slice(bytes)).unwrap();
+    let expected: Vec<u8> = indices.iter().flat_map(|index| (index as u16).to_ne_bytes()).collect();
+    assert_eq!(narrow, expected);
+}
+
+#[test]
+fn addresses_find_meshes_by_index_and_name() {
+    let file = MeshFile::open(support::path("ours_many_meshes_a.iqm")).unwrap();
+    let by_name: Address = r#"meshes["mesh03"]"#.parse().unwrap();
+    assert_eq!(file.mesh(&by_name).unwrap().name(), "mesh03");
+    assert_eq!(file.mesh(&Address::field("meshes").index(3)).unwrap().name(), "mesh03");
+    for wrong in ["meshes[41]", "meshes[18446744073709551615]", r#"meshes["x"]"#, "joints[0]", "meshes"] {
+        let error = file.mesh(&wrong.parse().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{wrong}");
+    }
+}

@@ -1,0 +1,167 @@
+//! The command line: what it prints, where, and with which exit status.
+#![cfg(feature = "cli")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// A folder with a good file, one with findings, a damaged one, a cut one, and one that is no mesh.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |from: &str, to: &str| fs::copy(support::path(from), folder.path().join(to)).unwrap();
+    fs::create_dir(folder.path().join("deep")).unwrap();
+    copy("skin_scale_nonuniform.iqm", "deep/good.iqm");
+    copy("ours_odd_a.iqm", "odd.iqm");
+    copy("skin_multi_anim.iqm", "no_ending");
+    let mut damaged = support::small();
+    let at =
+        |file: &[u8], field: usize| u32::from_le_bytes(file[field..field + 4].try_into().unwrap()) as usize;
+    let triangles = at(&damaged, 0x3c);
+    damaged[triangles..triangles + 4].fill(0xff);
+    fs::write(folder.path().join("damaged.iqm"), damaged).unwrap();
+    fs::write(folder.path().join("cut.iqm"), &support::small()[..1000]).unwrap();
+    fs::write(folder.path().join("notes.txt"), "no mesh").unwrap();
+    folder
+}
+
+#[test]
+fn info_of_one_file_is_a_page() {
+    for arguments in [&["info"][..], &["info", "--mmap"], &["info", "--full"]] {
+        let output = meshmap(arguments, &[&support::path("skin_multi_anim.iqm")]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+        let page = text(&output.stdout);
+        assert!(page.starts_with("skin_multi_anim.iqm   IQM 2   6.7 KiB"), "{page}");
+        for part in [
+            "30 vertices   40 triangles",
+            "5 joints, 1 root, depth 3",
+            "idle",
+            "24.5 fps",
+            "0.000 0.000 0.067",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let cost = if arguments.contains(&"--mmap") { "mapped" } else { "1 read, 6.7 KiB" };
+        assert_eq!(page.lines().last().unwrap().trim(), cost);
+    }
+}
+
+#[test]
+fn pages_fit_a_screen_and_have_no_control_characters() {
+    let mut files = support::data("iqm/valid");
+    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("iqm/valid"))));
+    for file in files {
+        let output = meshmap(&["info"], &[&file]);
+        let page = text(&output.stdout);
+        assert!(page.lines().count() <= 25, "{page}");
+        assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+        assert!(!page.contains(|c: char| c.is_control() && c != '\n'), "{page}");
+    }
+}
+
+#[test]
+fn info_of_a_bad_file_is_one_line_of_error() {
+    for command in ["info", "verify", "digest"] {
+        let cut = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/iqm/bad/truncated_half.iqm");
+        let output = meshmap(&[command], &[&cut]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""), "{command}");
+        let error = text(&output.stderr);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.contains("iqm: truncated file at 0x0..0x1174: expected 4,468 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn info_of_many_files_is_a_row_each() {
+    let folder = folder();
+    let output = meshmap(&["info"], &[folder.path()]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
+    let rows: Vec<_> = text(&output.stdout).lines().collect();
+    assert_eq!(rows.len(), 6, "{rows:#?}");
+    assert!(
+        rows[0].starts_with("x ") && rows[0].contains("cut.iqm") && rows[0].contains("iqm: truncated"),
+        "{rows:#?}"
+    );
+    assert!(rows[2].contains("good.iqm") && rows[2].contains("5 joints"), "{rows:#?}");
+    assert!(rows[5].starts_with("5 files, 4 read, 1 bad, 1 other "), "{rows:#?}");
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let folder = folder();
+    let output = meshmap(&["info", "--json"], &[folder.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    let objects: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(objects.len(), 5);
+    let broken: Vec<_> = objects.iter().filter(|object| !object["error"].is_null()).collect();
+    assert_eq!(broken.len(), 1);
+    assert_eq!((&broken[0]["format"], &broken[0]["error"]["kind"]), (&"iqm".into(), &"truncated".into()));
+    for object in objects.iter().filter(|object| object["error"].is_null()) {
+        assert_eq!((&object["schema"], &object["format"]), (&1.into(), &"iqm".into()));
+        let items = object["items"].as_array().unwrap();
+        assert!(items.iter().any(|item| item["address"] == "triangles"), "{object}");
+        for item in items {
+            let range = item["range"].as_array().unwrap();
+            let length = range[1].as_u64().unwrap() - range[0].as_u64().unwrap();
+            assert_eq!(Some(length), item["stored"].as_u64());
+        }
+    }
+}
+
+#[test]
+fn verify_ends_in_a_verdict() {
+    let folder = folder();
+    let output = meshmap(&["verify"], &[folder.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = text(&output.stdout);
+    let last = printed.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "not good: 5 files, 1 without a finding, 2 with findings, 1 damaged, 1 unreadable; 1 other"
+    );
+    assert!(printed.contains("x triangles[0]: iqmtriangle.vertex: expected less than 30"), "{printed}");
+
+    let odd = folder.path().join("odd.iqm");
+    assert_eq!(meshmap(&["verify"], &[&odd]).status.code(), Some(0));
+    assert_eq!(meshmap(&["verify", "--fail-on", "finding"], &[&odd]).status.code(), Some(1));
+    let good = folder.path().join("deep/good.iqm");
+    let output = meshmap(&["verify", "--fail-on", "finding"], &[&good]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), "good: 1 file, 1 without a finding, 0 with findings, 0 unreadable\n");
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    for arguments in
+        [&[][..], &["info"], &["digest", "a", "b"], &["verify", "--fail-on", "x", "a"], &["unknown"]]
+    {
+        assert_eq!(meshmap(arguments, &[]).status.code(), Some(2), "{arguments:?}");
+    }
+    assert_eq!(meshmap(&["--version"], &[]).status.code(), Some(0));
+}
+
+#[test]
+fn missing_files_are_errors() {
+    let output = meshmap(&["info"], &[Path::new("/nowhere/at/all.iqm")]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+/// A reader of the output that goes away is no failure.
+#[test]
+fn closed_output_is_no_panic() {
+    let path = support::path("skin_multi_anim.iqm");
+    let command = format!("'{}' info --json '{}' | true", env!("CARGO_BIN_EXE_meshmap"), path.display());
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert_eq!(text(&output.stderr), "");
+}

@@ -77,3 +77,8 @@ pub use mesh::{
 pub use options::{Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
 pub use text::Text;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -5,7 +5,7 @@ mod support;
 use std::fmt::Write;
 use std::fs;
 
-use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm};
+use meshmap::{Error, Fragments, MeshFile, Result, Source, Step, iqm};
 use support::Recorder;
 
 /// Everything that a model says, as text.

@@ -16,7 +16,7 @@ static ALLOCATOR: Counting = Counting;
 const KIB: i64 = 1 << 10;
 const MIB: i64 = 1 << 20;
 
-/// A model with large arrays: of the corpus, or one of the repository that is padded to the size.
+/// A model of the corpus with large arrays; without the corpus, one of the repository.
 fn large_mesh() -> PathBuf {
     support::corpus().map_or_else(
         || support::path("ours_many_meshes_a.iqm"),
@@ -24,12 +24,13 @@ fn large_mesh() -> PathBuf {
     )
 }
 
+#[cfg(feature = "mmap")]
 #[test]
 fn views_of_a_map_take_next_to_no_memory() {
     let path = large_mesh();
     #[allow(unsafe_code, reason = "the file does not change while tests run")]
-    // SAFETY: as above.
     let (result, count) = counted(|| -> meshmap::Result<_> {
+        // SAFETY: as above.
         let model = Model::from_source(unsafe { Source::map(&path) }?)?;
         Ok((model.positions()?, model.normals()?, model.triangles()?))
     });

@@ -119,7 +119,7 @@ fn iqm(model: &Model) {
     }
     for (index, array) in model.vertex_arrays().enumerate().take(FIRST) {
         attribute(&model.vertex_array(index).unwrap());
-        assert_eq!(model.vertex_array_of(&array.kind).unwrap().is_some(), true);
+        assert!(model.vertex_array_of(&array.kind).unwrap().is_some());
         for normalization in [Normalization::Raw, Normalization::Sdk, Normalization::WebGpu] {
             let count = model.num_vertexes() as usize * array.size as usize;
             assert_eq!(model.vertex_array_f32(index, normalization).unwrap().len(), count);

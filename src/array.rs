@@ -62,6 +62,36 @@ impl<T: Element> Array<T> {
         Self { bytes, element: PhantomData }
     }
 
+    /// The elements of a vector, which becomes the shared bytes without being copied.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let array = meshmap::Array::from_vec(vec![[1.0_f32, 2.0, 3.0]]);
+    /// assert_eq!(array.get(0), Some([1.0, 2.0, 3.0]));
+    /// ```
+    #[must_use]
+    pub fn from_vec(elements: Vec<T>) -> Self
+    where
+        T: IntoBytes + Immutable,
+    {
+        /// Makes the bytes of a vector of any alignment the owner of a `Bytes`.
+        struct Owner<T>(Vec<T>);
+        impl<T: IntoBytes + Immutable> AsRef<[u8]> for Owner<T> {
+            fn as_ref(&self) -> &[u8] {
+                self.0.as_bytes()
+            }
+        }
+        if cfg!(target_endian = "little") || Self::SIZE == 1 {
+            return Self { bytes: Bytes::from_owner(Owner(elements)), element: PhantomData };
+        }
+        // Numbers of `T` are all of the same size, and stored the other way round.
+        let scalar = T::SHAPE.map_or(1, |(scalar, _)| scalar.size());
+        let mut bytes = elements.as_bytes().to_vec();
+        bytes.chunks_exact_mut(scalar).for_each(<[u8]>::reverse);
+        Self::new(bytes.into())
+    }
+
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -296,6 +326,16 @@ mod tests {
             assert_eq!(array.as_native().is_some(), expected, "{shift}");
         }
         assert!(Array::<u8>::new(Bytes::from_static(&[1, 2])).as_native().is_some());
+    }
+
+    #[test]
+    fn vectors_become_arrays_without_a_copy() {
+        let numbers = vec![[1_u16, 2], [3, 4]];
+        let address = numbers.as_ptr().addr();
+        let array = Array::from_vec(numbers);
+        assert_eq!(array.as_bytes(), [1, 0, 2, 0, 3, 0, 4, 0]);
+        assert_eq!(array.to_vec(), [[1, 2], [3, 4]]);
+        assert!(array.as_bytes().as_ptr().addr() == address || cfg!(target_endian = "big"));
     }
 
     #[test]

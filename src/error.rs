@@ -38,6 +38,7 @@ struct Inner {
     what: &'static str,
     address: Option<Address>,
     byte_range: Option<Range<u64>>,
+    decoded_range: Option<Range<u64>>,
     expected: Cow<'static, str>,
     found: Cow<'static, str>,
     io: Option<Arc<io::Error>>,
@@ -84,6 +85,7 @@ impl Error {
             what,
             address: None,
             byte_range: None,
+            decoded_range: None,
             expected: Cow::Borrowed(""),
             found: Cow::Borrowed(""),
             io: None,
@@ -105,6 +107,12 @@ impl Error {
 
     pub(crate) fn at(mut self, range: Range<u64>) -> Self {
         self.edit().byte_range = Some(range);
+        self
+    }
+
+    /// The place inside the decoded block whose bytes [`at`](Self::at) names.
+    pub(crate) fn decoded_at(mut self, range: Range<u64>) -> Self {
+        self.edit().decoded_range = Some(range);
         self
     }
 
@@ -157,6 +165,13 @@ impl Error {
         self.0.byte_range.clone()
     }
 
+    /// The bytes that are wrong inside a decoded block, from its beginning; [`byte_range`](Self::byte_range) is then the
+    /// block's.
+    #[must_use]
+    pub fn decoded_range(&self) -> Option<Range<u64>> {
+        self.0.decoded_range.clone()
+    }
+
     /// What should have been there; empty where [`kind`](Self::kind) says it all.
     #[must_use]
     pub fn expected_text(&self) -> &str {
@@ -182,6 +197,9 @@ impl fmt::Display for Error {
         }
         if let Some(range) = &inner.byte_range {
             write!(f, " at {:#x}..{:#x}", range.start, range.end)?;
+        }
+        if let Some(range) = &inner.decoded_range {
+            write!(f, " (decoded {:#x}..{:#x})", range.start, range.end)?;
         }
         match (inner.expected.is_empty(), inner.found.is_empty()) {
             (true, true) => {}

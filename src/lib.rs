@@ -55,6 +55,7 @@
 
 mod address;
 mod array;
+mod block;
 mod error;
 mod finding;
 mod format;
@@ -67,6 +68,7 @@ mod text;
 
 pub use address::{Address, Segment};
 pub use array::{Array, Element, F16};
+pub use block::{Block, Codec, Scratch};
 pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
 pub use format::{Format, Item, MeshFile};
@@ -74,7 +76,7 @@ pub use fragments::{Fragments, Step};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
 };
-pub use options::{Limits, Options, Parallelism, Strictness};
+pub use options::{Decoder, Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
 pub use text::Text;
 

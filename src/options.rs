@@ -24,6 +24,8 @@ pub struct Options {
     pub strictness: Strictness,
     /// Whether work is spread over threads.
     pub parallelism: Parallelism,
+    /// Which decoders are used.
+    pub decoder: Decoder,
 }
 
 impl Options {
@@ -47,6 +49,24 @@ impl Options {
         self.parallelism = parallelism;
         self
     }
+
+    /// These options, with other decoders.
+    #[must_use]
+    pub fn with_decoder(mut self, decoder: Decoder) -> Self {
+        self.decoder = decoder;
+        self
+    }
+}
+
+/// Which of the two decoders of each codec is used. They give the same bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decoder {
+    /// The faster one: deflate by zlib-rs (with the feature of that name; else miniz_oxide), LZMA by this library.
+    #[default]
+    Fast,
+    /// The other one, for checking: deflate by miniz_oxide, LZMA by lzma-rs.
+    SecondOpinion,
 }
 
 /// What happens to a file that deviates from its specification.
@@ -78,13 +98,15 @@ pub enum Parallelism {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest array that is decoded in one piece, in bytes. 512 MiB by default.
+    /// The largest array or block that is decoded in one piece, in bytes. 512 MiB by default.
     pub max_block_bytes: u64,
+    /// The most that one call decodes, in bytes, where it decodes several blocks. 1 GiB by default.
+    pub max_total_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_block_bytes: 512 << 20 }
+        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30 }
     }
 }
 
@@ -93,6 +115,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_block_bytes(mut self, bytes: u64) -> Self {
         self.max_block_bytes = bytes;
+        self
+    }
+
+    /// These limits, with another bound on what one call decodes, in bytes.
+    #[must_use]
+    pub fn with_max_total_bytes(mut self, bytes: u64) -> Self {
+        self.max_total_bytes = bytes;
         self
     }
 
@@ -110,7 +139,7 @@ impl Limits {
         let Some(bytes) = count.checked_mul(size) else {
             return Err(too_much(format!("{} elements of {size} bytes", decimal(count))));
         };
-        if bytes > self.max_block_bytes {
+        if bytes > self.max_block_bytes.min(self.max_total_bytes) {
             return Err(too_much(decimal(bytes)));
         }
         let unavailable = |_| too_much(format!("{}, which this machine does not have", decimal(bytes)));

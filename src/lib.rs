@@ -56,6 +56,7 @@
 mod address;
 mod array;
 mod block;
+mod codec;
 mod error;
 mod finding;
 mod format;

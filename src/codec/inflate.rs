@@ -1,0 +1,437 @@
+//! Deflate streams, with the header and checksum of zlib or gzip around them or none.
+//!
+//! A stream is inflated into the caller's slices, piece by piece, so that a prefix costs a prefix. Header and checksum
+//! are handled here, so that both decoders are equally strict.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use miniz_oxide::inflate::stream::InflateState;
+use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+
+use crate::{Codec, Decoder};
+
+/// Why a stream cannot be inflated; whoever knows the format makes an error of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The input ends before the stream does.
+    Truncated,
+    /// The stream ends after this many bytes, before what was asked for.
+    EndsEarly(u64),
+    /// The stream goes on behind what was asked for.
+    GoesOn,
+    /// Not a deflate stream, or a damaged one.
+    Malformed(&'static str),
+    /// The checksum behind the stream is not that of what was inflated.
+    Checksum { stored: u32, computed: u32 },
+    /// The caller does not want it any more.
+    Cancelled,
+}
+
+/// The decoders, kept from one stream to the next: their memory is allocated once.
+#[derive(Default)]
+pub(crate) struct Inflater {
+    #[cfg(feature = "zlib-rs")]
+    fast: Option<Box<zlib_rs::Inflate>>,
+    second: Option<Box<InflateState>>,
+}
+
+/// A stream that is being inflated.
+pub(crate) struct Inflate<'a> {
+    inflater: &'a mut Inflater,
+    engine: Engine,
+    input: &'a [u8],
+    /// Bytes of the input that are used up.
+    consumed: usize,
+    /// Bytes that have come out.
+    produced: u64,
+    checksum: Checksum,
+    ended: bool,
+    cancel: Option<&'a AtomicBool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// Nothing to decode.
+    Stored,
+    #[cfg(feature = "zlib-rs")]
+    ZlibRs,
+    Miniz,
+}
+
+enum Checksum {
+    None,
+    Adler32(simd_adler32::Adler32),
+    Crc32(crc32fast::Hasher),
+}
+
+impl<'a> Inflate<'a> {
+    /// A cancel flag is looked at each time as much has been inflated.
+    const PIECE: usize = 64 << 10;
+
+    /// Begins a stream. Of what is stored, not compressed, the stream is the input itself.
+    pub(crate) fn new(
+        inflater: &'a mut Inflater,
+        input: &'a [u8],
+        codec: Codec,
+        decoder: Decoder,
+        cancel: Option<&'a AtomicBool>,
+    ) -> Result<Self, Fault> {
+        let (header, checksum) = match codec {
+            Codec::Stored | Codec::Deflate => (0, Checksum::None),
+            Codec::Zlib => (zlib_header(input)?, Checksum::Adler32(simd_adler32::Adler32::new())),
+            Codec::Gzip => (gzip_header(input)?, Checksum::Crc32(crc32fast::Hasher::new())),
+            Codec::Lzma => return Err(Fault::Malformed("a deflate stream")),
+        };
+        let engine = match codec {
+            Codec::Stored => Engine::Stored,
+            _ => inflater.engine(decoder),
+        };
+        inflater.reset(engine);
+        Ok(Self { inflater, engine, input, consumed: header, produced: 0, checksum, ended: false, cancel })
+    }
+
+    /// Bytes that have come out so far.
+    pub(crate) fn produced(&self) -> u64 {
+        self.produced
+    }
+
+    /// Bytes of the input that have been used up, header included; after [`finish`](Self::finish) the checksum too.
+    pub(crate) fn consumed(&self) -> usize {
+        self.consumed
+    }
+
+    /// Inflates until `out` is full or the stream ends; returns how much came out.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
+        let mut filled = 0;
+        while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+                return Err(Fault::Cancelled);
+            }
+            if self.ended {
+                break;
+            }
+            let length = rest.len().min(Self::PIECE);
+            let Some(piece) = rest.get_mut(..length) else { break };
+            let count = self.read_piece(piece)?;
+            match &mut self.checksum {
+                Checksum::None => {}
+                Checksum::Adler32(adler) => adler.write(piece.get(..count).unwrap_or_default()),
+                Checksum::Crc32(crc) => crc.update(piece.get(..count).unwrap_or_default()),
+            }
+            filled = filled.saturating_add(count);
+        }
+        self.produced = self.produced.saturating_add(crate::source::as_u64(filled));
+        Ok(filled)
+    }
+
+    /// Inflates until `out` is full.
+    pub(crate) fn read_exact(&mut self, out: &mut [u8]) -> Result<(), Fault> {
+        if self.read(out)? < out.len() { Err(Fault::EndsEarly(self.produced)) } else { Ok(()) }
+    }
+
+    /// Inflates and drops this many bytes.
+    pub(crate) fn skip(&mut self, mut count: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        while count > 0 {
+            let length = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
+            let Some(piece) = buffer.get_mut(..length).filter(|piece| !piece.is_empty()) else { break };
+            self.read_exact(piece)?;
+            count = count.saturating_sub(crate::source::as_u64(length));
+        }
+        Ok(())
+    }
+
+    /// The end: there must be no more to inflate, and the checksum must be right.
+    ///
+    /// Bytes behind the stream are not looked at.
+    pub(crate) fn finish(&mut self) -> Result<(), Fault> {
+        if !self.ended && self.read(&mut [0])? > 0 {
+            return Err(Fault::GoesOn);
+        }
+        let trailer = self.input.get(self.consumed..).unwrap_or_default();
+        let (stored, computed) = match &self.checksum {
+            Checksum::None => return Ok(()),
+            Checksum::Adler32(adler) => {
+                let stored = trailer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+                self.consumed = self.consumed.saturating_add(4);
+                (stored.ok_or(Fault::Truncated)?, adler.finish())
+            }
+            Checksum::Crc32(crc) => {
+                let Some([a, b, c, d, _, _, _, _]) = trailer.first_chunk() else {
+                    return Err(Fault::Truncated);
+                };
+                self.consumed = self.consumed.saturating_add(8);
+                (u32::from_le_bytes([*a, *b, *c, *d]), crc.clone().finalize())
+            }
+        };
+        if stored == computed { Ok(()) } else { Err(Fault::Checksum { stored, computed }) }
+    }
+
+    /// Fills a piece, or less where the stream ends.
+    fn read_piece(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
+        let mut filled = 0;
+        while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty() && !self.ended) {
+            let input = self.input.get(self.consumed..).unwrap_or_default();
+            let (used, count) = match self.engine {
+                Engine::Stored => {
+                    let count = input.len().min(rest.len());
+                    if let (Some(from), Some(to)) = (input.get(..count), rest.get_mut(..count)) {
+                        to.copy_from_slice(from);
+                    }
+                    self.ended = count == input.len();
+                    (count, count)
+                }
+                #[cfg(feature = "zlib-rs")]
+                Engine::ZlibRs => self.inflater.zlib_rs(input, rest, &mut self.ended)?,
+                Engine::Miniz => self.inflater.miniz(input, rest, &mut self.ended)?,
+            };
+            self.consumed = self.consumed.saturating_add(used);
+            filled = filled.saturating_add(count);
+            if used == 0 && count == 0 && !self.ended {
+                return Err(Fault::Truncated);
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl Inflater {
+    fn engine(&self, decoder: Decoder) -> Engine {
+        match decoder {
+            #[cfg(feature = "zlib-rs")]
+            Decoder::Fast => Engine::ZlibRs,
+            _ => Engine::Miniz,
+        }
+    }
+
+    fn reset(&mut self, engine: Engine) {
+        match engine {
+            Engine::Stored => {}
+            #[cfg(feature = "zlib-rs")]
+            Engine::ZlibRs => match &mut self.fast {
+                Some(inflate) => inflate.reset(false),
+                None => self.fast = Some(Box::new(zlib_rs::Inflate::new(false, 15))),
+            },
+            Engine::Miniz => match &mut self.second {
+                Some(state) => state.reset(DataFormat::Raw),
+                None => self.second = Some(InflateState::new_boxed(DataFormat::Raw)),
+            },
+        }
+    }
+
+    #[cfg(feature = "zlib-rs")]
+    fn zlib_rs(&mut self, input: &[u8], out: &mut [u8], ended: &mut bool) -> Result<(usize, usize), Fault> {
+        let damaged = Fault::Malformed("a deflate stream that is not damaged");
+        let Some(inflate) = &mut self.fast else { return Err(damaged) };
+        let before = (inflate.total_in(), inflate.total_out());
+        let status = inflate.decompress(input, out, zlib_rs::InflateFlush::NoFlush).map_err(|_| damaged)?;
+        *ended = status == zlib_rs::Status::StreamEnd;
+        let difference = |after: u64, before: u64| usize::try_from(after.saturating_sub(before)).unwrap_or(0);
+        Ok((difference(inflate.total_in(), before.0), difference(inflate.total_out(), before.1)))
+    }
+
+    fn miniz(&mut self, input: &[u8], out: &mut [u8], ended: &mut bool) -> Result<(usize, usize), Fault> {
+        let damaged = Fault::Malformed("a deflate stream that is not damaged");
+        let Some(state) = &mut self.second else { return Err(damaged) };
+        let result = miniz_oxide::inflate::stream::inflate(state, input, out, MZFlush::None);
+        match result.status {
+            Ok(MZStatus::StreamEnd) => *ended = true,
+            // Out of input or of room: what came out tells.
+            Ok(_) | Err(miniz_oxide::MZError::Buf) => {}
+            Err(_) => return Err(damaged),
+        }
+        Ok((result.bytes_consumed, result.bytes_written))
+    }
+}
+
+/// The length of a zlib header (RFC 1950, section 2.2), which must not ask for a dictionary.
+fn zlib_header(input: &[u8]) -> Result<usize, Fault> {
+    const DEFLATE: u8 = 8;
+    const FDICT: u8 = 0x20;
+    let Some([cmf, flg]) = input.first_chunk::<2>() else { return Err(Fault::Truncated) };
+    let check = u16::from_be_bytes([*cmf, *flg]);
+    if cmf & 0x0f != DEFLATE || cmf >> 4 > 7 || !check.is_multiple_of(31) {
+        return Err(Fault::Malformed("the header of a zlib stream"));
+    }
+    if flg & FDICT != 0 {
+        return Err(Fault::Malformed("a zlib stream without a dictionary"));
+    }
+    Ok(2)
+}
+
+/// The length of a gzip header (RFC 1952, section 2.3).
+fn gzip_header(input: &[u8]) -> Result<usize, Fault> {
+    const FHCRC: u8 = 2;
+    const FEXTRA: u8 = 4;
+    const FNAME: u8 = 8;
+    const FCOMMENT: u8 = 16;
+    const RESERVED: u8 = 0xe0;
+    let Some([0x1f, 0x8b, method, flags, ..]) = input.first_chunk::<10>() else {
+        return Err(if input.len() < 10 {
+            Fault::Truncated
+        } else {
+            Fault::Malformed("the header of a gzip stream")
+        });
+    };
+    if *method != 8 || flags & RESERVED != 0 {
+        return Err(Fault::Malformed("the header of a gzip stream"));
+    }
+    let mut at = 10_usize;
+    let rest = |at: usize| input.get(at..).unwrap_or_default();
+    if flags & FEXTRA != 0 {
+        let length =
+            rest(at).first_chunk().map(|bytes| u16::from_le_bytes(*bytes)).ok_or(Fault::Truncated)?;
+        at = at.saturating_add(2).saturating_add(length.into());
+    }
+    for flag in [FNAME, FCOMMENT] {
+        if flags & flag != 0 {
+            let end = rest(at).iter().position(|byte| *byte == 0).ok_or(Fault::Truncated)?;
+            at = at.saturating_add(end).saturating_add(1);
+        }
+    }
+    if flags & FHCRC != 0 {
+        at = at.saturating_add(2);
+    }
+    if at > input.len() { Err(Fault::Truncated) } else { Ok(at) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DECODERS: [Decoder; 2] = [Decoder::Fast, Decoder::SecondOpinion];
+
+    fn deflate(data: &[u8]) -> Vec<u8> {
+        miniz_oxide::deflate::compress_to_vec(data, 6)
+    }
+
+    fn wrapped(data: &[u8], codec: Codec) -> Vec<u8> {
+        match codec {
+            Codec::Zlib => miniz_oxide::deflate::compress_to_vec_zlib(data, 6),
+            Codec::Gzip => {
+                let mut crc = crc32fast::Hasher::new();
+                crc.update(data);
+                // With every optional field: extra, name, comment, header checksum.
+                let mut stream = vec![0x1f, 0x8b, 8, 30, 0, 0, 0, 0, 0, 255, 3, 0, 1, 2, 3];
+                stream.extend_from_slice(b"name\0comment\0\xaa\xbb");
+                stream.extend(deflate(data));
+                stream.extend(crc.finalize().to_le_bytes());
+                stream.extend((data.len() as u32).to_le_bytes());
+                stream
+            }
+            Codec::Deflate => deflate(data),
+            _ => data.to_vec(),
+        }
+    }
+
+    fn inflate(input: &[u8], codec: Codec, decoder: Decoder, lengths: &[usize]) -> Result<Vec<u8>, Fault> {
+        let mut inflater = Inflater::default();
+        let mut stream = Inflate::new(&mut inflater, input, codec, decoder, None)?;
+        let mut all = Vec::new();
+        for length in lengths {
+            let mut piece = vec![0; *length];
+            stream.read_exact(&mut piece)?;
+            all.extend(piece);
+        }
+        stream.finish()?;
+        Ok(all)
+    }
+
+    fn sample() -> Vec<u8> {
+        (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn pieces_of_every_size_make_the_same() {
+        let data = sample();
+        for codec in [Codec::Stored, Codec::Zlib, Codec::Gzip, Codec::Deflate] {
+            let stream = wrapped(&data, codec);
+            for decoder in DECODERS {
+                for piece in [1 << 20, 100_000, 4097] {
+                    let mut lengths = vec![piece; data.len() / piece];
+                    lengths.push(data.len() % piece);
+                    assert!(inflate(&stream, codec, decoder, &lengths).unwrap() == data, "{codec:?} {piece}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn prefix_needs_the_beginning_of_the_stream_only() {
+        let data = sample();
+        let stream = wrapped(&data, Codec::Zlib);
+        for decoder in DECODERS {
+            let mut inflater = Inflater::default();
+            let half = &stream[..stream.len() / 2];
+            let mut prefix = vec![0; 1000];
+            let mut inflate = Inflate::new(&mut inflater, half, Codec::Zlib, decoder, None).unwrap();
+            inflate.read_exact(&mut prefix).unwrap();
+            assert!(prefix == data[..1000] && inflate.produced() == 1000);
+            assert!(inflate.consumed() < stream.len() / 4);
+        }
+    }
+
+    #[test]
+    fn streams_of_another_length_or_checksum_are_faults() {
+        let data = sample();
+        for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
+            let stream = wrapped(&data, codec);
+            for decoder in DECODERS {
+                let all = data.len();
+                assert_eq!(inflate(&stream, codec, decoder, &[all - 1]), Err(Fault::GoesOn));
+                assert_eq!(inflate(&stream, codec, decoder, &[all + 1]), Err(Fault::EndsEarly(all as u64)));
+                assert_eq!(inflate(&stream[..1000], codec, decoder, &[all]), Err(Fault::Truncated));
+                if codec != Codec::Deflate {
+                    let end = stream.len() - 1;
+                    assert_eq!(inflate(&stream[..end], codec, decoder, &[all]), Err(Fault::Truncated));
+                    let mut damaged = stream.clone();
+                    let place = stream.len() - 6 + usize::from(codec == Codec::Zlib) * 4;
+                    damaged[place] ^= 1;
+                    assert!(matches!(inflate(&damaged, codec, decoder, &[all]), Err(Fault::Checksum { .. })));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_headers_are_faults() {
+        let dictionary = [0x78, 0xbb, 0, 0, 0, 0];
+        let method = [0x79, 0x9c, 0, 0];
+        for header in [&dictionary[..], &method, b"BZh9", &[0x28, 0xb5, 0x2f, 0xfd]] {
+            let mut inflater = Inflater::default();
+            let stream = Inflate::new(&mut inflater, header, Codec::Zlib, Decoder::Fast, None);
+            assert!(matches!(stream.err(), Some(Fault::Malformed(_))));
+        }
+        let mut inflater = Inflater::default();
+        assert_eq!(
+            Inflate::new(&mut inflater, &[0x78], Codec::Zlib, Decoder::Fast, None).err(),
+            Some(Fault::Truncated)
+        );
+    }
+
+    #[test]
+    fn cancelled_streams_stop() {
+        let stream = wrapped(&sample(), Codec::Zlib);
+        let mut inflater = Inflater::default();
+        let cancel = AtomicBool::new(false);
+        let mut inflate =
+            Inflate::new(&mut inflater, &stream, Codec::Zlib, Decoder::Fast, Some(&cancel)).unwrap();
+        let mut out = vec![0; 100];
+        inflate.read_exact(&mut out).unwrap();
+        cancel.store(true, Ordering::Relaxed);
+        assert_eq!(inflate.read_exact(&mut out), Err(Fault::Cancelled));
+    }
+
+    proptest! {
+        #[test]
+        fn decoders_agree_on_anything(input in proptest::collection::vec(any::<u8>(), 0..200), length in 0_usize..400) {
+            for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
+                let [fast, second] = DECODERS.map(|decoder| inflate(&input, codec, decoder, &[length]));
+                prop_assert_eq!(fast.is_ok(), second.is_ok(), "{:?} {:?}", fast, second);
+                if let (Ok(fast), Ok(second)) = (fast, second) {
+                    prop_assert_eq!(fast, second);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The codecs: bytes in, bytes out. They know no format.
+
+pub(crate) mod inflate;

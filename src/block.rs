@@ -1,6 +1,10 @@
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use crate::Address;
+use crate::codec::inflate::Inflater;
 
 /// A compressed part of a file: located, not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +43,22 @@ pub enum Codec {
 /// Every `*_into` method takes one. One thread uses a scratch at a time; a thread pool keeps one for each thread.
 #[derive(Default)]
 pub struct Scratch {
-    /// Memory for one decoded block.
+    pub(crate) inflater: Inflater,
+    /// Memory for what is decoded on the way and not kept.
     pub(crate) bytes: Vec<u8>,
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Scratch {
+    /// Makes decodes with this scratch stop, with [`Cancelled`](crate::ErrorKind::Cancelled), soon after the flag is
+    /// set: it is looked at each time 64 KiB have been inflated. `None` takes the flag away.
+    pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
+        self.cancel = cancel;
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
+    }
 }

@@ -56,6 +56,7 @@
 mod address;
 mod array;
 mod block;
+pub mod cgeo;
 mod codec;
 mod error;
 mod finding;

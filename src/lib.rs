@@ -67,6 +67,7 @@ mod mesh;
 mod options;
 mod source;
 mod text;
+mod weld;
 
 pub use address::{Address, Segment};
 pub use array::{Array, Element, F16};
@@ -81,6 +82,7 @@ pub use mesh::{
 pub use options::{Decoder, Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
 pub use text::Text;
+pub use weld::{Weld, WeldGroup, WeldUses};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -218,7 +218,7 @@ impl MeshFile {
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
     pub fn mesh(&self, address: &Address) -> Result<Box<dyn MeshView>> {
         match self {
-            Self::CGeo(_) => todo!(),
+            Self::CGeo(proxy) => proxy.snapshot_at(address)?.mesh_view().map(|view| Box::new(view) as _),
             Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
         }
     }

@@ -43,6 +43,7 @@ pub mod finding;
 mod header;
 mod layout;
 mod mesh;
+mod play;
 mod proxy;
 pub mod raw;
 mod sections;
@@ -50,6 +51,7 @@ mod snapshot;
 mod time;
 mod triangles;
 mod validate;
+mod view;
 
 #[cfg(feature = "cache")]
 pub use cache::{CacheStats, SnapshotCache};
@@ -61,3 +63,4 @@ pub use sections::Section;
 pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
 pub use triangles::{Triangle, Triangles};
+pub use view::View;

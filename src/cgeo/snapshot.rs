@@ -364,6 +364,10 @@ impl Snapshot {
         Self { sample, ..self.clone() }
     }
 
+    pub(crate) fn object_name(&self) -> Option<String> {
+        self.proxy.object_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
     pub(crate) fn address(&self) -> Address {
         snapshot_address(self.index)
     }

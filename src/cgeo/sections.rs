@@ -127,6 +127,11 @@ impl<'a> Sections<'a> {
         Ok(Some(section))
     }
 
+    /// Where the next section, or the end tag, begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.rest.start
+    }
+
     /// The first section from here on with this tag.
     pub(crate) fn find(&mut self, tag: u32) -> Result<Option<Section>> {
         while let Some(section) = self.next()? {

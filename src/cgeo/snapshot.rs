@@ -383,11 +383,26 @@ impl Snapshot {
             return Ok(source);
         }
         if self.loaded.get().is_none() {
-            let with_tag = self.extent.start.saturating_sub(4)..self.extent.end;
+            let with_tag = self.extent.start.saturating_sub(4)..self.end(source)?;
             let loaded = source.with_ranges(&[with_tag], "snapshot").map_err(|error| self.place(error))?;
             let _ = self.loaded.set(loaded);
         }
         Ok(self.loaded.get().unwrap_or(source))
+    }
+
+    /// Where the snapshot ends: at the next one, or, where that is far, behind its own end tag. There may be a hole
+    /// between, or the rest of the file.
+    fn end(&self, source: &Source) -> Result<u64> {
+        /// Reading as much costs no more than looking at each header of a section.
+        const FAR: u64 = 8 << 20;
+        let length = self.extent.end.saturating_sub(self.extent.start);
+        if length <= FAR || self.proxy.dialect().size == super::SizeMeaning::Inflated {
+            return Ok(self.extent.end);
+        }
+        let mut inflater = Inflater::default();
+        let mut sections = self.walk(source, &mut inflater)?;
+        while sections.next().map_err(|error| self.place(error))?.is_some() {}
+        Ok(sections.position().saturating_add(4).min(self.extent.end))
     }
 
     fn walk<'a>(&self, source: &'a Source, inflater: &'a mut Inflater) -> Result<Sections<'a>> {

@@ -85,7 +85,8 @@ impl SnapshotCache {
         let shared = Arc::<Shared>::default();
         let listener = Arc::clone(&shared);
         let cache = Cache::builder()
-            .max_capacity(capacity_bytes.checked_div(UNIT).unwrap_or(0))
+            // A capacity of 0 would switch the cache off, its account of what it drops included.
+            .max_capacity(capacity_bytes.checked_div(UNIT).unwrap_or(0).max(1))
             .weigher(|_: &Key, mesh: &Arc<Mesh>| {
                 u32::try_from(mesh.size().div_ceil(UNIT)).unwrap_or(u32::MAX)
             })

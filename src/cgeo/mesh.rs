@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::layout::cgeo;
+use super::layout::{cgeo, snapshot_address};
 use super::raw;
 use super::sections::{COMPLETE, DIFFERENCE, fault_error};
 use super::triangles::{Shape, Triangles};
 use crate::codec::inflate::{Fault, Inflate};
 use crate::error::decimal;
 use crate::source::as_u64;
-use crate::{Address, Array, Codec, Error, ErrorKind, Limits, Result};
+use crate::{Array, Codec, Error, ErrorKind, Limits, Result};
 
 /// How many of what a mesh has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,8 @@ pub(crate) struct Unit {
     pub(crate) what: &'static str,
     /// Where its content lies in the file.
     pub(crate) range: Range<u64>,
-    pub(crate) address: Address,
+    /// The snapshot that it belongs to.
+    pub(crate) snapshot: usize,
     pub(crate) codec: Codec,
     /// The length of its stream, in bytes.
     pub(crate) stored: u64,
@@ -276,7 +277,8 @@ impl<'a> Stream<'a> {
         if as_u64(channel) < channels {
             return Ok(());
         }
-        let error = cgeo(Error::new(ErrorKind::OutOfRange, "map channel")).of(self.unit.address.clone());
+        let error =
+            cgeo(Error::new(ErrorKind::OutOfRange, "map channel")).of(snapshot_address(self.unit.snapshot));
         Err(error.expected(format!("less than {channels}")).found(channel))
     }
 
@@ -457,7 +459,7 @@ impl<'a> Stream<'a> {
     }
 
     fn place(&self, error: Error) -> Error {
-        cgeo(error).at(self.unit.range.clone()).of(self.unit.address.clone())
+        cgeo(error).at(self.unit.range.clone()).of(snapshot_address(self.unit.snapshot))
     }
 }
 

@@ -484,7 +484,7 @@ impl Snapshot {
         let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
         let inflate = inflate.map_err(|fault| self.place(fault_error(&fault, what, range.clone())))?;
         let unit =
-            Unit { what, range, address: self.address(), codec: dialect.codec, stored: as_u64(input.len()) };
+            Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
         job(&mut Stream::new(inflate, unit, options.limits))
     }
 

@@ -49,6 +49,7 @@
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
         clippy::unwrap_used,
+        clippy::panic,
         clippy::cast_possible_truncation
     )
 )]

@@ -148,7 +148,7 @@ impl Snapshot {
     ///
     /// Those of [`counts`](Self::counts).
     pub fn counts_with(&self, scratch: &mut Scratch) -> Result<Counts> {
-        let own = self.mesh_stream(scratch, |stream| {
+        let own = self.mesh_beginning(scratch, |_, stream| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
         })?;
         match own {
@@ -172,7 +172,7 @@ impl Snapshot {
     ///
     /// Those of [`counts`](Self::counts).
     pub fn is_complete(&self) -> Result<bool> {
-        self.mesh_stream(&mut Scratch::default(), |stream| stream.is_complete())
+        self.mesh_beginning(&mut Scratch::default(), |_, stream| stream.is_complete())
     }
 
     /// Which triangles the mesh has: inflates one byte.
@@ -186,7 +186,7 @@ impl Snapshot {
 
     pub(crate) fn topology_with(&self, scratch: &mut Scratch) -> Result<TopologyId> {
         let mut offset = 0;
-        let complete = self.mesh_section(scratch, |section, stream| {
+        let complete = self.mesh_beginning(scratch, |section, stream| {
             offset = section.range.start;
             stream.is_complete()
         })?;
@@ -439,11 +439,8 @@ impl Snapshot {
         scratch: &mut Scratch,
     ) -> Result<Option<(Section, bytes::Bytes)>> {
         let source = &self.proxy.layout().source;
-        let alone = !source.is_in_memory()
-            && self.loaded.get().is_none()
-            && self.proxy.dialect().size != super::SizeMeaning::Inflated;
         let light;
-        let source = if alone {
+        let source = if self.is_to_be_read_alone(source) {
             let start = self.extent.start.saturating_sub(4);
             let end = start.saturating_add(usually).min(self.extent.end);
             light = source
@@ -509,6 +506,39 @@ impl Snapshot {
         let result = self.mesh_section(scratch, |_, stream| job(stream, &mut skipped));
         scratch.bytes = skipped;
         result
+    }
+
+    /// Runs a job that needs no more than the beginning of the mesh: where the snapshot is not at hand, no more is read.
+    fn mesh_beginning<T>(
+        &self,
+        scratch: &mut Scratch,
+        mut job: impl FnMut(&Section, &mut Stream<'_>) -> Result<T>,
+    ) -> Result<T> {
+        /// Enough for the tables of a deflate block and a few bytes behind them.
+        const BEGINNING: u64 = 1024;
+        let source = &self.proxy.layout().source;
+        if self.is_to_be_read_alone(source)
+            && let Some(section) =
+                self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?
+            && section.content.end.saturating_sub(section.content.start) > BEGINNING
+        {
+            let start = section.content.start;
+            let bytes = source.get(start..start.saturating_add(BEGINNING), "TAG_MESH_DATA");
+            let bytes = bytes.map_err(|error| self.place(error))?;
+            match self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
+            {
+                Err(error) if error.kind() == ErrorKind::Truncated => {}
+                result => return result,
+            }
+        }
+        self.mesh_section(scratch, job)
+    }
+
+    /// Whether reading a part of the snapshot alone is less than reading it.
+    fn is_to_be_read_alone(&self, source: &Source) -> bool {
+        !source.is_in_memory()
+            && self.loaded.get().is_none()
+            && self.proxy.dialect().size != super::SizeMeaning::Inflated
     }
 
     fn mesh_section<T>(

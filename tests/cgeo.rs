@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use meshmap::cgeo::{
     Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Triangle, UnitEvidence, Wrap, finding, raw,
 };
-use meshmap::{Codec, ErrorKind, Limits, MeshFile, MeshView, Options, Scratch, Semantic, Source, Strictness};
+use meshmap::{Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Source, Strictness};
 use support::Recorder;
 use support::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
 
@@ -46,6 +46,20 @@ fn every_dialect_is_found_and_read() {
             assert_eq!(snapshot.point_cloud().unwrap().unwrap().len(), 81_usize.div_ceil(7));
         }
         assert_eq!(proxy.validate().unwrap(), [], "{dialect}");
+    }
+}
+
+#[test]
+fn blocks_decode_to_the_contents_of_the_sections() {
+    let (meshes, snapshots) = sheet();
+    for dialect in dialects() {
+        let proxy = proxy(file(&snapshots, dialect));
+        let blocks = proxy.snapshot(1).unwrap().blocks().unwrap();
+        let decoded = meshmap::decode_all(proxy.source(), &blocks, &Options::default());
+        let contents = [meshes[1].bounding_box(), meshes[1].point_cloud(7), meshes[1].difference(&meshes[0])];
+        for (found, expected) in decoded.into_iter().zip(contents) {
+            assert_eq!(found.unwrap(), expected, "{dialect}");
+        }
     }
 }
 

@@ -137,7 +137,6 @@ impl fmt::Display for Dialect {
             Codec::Zlib => "zlib",
             Codec::Gzip => "gzip",
             Codec::Deflate => "raw deflate",
-            Codec::Lzma => "lzma",
         };
         let prefix = match self.prefix {
             LengthPrefix::None => "",

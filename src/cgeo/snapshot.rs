@@ -11,7 +11,7 @@ use super::sections::{self, Section, Sections, fault_error};
 use super::triangles::Triangles;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::source::as_u64;
-use crate::{Address, Array, Bounds, Error, ErrorKind, Result, Scratch, Source};
+use crate::{Address, Array, Block, Bounds, Error, ErrorKind, Result, Scratch, Source};
 
 /// A snapshot of a [`Proxy`]: nothing is read before something is asked for.
 ///
@@ -66,6 +66,33 @@ impl Snapshot {
             all.push(section);
         }
         Ok(all)
+    }
+
+    /// The streams of the sections that are known, for decoding several at once with
+    /// [`decode_all`](crate::decode_all) or for planning reads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sections`](Self::sections).
+    pub fn blocks(&self) -> Result<Vec<Block>> {
+        let prefix = as_u64(self.proxy.dialect().prefix.size());
+        let block = |section: Section| {
+            let what = match section.tag {
+                raw::TAG_BOUNDING_BOX => "TAG_BOUNDING_BOX",
+                raw::TAG_POINTCLOUD => "TAG_POINTCLOUD",
+                raw::TAG_MESH_DATA => "TAG_MESH_DATA",
+                _ => return None,
+            };
+            Some(Block {
+                what,
+                address: self.address(),
+                range: section.content.start.saturating_add(prefix)..section.content.end,
+                codec: self.proxy.dialect().codec,
+                decoded_len: (self.proxy.dialect().size == super::SizeMeaning::Inflated)
+                    .then_some(section.size),
+            })
+        };
+        Ok(self.sections()?.into_iter().filter_map(block).collect())
     }
 
     /// The content of the first section with this tag, as stored; `Ok(None)` where there is none.

@@ -421,7 +421,7 @@ fn read_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
     static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _guard = POSITION.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     file.seek(SeekFrom::Start(offset))?;
-    file.read(buffer)
+    Read::read(&mut file, buffer)
 }
 
 /// A reader with what is known of its length, and a count of what it did.

@@ -489,7 +489,8 @@ impl Reader {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
         let end = range.start.saturating_add(as_u64(bytes.len()));
-        if end < range.end && !bytes.is_empty() {
+        // A read that comes back with nothing tells no more than that the source ends before it, or where it begins.
+        if end < range.end && (!bytes.is_empty() || range.start == 0) {
             let _ = self.len.set(end);
         }
         Ok(bytes)

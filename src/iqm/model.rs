@@ -159,8 +159,12 @@ impl Model {
     pub fn vertex_array_f32(&self, index: usize, normalization: Normalization) -> Result<Vec<f32>> {
         let attribute = self.vertex_array(index)?;
         let scalar = attribute.format().scalar;
-        // The greatest integer of as many bits, without a sign.
-        let steps = 2_f64.powi(i32::try_from(scalar.size().saturating_mul(8)).unwrap_or(0)) - 1.0;
+        // The greatest integer of as many bits, without a sign. Powers of floats are not exact on every machine.
+        let steps = f64::from(match scalar.size() {
+            1 => u8::MAX.into(),
+            2 => u16::MAX.into(),
+            _ => u32::MAX,
+        });
         let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32);
         let scale = |number: f64| match (normalization, signed) {
             _ if scalar.is_float() => number,

@@ -30,3 +30,32 @@ fn source_of_unknown_length_that_ends_before_a_tag_of_cgeo_is_of_unknown_format(
     let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFormat);
 }
+
+/// 20,000 meshes, vertex arrays or joints whose names are the same half MiB.
+#[test]
+fn names_that_share_long_text_thousands_of_times_exceed_a_limit() {
+    const COUNT: u32 = 20_000;
+    const TEXT: u32 = 1 << 19;
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let tables = [
+        // The places of the count and the offset in the header, and an element.
+        (36, 40, numbers(&[1, 0, 0, 0, 0, 0])),
+        (44, 52, numbers(&[0x11, 0, 1, 1, 124])),
+        (68, 72, numbers(&[1, u32::MAX, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+    ];
+    for (count, offset, element) in tables {
+        let mut file = b"INTERQUAKEMODEL\0".to_vec();
+        file.resize(124, 0);
+        file.resize(124 + TEXT as usize, b'a');
+        (file[124], file[123 + TEXT as usize]) = (0, 0);
+        file.extend(element.repeat(COUNT as usize));
+        let filesize = file.len() as u32;
+        for (field, value) in
+            [(16, 2), (20, filesize), (28, TEXT), (32, 124), (count, COUNT), (offset, 124 + TEXT)]
+        {
+            file[field..field + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let error = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+    }
+}

@@ -51,7 +51,9 @@ impl Model {
     /// [`UnknownFormat`](ErrorKind::UnknownFormat) for another magic, [`Unsupported`](ErrorKind::Unsupported) for
     /// another version, [`Truncated`](ErrorKind::Truncated) for a file shorter than its header says,
     /// [`Malformed`](ErrorKind::Malformed) for ranges outside the file, names outside the text, parents that do not
-    /// come first, a number of frame channels that the masks do not have, and extensions that make a cycle.
+    /// come first, a number of frame channels that the masks do not have, and extensions that make a cycle,
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for names that share their text so often that together they are
+    /// more than eight times as long as the file and 1 MiB, and for more than 4,096 extensions.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }

@@ -332,7 +332,8 @@ pub(crate) fn assert_mesh(view: &dyn MeshView) -> usize {
     let _ = view.name();
     let indices = view.indices().unwrap();
     assert!(indices.iter().all(|index| (index as usize) < vertices), "an index of {vertices} or more");
-    assert!(indices.triangles().len() * 3 == indices.len() && indices.is_empty() == (indices.len() == 0));
+    let count = indices.len();
+    assert!(indices.triangles().len() * 3 == count && indices.is_empty() == (count == 0));
     assert_eq!(indices.to_vec().len(), indices.len());
     assert!(indices.stored().is_some_and(|stored| stored.len() == indices.len()));
     let mut looked_at = indices.len() * 4;

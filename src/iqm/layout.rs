@@ -145,12 +145,16 @@ impl Layout {
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// Where a vertex array lies; `None` for a format that does not exist, which opening refuses.
+    /// Where a vertex array lies, and nowhere if it is empty, for then its offset may be anything; `None` for a format
+    /// that does not exist, which opening refuses.
     pub(crate) fn array_range(&self, array: &raw::VertexArray) -> Option<Range<u64>> {
         let scalar = scalar(array.format.get())?;
         let element = u64::from(array.size.get()).checked_mul(as_u64(scalar.size()))?;
         let start = u64::from(array.offset.get());
-        Some(start..start.checked_add(self.num_vertexes().checked_mul(element)?)?)
+        match self.num_vertexes().checked_mul(element)? {
+            0 => Some(0..0),
+            bytes => Some(start..start.checked_add(bytes)?),
+        }
     }
 
     fn check_meshes(&self, names: &Names) -> Result<()> {

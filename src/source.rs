@@ -465,6 +465,11 @@ impl Reader {
     /// The range as far as the reader has it.
     fn read_some(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let known = self.len.get().is_some();
+        // A read before this one may have told the length.
+        let range = &(range.start..self.len.get().map_or(range.end, |len| range.end.min(*len)));
+        if range.end <= range.start {
+            return Ok(Bytes::new());
+        }
         if known || range.end.saturating_sub(range.start) <= Self::BLIND_READ {
             return self.read_once(range, what);
         }

@@ -2,9 +2,11 @@
 
 mod support;
 
-use std::fs;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, io};
 
-use meshmap::{ErrorKind, MeshFile, Options, Source};
+use meshmap::{ErrorKind, MeshFile, Options, ReadRange, Source};
 
 #[test]
 fn files_that_were_found_by_fuzzing_panic_nowhere() {
@@ -58,4 +60,37 @@ fn names_that_share_long_text_thousands_of_times_exceed_a_limit() {
         let error = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     }
+}
+
+/// A reader of unknown length is asked for nothing behind an end that an earlier read showed.
+#[test]
+fn reads_end_where_a_short_read_has_shown_the_end() {
+    struct Store(Vec<u8>, AtomicU64);
+    impl ReadRange for Store {
+        fn len(&self) -> io::Result<Option<u64>> {
+            Ok(None)
+        }
+
+        fn read(&self, range: Range<u64>) -> io::Result<bytes::Bytes> {
+            let end = self.1.load(Ordering::Relaxed);
+            assert!(range.end <= end, "{range:?} of a source that ends at {end:#x}");
+            if range.end > self.0.len() as u64 {
+                self.1.store(self.0.len() as u64, Ordering::Relaxed);
+            }
+            let at = |offset: u64| (offset as usize).min(self.0.len());
+            Ok(self.0[at(range.start)..at(range.end)].to_vec().into())
+        }
+    }
+
+    // The text reaches beyond the end, and the meshes lie far behind it.
+    let mut file = b"INTERQUAKEMODEL\0".to_vec();
+    file.resize(100_000, 0);
+    for (field, value) in
+        [(16, 2), (20, u32::MAX), (28, 60_000), (32, 90_000), (36, 2_000_000), (40, 0x8000_0000)]
+    {
+        file[field..field + 4].copy_from_slice(&u32::to_le_bytes(value));
+    }
+    let source = Source::ranged(Store(file, AtomicU64::new(u64::MAX)));
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
 }

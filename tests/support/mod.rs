@@ -4,6 +4,7 @@
 pub(crate) mod cgeo;
 pub(crate) mod counting;
 pub(crate) mod exercise;
+pub(crate) mod exercise_cgeo;
 
 use std::fs;
 use std::path::{Path, PathBuf};

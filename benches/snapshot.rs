@@ -109,11 +109,11 @@ fn flat(folder: &Path, table: &mut Table) {
     let [small, middle, large] = &files;
     let [mut a, mut b, mut c] = [small, middle, large].map(|path| pull(map(path)));
     let [small_times, middle_times, large_times] = interleave(ROUNDS, [&mut a, &mut b, &mut c]);
-    table.slower("a snapshot of 1 GiB, mapped", "one of 10 MiB", middle_times, small_times, 1.1);
-    table.slower("a snapshot of 10 GiB, mapped", "one of 10 MiB", large_times, small_times, 1.1);
+    table.slower("a snapshot of 1 GiB, mapped", "one of 10 MiB", [middle_times, small_times], 1.1);
+    table.slower("a snapshot of 10 GiB, mapped", "one of 10 MiB", [large_times, small_times], 1.1);
     let [mut a, mut c] = [small, large].map(|path| pull(open(path)));
     let [small_times, large_times] = interleave(ROUNDS, [&mut a, &mut c]);
-    table.slower("a snapshot of 10 GiB, lazily", "one of 10 MiB", large_times, small_times, 1.1);
+    table.slower("a snapshot of 10 GiB, lazily", "one of 10 MiB", [large_times, small_times], 1.1);
 }
 
 /// A snapshot, base at hand, beside reading and inflating its mesh section with the same inflater.
@@ -137,7 +137,7 @@ fn floor(animation: &Path, table: &mut Table) {
     };
     let mut ours = pull(proxy.clone());
     let [ours, bare] = interleave(ROUNDS, [&mut ours, &mut bare]);
-    table.slower("a snapshot, base at hand", "inflating its section", ours, bare, 1.1);
+    table.slower("a snapshot, base at hand", "inflating its section", [ours, bare], 1.1);
 }
 
 /// Positions alone, beside the whole mesh.
@@ -152,7 +152,7 @@ fn positions(animation: &Path, table: &mut Table) {
         let mut alone = || snapshot.positions_into(&mut out, &mut scratch).expect("positions");
         let mut whole = || snapshot.mesh_into(&mut mesh, &mut scratch_too).expect("a mesh");
         let [alone, whole] = interleave(ROUNDS / 2, [&mut alone, &mut whole]);
-        table.faster(name, "the whole mesh", alone, whole, bar);
+        table.faster(name, "the whole mesh", [alone, whole], bar);
     }
 }
 
@@ -173,7 +173,7 @@ fn play(animation: &Path, table: &mut Table) {
     };
     let [mut one, mut two] = pools.each_ref().map(|pool| move || run(pool));
     let [one, two] = interleave(ROUNDS / 10, [&mut one, &mut two]);
-    table.faster("playing, 2 threads", "playing, 1 thread", two, one, 1.6);
+    table.faster("playing, 2 threads", "playing, 1 thread", [two, one], 1.6);
 }
 
 /// 64 threads ask a cache for one snapshot that it does not have, beside one thread. The threads are there already.
@@ -212,7 +212,7 @@ fn ask(animation: &Path, table: &mut Table) {
             assert_eq!(fresh.stats().decodes, 1);
         };
         let [one, many] = interleave(ROUNDS / 4, [&mut one, &mut many]);
-        table.slower("64 threads ask for a snapshot", "one thread asks", many, one, 1.3);
+        table.slower("64 threads ask for a snapshot", "one thread asks", [many, one], 1.3);
         is_over.store(true, Ordering::SeqCst);
         start.wait();
     });

@@ -44,47 +44,17 @@ struct Row {
 
 impl Table {
     /// A row that says how many times as fast ours is: at least `bar`.
-    pub(crate) fn faster(
-        &mut self,
-        name: &'static str,
-        peer: &'static str,
-        ours: Times,
-        theirs: Times,
-        bar: f64,
-    ) {
-        let [of_least, of_median] = ratios(theirs, ours);
+    pub(crate) fn faster(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2], bar: f64) {
+        let [of_least, of_median] = ratios(times[1], times[0]);
         let (bar, reached) = (format!(">= {bar:.1}"), of_least >= bar);
-        self.rows.push(Row {
-            ours: name,
-            theirs: peer,
-            times: [ours, theirs],
-            of_least,
-            of_median,
-            bar,
-            reached,
-        });
+        self.rows.push(Row { ours, theirs, times, of_least, of_median, bar, reached });
     }
 
     /// A row that says how many times as long ours takes: at most `bar`.
-    pub(crate) fn slower(
-        &mut self,
-        name: &'static str,
-        peer: &'static str,
-        ours: Times,
-        theirs: Times,
-        bar: f64,
-    ) {
-        let [of_least, of_median] = ratios(ours, theirs);
+    pub(crate) fn slower(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2], bar: f64) {
+        let [of_least, of_median] = ratios(times[0], times[1]);
         let (bar, reached) = (format!("<= {bar:.1}"), of_least <= bar);
-        self.rows.push(Row {
-            ours: name,
-            theirs: peer,
-            times: [ours, theirs],
-            of_least,
-            of_median,
-            bar,
-            reached,
-        });
+        self.rows.push(Row { ours, theirs, times, of_least, of_median, bar, reached });
     }
 }
 

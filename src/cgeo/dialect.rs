@@ -213,7 +213,7 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
     for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
         let dialect = Dialect { codec, prefix: LengthPrefix::None, size: SizeMeaning::Inflated, offset };
         let bytes = source.get(region.clone(), "snapshot")?;
-        if sections::inflated_chain(&bytes, region.start, codec, decoder, &mut inflater).is_ok() {
+        if sections::inflated_chain(&bytes, codec, decoder, &mut inflater).is_ok() {
             return Ok(dialect);
         }
     }

@@ -157,7 +157,6 @@ impl<'a> Sections<'a> {
 /// Follows sections whose sizes are inflated lengths through a whole snapshot: `Ok` where that ends on the end tag.
 pub(crate) fn inflated_chain(
     bytes: &[u8],
-    start: u64,
     codec: Codec,
     decoder: Decoder,
     inflater: &mut Inflater,
@@ -171,7 +170,6 @@ pub(crate) fn inflated_chain(
         let used = stream_length(content, header.size.get(), codec, decoder, inflater)?;
         rest = content.get(used..).unwrap_or_default();
     }
-    let _ = start;
     Err(Fault::Truncated)
 }
 

@@ -31,7 +31,10 @@ fuzz_target!(|data: &[u8]| {
 fn agree(body: &Bytes) {
     let memory = Outcome::of(Way::Plain(Source::from_bytes(body.clone())));
     // Where the length is unknown, the last snapshot of a CGeo file has no end that could be compared.
-    let is_cgeo = memory.opened.as_ref().is_ok_and(|opened| opened.format == Format::CGeo);
+    let is_cgeo = match &memory.opened {
+        Ok(opened) => opened.format == Format::CGeo,
+        Err(error) => error.format() == Some(Format::CGeo),
+    };
     for tells_length in if is_cgeo { &[true][..] } else { &[true, false] } {
         let tells_length = *tells_length;
         let reader = Outcome::of(Way::Plain(Source::ranged(Store { body: body.clone(), tells_length })));

@@ -66,6 +66,7 @@ mod mesh;
 mod options;
 mod source;
 mod text;
+mod weld;
 
 pub use address::{Address, Segment};
 pub use array::{Array, Element, F16};
@@ -80,6 +81,7 @@ pub use mesh::{
 pub use options::{Decoder, Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
 pub use text::Text;
+pub use weld::{Weld, WeldGroup, WeldUses};
 
 /// The examples of the README.
 #[cfg(doctest)]

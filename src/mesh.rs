@@ -342,6 +342,11 @@ impl Attribute {
     /// Lanes that are not stored are 0; those beyond `N` are left out.
     #[must_use]
     pub fn to_f32<const N: usize>(&self) -> Vec<[f32; N]> {
+        self.iter_f32().collect()
+    }
+
+    /// The elements as `[f32; N]`, as in [`to_f32`](Self::to_f32), without a copy of all.
+    pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
         let convert = |element: &[u8]| {
             let mut lanes = [0.0; N];
             for (value, lane) in lanes.iter_mut().zip(element.chunks_exact(self.format.scalar.size())) {
@@ -349,7 +354,7 @@ impl Attribute {
             }
             lanes
         };
-        self.bytes.chunks_exact(self.format.size().max(1)).map(convert).collect()
+        self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
     }
 
     /// Every lane of every element, exactly, without regard to normalization.
@@ -369,7 +374,7 @@ impl Attribute {
     pub fn bounds(&self) -> Option<Bounds> {
         match self.array::<[f32; 3]>() {
             Some(array) => Bounds::around(array.iter()),
-            None => Bounds::around(self.to_f32::<3>().into_iter()),
+            None => Bounds::around(self.iter_f32()),
         }
     }
 

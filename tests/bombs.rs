@@ -109,6 +109,14 @@ fn bad_files_take_no_more_than_their_size() {
     }
 }
 
+/// Good files, too: nothing is copied to be checked.
+#[test]
+fn checking_every_value_takes_no_more_than_the_size_of_the_file() {
+    let mut files = support::data("iqm/valid");
+    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("iqm/large"))));
+    files.iter().for_each(|path| assert_modest(&path.display().to_string(), &fs::read(path).unwrap()));
+}
+
 /// Every count and offset of the header, as large as they go.
 #[test]
 fn count_bombs_take_no_more_than_their_size() {

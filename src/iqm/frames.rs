@@ -9,7 +9,7 @@ use zerocopy::little_endian::{F32, U16};
 use super::layout::{Layout, Poses};
 use super::pose::{Trs, synthesised_w};
 use crate::source::as_u64;
-use crate::{Error, ErrorKind, Format, Options, Parallelism, Result, Source};
+use crate::{Error, ErrorKind, Format, Options, Result, Source};
 
 /// The frames of a model: for each frame, a translation, rotation and scale of each pose.
 ///
@@ -48,10 +48,18 @@ struct Channels {
     /// Whether w is computed from x, y and z, as in version 1.
     synthesise_w: bool,
     /// Stored channels of the poses before this one.
-    first: u32,
+    first: usize,
+    /// The first stored channel, where those that are stored follow one another and [`decode_run`](Self::decode_run)
+    /// is exact.
+    run: Option<usize>,
     offset: [f32; 10],
+    /// [`NOTHING`] where the channel is not stored.
     scale: [f32; 10],
 }
+
+/// Whatever stored number it scales, the product added to an offset changes nothing: -0.0 is the neutral element of
+/// addition, where 0.0 would turn -0.0 into 0.0.
+const NOTHING: f32 = -0.0;
 
 impl Frames {
     pub(crate) fn new(layout: &Layout, options: Options) -> Self {
@@ -91,10 +99,10 @@ impl Frames {
             error.expected(format!("less than {}", self.poses.len())).found(pose)
         })?;
         let frame = self.bytes(self.one(frame)?)?.start;
-        let start = frame.saturating_add(u64::from(channels.first).saturating_mul(2));
+        let start = frame.saturating_add(as_u64(channels.first).saturating_mul(2));
         let stored = u64::from(channels.mask.count_ones()).saturating_mul(2);
         let bytes = self.source.get(start..start.saturating_add(stored), "frames[]")?;
-        Ok(channels.decode(&mut values(&bytes)))
+        Ok(channels.decode_stored(values(&bytes)))
     }
 
     /// All poses of one frame, into `out`, which has an element for each.
@@ -109,7 +117,7 @@ impl Frames {
 
     /// All poses of a range of frames, into `out`: frame after frame, [`poses`](Self::poses) elements each.
     ///
-    /// Runs in the caller's rayon pool where that pays; see [`Parallelism`].
+    /// Runs in the caller's rayon pool where that pays; see [`Parallelism`](crate::Parallelism).
     ///
     /// # Errors
     ///
@@ -154,9 +162,11 @@ impl Frames {
         self.frame_into(from, out)?;
         let to = self.bytes(self.one(to)?)?;
         let bytes = self.source.get(to, "frames[]")?;
-        let mut values = values(&bytes);
+        let values = values(&bytes);
         for (pose, channels) in out.iter_mut().zip(self.poses.iter()) {
-            *pose = pose.interpolate(channels.decode(&mut values), fraction);
+            let mut to = Trs::default();
+            channels.decode_into(values, 0, &mut to);
+            *pose = pose.interpolate(to, fraction);
         }
         Ok(())
     }
@@ -183,47 +193,47 @@ impl Frames {
         Ok(at(frames.start)..at(frames.end))
     }
 
+    /// Decodes whole frames, over several threads where there are many.
     fn decode_all(&self, values: &[U16], out: &mut [Trs]) {
-        let poses = self.poses.len();
-        let channels = usize::try_from(self.stride).unwrap_or(0).checked_div(2).unwrap_or(0);
-        if poses == 0 {
-            return;
-        }
-        if channels == 0 {
-            out.chunks_mut(poses).for_each(|frame| self.decode_frame(&[], frame));
-            return;
-        }
-        /// Poses for which another thread is worth waking: some twenty microseconds of work.
-        const PARALLEL: usize = 16 << 10;
         #[cfg(feature = "rayon")]
-        if self.options.parallelism == Parallelism::Rayon && out.len() > PARALLEL {
+        if self.options.parallelism == crate::Parallelism::Rayon && self.stride > 0 {
             use rayon::prelude::*;
-            let frames_each = PARALLEL.div_ceil(poses).saturating_div(4).max(1);
-            let values = values.par_chunks(channels.saturating_mul(frames_each));
-            out.par_chunks_mut(poses.saturating_mul(frames_each)).zip(values).for_each(|(out, values)| {
-                let frames = out.chunks_mut(poses).zip(values.chunks(channels));
-                frames.for_each(|(frame, values)| self.decode_frame(values, frame));
-            });
-            return;
+            /// Poses from which on another thread is worth waking.
+            const PARALLEL: usize = 16 << 10;
+            if out.len() > PARALLEL {
+                let poses = self.poses.len();
+                let frames_each = PARALLEL.div_ceil(poses).saturating_div(4).max(1);
+                let values = values.par_chunks(self.channels().saturating_mul(frames_each));
+                let out = out.par_chunks_mut(poses.saturating_mul(frames_each));
+                out.zip(values).for_each(|(out, values)| self.decode_frames(values, out));
+                return;
+            }
         }
-        let frames = out.chunks_mut(poses).zip(values.chunks(channels));
-        frames.for_each(|(frame, values)| self.decode_frame(values, frame));
+        self.decode_frames(values, out);
     }
 
-    fn decode_frame(&self, mut values: &[U16], out: &mut [Trs]) {
-        for (pose, channels) in out.iter_mut().zip(self.poses.iter()) {
-            *pose = channels.decode(&mut values);
+    fn decode_frames(&self, values: &[U16], out: &mut [Trs]) {
+        let mut start = 0_usize;
+        for frame in out.chunks_mut(self.poses.len().max(1)) {
+            for (pose, channels) in frame.iter_mut().zip(self.poses.iter()) {
+                channels.decode_into(values, start, pose);
+            }
+            start = start.saturating_add(self.channels());
         }
+    }
+
+    /// The stored channels of one frame.
+    fn channels(&self) -> usize {
+        usize::try_from(self.stride).unwrap_or(usize::MAX).saturating_div(2)
     }
 }
 
 impl Channels {
     fn of(poses: &Poses) -> Arc<[Self]> {
-        let mut first = 0_u32;
+        let mut first = 0;
         let mut next = |mask: u32, synthesise_w, offset, scale| {
-            let mask = u16::try_from(mask & 0x3ff).unwrap_or(0);
-            let channels = Self { mask, synthesise_w, first, offset, scale };
-            first = first.saturating_add(mask.count_ones());
+            let channels = Self::new(mask, synthesise_w, first, offset, scale);
+            first = first.saturating_add(channels.stored());
             channels
         };
         match poses {
@@ -250,15 +260,66 @@ impl Channels {
         }
     }
 
-    /// Decodes the pose at the beginning of `values`, and steps behind it.
-    fn decode(&self, values: &mut &[U16]) -> Trs {
+    fn new(mask: u32, synthesise_w: bool, first: usize, offset: [f32; 10], mut scale: [f32; 10]) -> Self {
+        let mask = u16::try_from(mask & 0x3ff).unwrap_or(0);
+        // Adding changes the bits of NaN, even where it is neutral for numbers.
+        let mut exact = true;
+        for (index, (offset, scale)) in offset.iter().zip(&mut scale).enumerate() {
+            if mask & (1 << index) == 0 {
+                *scale = NOTHING;
+                exact &= !offset.is_nan();
+            }
+        }
+        let before = if mask == 0 { 0 } else { mask.trailing_zeros() };
+        let is_run = (mask >> before).wrapping_add(1).is_power_of_two();
+        let run = if is_run && exact && !synthesise_w { usize::try_from(before).ok() } else { None };
+        Self { mask, synthesise_w, first, run, offset, scale }
+    }
+
+    /// How many channels a frame stores.
+    fn stored(&self) -> usize {
+        usize::try_from(self.mask.count_ones()).unwrap_or(0)
+    }
+
+    /// Decodes this pose of the frame that begins at `frame` in `values`.
+    ///
+    /// Each way writes to `out` by itself: a result that both return goes through the stack and takes 1.35 times as
+    /// long.
+    #[inline]
+    fn decode_into(&self, values: &[U16], frame: usize, out: &mut Trs) {
+        let start = frame.saturating_add(self.first);
+        match self.run.and_then(|run| values.get(start.checked_sub(run)?..)?.first_chunk()) {
+            Some(window) => *out = self.decode_run(window),
+            None => *out = self.decode_stored(values.get(start..).unwrap_or_default()),
+        }
+    }
+
+    /// Decodes ten numbers of which those of stored channels stand in their places; the others are of the poses before
+    /// and behind, and count for nothing.
+    ///
+    /// There is no branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
+    /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store
+    /// a run: all channels, translation and rotation, one of the two, or none. A mask of another kind is not worth a
+    /// body of its own, nor are the first and last poses of `values`, which lack neighbours.
+    #[inline]
+    fn decode_run(&self, window: &[U16; 10]) -> Trs {
         let mut channels = self.offset;
-        for (index, channel) in channels.iter_mut().enumerate() {
+        for ((channel, value), scale) in channels.iter_mut().zip(window).zip(&self.scale) {
+            *channel += f32::from(value.get()) * scale;
+        }
+        let [a, b, c, x, y, z, w, d, e, f] = channels;
+        Trs { translate: [a, b, c], rotate: [x, y, z, w], scale: [d, e, f] }
+    }
+
+    /// Decodes the pose at the beginning of `values`, whatever its mask.
+    fn decode_stored(&self, values: &[U16]) -> Trs {
+        let mut channels = self.offset;
+        let mut values = values.iter();
+        for (index, (channel, scale)) in channels.iter_mut().zip(&self.scale).enumerate() {
             if self.mask & (1 << index) != 0
-                && let Some((value, rest)) = values.split_first()
+                && let Some(value) = values.next()
             {
-                *channel += f32::from(value.get()) * self.scale.get(index).copied().unwrap_or(0.0);
-                *values = rest;
+                *channel += f32::from(value.get()) * scale;
             }
         }
         let [a, b, c, x, y, z, w, d, e, f] = channels;
@@ -270,4 +331,165 @@ impl Channels {
 /// The channels in these bytes, at any alignment.
 fn values(bytes: &[u8]) -> &[U16] {
     <[U16]>::ref_from_prefix(bytes).map_or(&[], |(values, _)| values)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use proptest::prelude::*;
+    use zerocopy::IntoBytes;
+
+    use super::*;
+    use crate::iqm::raw;
+    use crate::{Array, Parallelism};
+
+    const V2: usize = 10;
+    const V1: usize = 9;
+
+    /// Mask, offsets and scales of a pose of `N` channels.
+    type Stored<const N: usize> = (u32, [f32; N], [f32; N]);
+
+    fn frames(poses: &Poses, frames: u32, values: &[u16], parallelism: Parallelism) -> Frames {
+        // An odd address, where files may have their frames, too.
+        let bytes: Vec<u8> =
+            [0].into_iter().chain(values.iter().flat_map(|value| value.to_le_bytes())).collect();
+        let section = 1..as_u64(bytes.len());
+        let stride = as_u64(values.len() * 2).checked_div(frames.into()).unwrap_or(0);
+        let (source, poses) = (Source::from_bytes(bytes), Channels::of(poses));
+        Frames {
+            source,
+            section,
+            frames,
+            stride,
+            poses,
+            options: Options::default().with_parallelism(parallelism),
+        }
+    }
+
+    fn v2(poses: &[Stored<V2>]) -> Poses {
+        let raw = |(mask, offset, scale): &Stored<V2>| raw::Pose {
+            parent: (-1).into(),
+            channelmask: (*mask).into(),
+            channeloffset: offset.map(F32::new),
+            channelscale: scale.map(F32::new),
+        };
+        let poses: Vec<raw::Pose> = poses.iter().map(raw).collect();
+        Poses::V2(Array::new(Bytes::copy_from_slice(poses.as_bytes())))
+    }
+
+    fn v1(poses: &[Stored<V1>]) -> Poses {
+        let raw = |(mask, offset, scale): &Stored<V1>| raw::PoseV1 {
+            parent: (-1).into(),
+            channelmask: (*mask).into(),
+            channeloffset: offset.map(F32::new),
+            channelscale: scale.map(F32::new),
+        };
+        let poses: Vec<raw::PoseV1> = poses.iter().map(raw).collect();
+        Poses::V1(Array::new(Bytes::copy_from_slice(poses.as_bytes())))
+    }
+
+    /// The bits of the channels, decoded as the specification says it.
+    fn plain<const N: usize>(poses: &[Stored<N>], frames: u32, values: &[u16]) -> Vec<[u32; N]> {
+        let mut values = values.iter();
+        let mut out = Vec::new();
+        for (mask, offset, scale) in (0..frames).flat_map(|_| poses) {
+            out.push(std::array::from_fn(|i| match mask & (1 << i) {
+                0 => offset[i].to_bits(),
+                _ => bits(offset[i] + f32::from(*values.next().unwrap()) * scale[i]),
+            }));
+        }
+        out
+    }
+
+    /// The bits of a computed number. Which NaN an operation makes is not defined.
+    fn bits(number: f32) -> u32 {
+        if number.is_nan() { f32::NAN.to_bits() } else { number.to_bits() }
+    }
+
+    /// The bits of the channels, those that are stored as computed numbers.
+    fn decoded<const N: usize>(poses: &[Stored<N>], out: &[Trs]) -> Vec<[u32; N]> {
+        let channel = |trs: &Trs, i: usize| {
+            // Version 1 has no channel for w.
+            let place = if N == V1 && i >= 6 { i + 1 } else { i };
+            [&trs.translate[..], &trs.rotate[..], &trs.scale[..]].concat()[place]
+        };
+        let pairs = out.iter().zip(poses.iter().cycle());
+        pairs
+            .map(|(trs, (mask, ..))| {
+                std::array::from_fn(|i| match mask & (1 << i) {
+                    0 => channel(trs, i).to_bits(),
+                    _ => bits(channel(trs, i)),
+                })
+            })
+            .collect()
+    }
+
+    /// Masks of all kinds, of which runs of bits are decoded in a way of their own.
+    fn any_mask() -> impl Strategy<Value = u32> {
+        prop_oneof![
+            Just(0x3ff),
+            Just(0x7f),
+            Just(0x78),
+            Just(0),
+            (0..10_u32, 0..=10_u32).prop_map(|(a, n)| ((1 << n) - 1) << a),
+            any::<u32>()
+        ]
+    }
+
+    /// Numbers with any bits, and more often those that are lost easily.
+    fn any_number() -> impl Strategy<Value = f32> {
+        let signalling_nan = f32::from_bits(0x7f80_0001);
+        prop_oneof![-10.0..10.0_f32, any::<u32>().prop_map(f32::from_bits), Just(-0.0), Just(signalling_nan)]
+    }
+
+    fn any_file<const N: usize>() -> impl Strategy<Value = (Vec<Stored<N>>, u32, Vec<u16>)> {
+        let numbers =
+            || proptest::collection::vec(any_number(), N).prop_map(|numbers| numbers.try_into().unwrap());
+        let poses = proptest::collection::vec((any_mask(), numbers(), numbers()), 1..8);
+        (poses, 0..6_u32).prop_flat_map(|(poses, frames)| {
+            let channels: u32 = poses.iter().map(|(mask, ..)| (mask & ((1 << N) - 1)).count_ones()).sum();
+            let values = proptest::collection::vec(any::<u16>(), (channels * frames) as usize);
+            (Just(poses), Just(frames), values)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn poses_decode_to_the_bits_of_a_plain_loop((poses, count, values) in any_file::<V2>()) {
+            let frames = frames(&v2(&poses), count, &values, Parallelism::Off);
+            let out = frames.to_vec().unwrap();
+            let expected = plain(&poses, count, &values);
+            prop_assert_eq!(decoded(&poses, &out), &expected[..]);
+            let at_random = (0..count).flat_map(|frame| (0..poses.len()).map(move |pose| (frame, pose)));
+            let out: Vec<Trs> = at_random.map(|(frame, pose)| frames.pose(frame, pose).unwrap()).collect();
+            prop_assert_eq!(decoded(&poses, &out), expected);
+        }
+
+        #[test]
+        fn poses_of_version_1_decode_to_the_bits_of_a_plain_loop((poses, count, values) in any_file::<V1>()) {
+            let frames = frames(&v1(&poses), count, &values, Parallelism::Off);
+            let out = frames.to_vec().unwrap();
+            prop_assert_eq!(decoded(&poses, &out), plain(&poses, count, &values));
+            for trs in out {
+                let [x, y, z, w] = trs.rotate;
+                prop_assert_eq!(bits(w), bits(synthesised_w([x, y, z])));
+            }
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn threads_do_not_change_poses() {
+        let masks = [0x7f_u32, 0x3ff, 0, 0x155, 0x78];
+        let poses = masks.map(|mask| (mask, [0.5; V2], std::array::from_fn(|i| 0.25 + i as f32)));
+        let channels: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
+        let count = 10_000_u32;
+        let values: Vec<u16> = (0..count * channels).map(|i| (i.wrapping_mul(40_503) >> 4) as u16).collect();
+        let alone = frames(&v2(&poses), count, &values, Parallelism::Off).to_vec().unwrap();
+        for threads in [1, 2, 8] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let parallel = pool.install(|| frames(&v2(&poses), count, &values, Parallelism::Rayon).to_vec());
+            assert!(parallel.unwrap() == alone, "{threads}");
+        }
+    }
 }

@@ -1,0 +1,110 @@
+//! Times of several jobs in turns, and the table of their ratios.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// The shortest and the median time of a job.
+#[derive(Clone, Copy)]
+pub(crate) struct Times {
+    least: Duration,
+    median: Duration,
+}
+
+/// Runs the jobs in turns, A B C A B C, so that a busy moment of the machine falls on all of them alike.
+pub(crate) fn interleave<const N: usize>(rounds: usize, mut jobs: [&mut dyn FnMut(); N]) -> [Times; N] {
+    let mut times = [const { Vec::new() }; N];
+    for _ in 0..rounds {
+        for (job, times) in jobs.iter_mut().zip(&mut times) {
+            let start = Instant::now();
+            job();
+            times.push(start.elapsed());
+        }
+    }
+    times.map(|mut times| {
+        times.sort_unstable();
+        Times { least: times[0], median: times[rounds / 2] }
+    })
+}
+
+/// Rows of ratios, each with the one that it must reach.
+#[derive(Default)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+}
+
+struct Row {
+    ours: &'static str,
+    theirs: &'static str,
+    times: [Times; 2],
+    of_least: f64,
+    of_median: f64,
+    bar: String,
+    reached: bool,
+}
+
+impl Table {
+    /// A row that says how many times as fast ours is: at least `bar`.
+    pub(crate) fn faster(
+        &mut self,
+        name: &'static str,
+        peer: &'static str,
+        ours: Times,
+        theirs: Times,
+        bar: f64,
+    ) {
+        let [of_least, of_median] = ratios(theirs, ours);
+        let (bar, reached) = (format!(">= {bar:.1}"), of_least >= bar);
+        self.rows.push(Row {
+            ours: name,
+            theirs: peer,
+            times: [ours, theirs],
+            of_least,
+            of_median,
+            bar,
+            reached,
+        });
+    }
+
+    /// A row that says how many times as long ours takes: at most `bar`.
+    pub(crate) fn slower(
+        &mut self,
+        name: &'static str,
+        peer: &'static str,
+        ours: Times,
+        theirs: Times,
+        bar: f64,
+    ) {
+        let [of_least, of_median] = ratios(ours, theirs);
+        let (bar, reached) = (format!("<= {bar:.1}"), of_least <= bar);
+        self.rows.push(Row {
+            ours: name,
+            theirs: peer,
+            times: [ours, theirs],
+            of_least,
+            of_median,
+            bar,
+            reached,
+        });
+    }
+}
+
+fn ratios(of: Times, to: Times) -> [f64; 2] {
+    [of.least.div_duration_f64(to.least), of.median.div_duration_f64(to.median)]
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| work | beside | ratio of minima | ratio of medians | bar | | minima, ms |")?;
+        writeln!(f, "|---|---|--:|--:|--:|---|--:|")?;
+        for row in &self.rows {
+            let [ours, theirs] = row.times.map(|times| times.least.as_secs_f64() * 1e3);
+            let verdict = if row.reached { "reached" } else { "not reached" };
+            writeln!(
+                f,
+                "| {} | {} | {:.2} | {:.2} | {} | {verdict} | {ours:.3} / {theirs:.3} |",
+                row.ours, row.theirs, row.of_least, row.of_median, row.bar
+            )?;
+        }
+        Ok(())
+    }
+}

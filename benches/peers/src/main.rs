@@ -1,0 +1,117 @@
+//! meshmap beside what it is measured against, in one run; see README.md.
+
+mod assimp;
+mod interleave;
+#[path = "../../support/iqm.rs"]
+mod support;
+
+use std::error::Error;
+use std::hint::black_box;
+use std::path::Path;
+
+use meshmap::iqm::{Model, Pose};
+use meshmap::{Options, Parallelism};
+
+use crate::interleave::{Table, interleave};
+use crate::support::{files, map, plain_loop};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let (mesh, animation) = files(folder.path());
+    let mut table = Table::default();
+    let wanted = std::env::args().nth(1);
+    let is_wanted = |name: &str| wanted.as_deref().is_none_or(|wanted| wanted == name);
+    if is_wanted("load") {
+        load(&mesh, &mut table)?;
+    }
+    if is_wanted("indices") {
+        indices(&mesh, &mut table)?;
+    }
+    if is_wanted("poses") {
+        poses(&animation, &mut table)?;
+    }
+    print!("{table}");
+    Ok(())
+}
+
+fn model(path: &Path) -> Model {
+    Model::from_source(map(path)).expect("a file without errors")
+}
+
+/// Loading a mesh with assimp, and the checks that make a mapped file as trustworthy.
+fn load(mesh: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let importer = assimp::Importer::new(mesh)?;
+    let findings = model(mesh).validate()?;
+    assert!(findings.iter().all(|finding| finding.tolerated), "{findings:?}");
+    let [assimp, indices, all] = interleave(
+        300,
+        [
+            &mut || importer.import(),
+            &mut || model(mesh).check_indices().expect("indices in range"),
+            &mut || drop(black_box(model(mesh).validate().expect("a file that can be read"))),
+        ],
+    );
+    table.faster("map + check_indices", "assimp: load", indices, assimp, 18.0);
+    table.faster("map + validate", "assimp: load", all, assimp, 6.0);
+    Ok(())
+}
+
+/// Checking every index, and no more than looking at each.
+fn indices(mesh: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let header = *model(mesh).header();
+    let start = usize::try_from(header.ofs_triangles.get())?;
+    let range = start..start + usize::try_from(header.num_triangles.get())? * 12;
+    let [checked, passed] = interleave(
+        1000,
+        [&mut || model(mesh).check_indices().expect("indices in range"), &mut || {
+            let file = std::fs::File::open(mesh).expect("the file was there a moment ago");
+            // SAFETY: nothing writes to the file while it is measured.
+            let map = unsafe { memmap2::Mmap::map(&file) }.expect("a file that can be mapped");
+            let indices = map[range.clone()].chunks_exact(4);
+            let greatest = indices.map(|index| u32::from_le_bytes([index[0], index[1], index[2], index[3]]));
+            black_box(greatest.max());
+        }],
+    );
+    table.slower("map + check_indices", "map + maximum of the indices", checked, passed, 1.3);
+    Ok(())
+}
+
+/// All poses of all frames into one buffer.
+fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let frames = |parallelism| {
+        let options = Options::default().with_parallelism(parallelism);
+        Model::from_source_with(map(animation), &options).map(|model| model.frames())
+    };
+    let (alone, parallel) = (frames(Parallelism::Off)?, frames(Parallelism::Rayon)?);
+    let all = 0..alone.len();
+    let mut out = alone.to_vec()?;
+
+    let model = model(animation);
+    let poses: Vec<Pose> = model.poses().collect();
+    let start = u64::from(model.header().ofs_frames.get());
+    let channels =
+        u64::from(model.header().num_frames.get()) * u64::from(model.header().num_framechannels.get());
+    let stored = model.source().get(start..start + channels * 2, "frames")?;
+    let expected = out.clone();
+    plain_loop(&poses, &stored, &mut out);
+    assert_eq!(expected, out);
+
+    let [mut plain_out, mut alone_out, mut parallel_out] = [(); 3].map(|()| out.clone());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
+    // All of it runs in the pool, as the work of a program that uses rayon does.
+    let [plain, alone, parallel] = pool.install(|| {
+        interleave(
+            500,
+            [
+                &mut || plain_loop(&poses, &stored, black_box(&mut plain_out)),
+                &mut || alone.frames_into(all.clone(), black_box(&mut alone_out)).expect("room for all"),
+                &mut || {
+                    parallel.frames_into(all.clone(), black_box(&mut parallel_out)).expect("room for all")
+                },
+            ],
+        )
+    });
+    table.faster("frames_into, 1 thread", "a plain loop", alone, plain, 1.5);
+    table.faster("frames_into, 2 threads", "frames_into, 1 thread", parallel, alone, 1.7);
+    Ok(())
+}

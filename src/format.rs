@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, iqm};
+use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, iqm, tmf};
 
 /// The formats that this library tells apart, by content and never by name.
 ///
@@ -10,7 +10,7 @@ use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Sourc
 /// |---|---|---|
 /// | IQM | Inter-Quake Model, versions 1 and 2 | [`iqm`] |
 /// | OpenCTM | version 5 | recognised |
-/// | TMF | Tight Model Format, 0.1 and 0.2 | recognised |
+/// | TMF | Tight Model Format, 0.1 and 0.2 | [`tmf`] |
 /// | Second Life mesh asset | the viewer's mesh asset format | recognised |
 /// | CGeo | Corona Renderer proxy | recognised |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,6 +140,8 @@ fn unknown(head: &[u8]) -> Error {
 pub enum MeshFile {
     /// Inter-Quake Model.
     Iqm(iqm::Model),
+    /// Tight Model Format.
+    Tmf(tmf::Document),
 }
 
 impl MeshFile {
@@ -168,12 +170,13 @@ impl MeshFile {
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), [`Unsupported`](ErrorKind::Unsupported) for a format that is
     /// recognised but not read, and the errors of the format's own reader.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        let source = source.with_head(SIGNATURE, iqm::HEAD, "signature")?;
+        let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD), "signature")?;
         match Format::detect(&source)? {
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
+            Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
             format => {
                 let error = Error::new(ErrorKind::Unsupported, "file").format_is(Some(format));
-                Err(error.expected("a format that this version reads (iqm)").found(format))
+                Err(error.expected("a format that this version reads (iqm, tmf)").found(format))
             }
         }
     }
@@ -183,6 +186,7 @@ impl MeshFile {
     pub fn format(&self) -> Format {
         match self {
             Self::Iqm(_) => Format::Iqm,
+            Self::Tmf(_) => Format::Tmf,
         }
     }
 
@@ -191,6 +195,7 @@ impl MeshFile {
     pub fn items(&self) -> Vec<Item> {
         match self {
             Self::Iqm(model) => model.items(),
+            Self::Tmf(document) => document.items(),
         }
     }
 
@@ -199,6 +204,7 @@ impl MeshFile {
     pub fn meshes(&self) -> Vec<Address> {
         match self {
             Self::Iqm(model) => model.mesh_addresses(),
+            Self::Tmf(document) => document.mesh_addresses(),
         }
     }
 
@@ -210,6 +216,7 @@ impl MeshFile {
     pub fn mesh(&self, address: &Address) -> Result<Box<dyn MeshView>> {
         match self {
             Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
+            Self::Tmf(document) => document.mesh_view_at(address).map(|view| Box::new(view) as _),
         }
     }
 
@@ -218,6 +225,7 @@ impl MeshFile {
     pub fn findings(&self) -> &[Finding] {
         match self {
             Self::Iqm(model) => model.findings(),
+            Self::Tmf(document) => document.findings(),
         }
     }
 
@@ -229,6 +237,7 @@ impl MeshFile {
     pub fn validate(&self) -> Result<Vec<Finding>> {
         match self {
             Self::Iqm(model) => model.validate(),
+            Self::Tmf(document) => document.validate(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Zero-copy readers for 3D mesh formats.
 //!
 //! `meshmap` maps a file (or reads just the ranges that are asked for), casts headers, offset tables and arrays in
-//! place, and decodes what is compressed only when it is wanted. Formats: [`iqm`] (Inter-Quake Model).
+//! place, and decodes what is compressed only when it is wanted. Formats: [`iqm`] (Inter-Quake Model), [`tmf`]
+//! (Tight Model Format).
 //!
 //! * [`Source`] is the one door to file bytes: [`Source::open`] reads positioned ranges, [`Source::map`] maps,
 //!   [`Source::from_bytes`] takes memory, [`Source::ranged`] any store that answers byte ranges, and [`Fragments`]
@@ -66,6 +67,7 @@ mod mesh;
 mod options;
 mod source;
 mod text;
+pub mod tmf;
 mod weld;
 
 pub use address::{Address, Segment};

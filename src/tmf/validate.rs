@@ -1,0 +1,159 @@
+//! Checks that look at every value.
+
+use super::decode::stored_box;
+use super::document::Document;
+use super::finding;
+use super::layout::SegmentType;
+use super::mesh::{CustomValues, Mesh};
+use super::packed::{Packed, PackedElement};
+use super::view::{out_of_range, unassigned_findings};
+use crate::finding::Findings;
+use crate::mesh::Bounds;
+use crate::source::as_u64;
+use crate::{Array, Finding, Result};
+
+impl Document {
+    /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and decoding. Wrong values are findings, of which those not `tolerated` make the mesh unusable.
+    pub fn validate(&self) -> Result<Vec<Finding>> {
+        let mut findings = Findings::default();
+        for mesh in self.meshes() {
+            boxes(&mesh, &mut findings)?;
+            triangles(&mesh, &mut findings)?;
+            numbers(&mesh, &mut findings)?;
+        }
+        let mut all = self.findings().to_vec();
+        all.extend(findings.into_vec());
+        Ok(all)
+    }
+}
+
+/// Looks at an array a few thousand elements at a time.
+fn each_block<T: PackedElement>(
+    array: &Packed<T>,
+    range: std::ops::Range<usize>,
+    mut look: impl FnMut(usize, &[T]),
+) -> Result<()> {
+    const BLOCK: usize = 4096;
+    let mut block = vec![T::default(); BLOCK.min(range.len())];
+    let mut first = range.start;
+    while first < range.end {
+        let end = first.saturating_add(BLOCK).min(range.end);
+        let block = block.get_mut(..end.saturating_sub(first)).unwrap_or_default();
+        array.range_into(first..end, block)?;
+        look(first, block);
+        first = end;
+    }
+    Ok(())
+}
+
+/// The stored box of each vertex segment beside that of its points.
+fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
+    let Some(vertices) = mesh.vertices() else { return Ok(()) };
+    let mut first = 0;
+    for (index, entry) in (0..).zip(mesh.entries()).filter(|(_, entry)| entry.kind == SegmentType::Vertex) {
+        let end = usize::try_from(entry.count).unwrap_or(usize::MAX).saturating_add(first);
+        let mut bounds: Option<Bounds> = None;
+        let mut not_finite = 0_u64;
+        each_block(&vertices, first..end, |_, points| {
+            bounds = Bounds::around(points.iter().copied().chain(bounds.iter().flat_map(|b| [b.min, b.max])));
+            let wrong = points.as_flattened().iter().filter(|number| !number.is_finite()).count();
+            not_finite = not_finite.saturating_add(as_u64(wrong));
+        })?;
+        first = end;
+        let address = || mesh.address().then("segments").index(index);
+        findings.add_many(finding::NOT_FINITE, not_finite, |what| {
+            Finding::suspicious(what, "a coordinate").of(address()).at(entry.range())
+        });
+        let head = mesh.layout.source.get(entry.data.0..entry.bits, "VertexSegment")?;
+        let (Some(bounds), Some(stored)) = (bounds, stored_box(&head)) else { continue };
+        let found = bounds.min.into_iter().zip(bounds.max);
+        let wrong = stored.into_iter().zip(entry.widths).zip(found).any(|((stored, bits), found)| {
+            let (min, max) = stored;
+            // One step, and what an f32 cannot tell.
+            let steps = 2_f64.powi(bits.min(32).into()) - 1.0;
+            let step = (max - min).abs() / steps.max(1.0) + (min.abs() + max.abs()) * 1e-6;
+            (f64::from(found.0) - min).abs() > step || (f64::from(found.1) - max).abs() > step
+        });
+        if wrong {
+            findings.add(finding::STORED_BOX, |what| {
+                let [x, y, z] = stored;
+                let detail = format!(
+                    "{} {} {} .. {} {} {}, of the points {:?} .. {:?}",
+                    x.0, y.0, z.0, x.1, y.1, z.1, bounds.min, bounds.max
+                );
+                Finding::suspicious(what, detail).of(address()).at(entry.data.0..entry.bits)
+            });
+        }
+    }
+    Ok(())
+}
+
+fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
+    let triangles = mesh.triangles()?;
+    let counts = [
+        mesh.vertices().map(|array| array.len()),
+        mesh.normals().map(|array| array.len()),
+        mesh.uvs().map(|array| array.len()),
+        mesh.tangents().map(|array| array.len()),
+    ];
+    let streams = [&triangles.vertex, &triangles.normal, &triangles.uv, &triangles.tangent];
+    let names = ["vertex_triangles", "normal_triangles", "uv_triangles", "tangent_triangles"];
+    for ((stream, count), name) in streams.into_iter().zip(counts).zip(names) {
+        // Indices without elements are of no use, but do no harm.
+        let (Some(stream), Some(count)) = (stream, count) else { continue };
+        let Some((corner, index)) = out_of_range(stream, count) else { continue };
+        let all = stream.iter().filter(|index| usize::try_from(*index).is_ok_and(|index| index >= count));
+        findings.add_many(finding::INDEX_OUT_OF_RANGE, as_u64(all.count()), |what| {
+            let detail = format!("expected less than {count}, found {index}");
+            Finding::wrong(what, detail).of(mesh.address().then(name).index(corner)).at(mesh.range())
+        });
+    }
+    let corners = triangles.vertex.as_ref().map_or(0, Array::len);
+    if !corners.is_multiple_of(3) {
+        findings.add(finding::ODD_INDICES, |what| {
+            let detail = format!("expected a multiple of three, found {corners}");
+            Finding::suspicious(what, detail).of(mesh.address())
+        });
+    }
+    let corners = streams.map(|stream| stream.as_ref().map(Array::len));
+    for unassigned in unassigned_findings(mesh, counts, corners) {
+        findings.add(finding::UNASSIGNED, |_| unassigned);
+    }
+    Ok(())
+}
+
+/// Decodes what has no rules of its own, for the errors of decoding and for numbers that are not finite.
+fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
+    if let Some(normals) = mesh.normals() {
+        each_block(&normals, 0..normals.len(), |_, _| {})?;
+    }
+    if let Some(tangents) = mesh.tangents() {
+        each_block(&tangents, 0..tangents.len(), |_, _| {})?;
+    }
+    if let Some(uvs) = mesh.uvs() {
+        each_block(&uvs, 0..uvs.len(), |_, _| {})?;
+    }
+    for custom in mesh.custom()? {
+        match custom.values {
+            CustomValues::Index(values) | CustomValues::Integer(values) => {
+                each_block(&values, 0..values.len(), |_, _| {})?;
+            }
+            CustomValues::ColorRgba(values) => each_block(&values, 0..values.len(), |_, _| {})?,
+            CustomValues::Float(values) => {
+                let mut wrong = 0_u64;
+                each_block(&values, 0..values.len(), |_, floats| {
+                    let here = floats.iter().filter(|float| !float.is_finite()).count();
+                    wrong = wrong.saturating_add(as_u64(here));
+                })?;
+                findings.add_many(finding::NOT_FINITE, wrong, |what| {
+                    Finding::suspicious(what, "a custom float").of(values.address().clone())
+                });
+            }
+        }
+    }
+    Ok(())
+}

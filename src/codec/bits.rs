@@ -140,6 +140,12 @@ pub(crate) fn top(window: u64, width: u32) -> u64 {
     window.checked_shr(64_u32.wrapping_sub(width)).unwrap_or(0)
 }
 
+/// The uppermost `width` bits, at most 63, without a look at whether there are any.
+#[inline]
+pub(crate) fn top_few(window: u64, width: u32) -> u64 {
+    (window >> 1).wrapping_shr(63_u32.wrapping_sub(width))
+}
+
 /// Where in its byte a bit is.
 #[inline]
 pub(crate) fn shift(bit: u64) -> u32 {
@@ -194,12 +200,61 @@ fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
                     out.fill(0);
                     out.len()
                 }
+                1 => ones(bytes, out),
+                2 => twos(bytes, out),
                 $($width => groups::<$width>(bytes, out),)+
                 _ => 0,
             }
         };
     }
-    widths!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+    widths!(3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+}
+
+/// Four numbers at a time, of one bit in every half of a byte, or of two bits in every byte: so many that looking them up
+/// together is faster than shifting each.
+static ONES: [[u32; 4]; 16] = fours();
+static TWOS: [[u32; 4]; 256] = fours();
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "computed by the compiler, which would report each"
+)]
+const fn fours<const ENTRIES: usize>() -> [[u32; 4]; ENTRIES] {
+    let width = ENTRIES.ilog2() / 4;
+    let mut table = [[0; 4]; ENTRIES];
+    let mut entry = 0;
+    while entry < ENTRIES {
+        let mut lane = 0;
+        while lane < 4 {
+            table[entry][lane as usize] = (entry >> (width * (3 - lane)) & ((1 << width) - 1)) as u32;
+            lane += 1;
+        }
+        entry += 1;
+    }
+    table
+}
+
+fn ones(bytes: &[u8], out: &mut [u32]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<8>();
+    let done = groups.len().min(bytes.len()).saturating_mul(8);
+    for (group, byte) in groups.iter_mut().zip(bytes) {
+        let (halves, _) = group.as_chunks_mut::<4>();
+        for (half, index) in halves.iter_mut().zip([byte >> 4, byte & 15]) {
+            *half = ONES.get(usize::from(index)).copied().unwrap_or_default();
+        }
+    }
+    done
+}
+
+fn twos(bytes: &[u8], out: &mut [u32]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<4>();
+    let done = groups.len().min(bytes.len()).saturating_mul(4);
+    for (group, byte) in groups.iter_mut().zip(bytes) {
+        *group = TWOS.get(usize::from(*byte)).copied().unwrap_or_default();
+    }
+    done
 }
 
 #[expect(
@@ -217,16 +272,8 @@ fn groups<const W: usize>(bytes: &[u8], out: &mut [u32]) -> usize {
         for (lane, value) in group.iter_mut().enumerate() {
             let bit = lane * W;
             let at = bit / 8;
-            let window = u64::from_be_bytes([
-                here[at],
-                here[at + 1],
-                here[at + 2],
-                here[at + 3],
-                here[at + 4],
-                here[at + 5],
-                here[at + 6],
-                here[at + 7],
-            ]);
+            // A load of eight bytes; an array made of eight bytes would be loaded a byte at a time.
+            let window = here[at..].first_chunk().map_or(0, |window| u64::from_be_bytes(*window));
             *value = (window << (bit % 8) >> (64 - W)) as u32;
         }
         rest = &rest[W..];
@@ -260,6 +307,13 @@ mod tests {
             for bit in 0..24 * 8 + 9 {
                 assert_eq!(field(&bytes, bit as u64, width), naive(&bytes, bit, width), "{width} at {bit}");
             }
+        }
+    }
+
+    #[test]
+    fn uppermost_bits_are_the_same_either_way() {
+        for width in 0..64 {
+            assert_eq!(top_few(0x9234_5678_9abc_def1, width), top(0x9234_5678_9abc_def1, width), "{width}");
         }
     }
 

@@ -8,7 +8,7 @@ use zerocopy::little_endian::{F64, U64};
 
 use super::layout::{FileLayout, Layout, SegmentEntry, SegmentType};
 use super::raw;
-use crate::codec::bits::{field, shift, top, unpack, window};
+use crate::codec::bits::{field, shift, top, top_few, unpack, window};
 use crate::source::as_u64;
 use crate::{Error, ErrorKind, Format, Result};
 
@@ -403,7 +403,7 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
     if record <= 57 {
         for out in records {
             let window = window(bytes, usize::try_from(bit >> 3).unwrap_or(usize::MAX)) << shift(bit);
-            let numbers = [top(window, x), top(window << x, y), top(window << both, z)];
+            let numbers = [top_few(window, x), top_few(window << x, y), top_few(window << both, z)];
             *out = numbers.map(|number| number as u32);
             bit = bit.wrapping_add(record.into());
         }
@@ -412,7 +412,7 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
             let third = bit.wrapping_add(both.into());
             let ahead = window(bytes, usize::try_from(bit >> 3).unwrap_or(usize::MAX)) << shift(bit);
             let numbers =
-                [top(ahead, x), field(bytes, bit.wrapping_add(x.into()), y), field(bytes, third, z)];
+                [top_few(ahead, x), field(bytes, bit.wrapping_add(x.into()), y), field(bytes, third, z)];
             *out = numbers.map(|number| number as u32);
             bit = bit.wrapping_add(record.into());
         }
@@ -489,8 +489,8 @@ fn directions<const N: usize>(
             };
             for out in out {
                 let window = window(bytes, usize::try_from(bit >> 3).unwrap_or(usize::MAX)) << shift(bit);
-                let angle = top(window << signs, width);
-                let height = top(window << signs.wrapping_add(width), width);
+                let angle = top_few(window << signs, width);
+                let height = top_few(window << signs.wrapping_add(width), width);
                 *out = finish(window, vector(window, entry(sin_cos, angle), entry(radius_height, height)));
                 bit = bit.wrapping_add(record.into());
             }

@@ -615,9 +615,9 @@ impl Reader<'_> {
                 segment.wrapped = Coordinates::are_wrapped(&bytes, segment.widths, segment.count);
                 let [x, y, z] = segment.widths;
                 let how = if segment.wrapped {
-                    "read by the scale that their writer used"
+                    "by the scale of their writer"
                 } else {
-                    "read by the formula of the specification"
+                    "by the formula of the specification"
                 };
                 let range = segment.range();
                 self.findings.add(finding::WIDE_COORDINATES, |what| {
@@ -642,9 +642,10 @@ pub(crate) fn custom_name(source: &Source, entry: &SegmentEntry) -> Result<Text>
 /// What a segment's elements are decoded with.
 pub(crate) fn decoder<'a>(
     layout: &'a Layout,
+    source: &Source,
     entry: &SegmentEntry,
     count: usize,
 ) -> Result<decode::Decoder<'a>> {
-    let head = layout.source.get(entry.data.0..entry.bits, entry.kind.what())?;
+    let head = source.get(entry.data.0..entry.bits, entry.kind.what())?;
     decode::Decoder::new(layout, entry, &head, count)
 }

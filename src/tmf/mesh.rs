@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::layout::{self, Layout, MeshEntry, SegmentEntry, SegmentType};
 use super::packed::{Packed, PackedElement};
 use crate::source::as_u64;
-use crate::{Address, Array, Options, Result, Text};
+use crate::{Address, Array, Options, Result, Source, Text};
 
 /// A mesh of a [`Document`](super::Document).
 ///
@@ -15,13 +15,25 @@ use crate::{Address, Array, Options, Result, Text};
 #[derive(Clone)]
 pub struct Mesh {
     pub(crate) layout: Arc<Layout>,
-    pub(crate) options: Options,
+    pub(crate) source: Source,
+    options: Options,
     index: usize,
 }
 
 impl Mesh {
     pub(crate) fn new(layout: &Arc<Layout>, options: Options, index: usize) -> Self {
-        Self { layout: Arc::clone(layout), options, index }
+        Self { layout: Arc::clone(layout), source: layout.source.clone(), options, index }
+    }
+
+    /// This mesh with all its bytes at hand: of a source that is read lazily, they are read at once, and what is asked
+    /// of the mesh that is returned reads nothing more.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn load(&self) -> Result<Self> {
+        let source = self.source.with_ranges(&[self.range()], "mesh")?;
+        Ok(Self { source, ..self.clone() })
     }
 
     fn entry(&self) -> Option<&MeshEntry> {
@@ -63,7 +75,7 @@ impl Mesh {
     ) -> Option<Packed<T>> {
         let segments = self.entry()?.segments.clone();
         let own = segments.filter(|index| self.layout.segments.get(*index).is_some_and(&has));
-        Packed::new(&self.layout, self.options, self.address().then(name), own)
+        Packed::new(&self.layout, &self.source, self.options, self.address().then(name), own)
     }
 
     fn indices(&self, name: &'static str, kind: SegmentType, bit: u8) -> Option<Packed<u32>> {
@@ -156,7 +168,7 @@ impl Mesh {
             let Some(entry) = self.layout.segments.get(index).filter(|entry| entry.kind.is_custom()) else {
                 continue;
             };
-            let name = layout::custom_name(&self.layout.source, entry)?;
+            let name = layout::custom_name(&self.source, entry)?;
             let address = self.address().then("custom").index(as_u64(all.len()));
             let values = match entry.kind {
                 SegmentType::CustomFloat => self.one(address, index).map(CustomValues::Float),
@@ -170,7 +182,7 @@ impl Mesh {
     }
 
     fn one<T: PackedElement>(&self, address: Address, segment: usize) -> Option<Packed<T>> {
-        Packed::new(&self.layout, self.options, address, std::iter::once(segment))
+        Packed::new(&self.layout, &self.source, self.options, address, std::iter::once(segment))
     }
 
     /// The first custom data with this name.

@@ -12,7 +12,7 @@ use super::decode::{Decode, Decoder, TooLarge};
 use super::layout::{self, Layout, SegmentEntry};
 use crate::array::Element;
 use crate::source::as_u64;
-use crate::{Address, Array, Error, ErrorKind, Format, Options, Parallelism, Result};
+use crate::{Address, Array, Error, ErrorKind, Format, Options, Parallelism, Result, Source};
 
 /// An array as a mesh stores it: numbers of some bits, in one or several segments. Nothing is decoded until asked for.
 ///
@@ -32,6 +32,7 @@ use crate::{Address, Array, Error, ErrorKind, Format, Options, Parallelism, Resu
 /// ```
 pub struct Packed<T> {
     layout: Arc<Layout>,
+    source: Source,
     options: Options,
     address: Address,
     parts: Arc<[Part]>,
@@ -71,6 +72,7 @@ impl<T: PackedElement> Packed<T> {
     /// The array in these segments, one after the other; `None` where there are none.
     pub(crate) fn new(
         layout: &Arc<Layout>,
+        source: &Source,
         options: Options,
         address: Address,
         segments: impl Iterator<Item = usize>,
@@ -82,9 +84,8 @@ impl<T: PackedElement> Packed<T> {
             let count = layout.segments.get(segment).map_or(0, |entry| entry.count);
             len = len.saturating_add(count);
         }
-        let layout = Arc::clone(layout);
-        let parts = parts.into();
-        let this = Self { layout, options, address, parts, len, element: PhantomData };
+        let (layout, source, parts) = (Arc::clone(layout), source.clone(), parts.into());
+        let this = Self { layout, source, options, address, parts, len, element: PhantomData };
         (!this.parts.is_empty()).then_some(this)
     }
 
@@ -241,19 +242,18 @@ impl<T: PackedElement> Packed<T> {
 
     /// What is to be decoded of a segment, with its bytes.
     fn run<'a>(&'a self, entry: &SegmentEntry, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
-        let decoder = layout::decoder(&self.layout, entry, out.len())?;
+        let decoder = layout::decoder(&self.layout, &self.source, entry, out.len())?;
         let record = entry.record_bits();
         let bit = first.saturating_mul(record);
         let end = bit.saturating_add(as_u64(out.len()).saturating_mul(record));
         let at = |byte: u64| entry.bits.saturating_add(byte).min(entry.data.1);
-        let bytes = self.layout.source.get(at(bit >> 3)..at(end.div_ceil(8)), "bit array")?;
-        let first_in_array = first;
+        let bytes = self.source.get(at(bit >> 3)..at(end.div_ceil(8)), "bit array")?;
         Ok(Run {
             decoder: Arc::new(decoder),
             bytes,
             bit: bit & 7,
             record,
-            first: usize::try_from(first_in_array).unwrap_or(usize::MAX),
+            first: usize::try_from(first).unwrap_or(usize::MAX),
             start: entry.bits.saturating_add(bit >> 3),
             out,
         })
@@ -342,6 +342,7 @@ impl<T> Clone for Packed<T> {
     fn clone(&self) -> Self {
         Self {
             layout: Arc::clone(&self.layout),
+            source: self.source.clone(),
             options: self.options,
             address: self.address.clone(),
             parts: Arc::clone(&self.parts),

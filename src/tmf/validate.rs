@@ -21,6 +21,7 @@ impl Document {
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
         for mesh in self.meshes() {
+            let mesh = mesh.load()?;
             boxes(&mesh, &mut findings)?;
             triangles(&mesh, &mut findings)?;
             numbers(&mesh, &mut findings)?;
@@ -31,13 +32,13 @@ impl Document {
     }
 }
 
-/// Looks at an array a few thousand elements at a time.
+/// Looks at an array a part at a time, large enough to be decoded in parallel.
 fn each_block<T: PackedElement>(
     array: &Packed<T>,
     range: std::ops::Range<usize>,
     mut look: impl FnMut(usize, &[T]),
 ) -> Result<()> {
-    const BLOCK: usize = 4096;
+    const BLOCK: usize = 64 << 10;
     let mut block = vec![T::default(); BLOCK.min(range.len())];
     let mut first = range.start;
     while first < range.end {
@@ -68,7 +69,7 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         findings.add_many(finding::NOT_FINITE, not_finite, |what| {
             Finding::suspicious(what, "a coordinate").of(address()).at(entry.range())
         });
-        let head = mesh.layout.source.get(entry.data.0..entry.bits, "VertexSegment")?;
+        let head = mesh.source.get(entry.data.0..entry.bits, "VertexSegment")?;
         let (Some(bounds), Some(stored)) = (bounds, stored_box(&head)) else { continue };
         let found = bounds.min.into_iter().zip(bounds.max);
         let wrong = stored.into_iter().zip(entry.widths).zip(found).any(|((stored, bits), found)| {

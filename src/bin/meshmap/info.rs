@@ -8,7 +8,7 @@ use meshmap::{Error, Finding, Item, MeshFile, Options, ReadStats, Result, Source
 use serde_json::{Value, json};
 
 use crate::page::Page;
-use crate::{files, iqm_info, show};
+use crate::{files, iqm_info, show, tmf_info};
 
 /// What is to be shown, and how it may be read.
 pub(crate) struct Wish {
@@ -53,9 +53,10 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
     let title = format!("{}   {}   {}", show::file_name(path), show::variant(&file), show::size(bytes));
     let mut page = match &file {
         MeshFile::Iqm(model) => iqm_info::page(model, wish.full)?,
+        MeshFile::Tmf(document) => tmf_info::page(document, wish.full)?,
         other => Page { subtitle: other.format().to_string(), ..Page::default() },
     };
-    page.findings = findings_lines(file.findings());
+    page.findings.extend(findings_lines(file.findings()));
     page.cost = cost(opened.read_stats(), wish.mmap);
     Ok(page.lines(&title))
 }
@@ -141,6 +142,7 @@ fn summary(path: &Path, mmap: bool) -> Result<(u64, Vec<String>)> {
     let file = MeshFile::from_source(source, &Options::default())?;
     let parts = match &file {
         MeshFile::Iqm(model) => iqm_info::summary(model),
+        MeshFile::Tmf(document) => tmf_info::summary(document),
         _ => String::new(),
     };
     Ok((size, vec![show::variant(&file), show::size(size), parts]))

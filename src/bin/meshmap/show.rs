@@ -68,6 +68,7 @@ pub(crate) fn file_name(file: &Path) -> String {
 pub(crate) fn variant(file: &MeshFile) -> String {
     match file {
         MeshFile::Iqm(model) => format!("IQM {}", model.version()),
+        MeshFile::Tmf(document) => crate::tmf_info::variant(document),
         other => other.format().to_string(),
     }
 }

@@ -1,6 +1,14 @@
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use crate::Address;
+use bytes::Bytes;
+
+use crate::codec::inflate::{Fault, Inflate, Inflater};
+use crate::error::decimal;
+use crate::source::as_u64;
+use crate::{Address, Error, ErrorKind, Options, Result, Source};
 
 /// A compressed part of a file: located, not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +38,114 @@ pub enum Codec {
     Gzip,
     /// A deflate stream (RFC 1951) without header and checksum.
     Deflate,
-    /// Five bytes of LZMA properties and a raw LZMA1 stream of known decoded length.
-    Lzma,
+}
+
+impl Block {
+    /// The content, decoded to its end, with the checksum verified.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](ErrorKind::Malformed) or [`Truncated`](ErrorKind::Truncated) for a damaged stream,
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
+    pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
+        let input = source.get(self.range.clone(), self.what)?;
+        if self.codec == Codec::Stored {
+            return Ok(input);
+        }
+        let error = |kind| Error::new(kind, self.what).at(self.range.clone()).of(self.address.clone());
+        let most = options.limits.max_block_bytes.min(options.limits.max_total_bytes);
+        let too_much = |found: String| {
+            let expected = format!("at most {} bytes (max_block_bytes)", decimal(most));
+            error(ErrorKind::LimitExceeded).expected(expected).found(found)
+        };
+        if let Some(length) = self.decoded_len.filter(|length| *length > most) {
+            return Err(too_much(decimal(length)));
+        }
+        let Scratch { inflater, cancel, .. } = scratch;
+        let inflate = Inflate::new(inflater, &input, self.codec, options.decoder, cancel.as_deref());
+        let fail = |fault: Fault| {
+            let kind = match fault {
+                Fault::Truncated => ErrorKind::Truncated,
+                Fault::Cancelled => ErrorKind::Cancelled,
+                _ => ErrorKind::Malformed,
+            };
+            error(kind).expected("a stream without faults").found(format_args!("{fault:?}"))
+        };
+        let mut inflate = inflate.map_err(fail)?;
+
+        // The length is not always stored: memory grows with what comes out, never with what is announced.
+        let mut out = Vec::new();
+        let mut room = self.decoded_len.unwrap_or(FIRST_GUESS.saturating_mul(as_u64(input.len())));
+        loop {
+            let filled = out.len();
+            let length = as_u64(filled).saturating_add(room).min(most);
+            let grown = usize::try_from(length).unwrap_or(usize::MAX);
+            out.try_reserve_exact(grown.saturating_sub(filled)).map_err(|_| too_much(decimal(length)))?;
+            out.resize(grown, 0);
+            let free = out.get_mut(filled..).unwrap_or_default();
+            let count = inflate.read(free).map_err(fail)?;
+            let is_full = count == free.len();
+            out.truncate(filled.saturating_add(count));
+            if !is_full || self.decoded_len == Some(as_u64(out.len())) {
+                break;
+            }
+            if as_u64(out.len()) >= most {
+                // It may end just here.
+                return inflate.finish().map(|()| Bytes::from(out)).map_err(|fault| match fault {
+                    Fault::GoesOn => too_much("more".to_owned()),
+                    fault => fail(fault),
+                });
+            }
+            room = as_u64(out.len()).max(4096);
+        }
+        inflate.finish().map_err(fail)?;
+        match self.decoded_len {
+            Some(length) if length != as_u64(out.len()) => Err(fail(Fault::EndsEarly(as_u64(out.len())))),
+            _ => Ok(out.into()),
+        }
+    }
+}
+
+/// How many times as long as its stream a content is at first taken to be.
+const FIRST_GUESS: u64 = 3;
+
+/// Decodes blocks, each on its own: one result for each, in the order of the blocks.
+///
+/// Spread over the caller's rayon pool where that pays; see [`Parallelism`](crate::Parallelism). One that cannot be
+/// decoded spoils itself only. What is more than [`max_total_bytes`](crate::Limits::max_total_bytes), in the order of
+/// the blocks, is refused, so that the outcome does not depend on threads.
+pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
+    let mut results = decode_each(source, blocks, options);
+    let mut total = 0_u64;
+    for (result, block) in results.iter_mut().zip(blocks) {
+        let Ok(bytes) = result else { continue };
+        total = total.saturating_add(as_u64(bytes.len()));
+        if total > options.limits.max_total_bytes {
+            let error = Error::new(ErrorKind::LimitExceeded, block.what).at(block.range.clone());
+            let expected =
+                format!("at most {} bytes (max_total_bytes)", decimal(options.limits.max_total_bytes));
+            *result = Err(error.of(block.address.clone()).expected(expected).found(decimal(total)));
+        }
+    }
+    results
+}
+
+fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        /// Stored bytes beside the largest block from which on another thread is worth waking.
+        const PARALLEL: u64 = 256 << 10;
+        let lengths = blocks.iter().map(|block| block.range.end.saturating_sub(block.range.start));
+        let largest = lengths.clone().max().unwrap_or(0);
+        let all = lengths.fold(0_u64, u64::saturating_add);
+        if options.parallelism == crate::Parallelism::Rayon && all.saturating_sub(largest) >= PARALLEL {
+            let decode = |scratch: &mut Scratch, block: &Block| block.decode(source, options, scratch);
+            return blocks.par_iter().map_init(Scratch::default, decode).collect();
+        }
+    }
+    let mut scratch = Scratch::default();
+    blocks.iter().map(|block| block.decode(source, options, &mut scratch)).collect()
 }
 
 /// What decoders work with, kept so that the next decode allocates nothing.
@@ -39,6 +153,93 @@ pub enum Codec {
 /// Every `*_into` method takes one. One thread uses a scratch at a time; a thread pool keeps one for each thread.
 #[derive(Default)]
 pub struct Scratch {
-    /// Memory for one decoded block.
+    pub(crate) inflater: Inflater,
+    /// Memory for what is decoded on the way and not kept.
     pub(crate) bytes: Vec<u8>,
+    pub(crate) cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Scratch {
+    /// Makes decodes with this scratch stop, with [`Cancelled`](crate::ErrorKind::Cancelled), soon after the flag is
+    /// set: it is looked at each time 64 KiB have been inflated. `None` takes the flag away.
+    pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
+        self.cancel = cancel;
+    }
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Parallelism};
+
+    /// Some streams one after the other, and what they hold.
+    fn streams(lengths: &[usize]) -> (Source, Vec<Block>, Vec<Vec<u8>>) {
+        let contents: Vec<Vec<u8>> =
+            lengths.iter().map(|length| (0..*length).map(|i| (i % 251 * i / 1000) as u8).collect()).collect();
+        let mut file = Vec::new();
+        let mut blocks = Vec::new();
+        for (index, content) in contents.iter().enumerate() {
+            let start = file.len() as u64;
+            file.extend(miniz_oxide::deflate::compress_to_vec_zlib(content, 6));
+            blocks.push(Block {
+                what: "block",
+                address: Address::field("blocks").index(index as u64),
+                range: start..file.len() as u64,
+                codec: Codec::Zlib,
+                decoded_len: (index % 2 == 0).then_some(content.len() as u64),
+            });
+        }
+        (Source::from_bytes(file), blocks, contents)
+    }
+
+    #[test]
+    fn blocks_are_decoded_in_order_for_any_parallelism() {
+        let (source, blocks, contents) = streams(&[0, 1, 5000, 300_000, 2_000_000, 4_000_000, 4_000_000]);
+        for parallelism in [Parallelism::Off, Parallelism::Rayon] {
+            let options = Options::default().with_parallelism(parallelism);
+            let decoded = decode_all(&source, &blocks, &options);
+            assert!(
+                decoded.iter().zip(&contents).all(|(found, expected)| found.as_ref().unwrap() == expected)
+            );
+        }
+    }
+
+    #[test]
+    fn limits_hold_for_each_block_and_for_all() {
+        let (source, blocks, _) = streams(&[1000, 1000, 1000]);
+        let read = |limits| decode_all(&source, &blocks, &Options::default().with_limits(limits));
+        let kinds = |results: Vec<Result<Bytes>>| -> Vec<_> {
+            results.iter().map(|result| result.as_ref().err().map(Error::kind)).collect()
+        };
+        let exceeded = Some(ErrorKind::LimitExceeded);
+        assert_eq!(kinds(read(Limits::default().with_max_block_bytes(1000))), [None, None, None]);
+        assert_eq!(
+            kinds(read(Limits::default().with_max_block_bytes(999))),
+            [exceeded.clone(), exceeded.clone(), exceeded.clone()]
+        );
+        assert_eq!(kinds(read(Limits::default().with_max_total_bytes(2999))), [None, None, exceeded]);
+    }
+
+    #[test]
+    fn wrong_lengths_and_damaged_streams_spoil_themselves_only() {
+        let (source, mut blocks, contents) = streams(&[1000, 1000, 1000]);
+        blocks[0].decoded_len = Some(1001);
+        blocks[2].range.end -= 1;
+        let results = decode_all(&source, &blocks, &Options::default());
+        assert_eq!(results[0].as_ref().unwrap_err().kind(), ErrorKind::Malformed);
+        assert_eq!(results[1].as_ref().unwrap(), &contents[1]);
+        assert_eq!(results[2].as_ref().unwrap_err().kind(), ErrorKind::Truncated);
+        assert_eq!(results[2].as_ref().unwrap_err().byte_range(), Some(blocks[2].range.clone()));
+        blocks[0].decoded_len = Some(999);
+        assert_eq!(
+            decode_all(&source, &blocks[..1], &Options::default())[0].as_ref().unwrap_err().kind(),
+            ErrorKind::Malformed
+        );
+    }
 }

@@ -72,6 +72,9 @@ pub enum ErrorKind {
     /// Two things do not belong together, such as a mesh and the animation of another skeleton.
     #[error("mismatch of")]
     Mismatch,
+    /// The caller's flag said that the result is not wanted any more.
+    #[error("cancelled")]
+    Cancelled,
     /// The operating system or a [`ReadRange`](crate::ReadRange) failed.
     #[error("cannot read")]
     Io(io::ErrorKind),

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, iqm, tmf};
+use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, tmf};
 
 /// The formats that this library tells apart, by content and never by name.
 ///
@@ -12,7 +12,7 @@ use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Sourc
 /// | OpenCTM | version 5 | recognised |
 /// | TMF | Tight Model Format, 0.1 and 0.2 | [`tmf`] |
 /// | Second Life mesh asset | the viewer's mesh asset format | recognised |
-/// | CGeo | Corona Renderer proxy | recognised |
+/// | CGeo | Corona Renderer proxy | [`cgeo`] |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -138,6 +138,8 @@ fn unknown(head: &[u8]) -> Error {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum MeshFile {
+    /// Corona Renderer proxy.
+    CGeo(cgeo::Proxy),
     /// Inter-Quake Model.
     Iqm(iqm::Model),
     /// Tight Model Format.
@@ -172,11 +174,15 @@ impl MeshFile {
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD), "signature")?;
         match Format::detect(&source)? {
+            Format::CGeo => {
+                let read = cgeo::ReadOptions::default();
+                cgeo::Proxy::from_source_with(source, options, &read).map(Self::CGeo)
+            }
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
             Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
             format => {
                 let error = Error::new(ErrorKind::Unsupported, "file").format_is(Some(format));
-                Err(error.expected("a format that this version reads (iqm, tmf)").found(format))
+                Err(error.expected("a format that this version reads (cgeo, iqm, tmf)").found(format))
             }
         }
     }
@@ -185,6 +191,7 @@ impl MeshFile {
     #[must_use]
     pub fn format(&self) -> Format {
         match self {
+            Self::CGeo(_) => Format::CGeo,
             Self::Iqm(_) => Format::Iqm,
             Self::Tmf(_) => Format::Tmf,
         }
@@ -194,6 +201,7 @@ impl MeshFile {
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
         match self {
+            Self::CGeo(proxy) => proxy.items(),
             Self::Iqm(model) => model.items(),
             Self::Tmf(document) => document.items(),
         }
@@ -203,6 +211,7 @@ impl MeshFile {
     #[must_use]
     pub fn meshes(&self) -> Vec<Address> {
         match self {
+            Self::CGeo(proxy) => proxy.mesh_addresses(),
             Self::Iqm(model) => model.mesh_addresses(),
             Self::Tmf(document) => document.mesh_addresses(),
         }
@@ -215,6 +224,7 @@ impl MeshFile {
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
     pub fn mesh(&self, address: &Address) -> Result<Box<dyn MeshView>> {
         match self {
+            Self::CGeo(proxy) => proxy.snapshot_at(address)?.mesh_view().map(|view| Box::new(view) as _),
             Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
             Self::Tmf(document) => document.mesh_view_at(address).map(|view| Box::new(view) as _),
         }
@@ -224,6 +234,7 @@ impl MeshFile {
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         match self {
+            Self::CGeo(proxy) => proxy.findings(),
             Self::Iqm(model) => model.findings(),
             Self::Tmf(document) => document.findings(),
         }
@@ -236,6 +247,7 @@ impl MeshFile {
     /// Those of reading and decoding. Values that are wrong are findings that are not `tolerated`.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         match self {
+            Self::CGeo(proxy) => proxy.validate(),
             Self::Iqm(model) => model.validate(),
             Self::Tmf(document) => document.validate(),
         }

@@ -1,8 +1,8 @@
 //! Zero-copy readers for 3D mesh formats.
 //!
 //! `meshmap` maps a file (or reads just the ranges that are asked for), casts headers, offset tables and arrays in
-//! place, and decodes what is compressed only when it is wanted. Formats: [`iqm`] (Inter-Quake Model), [`tmf`]
-//! (Tight Model Format).
+//! place, and decodes what is compressed only when it is wanted. Formats: [`cgeo`] (Corona Renderer proxy), [`iqm`]
+//! (Inter-Quake Model), [`tmf`] (Tight Model Format).
 //!
 //! * [`Source`] is the one door to file bytes: [`Source::open`] reads positioned ranges, [`Source::map`] maps,
 //!   [`Source::from_bytes`] takes memory, [`Source::ranged`] any store that answers byte ranges, and [`Fragments`]
@@ -28,8 +28,10 @@
 //!
 //! # Features
 //!
+//! * `cache` (default): `cgeo::SnapshotCache`.
 //! * `mmap` (default): [`Source::map`].
 //! * `rayon` (default): [`Parallelism::Rayon`] works in the caller's pool. Without it, on the calling thread.
+//! * `zlib-rs` (default): inflate with zlib-rs; without it, with miniz_oxide, which is slower and has no unsafe code.
 //! * `cli`: the command line `meshmap`.
 #![warn(
     clippy::indexing_slicing,
@@ -50,6 +52,7 @@
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
         clippy::unwrap_used,
+        clippy::panic,
         clippy::cast_possible_truncation
     )
 )]
@@ -57,6 +60,7 @@
 mod address;
 mod array;
 mod block;
+pub mod cgeo;
 mod codec;
 mod error;
 mod finding;
@@ -72,7 +76,7 @@ mod weld;
 
 pub use address::{Address, Segment};
 pub use array::{Array, Element, F16};
-pub use block::{Block, Codec, Scratch};
+pub use block::{Block, Codec, Scratch, decode_all};
 pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
 pub use format::{Format, Item, MeshFile};

@@ -62,10 +62,10 @@ impl Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoder {
-    /// The faster one: deflate by zlib-rs (with the feature of that name; else miniz_oxide), LZMA by this library.
+    /// The faster one: deflate by zlib-rs (with the feature of that name; else miniz_oxide).
     #[default]
     Fast,
-    /// The other one, for checking: deflate by miniz_oxide, LZMA by lzma-rs.
+    /// The other one, for checking: deflate by miniz_oxide.
     SecondOpinion,
 }
 

@@ -234,6 +234,11 @@ impl Source {
         Walk { source: self.clone(), window }
     }
 
+    /// Whether every range is at hand: of maps and memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.backing, Backing::Memory(_))
+    }
+
     fn is_at_hand(&self, range: &Range<u64>) -> bool {
         match &self.backing {
             Backing::Memory(_) => true,

@@ -199,6 +199,122 @@ fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
     assert_eq!(count.total, 0, "{count:?}");
 }
 
+mod cgeo {
+    use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, ReadOptions, raw};
+    use meshmap::{Limits, Scratch};
+
+    use super::*;
+
+    /// Opens and decodes everything, keeping nothing.
+    fn read_all(source: Source, limits: Limits) -> meshmap::Result<()> {
+        let options = Options::default().with_limits(limits);
+        let proxy = Proxy::from_source_with(source, &options, &ReadOptions::default())?;
+        let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        for index in 0..proxy.len() {
+            let snapshot = proxy.snapshot(index)?;
+            snapshot.point_cloud_into(&mut mesh.positions, &mut scratch)?;
+            snapshot.mesh_into(&mut mesh, &mut scratch)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn bad_files_take_no_more_than_the_limit() {
+        const LIMIT: i64 = 32 * MIB;
+        let limits = Limits::default().with_max_block_bytes(LIMIT as u64);
+        let mut files = support::data("cgeo/bad");
+        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("cgeo/bad"))));
+        for path in files {
+            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
+            let (_, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
+            assert!(count.peak < 2 * LIMIT, "{}: {count:?}", path.display());
+        }
+    }
+
+    /// A file that is refused when it is opened takes no memory to speak of.
+    #[test]
+    fn headers_and_tables_are_not_believed() {
+        for path in support::data("cgeo/bad") {
+            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
+            let size = bytes.len() as i64;
+            let (proxy, count) = counted(|| Proxy::from_source(Source::from_bytes(bytes)));
+            if proxy.is_err() {
+                assert!(count.peak < size + MIB, "{}: {count:?}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn inflate_bombs_are_stopped_at_the_limit() {
+        let limits = Limits::default().with_max_block_bytes(32 << 20);
+        let sheet = support::cgeo::Mesh::sheet(3, 0, 0.0);
+        let good = support::cgeo::snapshot(&sheet, sheet.complete());
+        let count = |counts: [u32; 4]| [vec![1], counts.map(u32::to_le_bytes).concat()].concat();
+        let inflated = |mut content: Vec<u8>| {
+            content.resize(1 << 30, 0);
+            content
+        };
+        let cloud = |points: u64| inflated(points.to_le_bytes().to_vec());
+        let cases = [
+            (raw::TAG_MESH_DATA, inflated(count([80_000_000, 0, 0, 0]))),
+            (raw::TAG_MESH_DATA, inflated(count([0, 80_000_000, 0, 0]))),
+            (raw::TAG_POINTCLOUD, cloud(80_000_000)),
+            (raw::TAG_POINTCLOUD, cloud(3)),
+        ];
+        for (tag, content) in cases {
+            let file = support::cgeo::file(&[good.clone(), vec![(tag, content)]], Dialect::default());
+            let bytes = bytes::Bytes::from(file);
+            let (result, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
+            assert!(result.is_err());
+            assert!(count.peak < 64 * MIB, "{count:?}");
+        }
+    }
+
+    #[test]
+    fn snapshots_take_no_memory_after_warm_up() {
+        let (_, snapshots) = support::cgeo::animation(40, 6);
+        let file = support::cgeo::file(&snapshots, Dialect::default());
+        let proxy = Proxy::from_source(Source::from_bytes(file)).unwrap();
+        let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        let (mut positions, mut normals, mut channel, mut cloud) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut play = |from: usize| {
+            for index in from..6 {
+                let snapshot = proxy.snapshot(index).unwrap();
+                snapshot.bounding_box_with(&mut scratch).unwrap();
+                snapshot.counts_with(&mut scratch).unwrap();
+                snapshot.point_cloud_into(&mut cloud, &mut scratch).unwrap();
+                snapshot.positions_into(&mut positions, &mut scratch).unwrap();
+                snapshot.normals_into(&mut normals, &mut scratch).unwrap();
+                snapshot.map_channel_into(0, &mut channel, &mut scratch).unwrap();
+                snapshot.mesh_into(&mut mesh, &mut scratch).unwrap();
+            }
+        };
+        play(0);
+        let ((), count) = counted(|| play(1));
+        assert_eq!(count.total, 0, "{count:?}");
+    }
+
+    #[test]
+    fn playing_holds_the_capacity_and_the_base() {
+        let (_, snapshots) = support::cgeo::animation(150, 30);
+        let file = support::cgeo::file(&snapshots, Dialect::default());
+        let options = Options::default().with_parallelism(meshmap::Parallelism::Off);
+        let source = Source::from_bytes(bytes::Bytes::from(file));
+        let proxy = Proxy::from_source_with(source, &options, &ReadOptions::default()).unwrap();
+        let (base, taken) = counted(|| proxy.base().unwrap());
+        drop(base);
+        const CAPACITY: u64 = 8 << 20;
+        let ((), count) = counted(|| {
+            proxy.play(0..30, CAPACITY, |_, mesh| {
+                mesh.unwrap();
+                std::ops::ControlFlow::Continue(())
+            })
+        });
+        assert!(count.peak < CAPACITY as i64 + taken.live + 4 * MIB, "{count:?}, base {taken:?}");
+    }
+}
+
 fn set(file: &mut [u8], field: usize, value: u32) {
     file[field..field + 4].copy_from_slice(&value.to_le_bytes());
 }

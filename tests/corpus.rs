@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use meshmap::{MeshFile, Options, Source};
 use serde_json::Value;
 
+/// The formats that are read, which have folders of these names.
+const FORMATS: [&str; 2] = ["cgeo", "iqm"];
+
 fn json(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap()
@@ -38,13 +41,13 @@ fn assert_as_expected(file: &Path) {
 }
 
 /// Refused where it must be; one line that names the format where the file has one, and the byte range.
-fn assert_case(folder: &Path, name: &str, want: &str) {
+fn assert_case(folder: &Path, format: &str, name: &str, want: &str) {
     let path = folder.join(name);
     match (want, digest(&path)) {
         ("error", Ok(_)) => panic!("{name} was read"),
         ("error" | "either", Err(error)) => {
             assert_eq!(error.lines().count(), 1, "{name}: {error}");
-            let whole = error.starts_with("iqm: ") || error.starts_with("unknown format");
+            let whole = error.starts_with(&format!("{format}: ")) || error.starts_with("unknown format");
             assert!(
                 whole && (error.contains(" at 0x") || error.contains("limit exceeded")),
                 "{name}: {error}"
@@ -56,11 +59,11 @@ fn assert_case(folder: &Path, name: &str, want: &str) {
     }
 }
 
-fn assert_cases(folder: &Path) {
+fn assert_cases(folder: &Path, format: &str) {
     let cases = json(&folder.join("CASES.json"));
     let cases = cases.as_object().unwrap();
     for (name, case) in cases {
-        assert_case(folder, name, case["want"].as_str().unwrap());
+        assert_case(folder, format, name, case["want"].as_str().unwrap());
     }
     let listed = support::files(folder)
         .iter()
@@ -70,12 +73,17 @@ fn assert_cases(folder: &Path) {
 
 #[test]
 fn valid_files_of_the_repository_read_as_expected() {
-    support::data("iqm/valid").iter().for_each(|file| assert_as_expected(file));
+    for format in FORMATS {
+        support::data(&format!("{format}/valid")).iter().for_each(|file| assert_as_expected(file));
+    }
 }
 
 #[test]
 fn bad_files_of_the_repository_are_refused() {
-    assert_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/iqm/bad"));
+    for format in FORMATS {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format).join("bad");
+        assert_cases(&folder, format);
+    }
 }
 
 #[test]
@@ -84,16 +92,20 @@ fn files_of_the_corpus_read_as_expected() {
         eprintln!("MESHMAP_CORPUS is not set: the files of the repository alone were read");
         return;
     };
-    let folders = ["iqm/valid", "iqm/large"].map(|folder| corpus.join(folder));
-    let files: Vec<PathBuf> = folders.iter().flat_map(|folder| support::files(folder)).collect();
-    files.iter().for_each(|file| assert_as_expected(file));
-    assert_cases(&corpus.join("iqm/bad"));
+    for format in FORMATS {
+        let corpus = corpus.join(format);
+        let files: Vec<PathBuf> =
+            ["valid", "large"].iter().flat_map(|folder| support::files(&corpus.join(folder))).collect();
+        files.iter().for_each(|file| assert_as_expected(file));
+        assert_cases(&corpus.join("bad"), format);
+    }
 }
 
 /// Digests do not depend on how the bytes come in.
 #[test]
 fn mapped_and_unaligned_files_have_the_same_digest() {
-    for file in support::data("iqm/valid") {
+    let files = FORMATS.iter().flat_map(|format| support::data(&format!("{format}/valid")));
+    for file in files {
         let expected = digest(&file).unwrap();
         let bytes = fs::read(&file).unwrap();
         for shift in 0..4 {

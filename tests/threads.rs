@@ -5,6 +5,7 @@ mod support;
 
 use std::time::Duration;
 
+use meshmap::cgeo::{Dialect, Proxy};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Options, Parallelism, Source};
 use rayon::prelude::*;
@@ -69,4 +70,156 @@ fn many_threads_read_one_lazy_model() {
             });
         }
     });
+}
+
+fn sheets(side: u32, snapshots: usize) -> Proxy {
+    let (_, snapshots) = support::cgeo::animation(side, snapshots);
+    Proxy::from_source(Source::from_bytes(support::cgeo::file(&snapshots, Dialect::default()))).unwrap()
+}
+
+/// All bytes of all snapshots, as playing hands them out.
+fn played(proxy: &Proxy) -> Vec<u8> {
+    let mut all = Vec::new();
+    proxy.play(0..proxy.len(), 1 << 20, |_, mesh| {
+        let mesh = mesh.unwrap();
+        all.extend_from_slice(mesh.positions.as_bytes());
+        all.extend_from_slice(mesh.normals.as_bytes());
+        all.extend_from_slice(mesh.triangles.as_bytes());
+        std::ops::ControlFlow::Continue(())
+    });
+    all
+}
+
+#[test]
+fn playing_is_the_same_for_any_number_of_threads() {
+    let expected = pool(1).install(|| played(&sheets(20, 40)));
+    for threads in [2, 8] {
+        assert!(pool(threads).install(|| played(&sheets(20, 40))) == expected, "{threads} threads");
+    }
+    let mut seen = Vec::new();
+    sheets(5, 40).play(3..30, 1 << 20, |index, _| {
+        seen.push(index);
+        if index == 7 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+    });
+    assert_eq!(seen, [3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn base_is_decoded_once_whoever_asks() {
+    let proxy = sheets(60, 8);
+    let bases: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..32).map(|_| scope.spawn(|| proxy.base().unwrap())).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(bases.iter().all(|base| std::sync::Arc::ptr_eq(base, &bases[0])));
+}
+
+#[cfg(feature = "cache")]
+mod cache {
+    use meshmap::cgeo::SnapshotCache;
+
+    use super::*;
+
+    #[test]
+    fn snapshot_that_64_threads_ask_for_is_decoded_once() {
+        let (proxy, cache) = (sheets(60, 4), SnapshotCache::new(64 << 20));
+        let meshes: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..64).map(|_| scope.spawn(|| cache.get(&proxy, 2).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(meshes.iter().all(|mesh| std::sync::Arc::ptr_eq(mesh, &meshes[0])));
+        let stats = cache.stats();
+        assert_eq!((stats.decodes, stats.repeated_decodes, stats.hits + stats.misses), (1, 0, 64));
+    }
+
+    /// Random requests from every thread of a pool, inside one another, on fresh caches: one decode a slot, no hang.
+    #[test]
+    fn random_nested_requests_end_with_one_decode_each() {
+        const SNAPSHOTS: usize = 12;
+        support::with_watchdog(Duration::from_secs(300), || {
+            let bytes = {
+                let (_, snapshots) = support::cgeo::animation(6, SNAPSHOTS);
+                support::cgeo::file(&snapshots, Dialect::default())
+            };
+            for threads in [1, 2, 8] {
+                let pool = pool(threads);
+                for round in 0..3_000_usize {
+                    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+                    let cache = SnapshotCache::new(64 << 20);
+                    pool.install(|| {
+                        (0..6_usize).into_par_iter().for_each(|outer| {
+                            (0..4_usize).into_par_iter().for_each(|inner| {
+                                let index = (round * 31 + outer * 7 + inner * 5) % SNAPSHOTS;
+                                cache.get(&proxy, index).unwrap();
+                            });
+                        });
+                    });
+                    let asked: std::collections::HashSet<_> = (0..6)
+                        .flat_map(|outer| {
+                            (0..4).map(move |inner| (round * 31 + outer * 7 + inner * 5) % SNAPSHOTS)
+                        })
+                        .collect();
+                    assert_eq!(cache.stats().decodes, asked.len() as u64);
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn least_recently_used_snapshots_go_first_and_nothing_is_refused() {
+        let proxy = sheets(40, 8);
+        let one = {
+            let cache = SnapshotCache::new(1 << 30);
+            cache.get(&proxy, 1).unwrap();
+            cache.stats().bytes_held
+        };
+        let cache = SnapshotCache::new(one * 3 + 4096);
+        for index in [1, 2, 3, 1, 4] {
+            cache.get(&proxy, index).unwrap();
+        }
+        // 2 was used longest ago.
+        let there: Vec<_> = [1, 2, 3, 4].map(|index| cache.try_get(&proxy, index).is_some()).into();
+        assert_eq!(there, [true, false, true, true]);
+        cache.get(&proxy, 2).unwrap();
+        let stats = cache.stats();
+        assert_eq!((stats.decodes, stats.repeated_decodes), (5, 1));
+        assert!(stats.bytes_held <= one * 3 && stats.peak_bytes <= one * 4, "{stats:?}");
+
+        let tiny = SnapshotCache::new(1);
+        assert!(tiny.get(&proxy, 0).is_ok() && tiny.get(&proxy, 1).is_ok());
+        assert_eq!(tiny.stats().bytes_held, 0);
+        cache.clear();
+        assert_eq!(cache.stats().bytes_held, 0);
+    }
+
+    #[test]
+    fn proxies_share_a_cache_without_being_mistaken() {
+        let (a, b, cache) = (sheets(6, 3), sheets(7, 3), SnapshotCache::new(1 << 20));
+        assert_eq!(cache.get(&a, 1).unwrap().positions.len(), 36);
+        assert_eq!(cache.get(&b, 1).unwrap().positions.len(), 49);
+        assert_eq!(cache.get(&a.clone(), 1).unwrap().positions.len(), 36);
+        assert_eq!(cache.stats().decodes, 2);
+    }
+
+    #[test]
+    fn errors_are_handed_out_and_not_kept() {
+        let (proxy, cache) = (sheets(6, 3), SnapshotCache::new(1 << 20));
+        for _ in 0..2 {
+            assert_eq!(cache.get(&proxy, 3).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
+        }
+        assert_eq!(cache.stats().decodes, 0);
+    }
+
+    #[test]
+    fn prefetched_snapshots_are_there() {
+        let (proxy, cache) = (sheets(20, 10), SnapshotCache::new(64 << 20));
+        let pool = pool(2);
+        pool.install(|| cache.prefetch(&proxy, 2..6));
+        support::with_watchdog(Duration::from_secs(60), || {
+            while (2..6).any(|index| cache.try_get(&proxy, index).is_none()) {
+                std::thread::yield_now();
+            }
+        });
+        assert_eq!(cache.stats().decodes, 4);
+    }
 }

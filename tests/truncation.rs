@@ -11,6 +11,39 @@ fn small_files() -> Vec<Vec<u8>> {
     names.map(|name| std::fs::read(support::path(&format!("{name}.iqm"))).unwrap()).to_vec()
 }
 
+/// A tiny CGeo file of each dialect: a complete snapshot and a difference.
+fn small_proxies() -> Vec<Vec<u8>> {
+    let (_, snapshots) = support::cgeo::animation(3, 2);
+    support::cgeo::dialects().into_iter().map(|dialect| support::cgeo::file(&snapshots, dialect)).collect()
+}
+
+#[test]
+fn every_truncation_of_a_proxy_is_an_error() {
+    for file in small_proxies() {
+        for len in 0..file.len() {
+            let read = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
+            let findings = read.and_then(|file| file.validate());
+            let is_whole = findings.is_ok_and(|findings| findings.iter().all(|finding| finding.tolerated));
+            assert!(!is_whole, "{len} of {} bytes", file.len());
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_of_a_proxy_panics_nowhere() {
+    for file in small_proxies() {
+        let mut opened = 0;
+        for place in 0..file.len() {
+            for change in [0x01, 0xff] {
+                let mut damaged = file.clone();
+                damaged[place] ^= change;
+                opened += usize::from(support::exercise::bytes(&damaged));
+            }
+        }
+        assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 2);
+    }
+}
+
 #[test]
 fn every_truncation_is_an_error() {
     for file in small_files() {

@@ -80,7 +80,6 @@ impl<'a> Inflate<'a> {
             Codec::Stored | Codec::Deflate => (0, Checksum::None),
             Codec::Zlib => (zlib_header(input)?, Checksum::Adler32(simd_adler32::Adler32::new())),
             Codec::Gzip => (gzip_header(input)?, Checksum::Crc32(crc32fast::Hasher::new())),
-            Codec::Lzma => return Err(Fault::Malformed("a deflate stream")),
         };
         let engine = match codec {
             Codec::Stored => Engine::Stored,

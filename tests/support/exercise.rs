@@ -1,9 +1,10 @@
 //! Calls everything that a user can call on a file, for tests that ask that nothing panics.
 
+use meshmap::cgeo::{self, MeshBuffer, Proxy, Wrap};
 use meshmap::iqm::{self, Model, Normalization, Trs};
 use meshmap::{
-    Attribute, Error, Finding, IndexFormat, Limits, MeshFile, MeshView, Options, Parallelism, Result, Source,
-    Strictness, VertexFormat,
+    Attribute, Error, Finding, IndexFormat, Limits, MeshFile, MeshView, Options, Parallelism, Result,
+    Scratch, Source, Strictness, VertexFormat,
 };
 
 /// As many of anything are looked at, so that a file of a million empty meshes is done soon.
@@ -16,9 +17,9 @@ pub(crate) fn bytes(bytes: &[u8]) -> bool {
     let limits = Limits::default().with_max_block_bytes(1 << 20);
     let options = Options::default().with_limits(limits).with_parallelism(Parallelism::Off);
     let source = Source::from_bytes(bytes.to_vec());
-    let strict = Model::from_source_with(source.clone(), &options.with_strictness(Strictness::Strict));
-    if let Ok(model) = &strict {
-        let findings = model.validate().expect("memory can always be read");
+    let strict = MeshFile::from_source(source.clone(), &options.with_strictness(Strictness::Strict));
+    if let Ok(file) = &strict {
+        let findings = file.validate().expect("memory can always be read");
         assert!(findings.iter().all(|finding| !finding.forbidden), "{findings:?}");
     }
     match MeshFile::from_source(source, &options) {
@@ -29,8 +30,11 @@ pub(crate) fn bytes(bytes: &[u8]) -> bool {
         }
         Ok(file) => {
             mesh_file(&file);
-            let MeshFile::Iqm(model) = &file else { return true };
-            iqm(model);
+            match &file {
+                MeshFile::CGeo(proxy) => cgeo(proxy),
+                MeshFile::Iqm(model) => iqm(model),
+                _ => {}
+            }
             true
         }
     }
@@ -178,4 +182,38 @@ fn extensions(model: &Model) {
         assert!(model.extension(extension.name.as_bytes()).unwrap().is_some());
     }
     let _ = (check(model.fte_meshes()), check(model.fte_events()), check(model.fte_skins()));
+}
+
+fn cgeo(proxy: &Proxy) {
+    let _ =
+        (proxy.version(), proxy.object_name(), proxy.material_name(), proxy.date_created(), proxy.scale());
+    let _ =
+        (proxy.flags(), proxy.compressed(), proxy.unit_length(), proxy.dialect().to_string(), proxy.timing());
+    let _ = (proxy.properties().iter().count(), proxy.properties().text());
+    assert!(proxy.snapshot(proxy.len()).is_err());
+    let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    for index in 0..proxy.len().min(FIRST) {
+        let Some(snapshot) = check(proxy.snapshot(index)) else { continue };
+        let _ = (check(snapshot.sections()), check(snapshot.bounding_box()), check(snapshot.point_cloud()));
+        let _ = (check(snapshot.counts()), check(snapshot.topology()), check(snapshot.samples()));
+        let _ = (check(snapshot.raw_section(cgeo::raw::TAG_MESH_DATA)), snapshot.time(), snapshot.range());
+        let parts = (check(snapshot.positions()), check(snapshot.normals()), check(snapshot.triangles()));
+        if check(snapshot.mesh_into(&mut mesh, &mut scratch)).is_none() {
+            continue;
+        }
+        // What the whole mesh has, its parts have.
+        let (Some(positions), Some(normals), Some(triangles)) = parts else {
+            panic!("a part of a good mesh is bad")
+        };
+        assert!(positions.len() == mesh.positions.len() && normals.len() == mesh.normals.len());
+        assert_eq!(triangles.as_bytes(), mesh.triangles.as_bytes());
+        assert_eq!(triangles.iter().len(), triangles.len());
+        for channel in 0..mesh.map_channels.len().min(FIRST) {
+            assert_eq!(snapshot.map_channel(channel).unwrap().len(), mesh.map_channels[channel].len());
+            let _ = triangles.map_channel(channel);
+        }
+        let _ = (triangles.material_ids(), triangles.edge_visibility(), triangles.get(0));
+        check(proxy.velocities(index, &mut mesh.positions, &mut scratch));
+        check(proxy.positions_at(&[0.01, 0.05], Wrap::Loop, &mut mesh.positions, &mut scratch));
+    }
 }

@@ -1,6 +1,7 @@
 //! What several test programs share.
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub(crate) mod cgeo;
 pub(crate) mod counting;
 pub(crate) mod exercise;
 

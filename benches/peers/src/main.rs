@@ -1,6 +1,7 @@
 //! meshmap beside what it is measured against, in one run; see README.md.
 
 mod assimp;
+#[path = "../../support/interleave.rs"]
 mod interleave;
 #[path = "../../support/iqm.rs"]
 mod support;

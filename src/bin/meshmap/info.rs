@@ -8,12 +8,13 @@ use meshmap::{Error, Finding, Item, MeshFile, Options, ReadStats, Result, Source
 use serde_json::{Value, json};
 
 use crate::page::Page;
-use crate::{files, iqm_info, show, tmf_info};
+use crate::{cgeo_info, files, iqm_info, show, tmf_info};
 
 /// What is to be shown, and how it may be read.
 pub(crate) struct Wish {
     pub(crate) json: bool,
     pub(crate) full: bool,
+    pub(crate) report: bool,
     pub(crate) mmap: bool,
 }
 
@@ -52,6 +53,8 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
     let file = MeshFile::from_source(source.clone(), &Options::default())?;
     let title = format!("{}   {}   {}", show::file_name(path), show::variant(&file), show::size(bytes));
     let mut page = match &file {
+        MeshFile::CGeo(proxy) if wish.report => return Ok(cgeo_info::report(proxy, file.findings())),
+        MeshFile::CGeo(proxy) => cgeo_info::page(proxy, wish.full)?,
         MeshFile::Iqm(model) => iqm_info::page(model, wish.full)?,
         MeshFile::Tmf(document) => tmf_info::page(document, wish.full)?,
         other => Page { subtitle: other.format().to_string(), ..Page::default() },
@@ -141,6 +144,7 @@ fn summary(path: &Path, mmap: bool) -> Result<(u64, Vec<String>)> {
     let size = source.len()?.unwrap_or(0);
     let file = MeshFile::from_source(source, &Options::default())?;
     let parts = match &file {
+        MeshFile::CGeo(proxy) => cgeo_info::summary(proxy),
         MeshFile::Iqm(model) => iqm_info::summary(model),
         MeshFile::Tmf(document) => tmf_info::summary(document),
         _ => String::new(),

@@ -1,8 +1,9 @@
 //! Every array and string of a file, as the digest lists them. Tests compare it with what other readers found.
 
+use meshmap::cgeo::{MeshBuffer, Proxy, Triangles};
 use meshmap::iqm::{Model, Trs};
 use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
-use meshmap::{Format, MeshFile, Scalar, Text};
+use meshmap::{Format, MeshFile, Scalar, Scratch, Text};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -20,6 +21,7 @@ pub(crate) enum Refused {
 /// The digest of a file.
 pub(crate) fn of(file: &MeshFile) -> Result<Value, Refused> {
     let listing = match file {
+        MeshFile::CGeo(proxy) => cgeo(proxy)?,
         MeshFile::Iqm(model) => iqm(model)?,
         MeshFile::Tmf(document) => tmf(document)?,
         other => return Err(Refused::Unlisted(other.format())),
@@ -45,6 +47,11 @@ impl Listing {
         self.arrays.insert(path.into(), json!({"type": kind.to_string(), "shape": shape, "sha256": hex}));
     }
 
+    fn triples(&mut self, path: String, triples: &[[f32; 3]]) {
+        let bytes: Vec<u8> = triples.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.array(path, Scalar::F32, &[triples.len() as u64, 3], &bytes);
+    }
+
     fn string(&mut self, path: String, text: &Text) {
         self.strings.insert(path, text.to_string_lossy().into());
     }
@@ -57,6 +64,61 @@ impl Listing {
             return Ok(());
         }
         Err(Refused::TooLarge { format: Format::Iqm, what, most, found: self.hashed })
+    }
+}
+
+fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
+    let mut listing = Listing::default();
+    let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    for index in 0..proxy.len() {
+        let snapshot = proxy.snapshot(index)?;
+        let path = format!("snapshots[{index}]");
+        // Led through to the end tag.
+        snapshot.sections()?;
+        if let Some(bounds) = snapshot.bounding_box_with(&mut scratch)? {
+            listing.triples(format!("{path}.bounding_box"), &[bounds.min, bounds.max]);
+        }
+        if let Some(cloud) = snapshot.point_cloud()? {
+            listing.triples(format!("{path}.point_cloud"), &cloud.to_vec());
+        }
+        snapshot.mesh_into(&mut mesh, &mut scratch)?;
+        listing.triples(format!("{path}.positions"), &mesh.positions);
+        listing.triples(format!("{path}.normals"), &mesh.normals);
+        for (channel, coordinates) in mesh.map_channels.iter().enumerate() {
+            listing.triples(format!("{path}.map_channels[{channel}]"), coordinates);
+        }
+        triangles(&format!("{path}.triangles"), &mesh.triangles, &mut listing);
+    }
+    let names = [("object_name", proxy.object_name()), ("material_name", proxy.material_name())];
+    for (path, name) in names {
+        if let Some(name) = name {
+            listing.string(path.to_owned(), &name);
+        }
+    }
+    Ok(listing)
+}
+
+fn triangles(path: &str, triangles: &Triangles, listing: &mut Listing) {
+    let count = triangles.len() as u64;
+    let mut indices = |name: String, indices: Vec<[u32; 3]>| {
+        let bytes: Vec<u8> = indices.as_flattened().iter().flat_map(|index| index.to_le_bytes()).collect();
+        listing.array(name, Scalar::U32, &[count, 3], &bytes);
+    };
+    indices(format!("{path}.positions"), triangles.positions());
+    if let Some(normals) = triangles.normals() {
+        indices(format!("{path}.normals"), normals);
+    }
+    for channel in 0..triangles.map_channels() {
+        if let Some(coordinates) = triangles.map_channel(channel) {
+            indices(format!("{path}.map_channels[{channel}]"), coordinates);
+        }
+    }
+    if let Some(ids) = triangles.material_ids() {
+        let bytes: Vec<u8> = ids.iter().flat_map(|id| (*id as u16).to_le_bytes()).collect();
+        listing.array(format!("{path}.material_ids"), Scalar::U16, &[count], &bytes);
+    }
+    if let Some(edges) = triangles.edge_visibility() {
+        listing.array(format!("{path}.edge_visibility"), Scalar::U8, &[count], &edges);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line of `meshmap`: what a mesh file holds, and whether it is sound.
 
+mod cgeo_info;
 mod digest;
 mod files;
 mod info;
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Inspects and verifies 3D mesh files: IQM, TMF.
+/// Inspects and verifies 3D mesh files: CGeo, IQM and TMF.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {
@@ -37,6 +38,9 @@ enum Command {
         /// Compute exact numbers whatever they cost to read.
         #[arg(long)]
         full: bool,
+        /// Print a structural dump without geometry and names, for bug reports (CGeo).
+        #[arg(long, conflicts_with = "json")]
+        report: bool,
         /// Map files instead of reading them; they must not change meanwhile.
         #[arg(long)]
         mmap: bool,
@@ -49,6 +53,9 @@ enum Command {
         /// What makes the verdict a failure beside files that cannot be used.
         #[arg(long, value_enum)]
         fail_on: Option<FailOn>,
+        /// Decode everything with both decoders of each codec, and demand the same bytes.
+        #[arg(long)]
+        cross_check: bool,
         /// Map files instead of reading them; they must not change meanwhile.
         #[arg(long)]
         mmap: bool,
@@ -72,8 +79,13 @@ enum FailOn {
 fn main() -> ExitCode {
     let out = &mut io::BufWriter::new(io::stdout().lock());
     let outcome = match Cli::parse().command {
-        Command::Info { paths, json, full, mmap } => info::run(&paths, &info::Wish { json, full, mmap }, out),
-        Command::Verify { paths, fail_on, mmap } => verify::run(&paths, fail_on.is_some(), mmap, out),
+        Command::Info { paths, json, full, report, mmap } => {
+            info::run(&paths, &info::Wish { json, full, report, mmap }, out)
+        }
+        Command::Verify { paths, fail_on, cross_check, mmap } => {
+            let wish = verify::Wish { fail_on_finding: fail_on.is_some(), cross_check, mmap };
+            verify::run(&paths, &wish, out)
+        }
         Command::Digest { path, mmap } => digest::run(&path, mmap, out),
     };
     match outcome.and_then(|good| out.flush().map(|()| good)) {

@@ -43,11 +43,16 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// A name on one line: control characters escaped, long ones cut.
 pub(crate) fn name(text: &str) -> String {
-    let escaped: String = text.chars().flat_map(escape).collect();
+    let escaped = line(text);
     match escaped.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => format!("{}..", &escaped[..end]),
         None => escaped,
     }
+}
+
+/// A text on one line, whole: control characters escaped.
+pub(crate) fn line(text: &str) -> String {
+    text.chars().flat_map(escape).collect()
 }
 
 fn escape(c: char) -> Vec<char> {
@@ -56,7 +61,7 @@ fn escape(c: char) -> Vec<char> {
 
 /// A path on one line, whole.
 pub(crate) fn path(path: &Path) -> String {
-    path.to_string_lossy().chars().flat_map(escape).collect()
+    line(&path.to_string_lossy())
 }
 
 /// The last part of a path: what a page about one file begins with.
@@ -67,6 +72,10 @@ pub(crate) fn file_name(file: &Path) -> String {
 /// Format and version: `IQM 2`.
 pub(crate) fn variant(file: &MeshFile) -> String {
     match file {
+        MeshFile::CGeo(proxy) => match proxy.version() {
+            Some(version) => format!("CGeo {version}"),
+            None => "CGeo".to_owned(),
+        },
         MeshFile::Iqm(model) => format!("IQM {}", model.version()),
         MeshFile::Tmf(document) => crate::tmf_info::variant(document),
         other => other.format().to_string(),
@@ -76,8 +85,7 @@ pub(crate) fn variant(file: &MeshFile) -> String {
 /// Where and what a finding is, on one line.
 pub(crate) fn finding(finding: &Finding) -> String {
     let place = finding.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
-    let text = format!("{place}{}: {}", finding.what, finding.detail);
-    text.chars().flat_map(escape).collect()
+    line(&format!("{place}{}: {}", finding.what, finding.detail))
 }
 
 /// The lower-case name of a format, for JSON.

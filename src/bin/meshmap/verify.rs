@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use meshmap::{Finding, Result};
+use indicatif::ProgressBar;
+use meshmap::cgeo::{MeshBuffer, Proxy};
+use meshmap::{Decoder, Finding, MeshFile, Options, Result, Scratch};
 
 use crate::{files, show};
 
@@ -11,26 +13,30 @@ use crate::{files, show};
 enum Verdict {
     Good,
     Findings(Vec<Finding>),
-    /// It opens, but some of its data cannot be used.
-    Damaged(Vec<Finding>),
+    /// It opens, but some of its data cannot be used, or the decoders disagree on it.
+    Damaged(Vec<Finding>, Option<String>),
     Unreadable(String),
 }
 
-pub(crate) fn run(
-    paths: &[PathBuf],
-    fail_on_finding: bool,
-    mmap: bool,
-    out: &mut impl Write,
-) -> io::Result<bool> {
+/// How strict the verdict is, and how files are read.
+pub(crate) struct Wish {
+    pub(crate) fail_on_finding: bool,
+    pub(crate) cross_check: bool,
+    pub(crate) mmap: bool,
+}
+
+pub(crate) fn run(paths: &[PathBuf], wish: &Wish, out: &mut impl Write) -> io::Result<bool> {
     let found = files::find(paths);
     let bar = files::progress(found.files.len());
     let mut verdicts = Vec::new();
     for path in &found.files {
         bar.set_message(show::path(path));
-        let verdict = match check(path, mmap) {
-            Ok(findings) if findings.is_empty() => Verdict::Good,
-            Ok(findings) if findings.iter().all(|finding| finding.tolerated) => Verdict::Findings(findings),
-            Ok(findings) => Verdict::Damaged(findings),
+        let verdict = match check(path, wish, &bar) {
+            Ok((findings, None)) if findings.is_empty() => Verdict::Good,
+            Ok((findings, None)) if findings.iter().all(|finding| finding.tolerated) => {
+                Verdict::Findings(findings)
+            }
+            Ok((findings, disagreement)) => Verdict::Damaged(findings, disagreement),
             Err(error) if found.single => {
                 eprintln!("{}: {error}", show::path(path));
                 return Ok(false);
@@ -53,9 +59,9 @@ pub(crate) fn run(
     let count = |is: fn(&Verdict) -> bool| verdicts.iter().filter(|(_, verdict)| is(verdict)).count();
     let good = count(|verdict| matches!(verdict, Verdict::Good));
     let findings = count(|verdict| matches!(verdict, Verdict::Findings(_)));
-    let damaged = count(|verdict| matches!(verdict, Verdict::Damaged(_)));
+    let damaged = count(|verdict| matches!(verdict, Verdict::Damaged(..)));
     let unreadable = count(|verdict| matches!(verdict, Verdict::Unreadable(_)));
-    let passed = damaged + unreadable == 0 && !(fail_on_finding && findings > 0);
+    let passed = damaged + unreadable == 0 && !(wish.fail_on_finding && findings > 0);
     let damaged = if damaged > 0 { format!(", {damaged} damaged") } else { String::new() };
     let others =
         if found.others > 0 { format!("; {}", show::plural(found.others, "other")) } else { String::new() };
@@ -68,21 +74,68 @@ pub(crate) fn run(
     Ok(passed)
 }
 
-fn check(path: &Path, mmap: bool) -> Result<Vec<Finding>> {
-    files::open(path, mmap)?.validate()
+/// What is wrong with a file, and what its decoders disagree on.
+fn check(path: &Path, wish: &Wish, bar: &ProgressBar) -> Result<(Vec<Finding>, Option<String>)> {
+    let file = files::open(path, wish.mmap)?;
+    let findings = match &file {
+        MeshFile::CGeo(proxy) => {
+            let snapshots = files::progress(proxy.len());
+            let findings = proxy.validate_with(|done| snapshots.set_position(done as u64));
+            snapshots.finish_and_clear();
+            findings?
+        }
+        file => file.validate()?,
+    };
+    bar.tick();
+    let disagreement = match &file {
+        MeshFile::CGeo(_) if wish.cross_check => cross_check(path, wish.mmap)?,
+        _ => None,
+    };
+    Ok((findings, disagreement))
+}
+
+/// The first snapshot of which the two decoders do not make the same.
+fn cross_check(path: &Path, mmap: bool) -> Result<Option<String>> {
+    let open = |decoder| {
+        let options = Options::default().with_decoder(decoder);
+        Proxy::from_source_with(files::source(path, mmap)?, &options, &Default::default())
+    };
+    let (fast, second) = (open(Decoder::Fast)?, open(Decoder::SecondOpinion)?);
+    let (mut a, mut b, mut scratch) = (MeshBuffer::default(), MeshBuffer::default(), Scratch::default());
+    for index in 0..fast.len() {
+        let found = fast.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut a, &mut scratch));
+        let other = second.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut b, &mut scratch));
+        let bits = |mesh: &MeshBuffer| {
+            let channels = mesh.map_channels.iter().flatten();
+            let numbers =
+                mesh.positions.iter().chain(&mesh.normals).chain(channels).flatten().map(|n| n.to_bits());
+            numbers.collect::<Vec<u32>>()
+        };
+        let same = match (found, other) {
+            (Ok(()), Ok(())) => bits(&a) == bits(&b) && a.triangles.as_bytes() == b.triangles.as_bytes(),
+            (found, other) => found.is_err() == other.is_err(),
+        };
+        if !same {
+            return Ok(Some(format!("snapshots[{index}]: the two decoders do not make the same of it")));
+        }
+    }
+    Ok(None)
 }
 
 fn write_verdict(path: &str, width: usize, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    let (mark, findings) = match verdict {
+    let (mark, findings, disagreement) = match verdict {
         Verdict::Good => return Ok(()),
         Verdict::Unreadable(error) => return writeln!(out, "x   {path:<width$}   {error}"),
-        Verdict::Findings(findings) => ("!", findings),
-        Verdict::Damaged(findings) => ("x", findings),
+        Verdict::Findings(findings) => ("!", findings, &None),
+        Verdict::Damaged(findings, disagreement) => ("x", findings, disagreement),
     };
     writeln!(out, "{mark}   {path:<width$}   {}", show::plural(findings.len(), "finding"))?;
     for finding in findings {
         let mark = if finding.tolerated { " " } else { "x" };
         writeln!(out, "    {mark} {}", show::finding(finding))?;
+    }
+    if let Some(disagreement) = disagreement {
+        writeln!(out, "    x {disagreement}")?;
     }
     Ok(())
 }

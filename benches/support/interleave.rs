@@ -96,7 +96,7 @@ impl Table {
 }
 
 fn ratios(of: Times, to: Times) -> [f64; 2] {
-    [of.least.div_duration_f64(to.least), of.median.div_duration_f64(to.median)]
+    [of.times_of(to), of.median.div_duration_f64(to.median)]
 }
 
 impl fmt::Display for Table {

@@ -1,0 +1,191 @@
+//! One snapshot out of many, and playing all of them: CGeo.
+//!
+//! Prints a table of ratios, with the bar that each is held against. The files are generated; with `MESHMAP_CORPUS`,
+//! the animation is the large one of the corpus in that folder.
+
+#[path = "../tests/support/cgeo.rs"]
+mod cgeo;
+#[path = "support/interleave.rs"]
+mod interleave;
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::{Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, raw};
+use meshmap::{Scratch, Source};
+
+use crate::interleave::{Table, interleave};
+
+const ROUNDS: usize = 200;
+
+fn main() {
+    // `cargo test --benches` runs this too, and has no time for it.
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let animation = animation(folder.path());
+    let mut table = Table::default();
+    flat(folder.path(), &mut table);
+    floor(&animation, &mut table);
+    positions(&animation, &mut table);
+    play(&animation, &mut table);
+    ask(&animation, &mut table);
+    print!("{table}");
+}
+
+fn map(path: &Path) -> Proxy {
+    #[allow(unsafe_code, reason = "maps are what is measured")]
+    // SAFETY: nobody changes the files while this runs.
+    let source = unsafe { Source::map(path) }.expect("a file that can be mapped");
+    Proxy::from_source(source).expect("a file without errors")
+}
+
+fn animation(folder: &Path) -> PathBuf {
+    if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
+        return Path::new(&corpus).join("cgeo/large/anim_60k_40.cgeo");
+    }
+    let path = folder.join("animation.cgeo");
+    let (_, snapshots) = cgeo::animation(245, 40);
+    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default())).expect("room for a temporary file");
+    path
+}
+
+/// A file of this size, with the snapshots spread evenly and nothing between.
+fn spread(path: &Path, snapshots: &[Vec<u8>], size: u64) {
+    let header = cgeo::header(snapshots.len(), Dialect::default());
+    let step = size / snapshots.len() as u64;
+    let first = (header.len() + snapshots.len() * 8 + 4) as u64;
+    let mut file = File::create(path).expect("a temporary file");
+    file.set_len(size).expect("a sparse file");
+    file.write_all(&header).expect("room");
+    let starts: Vec<u64> = (0..snapshots.len() as u64).map(|index| first + index * step).collect();
+    starts.iter().for_each(|start| file.write_all(&(start + 4).to_le_bytes()).expect("room"));
+    file.write_all(&raw::TAG_ANIM_TABLE_END.to_le_bytes()).expect("room");
+    for (start, snapshot) in starts.iter().zip(snapshots) {
+        file.seek(SeekFrom::Start(*start)).expect("a file that can be sought");
+        file.write_all(snapshot).expect("room");
+    }
+}
+
+/// Numbers in no order, the same ones for everybody.
+fn random(count: usize) -> impl FnMut() -> usize {
+    let mut state = 1_u64;
+    move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        1 + (state >> 33) as usize % (count - 1)
+    }
+}
+
+/// A random snapshot of a file, decoded into memory that is used again.
+fn pull(proxy: Proxy) -> impl FnMut() {
+    let (mut mesh, mut scratch, mut next) = (MeshBuffer::default(), Scratch::default(), random(proxy.len()));
+    proxy.base().expect("a first snapshot");
+    move || {
+        let snapshot = proxy.snapshot(next()).expect("a snapshot");
+        snapshot.mesh_into(&mut mesh, &mut scratch).expect("a mesh");
+        black_box(&mesh);
+    }
+}
+
+/// The cost of a snapshot does not depend on the size of the file.
+fn flat(folder: &Path, table: &mut Table) {
+    let (_, snapshots) = cgeo::animation(110, 24);
+    let snapshots: Vec<_> =
+        snapshots.iter().map(|snapshot| cgeo::snapshot_bytes(snapshot, Dialect::default())).collect();
+    let sizes = [10_u64 << 20, 1 << 30, 10 << 30];
+    let files = sizes.map(|size| {
+        let path = folder.join(format!("{size}.cgeo"));
+        spread(&path, &snapshots, size);
+        path
+    });
+    let open = |path: &PathBuf| Proxy::open(path).expect("a file without errors");
+    let [small, middle, large] = &files;
+    let [mut a, mut b, mut c] = [small, middle, large].map(|path| pull(map(path)));
+    let [small_times, middle_times, large_times] = interleave(ROUNDS, [&mut a, &mut b, &mut c]);
+    table.slower("a snapshot of 1 GiB, mapped", "one of 10 MiB", middle_times, small_times, 1.1);
+    table.slower("a snapshot of 10 GiB, mapped", "one of 10 MiB", large_times, small_times, 1.1);
+    let [mut a, mut c] = [small, large].map(|path| pull(open(path)));
+    let [small_times, large_times] = interleave(ROUNDS, [&mut a, &mut c]);
+    table.slower("a snapshot of 10 GiB, lazily", "one of 10 MiB", large_times, small_times, 1.1);
+}
+
+/// A snapshot, base at hand, beside reading and inflating its mesh section with the same inflater.
+fn floor(animation: &Path, table: &mut Table) {
+    let proxy = map(animation);
+    let section = |index| {
+        let snapshot = proxy.snapshot(index).expect("a snapshot");
+        let sections = snapshot.sections().expect("sections");
+        let mesh = sections.into_iter().find(|section| section.tag == raw::TAG_MESH_DATA).expect("a mesh");
+        proxy.source().get(mesh.content, "mesh").expect("bytes")
+    };
+    let sections: Vec<_> = (0..proxy.len()).map(section).collect();
+    let mut next = random(sections.len());
+    let mut out = vec![0; 16 << 20];
+    let mut inflate = zlib_rs::Inflate::new(true, 15);
+    let mut bare = || {
+        inflate.reset(true);
+        let status = inflate.decompress(&sections[next()], &mut out, zlib_rs::InflateFlush::NoFlush);
+        assert_eq!(status, Ok(zlib_rs::Status::StreamEnd));
+        black_box(&out);
+    };
+    let mut ours = pull(proxy.clone());
+    let [ours, bare] = interleave(ROUNDS, [&mut ours, &mut bare]);
+    table.slower("a snapshot, base at hand", "inflating its section", ours, bare, 1.1);
+}
+
+/// Positions alone, beside the whole mesh.
+fn positions(animation: &Path, table: &mut Table) {
+    let proxy = map(animation);
+    let (mut mesh, mut out) = (MeshBuffer::default(), Vec::new());
+    let (mut scratch, mut scratch_too) = (Scratch::default(), Scratch::default());
+    for (index, name, bar) in
+        [(0, "positions of a complete mesh", 5.0), (proxy.len() / 2, "positions of a difference", 2.5)]
+    {
+        let snapshot = proxy.snapshot(index).expect("a snapshot");
+        let mut alone = || snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+        let mut whole = || snapshot.mesh_into(&mut mesh, &mut scratch_too).expect("a mesh");
+        let [alone, whole] = interleave(ROUNDS / 2, [&mut alone, &mut whole]);
+        table.faster(name, "the whole mesh", alone, whole, bar);
+    }
+}
+
+/// All snapshots in order, by two threads and by one.
+fn play(animation: &Path, table: &mut Table) {
+    const CAPACITY: u64 = 32 << 20;
+    let pools = [1, 2].map(|threads| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
+    });
+    let run = |pool: &rayon::ThreadPool| {
+        pool.install(|| {
+            let proxy = map(animation);
+            proxy.play(0..proxy.len(), CAPACITY, |_, mesh| {
+                black_box(mesh.expect("a mesh"));
+                ControlFlow::Continue(())
+            });
+        });
+    };
+    let [mut one, mut two] = pools.each_ref().map(|pool| move || run(pool));
+    let [one, two] = interleave(ROUNDS / 10, [&mut one, &mut two]);
+    table.faster("playing, 2 threads", "playing, 1 thread", two, one, 1.6);
+}
+
+/// 64 threads ask a cache for one snapshot that it does not have, beside one thread.
+fn ask(animation: &Path, table: &mut Table) {
+    let proxy = map(animation);
+    proxy.base().expect("a first snapshot");
+    let ask = |threads: usize| {
+        let cache = SnapshotCache::new(64 << 20);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| black_box(cache.get(&proxy, 0).expect("a mesh")));
+            }
+        });
+        assert_eq!(cache.stats().decodes, 1);
+    };
+    let [one, many] = interleave(ROUNDS / 4, [&mut || ask(1), &mut || ask(64)]);
+    table.slower("64 threads ask for a snapshot", "one thread asks", many, one, 1.3);
+}

@@ -1,0 +1,242 @@
+//! Triangle records: the indices of each corner, then what is said of the triangle as a whole.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::mesh::Counts;
+
+/// The triangles of a mesh, as decoded: one record after the other, of odd length. Cloning shares them.
+///
+/// A record of version 7 has three indices of positions, three of normals, three for each map channel, a material id
+/// of two bytes and a byte of edges: 27 + 12 * channels bytes.
+#[derive(Clone, Default)]
+pub struct Triangles {
+    records: Arc<Vec<u8>>,
+    shape: Shape,
+}
+
+/// How long a record is, and what is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    triangles: u32,
+    channels: u32,
+    /// Whether there are indices of normals.
+    normals: bool,
+    /// Bytes behind the indices.
+    tail: u64,
+}
+
+/// A triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Triangle {
+    /// Indices of the corners' positions.
+    pub positions: [u32; 3],
+    /// Indices of the corners' normals; `None` where the records have none.
+    pub normals: Option<[u32; 3]>,
+    /// Which of the instance's materials, where the records tell.
+    pub material_id: Option<u32>,
+    /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` where the records do not tell.
+    pub edge_visibility: Option<u8>,
+}
+
+impl Shape {
+    /// Bytes behind the indices in a record of version 7: material id and edges.
+    const TAIL: u64 = 3;
+
+    /// More is behind the indices in no record.
+    const LONGEST_TAIL: u64 = 8;
+
+    /// The shape that the published text gives records of version 7 and newer. It gives none for older ones, whose
+    /// length shows in that of the stream.
+    pub(crate) fn of_version_7(counts: &Counts) -> Self {
+        Self { triangles: counts.triangles, channels: counts.map_channels, normals: true, tail: Self::TAIL }
+    }
+
+    /// The shape that as many bytes leave for each triangle; `None` where that is none that a record could have.
+    pub(crate) fn of_length(counts: &Counts, length: u64) -> Option<Self> {
+        let triangles = u64::from(counts.triangles);
+        let record = length.checked_div(triangles).filter(|_| length.checked_rem(triangles) == Some(0))?;
+        let rest =
+            record.checked_sub(u64::from(counts.map_channels).saturating_mul(12).saturating_add(12))?;
+        let shape = |normals, tail| Self { normals, tail, ..Self::of_version_7(counts) };
+        match rest.checked_sub(12) {
+            Some(tail) if tail <= Self::LONGEST_TAIL => Some(shape(true, tail)),
+            // Without normals there may be no indices of them.
+            None if counts.normals == 0 && rest <= Self::LONGEST_TAIL => Some(shape(false, rest)),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the indices of a record.
+    pub(crate) fn indices(&self) -> u64 {
+        let streams = u64::from(self.channels).saturating_add(1).saturating_add(self.normals.into());
+        streams.saturating_mul(12)
+    }
+
+    /// Bytes of the longest record that could be.
+    pub(crate) fn longest(&self) -> u64 {
+        self.indices().saturating_add(Self::LONGEST_TAIL)
+    }
+
+    /// Bytes of a record.
+    pub(crate) fn record(&self) -> u64 {
+        self.indices().saturating_add(self.tail)
+    }
+}
+
+impl Triangles {
+    /// The memory of the records, for filling it anew; shared records are left to whoever shares them.
+    pub(crate) fn take_records(&mut self) -> &mut Vec<u8> {
+        if Arc::get_mut(&mut self.records).is_none() {
+            self.records = Arc::default();
+        }
+        Arc::make_mut(&mut self.records)
+    }
+
+    pub(crate) fn set_shape(&mut self, shape: Shape) {
+        self.shape = shape;
+    }
+
+    /// The number of triangles.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.shape.triangles).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there are no triangles.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shape.triangles == 0
+    }
+
+    /// The number of map channels that the corners have indices for.
+    #[must_use]
+    pub fn map_channels(&self) -> usize {
+        usize::try_from(self.shape.channels).unwrap_or(usize::MAX)
+    }
+
+    /// Whether the corners have indices of normals.
+    #[must_use]
+    pub fn has_normals(&self) -> bool {
+        self.shape.normals
+    }
+
+    /// Bytes behind the indices of each record: 3 in version 7 (a material id of two bytes, and edges).
+    #[must_use]
+    pub fn tail_len(&self) -> usize {
+        usize::try_from(self.shape.tail).unwrap_or(usize::MAX)
+    }
+
+    /// The records as stored.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.records
+    }
+
+    fn record_len(&self) -> usize {
+        usize::try_from(self.shape.record()).unwrap_or(usize::MAX).max(1)
+    }
+
+    fn records(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
+        self.records.chunks_exact(self.record_len()).take(self.len())
+    }
+
+    /// The triangle at an index.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Triangle> {
+        let length = self.record_len();
+        let start = index.checked_mul(length).filter(|_| index < self.len())?;
+        self.records.get(start..)?.get(..length).map(|record| self.triangle(record))
+    }
+
+    /// The triangles.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Triangle> + '_ {
+        self.records().map(|record| self.triangle(record))
+    }
+
+    fn triangle(&self, record: &[u8]) -> Triangle {
+        let tail = record.get(self.tail_start()..).unwrap_or_default();
+        Triangle {
+            positions: triple(record, 0),
+            normals: self.shape.normals.then(|| triple(record, 1)),
+            material_id: self.material(tail),
+            edge_visibility: if self.shape.tail == Shape::TAIL { tail.get(2).copied() } else { None },
+        }
+    }
+
+    fn tail_start(&self) -> usize {
+        usize::try_from(self.shape.indices()).unwrap_or(usize::MAX)
+    }
+
+    /// Two bytes of two or three, four of four: what else they could be is not known.
+    fn material(&self, tail: &[u8]) -> Option<u32> {
+        match (self.shape.tail, tail) {
+            (2 | 3, [a, b, ..]) => Some(u16::from_le_bytes([*a, *b]).into()),
+            (4, [a, b, c, d, ..]) => Some(u32::from_le_bytes([*a, *b, *c, *d])),
+            _ => None,
+        }
+    }
+
+    /// The indices of the positions of all corners.
+    #[must_use]
+    pub fn positions(&self) -> Vec<[u32; 3]> {
+        self.stream(0)
+    }
+
+    /// The indices of the normals of all corners; `None` where the records have none.
+    #[must_use]
+    pub fn normals(&self) -> Option<Vec<[u32; 3]>> {
+        self.shape.normals.then(|| self.stream(1))
+    }
+
+    /// The indices of the coordinates of a map channel of all corners; `None` where there is no such channel.
+    #[must_use]
+    pub fn map_channel(&self, channel: usize) -> Option<Vec<[u32; 3]>> {
+        let before = 1_usize.saturating_add(self.shape.normals.into());
+        (channel < self.map_channels()).then(|| self.stream(before.saturating_add(channel)))
+    }
+
+    /// The indices of one kind of all corners, into memory that is used again: 0 positions, then normals if there are
+    /// any, then the map channels.
+    pub fn stream_into(&self, stream: usize, out: &mut Vec<[u32; 3]>) {
+        out.clear();
+        out.extend(self.records().map(|record| triple(record, stream)));
+    }
+
+    fn stream(&self, stream: usize) -> Vec<[u32; 3]> {
+        self.records().map(|record| triple(record, stream)).collect()
+    }
+
+    /// The material ids of all triangles; `None` where the records do not tell.
+    #[must_use]
+    pub fn material_ids(&self) -> Option<Vec<u32>> {
+        let start = self.tail_start();
+        self.records()
+            .map(|record| self.material(record.get(start..)?))
+            .collect::<Option<_>>()
+            .filter(|_| self.shape.tail > 1)
+    }
+
+    /// The edge bytes of all triangles; `None` where the records do not tell.
+    #[must_use]
+    pub fn edge_visibility(&self) -> Option<Vec<u8>> {
+        if self.shape.tail != Shape::TAIL {
+            return None;
+        }
+        self.records().map(|record| record.last().copied()).collect()
+    }
+}
+
+/// The three indices of a stream in a record.
+fn triple(record: &[u8], stream: usize) -> [u32; 3] {
+    let bytes: Option<&[u8; 12]> = record.get(stream.saturating_mul(12)..).and_then(<[u8]>::first_chunk);
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = bytes.copied().unwrap_or_default();
+    [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(u32::from_le_bytes)
+}
+
+impl fmt::Debug for Triangles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Triangles({} of {} bytes)", self.len(), self.record_len())
+    }
+}

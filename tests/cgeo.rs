@@ -1,0 +1,406 @@
+//! CGeo: what the values mean, in every dialect, and what they cost.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use meshmap::cgeo::{
+    Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Triangle, UnitEvidence, Wrap, finding, raw,
+};
+use meshmap::{Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Source, Strictness};
+use support::Recorder;
+use support::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
+
+fn proxy(bytes: Vec<u8>) -> Proxy {
+    Proxy::from_source(Source::from_bytes(bytes)).unwrap()
+}
+
+fn sheet() -> (Vec<Mesh>, Vec<Snapshot>) {
+    animation(9, 6)
+}
+
+/// Base and difference added as a reader adds them.
+fn expected(meshes: &[Mesh], index: usize) -> Vec<[f32; 3]> {
+    let (own, base) = (&meshes[index].positions, &meshes[0].positions);
+    if index == 0 {
+        return own.clone();
+    }
+    let lane = |own: f32, base: f32| base + (own - base);
+    own.iter().zip(base).map(|(own, base)| [0, 1, 2].map(|axis| lane(own[axis], base[axis]))).collect()
+}
+
+#[test]
+fn every_dialect_is_found_and_read() {
+    let (meshes, snapshots) = sheet();
+    for dialect in dialects() {
+        let proxy = proxy(file(&snapshots, dialect));
+        assert_eq!((proxy.dialect(), proxy.dialect_is_found()), (dialect, true), "{dialect}");
+        for index in 0..meshes.len() {
+            let snapshot = proxy.snapshot(index).unwrap();
+            assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, index), "{dialect}");
+            assert_eq!(snapshot.mesh().unwrap().positions.to_vec(), expected(&meshes, index), "{dialect}");
+            assert_eq!(snapshot.triangles().unwrap().len(), meshes[0].triangles.len());
+            let bounds = snapshot.bounding_box().unwrap().unwrap();
+            assert!(bounds.min[0] == 0.0 && bounds.max[2] > 0.0);
+            assert_eq!(snapshot.point_cloud().unwrap().unwrap().len(), 81_usize.div_ceil(7));
+        }
+        assert_eq!(proxy.validate().unwrap(), [], "{dialect}");
+    }
+}
+
+#[test]
+fn blocks_decode_to_the_contents_of_the_sections() {
+    let (meshes, snapshots) = sheet();
+    for dialect in dialects() {
+        let proxy = proxy(file(&snapshots, dialect));
+        let blocks = proxy.snapshot(1).unwrap().blocks().unwrap();
+        let decoded = meshmap::decode_all(proxy.source(), &blocks, &Options::default());
+        let contents = [meshes[1].bounding_box(), meshes[1].point_cloud(7), meshes[1].difference(&meshes[0])];
+        for (found, expected) in decoded.into_iter().zip(contents) {
+            assert_eq!(found.unwrap(), expected, "{dialect}");
+        }
+    }
+}
+
+#[test]
+fn dialect_can_be_forced() {
+    let (_, snapshots) = sheet();
+    let dialect = Dialect::default().with_codec(Codec::Gzip).with_size(SizeMeaning::StoredWithHeader);
+    let bytes = file(&snapshots, dialect);
+    let read = |dialect| {
+        let read = ReadOptions::default().with_dialect(dialect);
+        Proxy::from_source_with(Source::from_bytes(bytes.clone()), &Options::default(), &read).unwrap()
+    };
+    assert!(read(dialect).snapshot(1).unwrap().mesh().is_ok());
+    assert!(!read(dialect).dialect_is_found());
+    let wrong = read(Dialect::default());
+    assert_eq!(wrong.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn each_stream_alone_is_that_of_the_whole_mesh() {
+    let (_, snapshots) = sheet();
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    for index in [0, 3] {
+        let snapshot = proxy.snapshot(index).unwrap();
+        let mesh = snapshot.mesh().unwrap();
+        assert_eq!(snapshot.positions().unwrap(), mesh.positions);
+        assert_eq!(snapshot.normals().unwrap(), mesh.normals);
+        assert_eq!(snapshot.map_channel(0).unwrap(), mesh.map_channels[0]);
+        assert_eq!(snapshot.triangles().unwrap().as_bytes(), mesh.triangles.as_bytes());
+        let counts = snapshot.counts().unwrap();
+        assert_eq!(
+            (counts.vertices, counts.normals, counts.map_channels, counts.triangles),
+            (81, 81, 1, 128)
+        );
+        assert_eq!(snapshot.map_channel(1).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(snapshot.is_complete().unwrap(), index == 0);
+    }
+}
+
+#[test]
+fn triangles_are_found_by_index_and_by_stream() {
+    let (meshes, snapshots) = sheet();
+    let triangles = proxy(file(&snapshots, Dialect::default())).snapshot(0).unwrap().triangles().unwrap();
+    assert_eq!((triangles.len(), triangles.map_channels(), triangles.tail_len()), (128, 1, 3));
+    let streams = (triangles.positions(), triangles.normals().unwrap(), triangles.map_channel(0).unwrap());
+    let (ids, edges) = (triangles.material_ids().unwrap(), triangles.edge_visibility().unwrap());
+    for (index, triangle) in triangles.iter().enumerate() {
+        let Triangle { positions, normals, material_id, edge_visibility, .. } = triangle;
+        assert_eq!([positions, normals.unwrap()], meshes[0].triangles[index]);
+        assert_eq!((material_id, edge_visibility), (Some(index as u32 % 3), Some(0b101)));
+        assert_eq!((streams.0[index], streams.1[index], streams.2[index]), (positions, positions, positions));
+        assert_eq!((ids[index], edges[index]), (index as u32 % 3, 0b101));
+        assert_eq!(triangles.get(index), Some(triangle));
+    }
+    assert_eq!((triangles.get(128), triangles.get(usize::MAX), triangles.map_channel(1)), (None, None, None));
+}
+
+/// Records of another length than that of version 7: what is behind the indices shows in the length of the stream.
+#[test]
+fn triangle_records_of_other_lengths_are_read() {
+    let mesh = Mesh::sheet(4, 1, 0.0);
+    let whole = mesh.complete();
+    let head = whole.len() - mesh.triangles.len() * 39;
+    for tail in [0, 1, 2, 4, 7] {
+        let mut content = whole[..head].to_vec();
+        for record in whole[head..].chunks(39) {
+            content.extend(&record[..36]);
+            content.extend(record[36..].iter().chain(&[0; 8]).take(tail));
+        }
+        let proxy = proxy(file(&[snapshot(&mesh, content)], Dialect::default()));
+        let triangles = proxy.snapshot(0).unwrap().mesh().unwrap().triangles;
+        assert_eq!((triangles.tail_len(), triangles.len()), (tail, 18));
+        assert_eq!(triangles.positions(), mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>());
+        assert_eq!(triangles.material_ids().is_some(), tail == 2 || tail == 4, "{tail}");
+        let findings = proxy.validate().unwrap();
+        assert!(findings.iter().any(|found| found.what == finding::TRIANGLE_TAIL), "{findings:?}");
+    }
+}
+
+#[test]
+fn complete_snapshots_stand_among_differences() {
+    let (meshes, mut snapshots) = sheet();
+    let other = Mesh::sheet(5, 2, 1.0);
+    snapshots[2] = snapshot(&other, other.complete());
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let topology = |index| proxy.snapshot(index).unwrap().topology().unwrap();
+    assert_eq!(topology(0), topology(1));
+    assert_eq!(topology(1), topology(5));
+    assert_ne!(topology(0), topology(2));
+    // A difference is from the first snapshot, whatever stands between.
+    assert_eq!(proxy.snapshot(3).unwrap().positions().unwrap().to_vec(), expected(&meshes, 3));
+    assert_eq!(proxy.snapshot(2).unwrap().positions().unwrap().to_vec(), other.positions);
+
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    let error = proxy.positions_at(&[0.06], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
+}
+
+#[test]
+fn differences_without_a_base_are_errors() {
+    let (meshes, mut snapshots) = sheet();
+    snapshots[0] = snapshot(&meshes[0], meshes[0].difference(&meshes[1]));
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let error = proxy.snapshot(2).unwrap().mesh().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert!(error.to_string().contains("a complete mesh in the first snapshot"), "{error}");
+}
+
+#[test]
+fn several_meshes_are_samples() {
+    let (meshes, mut snapshots) = sheet();
+    snapshots[1].push((raw::TAG_MESH_DATA, meshes[4].difference(&meshes[0])));
+    let snapshot = proxy(file(&snapshots, Dialect::default())).snapshot(1).unwrap();
+    assert_eq!(snapshot.samples().unwrap(), 2);
+    assert_eq!(snapshot.positions().unwrap().to_vec(), expected(&meshes, 1));
+    assert_eq!(snapshot.sample(1).positions().unwrap().to_vec(), expected(&meshes, 4));
+    assert_eq!(snapshot.sample(2).positions().unwrap_err().kind(), ErrorKind::Malformed);
+}
+
+#[test]
+fn broken_snapshot_spoils_itself_only() {
+    let (meshes, snapshots) = sheet();
+    let mut bytes = file(&snapshots, Dialect::default());
+    let (start, end) = {
+        let proxy = proxy(bytes.clone());
+        let section = proxy.snapshot(3).unwrap().sections().unwrap().pop().unwrap();
+        (section.content.start, section.content.end)
+    };
+    bytes[start as usize + 40] ^= 0x55;
+    let proxy = proxy(bytes);
+    let error = proxy.snapshot(3).unwrap().mesh().unwrap_err();
+    assert_eq!(error.address().unwrap().to_string(), "snapshots[3]");
+    assert_eq!(error.byte_range(), Some(start..end));
+    for index in [0, 1, 2, 4, 5] {
+        assert_eq!(
+            proxy.snapshot(index).unwrap().mesh().unwrap().positions.to_vec(),
+            expected(&meshes, index)
+        );
+    }
+    let findings = proxy.validate().unwrap();
+    let wrong: Vec<_> = findings.iter().filter(|finding| !finding.tolerated).collect();
+    assert_eq!(wrong.len(), 1);
+    assert_eq!(wrong[0].address.as_ref().unwrap().to_string(), "snapshots[3]");
+
+    let mut outcomes = Vec::new();
+    proxy.play(0..6, 1 << 20, |index, mesh| {
+        outcomes.push((index, mesh.is_ok()));
+        std::ops::ControlFlow::Continue(())
+    });
+    assert_eq!(outcomes, [(0, true), (1, true), (2, true), (3, false), (4, true), (5, true)]);
+}
+
+#[test]
+fn positions_between_snapshots_lie_on_the_straight_line() {
+    let (meshes, snapshots) = sheet();
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    let keys = proxy.timing().unwrap().keys(0.05, 0.09).unwrap();
+    assert_eq!(keys, [0.05, 0.08, 0.09]);
+    proxy.positions_at(&keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
+    let vertices = meshes[0].positions.len();
+    assert_eq!(out.len(), 3 * vertices);
+    assert_eq!(out[vertices..2 * vertices], expected(&meshes, 2));
+    let (a, b) = (expected(&meshes, 1), expected(&meshes, 2));
+    for ((found, a), b) in out[..vertices].iter().zip(&a).zip(&b) {
+        for axis in 0..3 {
+            let straight = a[axis] + (b[axis] - a[axis]) * 0.25;
+            assert!((found[axis] - straight).abs() < 1e-6);
+        }
+    }
+    let error = proxy.positions_at(&[f64::NAN], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+}
+
+#[test]
+fn velocities_are_units_a_second_and_one_sided_at_the_ends() {
+    let (meshes, snapshots) = sheet();
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    for (index, before, behind, seconds) in [(0, 0, 1, 0.04), (2, 1, 3, 0.08), (5, 4, 5, 0.04)] {
+        proxy.velocities(index, &mut out, &mut scratch).unwrap();
+        let (a, b) = (expected(&meshes, before), expected(&meshes, behind));
+        for ((velocity, a), b) in out.iter().zip(&a).zip(&b) {
+            assert!((velocity[2] - (b[2] - a[2]) / seconds).abs() < 1e-4, "{index}");
+        }
+    }
+    assert_eq!(proxy.velocities(6, &mut out, &mut scratch).unwrap_err().kind(), ErrorKind::OutOfRange);
+    let single = self::proxy(file(&snapshots[..1], Dialect::default()));
+    assert_eq!(single.velocities(0, &mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Unsupported);
+}
+
+/// Of a lazy source: header, table and the look for the dialect once; then a snapshot's own bytes, and the first's once.
+#[test]
+fn bytes_that_are_read_are_those_that_are_asked_for() {
+    // So large that nothing but the first snapshot's beginning is read ahead.
+    let (_, snapshots) = animation(110, 8);
+    let bytes = file(&snapshots, Dialect::default());
+    let recorder = Recorder::new(bytes);
+    let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+    let read = || {
+        let mut reads = recorder.reads.lock().unwrap();
+        let taken =
+            (reads.len(), reads.iter().map(|range| range.end - range.start).sum::<u64>(), reads.clone());
+        reads.clear();
+        taken
+    };
+    let (count, opened, _) = read();
+    assert!(count <= 3 && opened <= 128 << 10, "{count} reads, {opened} bytes");
+
+    let snapshot = proxy.snapshot(5).unwrap();
+    snapshot.bounding_box().unwrap().unwrap();
+    let (_, boxed, reads) = read();
+    assert!(boxed < 200, "{boxed}: {reads:?}");
+
+    let extent = snapshot.range();
+    let base = proxy.snapshot(0).unwrap().range();
+    snapshot.positions().unwrap();
+    let (count, bytes, reads) = read();
+    assert_eq!(count, 2, "{reads:?}");
+    assert_eq!(bytes, extent.end - extent.start + 4 + base.end - base.start + 4, "{reads:?}");
+    // The snapshot is at hand now, and so is the base for others.
+    snapshot.mesh().unwrap();
+    assert_eq!(read().0, 0);
+    proxy.snapshot(6).unwrap().normals().unwrap();
+    assert_eq!(read().0, 1);
+}
+
+#[test]
+fn counts_of_a_complete_mesh_are_a_few_bytes_of_its_stream() {
+    let (_, snapshots) = sheet();
+    let mut bytes = file(&snapshots[..1], Dialect::default());
+    let section = proxy(bytes.clone()).snapshot(0).unwrap().sections().unwrap().pop().unwrap();
+    // All but the beginning of the stream is damaged.
+    let middle = (section.content.start + section.content.end) as usize / 2;
+    bytes[middle..section.content.end as usize].fill(0xff);
+    let snapshot = proxy(bytes).snapshot(0).unwrap();
+    assert_eq!(snapshot.counts().unwrap().vertices, 81);
+    assert!(snapshot.mesh().is_err());
+}
+
+#[test]
+fn section_that_inflates_beyond_the_limit_is_refused() {
+    let limits = Limits::default().with_max_block_bytes(32 << 20);
+    let mut bomb = vec![1];
+    [80_000_000_u32, 0, 0, 0].iter().for_each(|count| bomb.extend(count.to_le_bytes()));
+    bomb.resize(960_000_017, 0);
+    let sheet = Mesh::sheet(3, 0, 0.0);
+    let bytes =
+        file(&[snapshot(&sheet, sheet.complete()), vec![(raw::TAG_MESH_DATA, bomb)]], Dialect::default());
+    let options = Options::default().with_limits(limits);
+    let proxy =
+        Proxy::from_source_with(Source::from_bytes(bytes), &options, &ReadOptions::default()).unwrap();
+    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(proxy.snapshot(1).unwrap().positions().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
+}
+
+#[test]
+fn cancelled_decodes_stop_and_can_be_tried_again() {
+    let (_, snapshots) = sheet();
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let mut scratch = Scratch::default();
+    let flag = Arc::new(AtomicBool::new(true));
+    scratch.set_cancel(Some(Arc::clone(&flag)));
+    let mut out = MeshBuffer::default();
+    let snapshot = proxy.snapshot(1).unwrap();
+    assert_eq!(snapshot.mesh_into(&mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Cancelled);
+    flag.store(false, std::sync::atomic::Ordering::Relaxed);
+    snapshot.mesh_into(&mut out, &mut scratch).unwrap();
+}
+
+#[test]
+fn units_are_told_by_the_two_box_sizes_first() {
+    let (_, snapshots) = sheet();
+    let with = |lines: &str| {
+        let bytes = file(&snapshots[..1], Dialect::default());
+        let text_end = 5 + u32::from_le_bytes(bytes[1..5].try_into().unwrap()) as usize;
+        let text = String::from_utf8_lossy(&bytes[5..text_end]).replace("Scale: 1\n", lines);
+        let grown = text.len() as u64 - (text_end as u64 - 5);
+        let mut out = vec![raw::MAGIC];
+        out.extend((text.len() as u32).to_le_bytes());
+        out.extend(text.as_bytes());
+        out.extend(&bytes[text_end..text_end + 8]);
+        let offset = u64::from_le_bytes(bytes[text_end + 8..text_end + 16].try_into().unwrap()) + grown;
+        out.extend(offset.to_le_bytes());
+        out.extend(&bytes[text_end + 16..]);
+        proxy(out).unit_length().map(|unit| ((unit.millimeters * 1000.0).round() / 1000.0, unit.evidence))
+    };
+    let boxes =
+        "Bounding box size (original units) : 21 26 33\nBounding box size (millimeters): 210 260 330\n";
+    assert_eq!(with("Scale: 10\n"), Some((10.0, UnitEvidence::Scale)));
+    assert_eq!(with("Scale: 0\n"), None);
+    assert_eq!(with(&format!("Scale: 10\n{boxes}")), Some((10.0, UnitEvidence::BoxSizes)));
+    assert_eq!(with(&format!("Scale: 0.1\n{boxes}")), Some((10.0, UnitEvidence::BoxSizesScaleIsReciprocal)));
+    assert_eq!(with(&format!("Scale: 3\n{boxes}")), Some((10.0, UnitEvidence::BoxSizesScaleDiffers)));
+}
+
+#[test]
+fn views_are_welded() {
+    let (meshes, snapshots) = sheet();
+    let file =
+        MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())), &Options::default());
+    let file = file.unwrap();
+    let view = file.mesh(&"snapshots[2]".parse().unwrap()).unwrap();
+    assert_eq!((view.name().as_str(), view.vertex_count()), ("Sheet", 81));
+    let positions = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+    let expected = expected(&meshes, 2);
+    for (corner, index) in meshes[2].triangles.iter().flat_map(|t| t[0]).zip(view.indices().unwrap().iter()) {
+        assert_eq!(positions[index as usize], expected[corner as usize]);
+    }
+    assert!(view.attribute(&Semantic::Normal).unwrap().is_some());
+    assert!(view.attribute(&Semantic::TexCoord(0)).unwrap().is_some());
+    assert_eq!(file.mesh(&"snapshots[6]".parse().unwrap()).unwrap_err().kind(), ErrorKind::OutOfRange);
+}
+
+#[test]
+fn index_out_of_range_is_a_finding_and_no_view() {
+    let mut mesh = Mesh::sheet(3, 0, 0.0);
+    mesh.triangles[1][0][2] = 9;
+    let proxy = proxy(file(&[snapshot(&mesh, mesh.complete())], Dialect::default()));
+    let findings = proxy.validate().unwrap();
+    assert!(findings.iter().any(|found| found.what == finding::INDEX_OUT_OF_RANGE && !found.tolerated));
+    assert_eq!(proxy.snapshot(0).unwrap().mesh_view().unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
+}
+
+#[test]
+fn strict_reading_refuses_what_contradicts_the_text() {
+    let strict = Options::default().with_strictness(Strictness::Strict);
+    let read = |name: &str| {
+        let path = support::data("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
+        MeshFile::open_with(path, &strict)
+    };
+    assert!(read("anim_a.cgeo").is_ok());
+    assert_eq!(read("mesh_only_a.cgeo").map(|_| ()).map_err(|error| error.kind()), Ok(()));
+    let (meshes, _) = sheet();
+    let twice = vec![
+        (raw::TAG_BOUNDING_BOX, meshes[0].bounding_box()),
+        (raw::TAG_BOUNDING_BOX, meshes[0].bounding_box()),
+        (raw::TAG_MESH_DATA, meshes[0].complete()),
+    ];
+    let source = Source::from_bytes(file(&[twice], Dialect::default()));
+    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), finding::REPEATED_SECTION);
+}

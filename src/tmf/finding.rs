@@ -51,6 +51,9 @@ pub const NOT_FINITE: &str = "numbers that are not finite";
 /// An index that is not less than the number of elements of its array: the file is damaged. Not tolerated.
 pub const INDEX_OUT_OF_RANGE: &str = "index out of range";
 
+/// An index, or a custom integer, that does not fit 32 bits; its array cannot be decoded. Not tolerated.
+pub const INDEX_TOO_LARGE: &str = "index beyond 32 bits";
+
 /// The number of vertex triangle indices is not a multiple of three. What is left over is no triangle.
 pub const ODD_INDICES: &str = "count of the vertex triangle indices";
 

@@ -6,11 +6,11 @@ use super::finding;
 use super::layout::SegmentType;
 use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
-use super::view::{out_of_range, unassigned_findings};
+use super::view::unassigned_findings;
 use crate::finding::Findings;
 use crate::mesh::Bounds;
 use crate::source::as_u64;
-use crate::{Array, Finding, Result};
+use crate::{ErrorKind, Finding, Result};
 
 impl Document {
     /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
@@ -94,36 +94,77 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
 }
 
 fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
-    let triangles = mesh.triangles()?;
     let counts = [
         mesh.vertices().map(|array| array.len()),
         mesh.normals().map(|array| array.len()),
         mesh.uvs().map(|array| array.len()),
         mesh.tangents().map(|array| array.len()),
     ];
-    let streams = [&triangles.vertex, &triangles.normal, &triangles.uv, &triangles.tangent];
-    let names = ["vertex_triangles", "normal_triangles", "uv_triangles", "tangent_triangles"];
-    for ((stream, count), name) in streams.into_iter().zip(counts).zip(names) {
-        // Indices without elements are of no use, but do no harm.
-        let (Some(stream), Some(count)) = (stream, count) else { continue };
-        let Some((corner, index)) = out_of_range(stream, count) else { continue };
-        let all = stream.iter().filter(|index| usize::try_from(*index).is_ok_and(|index| index >= count));
-        findings.add_many(finding::INDEX_OUT_OF_RANGE, as_u64(all.count()), |what| {
-            let detail = format!("expected less than {count}, found {index}");
-            Finding::wrong(what, detail).of(mesh.address().then(name).index(corner)).at(mesh.range())
-        });
+    let streams =
+        [mesh.vertex_triangles(), mesh.normal_triangles(), mesh.uv_triangles(), mesh.tangent_triangles()];
+    let mut seen: Vec<(&Packed<u32>, Option<usize>)> = Vec::new();
+    for (stream, count) in streams.iter().zip(counts) {
+        let Some(stream) = stream else { continue };
+        if !seen.iter().any(|(other, of)| other.shares(stream) && *of == count) {
+            indices(mesh, stream, count, findings)?;
+            seen.push((stream, count));
+        }
     }
-    let corners = triangles.vertex.as_ref().map_or(0, Array::len);
+    let [vertex, ..] = &streams;
+    let corners = vertex.as_ref().map_or(0, Packed::len);
     if !corners.is_multiple_of(3) {
         findings.add(finding::ODD_INDICES, |what| {
             let detail = format!("expected a multiple of three, found {corners}");
             Finding::suspicious(what, detail).of(mesh.address())
         });
     }
-    let corners = streams.map(|stream| stream.as_ref().map(Array::len));
+    let corners = streams.each_ref().map(|stream| stream.as_ref().map(Packed::len));
     for unassigned in unassigned_findings(mesh, counts, corners) {
         findings.add(finding::UNASSIGNED, |_| unassigned);
     }
+    Ok(())
+}
+
+/// Indices that must be less than a count; without elements, indices are of no use, but do no harm.
+fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
+    let count = count.unwrap_or(usize::MAX);
+    let is_wrong = |index: u32| usize::try_from(index).is_ok_and(|index| index >= count);
+    let mut wrong: Option<(u64, u32)> = None;
+    let mut places = 0_u64;
+    readable(
+        findings,
+        each_block(stream, 0..stream.len(), |first, indices| {
+            // A first look without a place in mind is several times as fast.
+            if indices.iter().copied().max().is_some_and(is_wrong) {
+                let here = || (as_u64(first)..).zip(indices).filter(|(_, index)| is_wrong(**index));
+                wrong = wrong.or_else(|| here().next().map(|(corner, index)| (corner, *index)));
+                places = places.saturating_add(as_u64(here().count()));
+            }
+        }),
+    )?;
+    if let Some((corner, index)) = wrong {
+        findings.add_many(finding::INDEX_OUT_OF_RANGE, places, |what| {
+            let detail = format!("expected less than {count}, found {index}");
+            Finding::wrong(what, detail).of(stream.address().clone().index(corner)).at(mesh.range())
+        });
+    }
+    Ok(())
+}
+
+/// Makes a finding of an index that does not fit 32 bits, which decoding takes for an error.
+fn readable(findings: &mut Findings, outcome: Result<()>) -> Result<()> {
+    let Err(error) = &outcome else { return Ok(()) };
+    if error.kind() != ErrorKind::Malformed {
+        return outcome;
+    }
+    findings.add(finding::INDEX_TOO_LARGE, |what| {
+        let detail = format!("expected {}, found {}", error.expected_text(), error.found_text());
+        Finding {
+            address: error.address().cloned(),
+            byte_range: error.byte_range(),
+            ..Finding::wrong(what, detail)
+        }
+    });
     Ok(())
 }
 
@@ -141,7 +182,7 @@ fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     for custom in mesh.custom()? {
         match custom.values {
             CustomValues::Index(values) | CustomValues::Integer(values) => {
-                each_block(&values, 0..values.len(), |_, _| {})?;
+                readable(findings, each_block(&values, 0..values.len(), |_, _| {}))?;
             }
             CustomValues::ColorRgba(values) => each_block(&values, 0..values.len(), |_, _| {})?,
             CustomValues::Float(values) => {

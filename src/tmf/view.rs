@@ -200,7 +200,7 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
 }
 
 /// The first index that names no element, and its place.
-pub(crate) fn out_of_range(indices: &Array<u32>, count: usize) -> Option<(u64, u32)> {
+fn out_of_range(indices: &Array<u32>, count: usize) -> Option<(u64, u32)> {
     let wrong = |index: u32| usize::try_from(index).is_ok_and(|index| index >= count);
     // A first look without a place in mind is several times as fast.
     let greatest = indices.as_slice().iter().fold(0, |greatest, index| index.get().max(greatest));

@@ -2,6 +2,7 @@
 
 use meshmap::cgeo::{self, MeshBuffer, Proxy, Wrap};
 use meshmap::iqm::{self, Model, Normalization, Trs};
+use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
 use meshmap::{
     Attribute, Error, Finding, IndexFormat, Limits, MeshFile, MeshView, Options, Parallelism, Result,
     Scratch, Source, Strictness, VertexFormat,
@@ -33,6 +34,7 @@ pub(crate) fn bytes(bytes: &[u8]) -> bool {
             match &file {
                 MeshFile::CGeo(proxy) => cgeo(proxy),
                 MeshFile::Iqm(model) => iqm(model),
+                MeshFile::Tmf(document) => tmf(document),
                 _ => {}
             }
             true
@@ -86,7 +88,9 @@ fn mesh_view(mesh: &dyn MeshView) {
         check(written);
     }
     for info in mesh.attributes().into_iter().take(FIRST) {
-        let attribute = mesh.attribute(&info.semantic).unwrap().unwrap();
+        // Integers of more bits than an attribute has are an error that only decoding shows.
+        let Some(attribute) = check(mesh.attribute(&info.semantic)) else { continue };
+        let attribute = attribute.unwrap();
         assert_eq!(attribute.len(), mesh.vertex_count());
         self::attribute(&attribute);
     }
@@ -216,4 +220,44 @@ fn cgeo(proxy: &Proxy) {
         check(proxy.velocities(index, &mut mesh.positions, &mut scratch));
         check(proxy.positions_at(&[0.01, 0.05], Wrap::Loop, &mut mesh.positions, &mut scratch));
     }
+}
+
+fn tmf(document: &Document) {
+    let _ = (document.header(), document.file_layout(), document.source());
+    for mesh in document.meshes().take(FIRST) {
+        assert!(document.mesh_named(mesh.name().as_bytes()).is_some());
+        assert!(mesh.segments().all(|segment| segment.data.end == segment.range.end));
+        packed(mesh.vertices());
+        packed(mesh.normals());
+        packed(mesh.uvs());
+        packed(mesh.tangents());
+        packed(mesh.vertex_triangles());
+        packed(mesh.normal_triangles());
+        packed(mesh.uv_triangles());
+        packed(mesh.tangent_triangles());
+        check(mesh.triangles());
+        for custom in check(mesh.custom()).unwrap_or_default().into_iter().take(FIRST) {
+            match custom.values {
+                CustomValues::Index(values) | CustomValues::Integer(values) => packed(Some(values)),
+                CustomValues::Float(values) => packed(Some(values)),
+                CustomValues::ColorRgba(values) => packed(Some(values)),
+                _ => {}
+            }
+        }
+        check(mesh.load());
+    }
+}
+
+/// Elements on their own are those of the whole array.
+fn packed<T: PackedElement + std::fmt::Debug>(array: Option<Packed<T>>) {
+    let Some(array) = array else { return };
+    let _ = (array.address(), array.ranges().len(), array.precisions().len());
+    let Some(whole) = check(array.decode()) else { return };
+    assert_eq!(whole.len(), array.len());
+    let ends = (0..whole.len()).take(FIRST).chain(whole.len().saturating_sub(FIRST)..whole.len());
+    for index in ends {
+        let alone = array.get(index).unwrap();
+        assert_eq!(format!("{alone:?}"), format!("{:?}", whole.get(index)));
+    }
+    assert_eq!(array.iter().count(), whole.len());
 }

@@ -475,7 +475,6 @@ fn directions<const N: usize>(
     let mut bit = bit;
     let vector = |window: u64, [sin, cos]: [f32; 2], [radius, height]: [f32; 2]| {
         let negate = |number: f32, place: u32| {
-            #[expect(clippy::cast_possible_truncation, reason = "the sign is in the upper half")]
             let sign = (window << before.wrapping_add(place) >> 32) as u32 & 0x8000_0000;
             f32::from_bits(number.to_bits() ^ sign)
         };

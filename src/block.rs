@@ -41,6 +41,18 @@ pub enum Codec {
 }
 
 impl Block {
+    /// A block that somebody else has located, in a format of their own.
+    #[must_use]
+    pub fn new(
+        what: &'static str,
+        address: Address,
+        range: Range<u64>,
+        codec: Codec,
+        decoded_len: Option<u64>,
+    ) -> Self {
+        Self { what, address, range, codec, decoded_len }
+    }
+
     /// The content, decoded to its end, with the checksum verified.
     ///
     /// # Errors

@@ -90,7 +90,12 @@ fn is_cgeo(source: &Source, head: &[u8]) -> Result<bool> {
     if header_size > LONGEST_HEADER || source.len()?.is_some_and(|len| end > len) {
         return Ok(false);
     }
-    Ok(source.get(tag..end, "signature")?[..] == TABLE_START)
+    match source.get(tag..end, "signature") {
+        Ok(bytes) => Ok(bytes[..] == TABLE_START),
+        // The length was not known: the file ends before the tag of a CGeo file.
+        Err(error) if error.kind() == ErrorKind::Truncated => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// A mesh asset begins with a map of binary LLSD that has at least one key, with or without LLSD's line before it.

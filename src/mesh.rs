@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 
@@ -100,6 +100,7 @@ pub enum Semantic {
     Custom(String),
 }
 
+/// One line, whatever the file calls its attribute: control characters are escaped as in Rust.
 impl fmt::Display for Semantic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, set) = match self {
@@ -110,7 +111,12 @@ impl fmt::Display for Semantic {
             Self::Color(set) => ("color", *set),
             Self::Joints(set) => ("joints", *set),
             Self::Weights(set) => ("weights", *set),
-            Self::Custom(name) => (name.as_str(), 0),
+            Self::Custom(name) => {
+                return name.chars().try_for_each(|c| match c.is_control() {
+                    true => write!(f, "{}", c.escape_default()),
+                    false => f.write_char(c),
+                });
+            }
         };
         match set {
             0 => write!(f, "{name}"),
@@ -410,6 +416,10 @@ impl Attribute {
             } else {
                 elements.enumerate().for_each(|(i, element)| write(i.saturating_mul(stride), element));
             }
+            return Ok(());
+        }
+        if self.is_empty() {
+            // A file may announce elements of any size where it has none of them.
             return Ok(());
         }
         let one = target.one();

@@ -162,6 +162,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri ends the program where memory runs out")]
     fn vec_that_the_machine_cannot_give_is_an_error() {
         let limits = Limits::default().with_max_block_bytes(u64::MAX);
         assert_eq!(limits.vec::<u64>(1 << 59, "x").unwrap_err().kind(), ErrorKind::LimitExceeded);

@@ -436,7 +436,7 @@ fn read_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
     static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _guard = POSITION.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     file.seek(SeekFrom::Start(offset))?;
-    file.read(buffer)
+    Read::read(&mut file, buffer)
 }
 
 /// A reader with what is known of its length, and a count of what it did.
@@ -480,6 +480,11 @@ impl Reader {
     /// The range as far as the reader has it.
     fn read_some(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let known = self.len.get().is_some();
+        // A read before this one may have told the length.
+        let range = &(range.start..self.len.get().map_or(range.end, |len| range.end.min(*len)));
+        if range.end <= range.start {
+            return Ok(Bytes::new());
+        }
         if known || range.end.saturating_sub(range.start) <= Self::BLIND_READ {
             return self.read_once(range, what);
         }
@@ -504,7 +509,8 @@ impl Reader {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
         let end = range.start.saturating_add(as_u64(bytes.len()));
-        if end < range.end && !bytes.is_empty() {
+        // A read that comes back with nothing tells no more than that the source ends before it, or where it begins.
+        if end < range.end && (!bytes.is_empty() || range.start == 0) {
             let _ = self.len.set(end);
         }
         Ok(bytes)

@@ -251,15 +251,15 @@ mod cgeo {
         let sheet = support::cgeo::Mesh::sheet(3, 0, 0.0);
         let good = support::cgeo::snapshot(&sheet, sheet.complete());
         let count = |counts: [u32; 4]| [vec![1], counts.map(u32::to_le_bytes).concat()].concat();
-        let inflated = |mut content: Vec<u8>| {
-            content.resize(1 << 30, 0);
+        let inflated = |mut content: Vec<u8>, length| {
+            content.resize(length, 0);
             content
         };
-        let cloud = |points: u64| inflated(points.to_le_bytes().to_vec());
+        let cloud = |points: u64| inflated(points.to_le_bytes().to_vec(), 80 << 20);
         let cases = [
-            (raw::TAG_MESH_DATA, inflated(count([80_000_000, 0, 0, 0]))),
-            (raw::TAG_MESH_DATA, inflated(count([0, 80_000_000, 0, 0]))),
-            (raw::TAG_POINTCLOUD, cloud(80_000_000)),
+            (raw::TAG_MESH_DATA, inflated(count([80_000_000, 0, 0, 0]), 1 << 30)),
+            (raw::TAG_MESH_DATA, inflated(count([0, 6_000_000, 0, 0]), 80 << 20)),
+            (raw::TAG_POINTCLOUD, cloud(6_000_000)),
             (raw::TAG_POINTCLOUD, cloud(3)),
         ];
         for (tag, content) in cases {

@@ -37,7 +37,7 @@ fn every_changed_byte_of_a_proxy_panics_nowhere() {
             for change in [0x01, 0xff] {
                 let mut damaged = file.clone();
                 damaged[place] ^= change;
-                opened += usize::from(support::exercise::bytes(&damaged));
+                opened += usize::from(support::exercise_cgeo::bytes(&damaged));
             }
         }
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 2);
@@ -160,7 +160,7 @@ fn every_changed_byte_of_a_document_panics_nowhere() {
             for change in [0x01, 0x80, 0xff] {
                 let mut damaged = file.clone();
                 damaged[place] ^= change;
-                opened += usize::from(support::exercise::bytes(&damaged));
+                opened += usize::from(support::exercise_tmf::bytes(&damaged));
             }
         }
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);

@@ -107,6 +107,12 @@ impl<'a> Stream<'a> {
         Self { inflate, most: unit.stored.saturating_mul(ratio), unit, left: limits.max_block_bytes, limits }
     }
 
+    /// Computes no checksum: for a part of the content.
+    pub(crate) fn in_part(&mut self) -> &mut Self {
+        self.inflate.without_checksum();
+        self
+    }
+
     /// Bytes behind the stream, once it has ended.
     pub(crate) fn unused(&self) -> u64 {
         self.unit.stored.saturating_sub(as_u64(self.inflate.consumed()))

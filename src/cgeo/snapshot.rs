@@ -237,8 +237,8 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_stream(scratch, |stream| {
-            if stream.is_complete()? {
+        self.mesh_section(scratch, |_, stream| {
+            if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.positions(&counts, out)
             } else {
@@ -265,7 +265,7 @@ impl Snapshot {
     /// Those of [`mesh`](Self::mesh).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
         self.mesh_stream_with(scratch, |stream, skipped| {
-            if stream.is_complete()? {
+            if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.normals(&counts, skipped, out)
             } else {
@@ -297,7 +297,7 @@ impl Snapshot {
         scratch: &mut Scratch,
     ) -> Result<()> {
         self.mesh_stream_with(scratch, |stream, skipped| {
-            if stream.is_complete()? {
+            if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.map_channel(&counts, channel, skipped, out)
             } else {
@@ -510,15 +510,6 @@ impl Snapshot {
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
         job(&mut Stream::new(inflate, unit, options.limits))
-    }
-
-    /// Runs a job on the stream of the mesh.
-    fn mesh_stream<T>(
-        &self,
-        scratch: &mut Scratch,
-        job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
-    ) -> Result<T> {
-        self.mesh_section(scratch, |_, stream| job(stream))
     }
 
     /// Runs a job on the stream of the mesh, with memory for what it skips.

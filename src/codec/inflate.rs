@@ -66,7 +66,10 @@ enum Checksum {
 
 impl<'a> Inflate<'a> {
     /// A cancel flag is looked at each time as much has been inflated.
-    const PIECE: usize = 64 << 10;
+    const CANCELLABLE_PIECE: usize = 64 << 10;
+    /// Without a flag, pieces are longer: zlib-rs keeps a copy of the last 32 KiB of each, and the checksum is computed
+    /// while a piece is in the cache.
+    const PIECE: usize = 512 << 10;
 
     /// Begins a stream. Of what is stored, not compressed, the stream is the input itself.
     pub(crate) fn new(
@@ -89,6 +92,11 @@ impl<'a> Inflate<'a> {
         Ok(Self { inflater, engine, input, consumed: header, produced: 0, checksum, ended: false, cancel })
     }
 
+    /// Computes no checksum: for who does not want the stream to its end.
+    pub(crate) fn without_checksum(&mut self) {
+        self.checksum = Checksum::None;
+    }
+
     /// Bytes that have come out so far.
     pub(crate) fn produced(&self) -> u64 {
         self.produced
@@ -109,7 +117,8 @@ impl<'a> Inflate<'a> {
             if self.ended {
                 break;
             }
-            let length = rest.len().min(Self::PIECE);
+            let most = if self.cancel.is_some() { Self::CANCELLABLE_PIECE } else { Self::PIECE };
+            let length = rest.len().min(most);
             let Some(piece) = rest.get_mut(..length) else { break };
             let count = self.read_piece(piece)?;
             match &mut self.checksum {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::layout::{ExtensionNode, Layout};
+use super::layout::{ExtensionNode, Layout, TextBudget};
 use super::{Model, raw};
 use crate::source::as_u64;
 use crate::{Array, Error, ErrorKind, Format, Result, Text};
@@ -114,12 +114,13 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where the data of an event lies outside the text, and the errors of
-    /// reading.
+    /// [`Malformed`](ErrorKind::Malformed) where the data of an event lies outside the text,
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where events share long text many times, and the errors of reading.
     pub fn fte_events(&self) -> Result<Vec<FteEvent>> {
         let Some(data) = self.extension("FTE_EVENT")? else { return Ok(Vec::new()) };
+        let budget = TextBudget::of(self.layout());
         let event = |event: raw::FteEvent| {
-            let evdata = text(self.layout(), event.evdata.get(), "FTE_EVENT.evdata")?;
+            let evdata = text(self.layout(), &budget, event.evdata.get(), "FTE_EVENT.evdata")?;
             let (anim, timestamp, evcode) = (event.anim.get(), event.timestamp.get(), event.evcode.get());
             Ok(FteEvent { anim, timestamp, evcode, evdata })
         };
@@ -131,7 +132,7 @@ impl Model {
     /// # Errors
     ///
     /// [`Malformed`](ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the text,
-    /// and the errors of reading.
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where names share long text many times, and the errors of reading.
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;
@@ -156,10 +157,11 @@ impl Model {
         let frames = run(numskins.end, head.numskinframes.get().into(), size_of::<raw::FteSkinFrame>())?;
         let skins = run(frames.end, head.nummeshskins.get().into(), size_of::<raw::FteMeshSkin>())?;
 
+        let budget = TextBudget::of(self.layout());
         let frame = |frame: raw::FteSkinFrame| {
             Ok(FteSkinFrame {
-                material: text(self.layout(), frame.material.get(), "FTE_SKINS.material")?,
-                shadertext: text(self.layout(), frame.shadertext.get(), "FTE_SKINS.shadertext")?,
+                material: text(self.layout(), &budget, frame.material.get(), "FTE_SKINS.material")?,
+                shadertext: text(self.layout(), &budget, frame.shadertext.get(), "FTE_SKINS.shadertext")?,
             })
         };
         let skin = |skin: raw::FteMeshSkin| FteMeshSkin {
@@ -176,8 +178,9 @@ impl Model {
 }
 
 /// A text that an extension names, which opening has not checked.
-fn text(layout: &Layout, offset: u32, what: &'static str) -> Result<Text> {
+fn text(layout: &Layout, budget: &TextBudget, offset: u32, what: &'static str) -> Result<Text> {
     if u64::from(offset) < length(&layout.sections.text) {
+        budget.spend(&layout.text, offset, what)?;
         return Ok(layout.text_at(offset));
     }
     let error = Error::new(ErrorKind::Malformed, what).format_is(Some(Format::Iqm));

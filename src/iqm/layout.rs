@@ -1,5 +1,6 @@
 //! Where everything is: every range and every name checked, nothing decoded.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -112,7 +113,7 @@ impl Layout {
             header,
             sections,
         };
-        let names = Names::of(&layout.text, &layout.sections.text);
+        let names = Names::of(&layout);
         layout.check_meshes(&names)?;
         layout.check_vertex_arrays(&names, bound)?;
         layout.check_joints(&names)?;
@@ -144,12 +145,16 @@ impl Layout {
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// Where a vertex array lies; `None` for a format that does not exist, which opening refuses.
+    /// Where a vertex array lies, and nowhere if it is empty, for then its offset may be anything; `None` for a format
+    /// that does not exist, which opening refuses.
     pub(crate) fn array_range(&self, array: &raw::VertexArray) -> Option<Range<u64>> {
         let scalar = scalar(array.format.get())?;
         let element = u64::from(array.size.get()).checked_mul(as_u64(scalar.size()))?;
         let start = u64::from(array.offset.get());
-        Some(start..start.checked_add(self.num_vertexes().checked_mul(element)?)?)
+        match self.num_vertexes().checked_mul(element)? {
+            0 => Some(0..0),
+            bytes => Some(start..start.checked_add(bytes)?),
+        }
     }
 
     fn check_meshes(&self, names: &Names) -> Result<()> {
@@ -745,18 +750,53 @@ impl Fields {
     }
 }
 
+/// How much text the names of a file may have together.
+///
+/// Names may share text, but a small file in which thousands of long ones do is made to waste time and memory in
+/// whoever looks at each.
+pub(crate) struct TextBudget {
+    most: u64,
+    left: Cell<u64>,
+}
+
+impl TextBudget {
+    pub(crate) fn of(layout: &Layout) -> Self {
+        let most = u64::from(layout.header.filesize.get()).saturating_mul(8).saturating_add(1 << 20);
+        Self { most, left: Cell::new(most) }
+    }
+
+    /// Counts the text at an offset, and is done when that is too much.
+    pub(crate) fn spend(&self, text: &[u8], offset: u32, what: &'static str) -> Result<()> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.left.get()).unwrap_or(usize::MAX);
+        let rest = text.get(from..).unwrap_or_default();
+        let length = rest.iter().take(most).position(|byte| *byte == 0).unwrap_or(rest.len().min(most));
+        self.left.set(self.left.get().saturating_sub(as_u64(length)));
+        if self.left.get() > 0 {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::LimitExceeded, what).format_is(Some(Format::Iqm));
+        let expected = format!("less than {} bytes of all names together", decimal(self.most));
+        Err(error.expected(expected).found("names that share their text many times"))
+    }
+}
+
 /// Which offsets are names: those that a 0 byte follows within the text.
 struct Names {
+    text: Bytes,
     num_text: u64,
     /// One more than the offset of the last 0 byte.
     ended: u64,
+    budget: TextBudget,
 }
 
 impl Names {
-    fn of(text: &Bytes, range: &Range<u64>) -> Self {
+    fn of(layout: &Layout) -> Self {
+        let (text, range) = (layout.text.clone(), &layout.sections.text);
         let last = text.iter().rposition(|byte| *byte == 0);
         let ended = last.map_or(0, |last| as_u64(last).saturating_add(1));
-        Self { num_text: range.end.saturating_sub(range.start), ended }
+        let num_text = range.end.saturating_sub(range.start);
+        Self { text, num_text, ended, budget: TextBudget::of(layout) }
     }
 
     fn check(&self, offset: u32, what: &'static str, fields: &Fields, field: u64) -> Result<()> {
@@ -766,7 +806,10 @@ impl Names {
                 Err(error().expected(format!("an offset below {:#x} (num_text)", self.num_text)))
             }
             offset if offset >= self.ended => Err(error().expected("an offset of text that a 0 byte ends")),
-            _ => Ok(()),
+            _ => {
+                let spent = self.budget.spend(&self.text, offset, what);
+                spent.map_err(|error| error.of(fields.address()).at(fields.field(field, 4)))
+            }
         }
     }
 }

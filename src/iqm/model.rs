@@ -51,7 +51,9 @@ impl Model {
     /// [`UnknownFormat`](ErrorKind::UnknownFormat) for another magic, [`Unsupported`](ErrorKind::Unsupported) for
     /// another version, [`Truncated`](ErrorKind::Truncated) for a file shorter than its header says,
     /// [`Malformed`](ErrorKind::Malformed) for ranges outside the file, names outside the text, parents that do not
-    /// come first, a number of frame channels that the masks do not have, and extensions that make a cycle.
+    /// come first, a number of frame channels that the masks do not have, and extensions that make a cycle,
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for names that share their text so often that together they are
+    /// more than eight times as long as the file and 1 MiB, and for more than 4,096 extensions.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
@@ -159,8 +161,12 @@ impl Model {
     pub fn vertex_array_f32(&self, index: usize, normalization: Normalization) -> Result<Vec<f32>> {
         let attribute = self.vertex_array(index)?;
         let scalar = attribute.format().scalar;
-        // The greatest integer of as many bits, without a sign.
-        let steps = 2_f64.powi(i32::try_from(scalar.size().saturating_mul(8)).unwrap_or(0)) - 1.0;
+        // The greatest integer of as many bits, without a sign. Powers of floats are not exact on every machine.
+        let steps = f64::from(match scalar.size() {
+            1 => u8::MAX.into(),
+            2 => u16::MAX.into(),
+            _ => u32::MAX,
+        });
         let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32);
         let scale = |number: f64| match (normalization, signed) {
             _ if scalar.is_float() => number,

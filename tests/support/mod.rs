@@ -4,6 +4,8 @@
 pub(crate) mod cgeo;
 pub(crate) mod counting;
 pub(crate) mod exercise;
+pub(crate) mod exercise_cgeo;
+pub(crate) mod exercise_tmf;
 pub(crate) mod tmf;
 
 use std::fs;

@@ -1,0 +1,96 @@
+//! Files that were found by fuzzing, each named by what was wrong with the library.
+
+mod support;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, io};
+
+use meshmap::{ErrorKind, MeshFile, Options, ReadRange, Source};
+
+#[test]
+fn files_that_were_found_by_fuzzing_panic_nowhere() {
+    for file in support::data("iqm/regressions") {
+        println!("{}", file.display());
+        support::exercise::bytes(&fs::read(file).unwrap());
+    }
+}
+
+#[test]
+fn empty_source_of_unknown_length_is_an_empty_file() {
+    let source = Source::ranged(support::Recorder::of_unknown_length(Vec::new()));
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownFormat);
+}
+
+#[test]
+fn source_of_unknown_length_that_ends_before_a_tag_of_cgeo_is_of_unknown_format() {
+    let mut bytes = vec![0; 100_000];
+    bytes[0] = b'C';
+    bytes[1..5].copy_from_slice(&200_000_u32.to_le_bytes());
+    let source = Source::ranged(support::Recorder::of_unknown_length(bytes));
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownFormat);
+}
+
+/// 20,000 meshes, vertex arrays or joints whose names are the same half MiB.
+#[test]
+fn names_that_share_long_text_thousands_of_times_exceed_a_limit() {
+    const COUNT: u32 = 20_000;
+    const TEXT: u32 = 1 << 19;
+    let numbers = |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let tables = [
+        // The places of the count and the offset in the header, and an element.
+        (36, 40, numbers(&[1, 0, 0, 0, 0, 0])),
+        (44, 52, numbers(&[0x11, 0, 1, 1, 124])),
+        (68, 72, numbers(&[1, u32::MAX, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])),
+    ];
+    for (count, offset, element) in tables {
+        let mut file = b"INTERQUAKEMODEL\0".to_vec();
+        file.resize(124, 0);
+        file.resize(124 + TEXT as usize, b'a');
+        (file[124], file[123 + TEXT as usize]) = (0, 0);
+        file.extend(element.repeat(COUNT as usize));
+        let filesize = file.len() as u32;
+        for (field, value) in
+            [(16, 2), (20, filesize), (28, TEXT), (32, 124), (count, COUNT), (offset, 124 + TEXT)]
+        {
+            file[field..field + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let error = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+    }
+}
+
+/// A reader of unknown length is asked for nothing behind an end that an earlier read showed.
+#[test]
+fn reads_end_where_a_short_read_has_shown_the_end() {
+    struct Store(Vec<u8>, AtomicU64);
+    impl ReadRange for Store {
+        fn len(&self) -> io::Result<Option<u64>> {
+            Ok(None)
+        }
+
+        fn read(&self, range: Range<u64>) -> io::Result<bytes::Bytes> {
+            let end = self.1.load(Ordering::Relaxed);
+            assert!(range.end <= end, "{range:?} of a source that ends at {end:#x}");
+            if range.end > self.0.len() as u64 {
+                self.1.store(self.0.len() as u64, Ordering::Relaxed);
+            }
+            let at = |offset: u64| (offset as usize).min(self.0.len());
+            Ok(self.0[at(range.start)..at(range.end)].to_vec().into())
+        }
+    }
+
+    // The text reaches beyond the end, and the meshes lie far behind it.
+    let mut file = b"INTERQUAKEMODEL\0".to_vec();
+    file.resize(100_000, 0);
+    for (field, value) in
+        [(16, 2), (20, u32::MAX), (28, 60_000), (32, 90_000), (36, 2_000_000), (40, 0x8000_0000)]
+    {
+        file[field..field + 4].copy_from_slice(&u32::to_le_bytes(value));
+    }
+    let source = Source::ranged(Store(file, AtomicU64::new(u64::MAX)));
+    let error = MeshFile::from_source(source, &Options::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
+}

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm};
+use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, tmf};
 
 /// The formats that this library tells apart, by content and never by name.
 ///
@@ -10,7 +10,7 @@ use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Sourc
 /// |---|---|---|
 /// | IQM | Inter-Quake Model, versions 1 and 2 | [`iqm`] |
 /// | OpenCTM | version 5 | recognised |
-/// | TMF | Tight Model Format, 0.1 and 0.2 | recognised |
+/// | TMF | Tight Model Format, 0.1 and 0.2 | [`tmf`] |
 /// | Second Life mesh asset | the viewer's mesh asset format | recognised |
 /// | CGeo | Corona Renderer proxy | [`cgeo`] |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -147,6 +147,8 @@ pub enum MeshFile {
     CGeo(cgeo::Proxy),
     /// Inter-Quake Model.
     Iqm(iqm::Model),
+    /// Tight Model Format.
+    Tmf(tmf::Document),
 }
 
 impl MeshFile {
@@ -175,16 +177,17 @@ impl MeshFile {
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), [`Unsupported`](ErrorKind::Unsupported) for a format that is
     /// recognised but not read, and the errors of the format's own reader.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        let source = source.with_head(SIGNATURE, iqm::HEAD, "signature")?;
+        let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD), "signature")?;
         match Format::detect(&source)? {
             Format::CGeo => {
                 let read = cgeo::ReadOptions::default();
                 cgeo::Proxy::from_source_with(source, options, &read).map(Self::CGeo)
             }
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
+            Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
             format => {
                 let error = Error::new(ErrorKind::Unsupported, "file").format_is(Some(format));
-                Err(error.expected("a format that this version reads (cgeo, iqm)").found(format))
+                Err(error.expected("a format that this version reads (cgeo, iqm, tmf)").found(format))
             }
         }
     }
@@ -195,6 +198,7 @@ impl MeshFile {
         match self {
             Self::CGeo(_) => Format::CGeo,
             Self::Iqm(_) => Format::Iqm,
+            Self::Tmf(_) => Format::Tmf,
         }
     }
 
@@ -204,6 +208,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.items(),
             Self::Iqm(model) => model.items(),
+            Self::Tmf(document) => document.items(),
         }
     }
 
@@ -213,6 +218,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.mesh_addresses(),
             Self::Iqm(model) => model.mesh_addresses(),
+            Self::Tmf(document) => document.mesh_addresses(),
         }
     }
 
@@ -225,6 +231,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.snapshot_at(address)?.mesh_view().map(|view| Box::new(view) as _),
             Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
+            Self::Tmf(document) => document.mesh_view_at(address).map(|view| Box::new(view) as _),
         }
     }
 
@@ -234,6 +241,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.findings(),
             Self::Iqm(model) => model.findings(),
+            Self::Tmf(document) => document.findings(),
         }
     }
 
@@ -246,6 +254,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.validate(),
             Self::Iqm(model) => model.validate(),
+            Self::Tmf(document) => document.validate(),
         }
     }
 }

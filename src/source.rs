@@ -332,18 +332,28 @@ impl Walk {
     where
         T: FromBytes,
     {
-        let range = offset..offset.saturating_add(as_u64(size_of::<T>()));
+        self.read_ahead(&(offset..offset.saturating_add(as_u64(size_of::<T>()))), what)?;
+        self.source.read_struct(offset, what)
+    }
+
+    /// The bytes of a range.
+    pub(crate) fn get(&mut self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
+        self.read_ahead(&range, what)?;
+        self.source.get(range, what)
+    }
+
+    fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
         let len = self.source.len()?.unwrap_or(u64::MAX);
-        if range.end <= len && !self.source.is_at_hand(&range) {
-            let start = offset & !self.window.saturating_sub(1);
+        if range.end <= len && !self.source.is_at_hand(range) {
+            let start = range.start & !self.window.saturating_sub(1);
             let end = start.saturating_add(self.window).max(range.end).min(len);
             self.source = match &self.source.backing {
-                Backing::Fragments(_) => self.source.need(&range, start..end, what)?,
+                Backing::Fragments(_) => self.source.need(range, start..end, what)?,
                 _ => self.source.fetch(std::slice::from_ref(&(start..end)), what)?,
             };
             self.window = self.window.saturating_mul(2);
         }
-        self.source.read_struct(offset, what)
+        Ok(())
     }
 
     /// The source, with what was read ahead at hand.

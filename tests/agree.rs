@@ -5,7 +5,8 @@ mod support;
 use std::fmt::Write;
 use std::fs;
 
-use meshmap::{Error, Fragments, MeshFile, Result, Source, Step, iqm};
+use meshmap::tmf::CustomValues;
+use meshmap::{Error, Fragments, MeshFile, Result, Source, Step, iqm, tmf};
 use support::Recorder;
 
 /// Everything that a model says, as text.
@@ -135,4 +136,90 @@ fn errors_of_a_reader_come_through() {
     let error: Error = iqm::Model::from_source(Source::ranged(Broken)).unwrap_err();
     assert_eq!(error.kind(), meshmap::ErrorKind::Io(std::io::ErrorKind::ConnectionReset));
     assert_eq!(error.to_string(), "iqm: cannot read iqmheader at 0x0..0x10000: gone");
+}
+
+/// Everything that a TMF document says, as text.
+fn describe_document(source: &Source) -> Result<String> {
+    let document = tmf::Document::from_source(source.clone())?;
+    let mut text = String::new();
+    writeln!(text, "{:?} {:?} {:?}", document.header(), document.findings(), document.items()).unwrap();
+    for mesh in document.meshes() {
+        let mesh = mesh.load()?;
+        writeln!(text, "{} {:?}", mesh.name(), mesh.triangles()?).unwrap();
+        if let Some(vertices) = mesh.vertices() {
+            writeln!(text, "{:?} {:?}", vertices.decode()?, vertices.get(vertices.len() / 2)?).unwrap();
+        }
+        if let Some(normals) = mesh.normals() {
+            writeln!(text, "{:?}", normals.decode()?).unwrap();
+        }
+        if let Some(uvs) = mesh.uvs() {
+            writeln!(text, "{:?}", uvs.decode()?).unwrap();
+        }
+        if let Some(tangents) = mesh.tangents() {
+            writeln!(text, "{:?}", tangents.decode()?).unwrap();
+        }
+        for custom in mesh.custom()? {
+            match custom.values {
+                CustomValues::Index(values) | CustomValues::Integer(values) => {
+                    writeln!(text, "{} {:?}", custom.name, values.decode()?).unwrap();
+                }
+                CustomValues::Float(values) => writeln!(text, "{:?}", values.decode()?).unwrap(),
+                CustomValues::ColorRgba(values) => writeln!(text, "{:?}", values.decode()?).unwrap(),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    let file = MeshFile::Tmf(document);
+    for address in file.meshes() {
+        match file.mesh(&address) {
+            Ok(mesh) => writeln!(text, "{:?} {:?}", mesh.bounds()?, mesh.indices()?.to_vec()).unwrap(),
+            Err(error) if matches!(error.kind(), meshmap::ErrorKind::NeedBytes(_)) => return Err(error),
+            Err(error) => writeln!(text, "{error}").unwrap(),
+        }
+    }
+    writeln!(text, "{:?}", file.validate()?).unwrap();
+    Ok(text)
+}
+
+fn document_of_fragments(bytes: &[u8], supply: impl Fn(&Fragments, std::ops::Range<u64>)) -> String {
+    let fragments = Fragments::new(Some(bytes.len() as u64));
+    for _ in 0..100_000 {
+        match fragments.step(describe_document).unwrap() {
+            Step::Done(text) => return text,
+            Step::Need(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
+        }
+    }
+    panic!("fragments never suffice");
+}
+
+#[test]
+fn every_way_into_a_document_gives_the_same() {
+    for path in support::data("tmf/valid") {
+        let bytes = fs::read(&path).unwrap();
+        let expected = describe_document(&Source::from_bytes(bytes.clone())).unwrap();
+        assert_eq!(describe_document(&Source::open(&path).unwrap()).unwrap(), expected);
+        #[cfg(feature = "mmap")]
+        {
+            #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
+            // SAFETY: as above.
+            let mapped = unsafe { Source::map(&path) }.unwrap();
+            assert_eq!(describe_document(&mapped).unwrap(), expected);
+        }
+        assert_eq!(describe_document(&Source::ranged(Recorder::new(bytes.clone()))).unwrap(), expected);
+        let asked = |fragments: &Fragments, range: std::ops::Range<u64>| {
+            fragments.supply(range.start, part(&bytes, range)).unwrap();
+        };
+        assert_eq!(document_of_fragments(&bytes, asked), expected);
+        if bytes.len() < 400 {
+            let one = |fragments: &Fragments, range: std::ops::Range<u64>| {
+                fragments.supply(range.start, part(&bytes, range.start..range.start + 1)).unwrap();
+            };
+            assert_eq!(document_of_fragments(&bytes, one), expected);
+        }
+        // Bytes behind the last mesh are not seen where the length is not known.
+        if !expected.contains("trailing bytes") {
+            let blind = Source::ranged(Recorder::of_unknown_length(bytes.clone()));
+            assert_eq!(describe_document(&blind).unwrap(), expected);
+        }
+    }
 }

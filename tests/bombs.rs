@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::iqm::Model;
+use meshmap::tmf::Document;
 use meshmap::{ErrorKind, Limits, MeshFile, Options, Source};
 use support::Recorder;
 use support::counting::{Counting, counted};
@@ -328,6 +329,85 @@ mod cgeo {
         });
         assert!(count.peak < CAPACITY as i64 + taken.live + 4 * MIB, "{count:?}, base {taken:?}");
     }
+}
+
+/// Opens and, where that succeeds, decodes everything, keeping nothing.
+fn decode_document(bytes: &bytes::Bytes) -> meshmap::Result<()> {
+    let document = Document::from_source(Source::from_bytes(bytes.clone()))?;
+    for (index, mesh) in document.meshes().enumerate() {
+        mesh.triangles()?;
+        mesh.vertices().map(|array| array.decode()).transpose()?;
+        mesh.normals().map(|array| array.decode()).transpose()?;
+        mesh.uvs().map(|array| array.decode()).transpose()?;
+        mesh.tangents().map(|array| array.decode()).transpose()?;
+        document.mesh_view(index)?;
+    }
+    document.validate().map(drop)
+}
+
+/// Files of a few dozen bytes that announce billions of elements of every kind, each an error that costs nothing.
+#[test]
+fn documents_that_announce_billions_take_next_to_nothing() {
+    use support::tmf::Writer;
+    let counts = [1 << 20, 1 << 31, 1 << 32, 1 << 60, (1 << 61) + 1, u64::MAX / 3, u64::MAX];
+    for count in counts.map(u64::to_le_bytes) {
+        for bits in [1, 8, 31, 32, 33, 63, 64] {
+            let indices = [&[bits][..], &count, &[0; 8]].concat();
+            let numbers = [&count[..], &[bits]].concat();
+            let shared = [&[7][..], &indices].concat();
+            let custom = |data: &[u8]| [&[1, b'x'][..], data].concat();
+            let floats = custom(&[&count[..], &[0; 16], &[bits]].concat());
+            let vertices = [&count[..], &[0; 48], &[bits, 0, 0]].concat();
+            let segments = [
+                (1, vertices),
+                (2, indices.clone()),
+                (3, numbers.clone()),
+                (5, [&[bits][..], &count].concat()),
+                (9, numbers.clone()),
+                (15, custom(&indices)),
+                (16, floats),
+                (23, custom(&numbers)),
+                (25, shared),
+            ];
+            for (kind, data) in segments {
+                let file = bytes::Bytes::from(Writer::b().mesh("").segment(kind, 0, &data).to_bytes());
+                let (result, count) = counted(|| decode_document(&file));
+                assert!(result.is_err(), "kind {kind}, {bits} bits");
+                assert!(count.peak < MIB, "kind {kind}, {bits} bits: {count:?}");
+            }
+        }
+        // Of no bits, any number of elements would fit the file.
+        if u64::from_le_bytes(count) > 1 << 30 {
+            let data = [&[0][..], &count, &[0; 8]].concat();
+            let file = bytes::Bytes::from(Writer::b().mesh("").segment(2, 0, &data).to_bytes());
+            let (result, count) = counted(|| decode_document(&file));
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::LimitExceeded);
+            assert!(count.peak < MIB, "{count:?}");
+        }
+    }
+}
+
+#[test]
+fn bad_documents_take_next_to_nothing() {
+    let mut files = support::data("tmf/bad");
+    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("tmf/bad"))));
+    for path in files {
+        let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
+        let (result, count) = counted(|| decode_document(&bytes));
+        // What opens is decoded, and a bit can make a number of it.
+        let most = MIB + if result.is_ok() { 100 * bytes.len() as i64 } else { bytes.len() as i64 };
+        assert!(count.peak < most, "{}: {count:?} {result:?}", path.display());
+    }
+}
+
+#[test]
+fn decoding_documents_into_buffers_takes_next_to_nothing() {
+    let document = Document::from_source(Source::from_bytes(support::tmf::grid(100))).unwrap();
+    let mesh = document.mesh(0).unwrap();
+    let vertices = mesh.vertices().unwrap();
+    let mut out = vec![[0.0; 3]; vertices.len()];
+    let ((), count) = counted(|| vertices.decode_into(&mut out).unwrap());
+    assert!(count.total < 16 * KIB, "{count:?}");
 }
 
 fn set(file: &mut [u8], field: usize, value: u32) {

@@ -223,3 +223,55 @@ mod cache {
         assert_eq!(cache.stats().decodes, 4);
     }
 }
+
+/// All arrays of a grid in two segments each, with elements that no segment begins a byte with.
+fn decoded(document: &meshmap::tmf::Document) -> Vec<u8> {
+    let mesh = document.mesh(0).unwrap();
+    let vertices = mesh.vertices().unwrap();
+    let mut all = vertices.decode().unwrap().as_bytes().to_vec();
+    let mut part = vec![[0.0; 3]; vertices.len() - 3];
+    vertices.range_into(3..vertices.len(), &mut part).unwrap();
+    all.extend_from_slice(part.as_bytes());
+    all.extend_from_slice(mesh.normals().unwrap().decode().unwrap().as_bytes());
+    all.extend_from_slice(mesh.uvs().unwrap().decode().unwrap().as_bytes());
+    all.extend_from_slice(mesh.triangles().unwrap().vertex.unwrap().as_bytes());
+    all
+}
+
+#[test]
+fn packed_arrays_are_the_same_for_any_number_of_threads() {
+    let open = |parallelism| {
+        let options = Options::default().with_parallelism(parallelism);
+        let source = Source::from_bytes(support::tmf::grid(300));
+        meshmap::tmf::Document::from_source_with(source, &options).unwrap()
+    };
+    let expected = decoded(&open(Parallelism::Off));
+    for threads in [1, 2, 8] {
+        assert!(
+            pool(threads).install(|| decoded(&open(Parallelism::Rayon))) == expected,
+            "{threads} threads"
+        );
+    }
+    support::with_watchdog(Duration::from_secs(120), || {
+        let document = open(Parallelism::Rayon);
+        for threads in [1, 2, 8] {
+            pool(threads).install(|| {
+                (0..16).into_par_iter().for_each(|_| assert!(decoded(&document) == expected));
+            });
+        }
+    });
+}
+
+/// The first index that is wrong is the one that is told, whichever thread finds one first.
+#[test]
+fn errors_are_the_same_for_any_number_of_threads() {
+    let mut numbers = vec![0; 200_000];
+    (70_001..200_000).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
+    let file = support::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
+    let document = meshmap::tmf::Document::from_source(Source::from_bytes(file)).unwrap();
+    let array = document.mesh(0).unwrap().vertex_triangles().unwrap();
+    for threads in [1, 2, 8] {
+        let error = pool(threads).install(|| array.decode().unwrap_err());
+        assert!(error.to_string().ends_with(&format!("found {}", 70_001_u64 | 1 << 32)), "{error}");
+    }
+}

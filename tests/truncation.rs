@@ -122,3 +122,47 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
         assert!(matches!(error.kind(), ErrorKind::Truncated | ErrorKind::UnknownFormat), "{error}");
     }
 }
+
+/// TMF files of both layouts, with everything that each has.
+fn small_documents() -> Vec<Vec<u8>> {
+    let mut files = vec![support::tmf::everything(false), support::tmf::everything(true)];
+    for name in ["v011_cube", "v021_unified_cube", "v021_tiny_edge_1e-12", "hand_v1_omitted_normal_tri_a"] {
+        files.push(std::fs::read(support::path_of("tmf", &format!("{name}.tmf"))).unwrap());
+    }
+    files
+}
+
+#[test]
+fn every_truncation_of_a_document_is_an_error() {
+    for file in small_documents() {
+        for len in 0..file.len() {
+            let error = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
+            let error = error.expect_err("a file that lacks bytes was read");
+            let expected = if len < 3 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
+            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
+            assert!(
+                error.byte_range().is_some_and(|range| range.start <= len as u64),
+                "{len} bytes: {error}"
+            );
+            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
+                let _ = (file.items(), file.validate(), file.mesh(&file.meshes()[0]));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_of_a_document_panics_nowhere() {
+    for file in small_documents() {
+        let mut opened = 0;
+        for place in 0..file.len() {
+            for change in [0x01, 0x80, 0xff] {
+                let mut damaged = file.clone();
+                damaged[place] ^= change;
+                opened += usize::from(support::exercise_tmf::bytes(&damaged));
+            }
+        }
+        assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
+    }
+}

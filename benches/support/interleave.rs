@@ -10,6 +10,13 @@ pub(crate) struct Times {
     median: Duration,
 }
 
+impl Times {
+    /// How many times as long as the other, by the shortest times.
+    pub(crate) fn times_of(self, other: Self) -> f64 {
+        self.least.div_duration_f64(other.least)
+    }
+}
+
 /// Runs the jobs in turns, A B C A B C, so that a busy moment of the machine falls on all of them alike.
 pub(crate) fn interleave<const N: usize>(rounds: usize, mut jobs: [&mut dyn FnMut(); N]) -> [Times; N] {
     let mut times = [const { Vec::new() }; N];
@@ -59,7 +66,7 @@ impl Table {
 }
 
 fn ratios(of: Times, to: Times) -> [f64; 2] {
-    [of.least.div_duration_f64(to.least), of.median.div_duration_f64(to.median)]
+    [of.times_of(to), of.median.div_duration_f64(to.median)]
 }
 
 impl fmt::Display for Table {

@@ -11,6 +11,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use meshmap::iqm::Model;
+use meshmap::tmf::{Document, Packed};
 use meshmap::{
     Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
     iqm::finding,
@@ -162,6 +163,7 @@ impl Opened {
                 }
             }
             MeshFile::Iqm(model) => Self::iqm(way, model, &mut arrays),
+            MeshFile::Tmf(document) => Self::tmf(way, document, &mut arrays),
             other => panic!("a format that this target does not know: {other:?}"),
         }
         let meshes = file.meshes();
@@ -191,6 +193,21 @@ impl Opened {
             model.frames().frame_into(last, &mut out)?;
             Ok(format!("{out:?}").into())
         }));
+    }
+
+    fn tmf(way: &Way, document: &Document, arrays: &mut Vec<Result<Bytes>>) {
+        const MOST: usize = 16;
+        for mesh in document.meshes().take(MOST) {
+            let decoded = |array: Option<Packed<[f32; 3]>>| match array {
+                Some(array) => way.run(|_| Ok(array.decode()?.into_bytes())),
+                None => Ok(Bytes::new()),
+            };
+            arrays.push(decoded(mesh.vertices()));
+            arrays.push(decoded(mesh.normals()));
+            arrays
+                .push(way.run(|_| Ok(mesh.triangles()?.vertex.map(|a| a.into_bytes()).unwrap_or_default())));
+            arrays.push(way.run(|_| Ok(format!("{:?}", mesh.custom()?).into())));
+        }
     }
 
     fn assert_agrees(&self, other: &Self, tells_length: bool) {

@@ -1,3 +1,4 @@
 //! The codecs: bytes in, bytes out. They know no format.
 
+pub(crate) mod bits;
 pub(crate) mod inflate;

@@ -5,6 +5,8 @@ pub(crate) mod cgeo;
 pub(crate) mod counting;
 pub(crate) mod exercise;
 pub(crate) mod exercise_cgeo;
+pub(crate) mod exercise_tmf;
+pub(crate) mod tmf;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,7 +59,12 @@ pub(crate) fn long_animation() -> Vec<u8> {
 }
 
 pub(crate) fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/iqm/valid").join(name)
+    path_of("iqm", name)
+}
+
+/// A good file of a format.
+pub(crate) fn path_of(format: &str, name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format).join("valid").join(name)
 }
 
 /// A reader of memory that keeps account of what it was asked for.

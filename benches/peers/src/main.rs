@@ -5,6 +5,7 @@ mod assimp;
 mod interleave;
 #[path = "../../support/iqm.rs"]
 mod support;
+mod tmf;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -30,6 +31,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("poses") {
         poses(&animation, &mut table)?;
+    }
+    if is_wanted("tmf") {
+        tmf::whole_file(&mut table)?;
+    }
+    if is_wanted("bits") {
+        tmf::bits(&mut table)?;
     }
     print!("{table}");
     Ok(())

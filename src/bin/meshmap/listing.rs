@@ -2,6 +2,7 @@
 
 use meshmap::cgeo::{MeshBuffer, Proxy, Triangles};
 use meshmap::iqm::{Model, Trs};
+use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
 use meshmap::{Format, MeshFile, Scalar, Scratch, Text};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -22,6 +23,7 @@ pub(crate) fn of(file: &MeshFile) -> Result<Value, Refused> {
     let listing = match file {
         MeshFile::CGeo(proxy) => cgeo(proxy)?,
         MeshFile::Iqm(model) => iqm(model)?,
+        MeshFile::Tmf(document) => tmf(document)?,
         other => return Err(Refused::Unlisted(other.format())),
     };
     Ok(json!({"format": file.format().name(), "arrays": listing.arrays, "strings": listing.strings}))
@@ -195,4 +197,50 @@ fn trs_bytes(trs: &Trs) -> [u8; 40] {
         place.copy_from_slice(&number.to_le_bytes());
     }
     bytes
+}
+
+fn tmf(document: &Document) -> Result<Listing, Refused> {
+    let mut listing = Listing::default();
+    for (index, mesh) in document.meshes().enumerate() {
+        let path = |array: &str| format!("meshes[{index}].{array}");
+        listing.string(path("name"), &mesh.name());
+        packed(&mut listing, path("vertices"), Scalar::F32, &[3], mesh.vertices())?;
+        packed(&mut listing, path("normals"), Scalar::F32, &[3], mesh.normals())?;
+        packed(&mut listing, path("uvs"), Scalar::F32, &[2], mesh.uvs())?;
+        packed(&mut listing, path("tangents"), Scalar::F32, &[4], mesh.tangents())?;
+        packed(&mut listing, path("vertex_triangles"), Scalar::U32, &[], mesh.vertex_triangles())?;
+        packed(&mut listing, path("normal_triangles"), Scalar::U32, &[], mesh.normal_triangles())?;
+        packed(&mut listing, path("uv_triangles"), Scalar::U32, &[], mesh.uv_triangles())?;
+        packed(&mut listing, path("tangent_triangles"), Scalar::U32, &[], mesh.tangent_triangles())?;
+        for (place, custom) in mesh.custom()?.into_iter().enumerate() {
+            let path = path(&format!("custom[{place}]"));
+            listing.string(format!("{path}.name"), &custom.name);
+            match custom.values {
+                CustomValues::Float(values) => {
+                    packed(&mut listing, path, Scalar::F32, &[1], Some(values))?;
+                }
+                CustomValues::ColorRgba(values) => {
+                    packed(&mut listing, path, Scalar::F32, &[4], Some(values))?;
+                }
+                CustomValues::Index(values) | CustomValues::Integer(values) => {
+                    packed(&mut listing, path, Scalar::U32, &[], Some(values))?;
+                }
+                other => unreachable!("custom data of a kind that this version does not know: {other:?}"),
+            }
+        }
+    }
+    Ok(listing)
+}
+
+fn packed<T: PackedElement>(
+    listing: &mut Listing,
+    path: String,
+    kind: Scalar,
+    lanes: &[u64],
+    array: Option<Packed<T>>,
+) -> Result<(), Refused> {
+    let Some(array) = array else { return Ok(()) };
+    let shape: Vec<u64> = std::iter::once(array.len() as u64).chain(lanes.iter().copied()).collect();
+    listing.array(path, kind, &shape, array.decode()?.as_bytes());
+    Ok(())
 }

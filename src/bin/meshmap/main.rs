@@ -8,6 +8,7 @@ mod iqm_info;
 mod listing;
 mod page;
 mod show;
+mod tmf_info;
 mod verify;
 
 use std::io::{self, Write};
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Inspects and verifies 3D mesh files: CGeo and IQM.
+/// Inspects and verifies 3D mesh files: CGeo, IQM and TMF.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {

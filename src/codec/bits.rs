@@ -1,0 +1,372 @@
+//! Numbers of any width, packed without padding, the most significant bit first.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+use crate::source::as_u64;
+use crate::{Error, ErrorKind, Result};
+
+/// An array of numbers of 0 to 64 bits each, packed without padding: the most significant bit first, and the first
+/// number in the uppermost bits of the first byte.
+///
+/// Any number is found without looking at others. Cloning is cheap.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::tmf::BitArray;
+///
+/// // 5, 6 and 7 in three bits each.
+/// let array = BitArray::new(vec![0b101_110_11, 0b1_0000000], 3, 3)?;
+/// assert_eq!(array.iter().collect::<Vec<_>>(), [5, 6, 7]);
+/// assert_eq!(array.get(1), Some(6));
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct BitArray {
+    bytes: Bytes,
+    width: u32,
+    len: usize,
+}
+
+impl BitArray {
+    /// The first `len` numbers of `width` bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Truncated`](ErrorKind::Truncated) where there are not as many bytes, and
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for a width of more than 64.
+    pub fn new(bytes: impl Into<Bytes>, width: u32, len: usize) -> Result<Self> {
+        let bytes = bytes.into();
+        if width > 64 {
+            let error = Error::new(ErrorKind::OutOfRange, "width of a bit array");
+            return Err(error.expected("at most 64 bits").found(width));
+        }
+        let needed = packed_len(as_u64(len), width.into());
+        if needed.is_none_or(|needed| needed > as_u64(bytes.len())) {
+            let needed = needed.map_or_else(|| "more than 64 bits count".to_owned(), |n| n.to_string());
+            let error = Error::new(ErrorKind::Truncated, "bit array").expected(format!("{needed} bytes"));
+            return Err(error.found(bytes.len()));
+        }
+        Ok(Self { bytes, width, len })
+    }
+
+    /// How many numbers there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no numbers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The width of each number, in bits.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The number at an index.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<u64> {
+        (index < self.len).then(|| field(&self.bytes, self.bit(index), self.width))
+    }
+
+    /// The numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + DoubleEndedIterator + '_ {
+        (0..self.len).map(|index| field(&self.bytes, self.bit(index), self.width))
+    }
+
+    /// The numbers from an index on, into `out`: as many as it has elements.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there are not as many numbers, or their width is more than 32.
+    pub fn unpack_into(&self, first: usize, out: &mut [u32]) -> Result<()> {
+        let end = first.checked_add(out.len());
+        if end.is_none_or(|end| end > self.len) {
+            let error = Error::new(ErrorKind::OutOfRange, "numbers of a bit array");
+            let found = format!("{} from {first}", out.len());
+            return Err(error.expected(format!("within 0..{}", self.len)).found(found));
+        }
+        if self.width > 32 {
+            let error = Error::new(ErrorKind::OutOfRange, "width of a bit array");
+            return Err(error.expected("at most 32 bits").found(self.width));
+        }
+        unpack(&self.bytes, self.bit(first), self.width, out);
+        Ok(())
+    }
+
+    fn bit(&self, index: usize) -> u64 {
+        // `new` has checked that the product of the length fits.
+        as_u64(index).saturating_mul(self.width.into())
+    }
+}
+
+impl fmt::Debug for BitArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BitArray({} numbers of {} bits)", self.len, self.width)
+    }
+}
+
+/// The bytes that `count` records of `width` bits take up; `None` where 64 bits do not count them.
+pub(crate) fn packed_len(count: u64, width: u64) -> Option<u64> {
+    let bits = u128::from(count).checked_mul(width.into())?;
+    bits.div_ceil(8).try_into().ok()
+}
+
+/// The number of `width` bits, at most 64, that begins at a bit. Bits behind the end are 0.
+#[inline]
+pub(crate) fn field(bytes: &[u8], bit: u64, width: u32) -> u64 {
+    let at = usize::try_from(bit >> 3).unwrap_or(usize::MAX);
+    let shift = shift(bit);
+    let mut window = window(bytes, at) << shift;
+    if width > 64_u32.wrapping_sub(shift) {
+        // A number of more than 57 bits may reach into a ninth byte.
+        let ninth = at.checked_add(8).and_then(|at| bytes.get(at)).copied().unwrap_or(0);
+        window |= u64::from(ninth) >> 8_u32.wrapping_sub(shift);
+    }
+    top(window, width)
+}
+
+/// The uppermost `width` bits.
+#[inline]
+pub(crate) fn top(window: u64, width: u32) -> u64 {
+    // Of no bits, the shift would be by all of them.
+    window.checked_shr(64_u32.wrapping_sub(width)).unwrap_or(0)
+}
+
+/// The uppermost `width` bits, at most 63, without a look at whether there are any.
+#[inline]
+pub(crate) fn top_few(window: u64, width: u32) -> u64 {
+    (window >> 1).wrapping_shr(63_u32.wrapping_sub(width))
+}
+
+/// Where in its byte a bit is.
+#[inline]
+pub(crate) fn shift(bit: u64) -> u32 {
+    u32::from(bit.to_le_bytes()[0] & 7)
+}
+
+/// Eight bytes from a place on, the first one uppermost; zeros behind the end.
+#[inline]
+pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(window) => u64::from_be_bytes(*window),
+        None => {
+            let mut window = [0; 8];
+            window.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            u64::from_be_bytes(window)
+        }
+    }
+}
+
+/// Unpacks numbers of at most 32 bits that begin at a bit, as many as `out` has elements.
+pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
+    // Up to seven numbers, behind which one begins a byte.
+    let head = (0..8_u64).find(|count| shift(bit.wrapping_add(count.wrapping_mul(width.into()))) == 0);
+    let head = head.and_then(|head| usize::try_from(head).ok()).unwrap_or(out.len()).min(out.len());
+    let (first, rest) = out.split_at_mut(head);
+    let bit = one_by_one(bytes, bit, width, first);
+    let aligned = usize::try_from(bit >> 3).ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+    let done = by_groups(aligned, width, rest);
+    let last = rest.get_mut(done..).unwrap_or_default();
+    one_by_one(bytes, bit.wrapping_add(as_u64(done).wrapping_mul(width.into())), width, last);
+}
+
+/// Numbers wherever they lie; the bit behind the last.
+fn one_by_one(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) -> u64 {
+    let mut bit = bit;
+    for out in out {
+        *out = u32::try_from(field(bytes, bit, width)).unwrap_or(u32::MAX);
+        bit = bit.wrapping_add(width.into());
+    }
+    bit
+}
+
+/// Groups of eight numbers, each of which begins a byte, as far as bytes go; how many numbers that was.
+///
+/// A body for each width, in which every offset and every shift is a constant.
+fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
+    macro_rules! widths {
+        ($($width:literal)+) => {
+            match width {
+                0 => {
+                    out.fill(0);
+                    out.len()
+                }
+                1 => ones(bytes, out),
+                2 => twos(bytes, out),
+                $($width => groups::<$width>(bytes, out),)+
+                _ => 0,
+            }
+        };
+    }
+    widths!(3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+}
+
+/// Four numbers at a time, of one bit in every half of a byte, or of two bits in every byte: so many that looking them up
+/// together is faster than shifting each.
+static ONES: [[u32; 4]; 16] = fours();
+static TWOS: [[u32; 4]; 256] = fours();
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "computed by the compiler, which would report each"
+)]
+const fn fours<const ENTRIES: usize>() -> [[u32; 4]; ENTRIES] {
+    let width = ENTRIES.ilog2() / 4;
+    let mut table = [[0; 4]; ENTRIES];
+    let mut entry = 0;
+    while entry < ENTRIES {
+        let mut lane = 0;
+        while lane < 4 {
+            table[entry][lane as usize] = (entry >> (width * (3 - lane)) & ((1 << width) - 1)) as u32;
+            lane += 1;
+        }
+        entry += 1;
+    }
+    table
+}
+
+fn ones(bytes: &[u8], out: &mut [u32]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<8>();
+    let done = groups.len().min(bytes.len()).saturating_mul(8);
+    for (group, byte) in groups.iter_mut().zip(bytes) {
+        let (halves, _) = group.as_chunks_mut::<4>();
+        for (half, index) in halves.iter_mut().zip([byte >> 4, byte & 15]) {
+            *half = ONES.get(usize::from(index)).copied().unwrap_or_default();
+        }
+    }
+    done
+}
+
+fn twos(bytes: &[u8], out: &mut [u32]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<4>();
+    let done = groups.len().min(bytes.len()).saturating_mul(4);
+    for (group, byte) in groups.iter_mut().zip(bytes) {
+        *group = TWOS.get(usize::from(*byte)).copied().unwrap_or_default();
+    }
+    done
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "a group spans W bytes, and 8 more are there: 7 * W / 8 + 8 <= W + 8; no width is more than 32"
+)]
+fn groups<const W: usize>(bytes: &[u8], out: &mut [u32]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<8>();
+    let mut rest = bytes;
+    let mut done = 0;
+    for group in groups {
+        let Some(here) = rest.get(..W + 8) else { break };
+        for (lane, value) in group.iter_mut().enumerate() {
+            let bit = lane * W;
+            let at = bit / 8;
+            // A load of eight bytes; an array made of eight bytes would be loaded a byte at a time.
+            let window = here[at..].first_chunk().map_or(0, |window| u64::from_be_bytes(*window));
+            *value = (window << (bit % 8) >> (64 - W)) as u32;
+        }
+        rest = &rest[W..];
+        done += 8;
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One bit at a time.
+    fn naive(bytes: &[u8], bit: usize, width: u32) -> u64 {
+        (bit..bit + width as usize).fold(0, |value, bit| {
+            let set = bytes.get(bit / 8).is_some_and(|byte| byte >> (7 - bit % 8) & 1 != 0);
+            value << 1 | u64::from(set)
+        })
+    }
+
+    fn noise(len: usize) -> Vec<u8> {
+        (0..len as u32).map(|n| (n.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect()
+    }
+
+    #[test]
+    fn every_width_at_every_bit_is_what_single_bits_make() {
+        let bytes = noise(24);
+        for width in 0..=64 {
+            for bit in 0..24 * 8 + 9 {
+                assert_eq!(field(&bytes, bit as u64, width), naive(&bytes, bit, width), "{width} at {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn uppermost_bits_are_the_same_either_way() {
+        for width in 0..64 {
+            assert_eq!(top_few(0x9234_5678_9abc_def1, width), top(0x9234_5678_9abc_def1, width), "{width}");
+        }
+    }
+
+    #[test]
+    fn bulk_unpacking_is_what_single_bits_make() {
+        let bytes = noise(300);
+        for width in 0..=32 {
+            for first in 0..20 {
+                let count = 2400_usize.checked_div(width as usize).unwrap_or(100).min(200) - first;
+                let mut out = vec![7; count];
+                let array = BitArray::new(bytes.clone(), width, first + count).unwrap();
+                array.unpack_into(first, &mut out).unwrap();
+                for (index, value) in out.iter().enumerate() {
+                    let expected = naive(&bytes, (first + index) * width as usize, width);
+                    assert_eq!(u64::from(*value), expected, "width {width}, number {first} + {index}");
+                    assert_eq!(array.get(first + index), Some(expected));
+                }
+            }
+        }
+    }
+
+    /// A start that is never behind a whole number of numbers.
+    #[test]
+    fn numbers_that_never_begin_a_byte_are_unpacked() {
+        let bytes = noise(40);
+        let mut out = [0; 30];
+        unpack(&bytes, 3, 8, &mut out);
+        let expected: Vec<u64> = (0..30).map(|index| naive(&bytes, 3 + index * 8, 8)).collect();
+        assert_eq!(out.map(u64::from).to_vec(), expected);
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let kind = |result: Result<BitArray>| result.unwrap_err().kind();
+        assert_eq!(kind(BitArray::new(vec![0; 4], 11, 3)), ErrorKind::Truncated);
+        assert_eq!(kind(BitArray::new(vec![0; 4], 64, usize::MAX)), ErrorKind::Truncated);
+        assert_eq!(kind(BitArray::new(vec![0; 40], 65, 1)), ErrorKind::OutOfRange);
+        let array = BitArray::new(vec![0; 10], 40, 2).unwrap();
+        assert_eq!(array.unpack_into(0, &mut [0]).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(array.get(2), None);
+        let none = BitArray::new(vec![], 0, usize::MAX).unwrap();
+        assert_eq!(none.get(1 << 40), Some(0));
+        assert_eq!(none.unpack_into(usize::MAX, &mut [0]).unwrap_err().kind(), ErrorKind::OutOfRange);
+    }
+
+    proptest! {
+        #[test]
+        fn iteration_is_what_single_bits_make(bytes in prop::collection::vec(any::<u8>(), 0..64), width in 0..=64_u32) {
+            let len = (bytes.len() * 8).checked_div(width as usize).unwrap_or(9);
+            let array = BitArray::new(bytes.clone(), width, len).unwrap();
+            let expected: Vec<u64> = (0..len).map(|index| naive(&bytes, index * width as usize, width)).collect();
+            prop_assert_eq!(array.iter().collect::<Vec<_>>(), &expected[..]);
+            prop_assert!(array.iter().rev().eq(expected.iter().rev().copied()));
+        }
+    }
+}

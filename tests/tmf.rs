@@ -1,0 +1,444 @@
+//! TMF: the values of both layouts, arrays by element, by range and whole, welded views, findings.
+
+mod support;
+
+use std::fs;
+
+use meshmap::tmf::{
+    BitArray, CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, finding,
+};
+use meshmap::{
+    ErrorKind, Finding, Limits, MeshFile, MeshView, Options, Semantic, Source, Strictness, VertexFormat,
+};
+use support::tmf::{Packer, Writer, everything, floats, grid};
+
+fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
+    Document::from_source(Source::from_bytes(bytes))
+}
+
+fn has(findings: &[Finding], what: &str) -> bool {
+    findings.iter().any(|finding| finding.what == what)
+}
+
+/// Element by element, by ranges and by iteration, an array is what it is as a whole.
+fn assert_agrees<T: PackedElement + PartialEq + std::fmt::Debug>(array: Option<Packed<T>>) {
+    let Some(array) = array else { return };
+    let whole = array.decode().unwrap().to_vec();
+    assert_eq!(whole.len(), array.len());
+    let iterated: Vec<T> = array.iter().collect::<Result<_, _>>().unwrap();
+    assert_eq!(format!("{iterated:?}"), format!("{whole:?}"));
+    let step = whole.len().div_ceil(200).max(1);
+    for index in (0..whole.len()).step_by(step) {
+        let alone = array.get(index).unwrap().unwrap();
+        assert_eq!(format!("{alone:?}"), format!("{:?}", whole[index]), "{index}");
+        let end = whole.len().min(index + 19);
+        let mut part = vec![T::default(); end - index];
+        array.range_into(index..end, &mut part).unwrap();
+        assert_eq!(format!("{part:?}"), format!("{:?}", &whole[index..end]), "{index}");
+    }
+    assert!(array.get(whole.len()).unwrap().is_none() && array.get(usize::MAX).unwrap().is_none());
+    let too_many = array.range_into(0..whole.len() + 1, &mut vec![T::default(); whole.len() + 1]);
+    assert_eq!(too_many.unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        array.decode_into(&mut vec![T::default(); whole.len() + 1]).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
+}
+
+#[test]
+fn elements_ranges_and_whole_arrays_agree() {
+    let mut files: Vec<Vec<u8>> =
+        support::data("tmf/valid").iter().map(|path| fs::read(path).unwrap()).collect();
+    files.push(grid(60));
+    for file in files {
+        for mesh in read(file).unwrap().meshes() {
+            assert_agrees(mesh.vertices());
+            assert_agrees(mesh.normals());
+            assert_agrees(mesh.uvs());
+            assert_agrees(mesh.tangents());
+            assert_agrees(mesh.vertex_triangles());
+            assert_agrees(mesh.normal_triangles());
+            assert_agrees(mesh.uv_triangles());
+            assert_agrees(mesh.tangent_triangles());
+            for custom in mesh.custom().unwrap() {
+                match custom.values {
+                    CustomValues::Index(values) | CustomValues::Integer(values) => {
+                        assert_agrees(Some(values))
+                    }
+                    CustomValues::Float(values) => assert_agrees(Some(values)),
+                    CustomValues::ColorRgba(values) => assert_agrees(Some(values)),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_are_those_of_the_formulas() {
+    let document = read(everything(true)).unwrap();
+    assert_eq!(document.file_layout(), FileLayout::B);
+    let mesh = document.mesh_named("m\u{e9}sh").unwrap();
+    let vertices = mesh.vertices().unwrap().decode().unwrap();
+    assert_eq!(vertices.get(0), Some([0.0, -2.0, 0.5]));
+    assert_eq!(vertices.get(1), Some([1.0, -2.0, 0.75]));
+    assert_eq!(vertices.get(2).unwrap()[0], 3.0 / 31.0);
+    assert_eq!(mesh.normals().unwrap().get(0).unwrap(), Some([0.0, 0.0, 1.0]));
+    let [x, y, z] = mesh.normals().unwrap().get(1).unwrap().unwrap();
+    assert!(x < 0.0 && y > 0.0 && z < 0.0 && (x * x + y * y + z * z - 1.0).abs() < 1e-6);
+    assert_eq!(mesh.uvs().unwrap().decode().unwrap().to_vec(), [[0.0, 1.0], [20.0 / 63.0, 1.0 / 63.0]]);
+    let handed: Vec<f32> = mesh.tangents().unwrap().iter().map(|tangent| tangent.unwrap()[3]).collect();
+    assert_eq!(handed, [-1.0, 1.0]);
+    let triangles = mesh.triangles().unwrap();
+    assert_eq!(triangles.normal.unwrap().to_vec(), [1, 2, 2, 1, 1, 2]);
+
+    let custom = mesh.custom().unwrap();
+    let names: Vec<_> = custom.iter().map(|custom| custom.name.to_string_lossy().into_owned()).collect();
+    assert_eq!(names, ["ids", "more", "paint", "heat"]);
+    let Some(CustomValues::Integer(ids)) = mesh.custom_named("ids").unwrap() else { panic!() };
+    assert_eq!(ids.decode().unwrap().to_vec(), [101, 102, 500, 103]);
+    let CustomValues::Index(more) = &custom[1].values else { panic!() };
+    assert_eq!(more.decode().unwrap().to_vec(), [7, 7]);
+    let CustomValues::ColorRgba(paint) = &custom[2].values else { panic!() };
+    assert_eq!(paint.get(0).unwrap().unwrap()[0], 1.0);
+    let CustomValues::Float(heat) = &custom[3].values else { panic!() };
+    assert_eq!(heat.decode().unwrap().to_vec(), [-1.0, 1.0, ((7.0_f64 / 15.0) * 2.0 - 1.0) as f32]);
+    assert!(mesh.custom_named("nothing").unwrap().is_none());
+}
+
+#[test]
+fn omitted_normal_triangles_count_up() {
+    let document = read(everything(false)).unwrap();
+    assert_eq!(document.file_layout(), FileLayout::A);
+    let mesh = document.mesh(0).unwrap();
+    assert_eq!(mesh.normal_triangles().unwrap().decode().unwrap().to_vec(), [0, 1, 2]);
+    assert_eq!(document.mesh(1).unwrap().name().as_bytes(), b"");
+    assert!(document.mesh(2).is_none() && document.mesh_named("none").is_none());
+    // Wherever the normals stand, and however many segments they are in.
+    let split = Writer::a().mesh("").segment(4, 1, &[]).directions(3, 2, &[(0, 0, 0), (1, 1, 1)]).directions(
+        3,
+        5,
+        &[(0, 0, 0)],
+    );
+    let mesh = read(split.to_bytes()).unwrap().mesh(0).unwrap();
+    assert_eq!(mesh.normal_triangles().unwrap().decode().unwrap().to_vec(), [0, 1, 2]);
+}
+
+#[test]
+fn shared_segments_are_decoded_once() {
+    let document = read(grid(20)).unwrap();
+    let mesh = document.mesh(0).unwrap();
+    let triangles = mesh.triangles().unwrap();
+    let [vertex, normal, uv] = [triangles.vertex, triangles.normal, triangles.uv].map(Option::unwrap);
+    assert_eq!(vertex.as_bytes().as_ptr(), normal.as_bytes().as_ptr());
+    assert_eq!(vertex.as_bytes().as_ptr(), uv.as_bytes().as_ptr());
+    assert!(triangles.tangent.is_none());
+    assert!(mesh.uv_triangles().unwrap().shares(&mesh.vertex_triangles().unwrap()));
+    assert_eq!(mesh.vertex_triangles().unwrap().ranges().len(), 2);
+    assert_eq!(mesh.vertices().unwrap().precisions().collect::<Vec<_>>(), [13, 11]);
+}
+
+/// Coordinates of more than 32 bits: as the crate `tmf` writes them, and as the specification would have them.
+#[test]
+fn wide_coordinates_are_read_by_the_scale_of_their_writer() {
+    let bounds = [0.0, 1.0, 0.0, 1.0, 0.0, 1.0];
+    // 44 bits: the crate's scale is 2^12 - 1.
+    let crates = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[4095, 0, 255], [1024, 1, 2]]);
+    let document = read(crates.to_bytes()).unwrap();
+    assert!(has(document.findings(), finding::WIDE_COORDINATES));
+    let vertices = document.mesh(0).unwrap().vertices().unwrap();
+    assert_eq!(vertices.get(0).unwrap(), Some([1.0, 0.0, 1.0]));
+    assert_eq!(vertices.get(1).unwrap().unwrap()[0], 1024.0 / 4095.0);
+    // One number beyond that scale, and all are read by the text.
+    let text = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[(1 << 44) - 1, 0, 0], [1 << 43, 0, 0]]);
+    let vertices = read(text.to_bytes()).unwrap().mesh(0).unwrap().vertices().unwrap();
+    assert_eq!(vertices.get(0).unwrap().unwrap()[0], 1.0);
+    assert_eq!(vertices.get(1).unwrap().unwrap()[0], 0.5);
+    // 70 bits: the number is shifted to the left by 58 in the first 64 bits, the scale is 2^6 - 1.
+    let mut data = 1_u64.to_le_bytes().to_vec();
+    data.extend(bounds.iter().flat_map(|number: &f64| number.to_le_bytes()));
+    data.extend([70, 1, 1]);
+    data.extend(Packer::all([(63 << 58, 64), (0, 6), (1, 1), (0, 1)]));
+    let vertices = read(Writer::a().mesh("").segment(1, 0, &data).to_bytes())
+        .unwrap()
+        .mesh(0)
+        .unwrap()
+        .vertices()
+        .unwrap();
+    assert_eq!(vertices.get(0).unwrap(), Some([1.0, 1.0, 0.0]));
+}
+
+#[test]
+fn numbers_of_no_bits_are_the_least_there_are() {
+    let file = Writer::b()
+        .mesh("")
+        .vertices([3.0, 4.0, -1.0, 1.0, 0.0, 1.0], [0, 1, 0], &[[0, 1, 0], [0, 0, 0]])
+        .uvs(0, &[[0, 0]])
+        .colors("", 0, &[[0; 4]])
+        .segment(16, 0, &floats("", 0, &[0]));
+    let document = read(file.to_bytes()).unwrap();
+    assert!(has(document.findings(), finding::NO_BITS));
+    let mesh = document.mesh(0).unwrap();
+    assert_eq!(mesh.vertices().unwrap().decode().unwrap().to_vec(), [[3.0, 1.0, 0.0], [3.0, -1.0, 0.0]]);
+    assert_eq!(mesh.uvs().unwrap().get(0).unwrap(), Some([0.0; 2]));
+    let custom = mesh.custom().unwrap();
+    let CustomValues::ColorRgba(colors) = &custom[0].values else { panic!() };
+    assert_eq!(colors.get(0).unwrap(), Some([0.0; 4]));
+    let CustomValues::Float(floats) = &custom[1].values else { panic!() };
+    assert_eq!(floats.get(0).unwrap(), Some(-1.0));
+}
+
+#[test]
+fn indices_beyond_32_bits_are_errors_that_say_where() {
+    let cases = [
+        (33, 0, vec![5, 1 << 32]),
+        (32, 1, vec![5, u64::from(u32::MAX)]),
+        (1, u64::from(u32::MAX), vec![0, 1]),
+        (64, u64::MAX, vec![0, u64::MAX]),
+    ];
+    for (bits, base, numbers) in cases {
+        let file = Writer::b().mesh("").indices(2, bits, base, &numbers).to_bytes();
+        let document = read(file).unwrap();
+        assert!(has(&document.validate().unwrap(), finding::INDEX_TOO_LARGE));
+        let array = document.mesh(0).unwrap().vertex_triangles().unwrap();
+        let error = array.decode().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
+        assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles");
+        let range = error.byte_range().unwrap();
+        assert!(range.start >= 15 + 4 + 6 + 17 && range.end > range.start, "{error}");
+        assert!(array.iter().any(|index| index.is_err()));
+    }
+}
+
+#[test]
+fn views_weld_where_indices_differ() {
+    let document = read(everything(true)).unwrap();
+    let view = document.mesh_view(0).unwrap().unwrap();
+    let mesh = view.mesh();
+    let weld = view.weld().unwrap();
+    assert_eq!(view.vertex_count(), weld.vertex_count());
+    let triangles = mesh.triangles().unwrap();
+    let vertices = mesh.vertices().unwrap().decode().unwrap();
+    let normals = mesh.normals().unwrap().decode().unwrap();
+    let positions = view.attribute(&Semantic::Position).unwrap().unwrap().array::<[f32; 3]>().unwrap();
+    let welded_normals = view.attribute(&Semantic::Normal).unwrap().unwrap().array::<[f32; 3]>().unwrap();
+    let (vertex, normal) = (triangles.vertex.unwrap(), triangles.normal.unwrap());
+    for (corner, index) in view.indices().unwrap().iter().enumerate() {
+        let index = index as usize;
+        assert_eq!(positions.get(index), vertices.get(vertex.get(corner).unwrap() as usize));
+        assert_eq!(welded_normals.get(index), normals.get(normal.get(corner).unwrap() as usize));
+    }
+    let names: Vec<_> = view.attributes().iter().map(|info| info.semantic.to_string()).collect();
+    assert_eq!(names, ["position", "normal", "texcoord", "tangent", "ids", "color",]);
+    let ids = view.attribute(&Semantic::Custom("ids".into())).unwrap().unwrap();
+    assert_eq!((ids.format(), ids.len()), (VertexFormat::UINT32, view.vertex_count()));
+    assert!(view.attribute(&Semantic::Weights(0)).unwrap().is_none());
+}
+
+#[test]
+fn views_of_shared_indices_are_the_files_arrays() {
+    let document = read(grid(12)).unwrap();
+    let view = document.mesh_view(0).unwrap().unwrap();
+    assert!(view.weld().is_none() && view.findings().is_empty());
+    assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (144, 11 * 11 * 6));
+    let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
+    assert_eq!(positions.as_bytes(), view.mesh().vertices().unwrap().decode().unwrap().as_bytes());
+    // Two arrays that say the same need no welding either.
+    let twice = Writer::a()
+        .mesh("twice")
+        .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &[[0, 0, 0], [1, 0, 0], [0, 1, 1]])
+        .uvs(1, &[[0, 0], [1, 0], [0, 1]])
+        .indices(2, 2, 0, &[2, 1, 0])
+        .indices(6, 2, 0, &[2, 1, 0]);
+    let view = read(twice.to_bytes()).unwrap().mesh_view(0).unwrap().unwrap();
+    assert!(view.weld().is_none());
+    assert_eq!(view.indices().unwrap().to_vec(), [2, 1, 0]);
+}
+
+#[test]
+fn clouds_of_points_have_their_colours_and_no_triangles() {
+    let cloud = Writer::b()
+        .mesh("pc")
+        .vertices([0., 1., 0., 1., 0., 1.], [2, 2, 2], &[[0, 1, 2], [3, 2, 1]])
+        .colors("colors_rgba", 7, &[[127, 0, 0, 127], [0, 127, 0, 127]]);
+    let view = read(cloud.to_bytes()).unwrap().mesh_view(0).unwrap().unwrap();
+    assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (2, 0));
+    let colors = view.attribute(&Semantic::Color(0)).unwrap().unwrap();
+    assert_eq!(colors.array::<[f32; 4]>().unwrap().get(1), Some([0.0, 1.0, 0.0, 1.0]));
+}
+
+#[test]
+fn views_leave_out_what_no_vertex_has_and_say_so() {
+    let file = Writer::b()
+        .mesh("")
+        .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &[[0, 0, 0], [1, 0, 0], [0, 1, 1]])
+        .indices(2, 2, 0, &[0, 1, 2, 0])
+        .uvs(4, &[[0, 1], [2, 3]])
+        .indices(6, 1, 0, &[0, 1]);
+    let document = read(file.to_bytes()).unwrap();
+    let view = document.mesh_view(0).unwrap().unwrap();
+    assert!(has(view.findings(), finding::UNASSIGNED) && has(view.findings(), finding::ODD_INDICES));
+    assert_eq!((view.attributes().len(), view.indices().unwrap().len()), (1, 3));
+    let validated = document.validate().unwrap();
+    assert!(has(&validated, finding::UNASSIGNED) && has(&validated, finding::ODD_INDICES));
+}
+
+#[test]
+fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
+    let point = [[0, 0, 0]];
+    let file = Writer::b()
+        .mesh("bad")
+        .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
+        .indices(2, 2, 0, &[0, 0, 3])
+        .mesh("good")
+        .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
+        .indices(2, 2, 0, &[0, 0, 0])
+        .to_bytes();
+    let document = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let error = document.mesh(&"meshes[0]".parse().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
+    assert!(document.mesh(&"meshes[\"good\"]".parse().unwrap()).is_ok());
+    let findings = document.validate().unwrap();
+    assert!(findings.iter().any(|finding| !finding.tolerated && finding.what == finding::INDEX_OUT_OF_RANGE));
+    let strict = Options::default().with_strictness(Strictness::Strict);
+    assert_eq!(
+        Document::from_source_with(Source::from_bytes(file), &strict).unwrap_err().kind(),
+        ErrorKind::Malformed
+    );
+    assert_eq!(document.mesh(&"meshes[7]".parse().unwrap()).unwrap_err().kind(), ErrorKind::OutOfRange);
+}
+
+#[test]
+fn unknown_segments_are_listed_and_skipped() {
+    let file = Writer::b()
+        .mesh("\u{ff}")
+        .segment(12, 0, b"material")
+        .segment(200, 77, b"")
+        .segment(0, 9, b"x")
+        .indices(2, 1, 0, &[1]);
+    let document = read(file.to_bytes()).unwrap();
+    assert!(has(document.findings(), finding::UNKNOWN_SEGMENT));
+    let kinds: Vec<_> = document.mesh(0).unwrap().segments().map(|segment| segment.kind).collect();
+    let expected = [
+        SegmentType::Reserved(12),
+        SegmentType::Unknown(200),
+        SegmentType::Invalid,
+        SegmentType::VertexTriangle,
+    ];
+    assert_eq!(kinds, expected);
+    assert_eq!(document.items().len(), 5);
+}
+
+#[test]
+fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
+    let strict = Options::default().with_strictness(Strictness::Strict);
+    let point = |writer: Writer| writer.vertices([0., 0., 0., 0., 0., 0.], [1, 1, 1], &[[0, 0, 0]]);
+    let mut trailing = Writer::b().mesh("").to_bytes();
+    trailing.push(0);
+    let tail = |writer: Writer| writer.segment(2, 0, &[&[1][..], &[0; 16], &[1, 2, 3]].concat());
+    let cases = [
+        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), finding::TYPE_OF_OTHER_LAYOUT, true),
+        (Writer::b().mesh(b"\xff").to_bytes(), finding::NAME_NOT_UTF8, true),
+        (trailing, finding::TRAILING_BYTES, false),
+        (tail(Writer::b().mesh("")).to_bytes(), finding::SEGMENT_TAIL, false),
+        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), finding::SHARED_MASK, false),
+        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), finding::OMITTED_IN_LAYOUT_B, false),
+        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), finding::UNKNOWN_SEGMENT, false),
+    ];
+    for (file, what, forbidden) in cases {
+        let document = read(file.clone()).unwrap();
+        assert!(has(document.findings(), what), "{what}: {:?}", document.findings());
+        let refused = Document::from_source_with(Source::from_bytes(file), &strict).is_err();
+        assert_eq!(refused, forbidden, "{what}");
+    }
+}
+
+#[test]
+fn stored_boxes_are_compared_with_the_points() {
+    let wrong = Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [3, 15, 15]]);
+    let document = read(wrong.to_bytes()).unwrap();
+    assert!(has(&document.validate().unwrap(), finding::STORED_BOX));
+    let bounds = document.mesh_view(0).unwrap().unwrap().bounds().unwrap().unwrap();
+    assert_eq!((bounds.min, bounds.max), ([0.0; 3], [9.0_f32 * (3.0 / 15.0), 1.0, 1.0]));
+    let right =
+        Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [15, 15, 14]]);
+    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), finding::STORED_BOX));
+    let infinite =
+        Writer::b().mesh("").vertices([0., f64::INFINITY, 0., 1., 0., 1.], [4, 4, 4], &[[1, 1, 1]]);
+    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), finding::NOT_FINITE));
+}
+
+#[test]
+fn wrong_files_are_errors_of_the_right_kind() {
+    let kind = |bytes: Vec<u8>| read(bytes).unwrap_err().kind();
+    let mut newer = Writer::b().to_bytes();
+    newer[9] = 3;
+    assert_eq!(kind(newer), ErrorKind::Unsupported);
+    assert_eq!(kind(b"TMG\0\0\0\0\0\0\0\0\0\0\0\0".to_vec()), ErrorKind::UnknownFormat);
+    for compression in [1, 2, 3, 254, 255] {
+        assert_eq!(
+            kind(Writer::b().mesh("").segment(1, compression, &[]).to_bytes()),
+            ErrorKind::Unsupported
+        );
+    }
+    assert_eq!(kind(Writer::b().mesh("").segment(2, 0, &[1; 16]).to_bytes()), ErrorKind::Malformed);
+    assert_eq!(kind(Writer::b().mesh("").segment(16, 0, &[9, 1]).to_bytes()), ErrorKind::Malformed);
+    assert_eq!(kind(Writer::b().mesh("").indices(2, 65, 0, &[]).to_bytes()), ErrorKind::Malformed);
+    let error =
+        read(Writer::a().mesh("").indices(6, 3, 0, &[1, 2, 3]).segment(2, 0, &[]).to_bytes()).unwrap_err();
+    assert_eq!(error.address().unwrap().to_string(), "meshes[0].segments[1]");
+}
+
+#[test]
+fn limits_bound_what_is_decoded() {
+    let limits = Limits::default().with_max_block_bytes(4096);
+    let options = Options::default().with_limits(limits);
+    let document = Document::from_source_with(Source::from_bytes(grid(40)), &options).unwrap();
+    let error = document.mesh(0).unwrap().vertices().unwrap().decode().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertices");
+    // Lists of what the file holds are memory, too.
+    let many = (0..1000).fold(Writer::b(), |writer, _| writer.mesh(""));
+    let error = Document::from_source_with(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    // Elements that take up no bytes are counted over the whole file.
+    let total = Options::default().with_limits(Limits::default().with_max_total_bytes(1000));
+    let free = Writer::b().mesh("").indices(2, 0, 0, &[0; 200]).mesh("").indices(2, 0, 0, &[0; 200]);
+    let error = Document::from_source_with(Source::from_bytes(free.to_bytes()), &total).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn loaded_meshes_read_nothing_more() {
+    let recorder = support::Recorder::new(grid(200));
+    let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
+    let mesh = document.mesh(0).unwrap();
+    recorder.reads.lock().unwrap().clear();
+    mesh.vertices().unwrap().get(39_000).unwrap();
+    let one: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+    assert!(one < 100, "{one} bytes for one vertex");
+    recorder.reads.lock().unwrap().clear();
+    let loaded = mesh.load().unwrap();
+    assert!(recorder.reads.lock().unwrap().len() <= 1);
+    recorder.reads.lock().unwrap().clear();
+    loaded.vertices().unwrap().decode().unwrap();
+    loaded.triangles().unwrap();
+    assert!(recorder.reads.lock().unwrap().is_empty());
+}
+
+#[test]
+fn files_of_the_crate_weld_as_they_should() {
+    for (name, welded) in [("v021_unified_cube.tmf", false), ("v011_cube.tmf", true)] {
+        let document = Document::open(support::path_of("tmf", name)).unwrap();
+        let view = document.mesh_view(0).unwrap().unwrap();
+        assert_eq!(view.weld().is_some(), welded, "{name}");
+        assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (24, 36), "{name}");
+    }
+}
+
+#[test]
+fn bit_arrays_are_public() {
+    let array = BitArray::new(Packer::all([(1, 5), (30, 5), (7, 5)]), 5, 3).unwrap();
+    assert_eq!(array.iter().rev().collect::<Vec<_>>(), [7, 30, 1]);
+}

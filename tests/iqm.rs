@@ -52,9 +52,15 @@ fn animations_are_found_by_name_and_by_time() {
 
 #[test]
 fn frames_are_the_same_alone_and_together() {
-    for name in
-        ["skin_multi_anim.iqm", "v1_skin_anim.iqm", "ours_masks_a.iqm", "anim_constant.iqm", "frames_odd.iqm"]
-    {
+    let names = [
+        "skin_multi_anim.iqm",
+        "v1_skin_anim.iqm",
+        "anim_constant.iqm",
+        "frames_odd.iqm",
+        "ours_masks_a.iqm",
+    ];
+    // The last one has a pose for each mask.
+    for name in &names[..if cfg!(miri) { 4 } else { 5 }] {
         let frames = model(name).frames();
         let all = frames.to_vec().unwrap();
         assert_eq!(all.len(), frames.len() as usize * frames.poses(), "{name}");
@@ -356,7 +362,7 @@ fn findings_of_damaged_fields_name_them() {
         (0x74, 1, finding::EXTENSION_COUNT),
         (0x70, 200, finding::EMPTY_WITH_OFFSET),
     ];
-    for (field, value, what) in cases {
+    for (field, value, what) in cases.into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
         let mut damaged = file.clone();
         set(&mut damaged, field, value);
         let model = Model::from_source(Source::from_bytes(damaged)).unwrap();

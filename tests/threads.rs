@@ -30,7 +30,7 @@ fn bytes(frames: &[Trs]) -> &[u8] {
 #[test]
 fn frames_are_the_same_for_any_number_of_threads() {
     let expected = many_frames(Parallelism::Off).frames().to_vec().unwrap();
-    assert!(expected.len() > if cfg!(miri) { 250 } else { 50_000 });
+    assert!(expected.len() > if cfg!(miri) { 300 } else { 50_000 });
     let model = many_frames(Parallelism::Rayon);
     for &threads in THREADS {
         let found = pool(threads).install(|| model.frames().to_vec().unwrap());
@@ -45,7 +45,7 @@ fn nested_parallel_calls_end() {
         let expected = model.frames().to_vec().unwrap();
         for &threads in THREADS {
             pool(threads).install(|| {
-                (0..if cfg!(miri) { 3 } else { 64 }).into_par_iter().for_each(|_| {
+                (0..if cfg!(miri) { 2 } else { 64 }).into_par_iter().for_each(|_| {
                     let found = model.frames().to_vec().unwrap();
                     assert!(bytes(&found) == bytes(&expected));
                 });

@@ -360,7 +360,7 @@ mod tests {
     fn halves_widen_exactly() {
         // Exact, as `powi` need not be.
         let power = |exponent: i32| f64::from_bits(u64::try_from(1023 + exponent).unwrap() << 52);
-        for bits in 0..=u16::MAX {
+        for bits in (0..=u16::MAX).step_by(if cfg!(miri) { 31 } else { 1 }) {
             let wide = F16(bits).to_f32();
             let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
             let magnitude = match exponent {

@@ -211,6 +211,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn blocks_are_decoded_in_order_for_any_parallelism() {
         let (source, blocks, contents) = streams(&[0, 1, 5000, 300_000, 2_000_000, 4_000_000, 4_000_000]);
         for parallelism in [Parallelism::Off, Parallelism::Rayon] {
@@ -223,6 +224,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn limits_hold_for_each_block_and_for_all() {
         let (source, blocks, _) = streams(&[1000, 1000, 1000]);
         let read = |limits| decode_all(&source, &blocks, &Options::default().with_limits(limits));
@@ -239,6 +241,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn wrong_lengths_and_damaged_streams_spoil_themselves_only() {
         let (source, mut blocks, contents) = streams(&[1000, 1000, 1000]);
         blocks[0].decoded_len = Some(1001);

@@ -296,9 +296,10 @@ mod tests {
 
     #[test]
     fn chain_through_a_long_file_takes_few_trips() {
-        // 4,096 nodes of 8 bytes, 1,024 bytes apart, each telling where the next one is.
-        let mut body = vec![0; 4 << 20];
-        for node in 0..4096_usize {
+        // Thousands of nodes of 8 bytes, 1,024 bytes apart, each telling where the next one is.
+        let nodes = if cfg!(miri) { 32 } else { 4096_usize };
+        let mut body = vec![0; nodes * 1024];
+        for node in 0..nodes {
             let next = (node as u64 + 1) * 1024;
             body[node * 1024..][..8].copy_from_slice(&next.to_le_bytes());
         }
@@ -325,7 +326,7 @@ mod tests {
                 }
             }
         };
-        assert_eq!(visited, 4096);
+        assert_eq!(visited, nodes);
         assert!(trips <= 12, "{trips} trips");
     }
 

@@ -471,11 +471,12 @@ mod tests {
     /// A million corners on one position would take half a million looks each.
     #[test]
     fn corners_on_one_position_are_sorted_instead() {
-        let normals: Vec<u32> = (0..300_000).map(|corner| corner % 150_000).collect();
+        let different = if cfg!(miri) { 60 } else { 150_000 };
+        let normals: Vec<u32> = (0..different * 2).map(|corner| corner % different).collect();
         let positions = vec![0; normals.len()];
         assert!(chain(&positions, &normals).is_none());
-        let weld = Weld::new(&[&positions, &normals], &[1, 150_000]).unwrap();
-        assert_eq!(weld.vertex_count(), 150_000);
+        let weld = Weld::new(&[&positions, &normals], &[1, different as usize]).unwrap();
+        assert_eq!(weld.vertex_count(), different as usize);
         assert_eq!(weld.indices(), normals);
     }
 

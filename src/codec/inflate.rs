@@ -392,6 +392,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn pieces_of_every_size_make_the_same() {
         let data = sample();
         for codec in [Codec::Stored, Codec::Zlib, Codec::Gzip, Codec::Deflate] {
@@ -407,6 +408,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn prefix_needs_the_beginning_of_the_stream_only() {
         let data = sample();
         let stream = wrapped(&data, Codec::Zlib);
@@ -422,6 +424,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn streams_of_another_length_or_checksum_are_faults() {
         let data = sample();
         for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
@@ -460,6 +463,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn cancelled_streams_stop() {
         let stream = wrapped(&sample(), Codec::Zlib);
         let mut inflater = Inflater::default();

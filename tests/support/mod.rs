@@ -43,7 +43,7 @@ pub(crate) fn small() -> Vec<u8> {
 
 /// The same with its frames many times over: enough for several threads, and too long to be read ahead.
 pub(crate) fn long_animation() -> Vec<u8> {
-    const TIMES: usize = 400;
+    const TIMES: usize = if cfg!(miri) { 2 } else { 400 };
     let mut file = small();
     let field = |file: &[u8], at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let (frames, channels, offset) = (field(&file, 0x5c), field(&file, 0x60), field(&file, 0x64));
@@ -98,6 +98,7 @@ impl ReadRange for Recorder {
 
 /// Ends the program where a job does not: a deadlock must not look like a slow test.
 pub(crate) fn with_watchdog<T>(limit: Duration, job: impl FnOnce() -> T) -> T {
+    let limit = if cfg!(miri) { limit * 10 } else { limit };
     let done = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&done);
     let watchdog = std::thread::spawn(move || {

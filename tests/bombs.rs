@@ -279,6 +279,7 @@ mod cgeo {
         let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
         let (mut positions, mut normals, mut channel, mut cloud) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut triangles = meshmap::cgeo::Triangles::default();
         let mut play = |from: usize| {
             for index in from..6 {
                 let snapshot = proxy.snapshot(index).unwrap();
@@ -288,6 +289,29 @@ mod cgeo {
                 snapshot.positions_into(&mut positions, &mut scratch).unwrap();
                 snapshot.normals_into(&mut normals, &mut scratch).unwrap();
                 snapshot.map_channel_into(0, &mut channel, &mut scratch).unwrap();
+                snapshot.triangles_into(&mut triangles, &mut scratch).unwrap();
+                snapshot.mesh_into(&mut mesh, &mut scratch).unwrap();
+            }
+        };
+        play(0);
+        let ((), count) = counted(|| play(1));
+        assert_eq!(count.total, 0, "{count:?}");
+    }
+
+    /// The same of complete snapshots, whose triangles are decoded each time.
+    #[test]
+    fn complete_snapshots_take_no_memory_after_warm_up() {
+        let meshes: Vec<_> = (0..4).map(|time| support::cgeo::Mesh::sheet(30, 1, time as f32)).collect();
+        let snapshots: Vec<_> =
+            meshes.iter().map(|mesh| support::cgeo::snapshot(mesh, mesh.complete())).collect();
+        let file = support::cgeo::file(&snapshots, Dialect::default());
+        let proxy = Proxy::from_source(Source::from_bytes(file)).unwrap();
+        let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        let mut triangles = meshmap::cgeo::Triangles::default();
+        let mut play = |from: usize| {
+            for index in from..4 {
+                let snapshot = proxy.snapshot(index).unwrap();
+                snapshot.triangles_into(&mut triangles, &mut scratch).unwrap();
                 snapshot.mesh_into(&mut mesh, &mut scratch).unwrap();
             }
         };

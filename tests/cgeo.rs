@@ -287,6 +287,41 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     assert_eq!(read().0, 1);
 }
 
+/// Forty gigabytes, nearly all of them holes: opened and pulled from for the cost of what is asked for.
+#[cfg(unix)]
+#[test]
+fn huge_files_are_opened_in_three_reads() {
+    use std::os::unix::fs::FileExt;
+    const SNAPSHOTS: usize = 4_000;
+    let (meshes, snapshots) = sheet();
+    let bytes: Vec<_> =
+        snapshots.iter().map(|s| support::cgeo::snapshot_bytes(s, Dialect::default())).collect();
+    let mut head = support::cgeo::header(SNAPSHOTS, Dialect::default());
+    let first = (head.len() + SNAPSHOTS * 8 + 4) as u64;
+    let start = |index: u64| first + index * (10 << 20);
+    (0..SNAPSHOTS as u64).for_each(|index| head.extend((start(index) + 4).to_le_bytes()));
+    head.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(40 << 30).unwrap();
+    file.as_file().write_all_at(&head, 0).unwrap();
+    for (index, own) in [(0, 0), (3_712, 4), (3_999, 5)] {
+        file.as_file().write_all_at(&bytes[own], start(index)).unwrap();
+    }
+
+    let source = Source::open(file.path()).unwrap();
+    let proxy = Proxy::from_source(source.clone()).unwrap();
+    assert_eq!(proxy.len(), SNAPSHOTS);
+    let opened = source.read_stats();
+    assert!(opened.reads <= 3 && opened.bytes <= 128 << 10, "{opened:?}");
+    for (index, own) in [(3_712, 4), (3_999, 5)] {
+        let positions = proxy.snapshot(index).unwrap().positions().unwrap();
+        assert_eq!(positions.to_vec(), expected(&meshes, own));
+    }
+    let read = source.read_stats().bytes - opened.bytes;
+    let stored = bytes[0].len() + bytes[4].len() + bytes[5].len();
+    assert!(read < stored as u64 + 1000, "{read} for {stored}");
+}
+
 #[test]
 fn counts_of_a_complete_mesh_are_a_few_bytes_of_its_stream() {
     let (_, snapshots) = sheet();

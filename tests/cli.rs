@@ -56,10 +56,48 @@ fn info_of_one_file_is_a_page() {
 }
 
 #[test]
+fn info_of_a_proxy_tells_dialect_and_snapshots() {
+    let path =
+        support::data("cgeo/valid").into_iter().find(|path| path.ends_with("dialect_gzip_a.cgeo")).unwrap();
+    let page = meshmap(&["info"], &[&path]);
+    let page = text(&page.stdout);
+    for part in
+        ["CGeo 7", "gzip, size = stored bytes, offset = first section   (found)", "192 triangles", "10 mm"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let list = meshmap(&["info", "--snapshots"], &[&path]);
+    let list: Vec<_> = text(&list.stdout).lines().collect();
+    assert_eq!(list.len(), 4, "{list:#?}");
+    assert!(list[1].contains("complete") && list[2].contains("difference"), "{list:#?}");
+}
+
+/// What a user pastes into a bug report has no names in it.
+#[test]
+fn report_of_a_proxy_has_the_structure_and_no_names() {
+    let path = support::data("cgeo/valid").into_iter().find(|path| path.ends_with("anim_a.cgeo")).unwrap();
+    let output = meshmap(&["info", "--report"], &[&path]);
+    let report = text(&output.stdout);
+    for part in ["Version: 7", "tag 0x35f71ea8", "begins 78 ", "flags       0x", "table       12 entries"] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    assert!(report.contains("Original object name: (") && !report.contains("Box001"), "{report}");
+}
+
+#[test]
+fn decoders_agree_on_every_proxy() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cgeo/valid");
+    let output = meshmap(&["verify", "--cross-check"], &[&folder]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
 fn pages_fit_a_screen_and_have_no_control_characters() {
-    let mut files = support::data("iqm/valid");
-    files.extend(support::data("tmf/valid"));
-    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("iqm/valid"))));
+    let folders = ["cgeo/valid", "iqm/valid", "tmf/valid"];
+    let mut files: Vec<_> = folders.iter().flat_map(|folder| support::data(folder)).collect();
+    for folder in folders {
+        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join(folder))));
+    }
     for file in files {
         let output = meshmap(&["info"], &[&file]);
         let page = text(&output.stdout);

@@ -30,7 +30,7 @@ use crate::{Result, Scratch};
 /// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 /// let cache = SnapshotCache::new(256 << 20);
 /// let mesh = cache.get(&proxy, 3)?;
-/// assert_eq!(cache.try_get(&proxy, 3).map(|mesh| mesh.positions), Some(mesh.positions.clone()));
+/// assert_eq!(cache.try_get(&proxy, 3).map(|mesh| mesh.positions.len()), Some(mesh.positions.len()));
 /// assert_eq!(cache.stats().decodes, 1);
 /// # Ok::<(), meshmap::Error>(())
 /// ```

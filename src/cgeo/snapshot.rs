@@ -312,17 +312,29 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn triangles(&self) -> Result<Triangles> {
-        let mut buffer = MeshBuffer::default();
-        let scratch = &mut Scratch::default();
-        let complete = self.mesh_stream_with(scratch, |stream, skipped| {
+        let mut triangles = Triangles::default();
+        self.triangles_into(&mut triangles, &mut Scratch::default())?;
+        Ok(triangles)
+    }
+
+    /// The same into memory that is used again, unless somebody shares it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mesh`](Self::mesh).
+    pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
+        let is_complete = self.mesh_stream_with(scratch, |stream, skipped| {
             if !stream.is_complete()? {
                 return Ok(false);
             }
             let counts = stream.counts()?;
-            stream.triangles_alone(&counts, skipped, &mut buffer.triangles)?;
+            stream.triangles_alone(&counts, skipped, out)?;
             Ok(true)
         })?;
-        if complete { Ok(buffer.triangles) } else { Ok(self.proxy.base()?.triangles.clone()) }
+        if !is_complete {
+            *out = self.proxy.base()?.triangles.clone();
+        }
+        Ok(())
     }
 
     /// The whole mesh, decoded to the end of its stream, with the checksum verified.

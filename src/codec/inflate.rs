@@ -5,8 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use miniz_oxide::inflate::stream::InflateState;
-use miniz_oxide::{DataFormat, MZFlush, MZStatus};
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use crate::{Codec, Decoder};
 
@@ -32,7 +32,19 @@ pub(crate) enum Fault {
 pub(crate) struct Inflater {
     #[cfg(feature = "zlib-rs")]
     fast: Option<Box<zlib_rs::Inflate>>,
-    second: Option<Box<InflateState>>,
+    miniz: Option<Box<Miniz>>,
+}
+
+/// miniz_oxide, with what it needs of the content before.
+///
+/// Its own interface for streams takes what lies before the beginning of a stream for zeros, where a damaged stream
+/// refers to it; here it is an error, as in every other decoder.
+struct Miniz {
+    state: DecompressorOxide,
+    /// The last [`FAR`](Self::FAR) bytes that came out, or all of them, and room for more.
+    window: Box<[u8]>,
+    /// How much of the window is filled.
+    filled: usize,
 }
 
 /// A stream that is being inflated.
@@ -219,10 +231,7 @@ impl Inflater {
                 Some(inflate) => inflate.reset(false),
                 None => self.fast = Some(Box::new(zlib_rs::Inflate::new(false, 15))),
             },
-            Engine::Miniz => match &mut self.second {
-                Some(state) => state.reset(DataFormat::Raw),
-                None => self.second = Some(InflateState::new_boxed(DataFormat::Raw)),
-            },
+            Engine::Miniz => self.miniz.get_or_insert_with(Box::default).reset(),
         }
     }
 
@@ -238,16 +247,49 @@ impl Inflater {
     }
 
     fn miniz(&mut self, input: &[u8], out: &mut [u8], ended: &mut bool) -> Result<(usize, usize), Fault> {
-        let damaged = Fault::Malformed("a deflate stream that is not damaged");
-        let Some(state) = &mut self.second else { return Err(damaged) };
-        let result = miniz_oxide::inflate::stream::inflate(state, input, out, MZFlush::None);
-        match result.status {
-            Ok(MZStatus::StreamEnd) => *ended = true,
-            // Out of input or of room: what came out tells.
-            Ok(_) | Err(miniz_oxide::MZError::Buf) => {}
-            Err(_) => return Err(damaged),
+        self.miniz.get_or_insert_with(Box::default).inflate(input, out, ended)
+    }
+}
+
+impl Default for Miniz {
+    fn default() -> Self {
+        let window = vec![0; Self::FAR.saturating_mul(3)].into_boxed_slice();
+        Self { state: DecompressorOxide::new(), window, filled: 0 }
+    }
+}
+
+impl Miniz {
+    /// No match of a deflate stream begins further back.
+    const FAR: usize = 32 << 10;
+
+    fn reset(&mut self) {
+        self.state.init();
+        self.filled = 0;
+    }
+
+    fn inflate(&mut self, input: &[u8], out: &mut [u8], ended: &mut bool) -> Result<(usize, usize), Fault> {
+        if self.filled > Self::FAR.saturating_mul(2) {
+            self.window.copy_within(self.filled.saturating_sub(Self::FAR)..self.filled, 0);
+            self.filled = Self::FAR;
         }
-        Ok((result.bytes_consumed, result.bytes_written))
+        let end = self.filled.saturating_add(out.len()).min(self.window.len());
+        let window = self.window.get_mut(..end).unwrap_or_default();
+        let flags = inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+        let (status, used, count) = decompress(&mut self.state, input, window, self.filled, flags);
+        match status {
+            TINFLStatus::Done => *ended = true,
+            // Out of input or of room: what came out tells.
+            TINFLStatus::HasMoreOutput
+            | TINFLStatus::NeedsMoreInput
+            | TINFLStatus::FailedCannotMakeProgress => {}
+            _ => return Err(Fault::Malformed("a deflate stream that is not damaged")),
+        }
+        let new = self.window.get(self.filled..self.filled.saturating_add(count)).unwrap_or_default();
+        if let Some(out) = out.get_mut(..new.len()) {
+            out.copy_from_slice(new);
+        }
+        self.filled = self.filled.saturating_add(count);
+        Ok((used, count))
     }
 }
 
@@ -428,6 +470,15 @@ mod tests {
         inflate.read_exact(&mut out).unwrap();
         cancel.store(true, Ordering::Relaxed);
         assert_eq!(inflate.read_exact(&mut out), Err(Fault::Cancelled));
+    }
+
+    /// A match that refers to what lies before the beginning of the stream.
+    #[test]
+    fn matches_before_the_beginning_are_faults() {
+        for decoder in DECODERS {
+            let found = inflate(&[0x23, 0x02, 0x00, 0x54], Codec::Deflate, decoder, &[35]);
+            assert!(matches!(found, Err(Fault::Malformed(_))), "{decoder:?}: {found:?}");
+        }
     }
 
     proptest! {

@@ -219,7 +219,7 @@ fn sections(proxy: &Proxy, first: Option<&Snapshot>, full: bool) -> Vec<String> 
         } else {
             format!("{} .. {}", show::size(least), show::size(most))
         };
-        rows.push(vec![span(&(1..extents.len())), size, String::new()]);
+        rows.push(vec![span(&(1..extents.len())), size, "(--snapshots)".to_owned()]);
     }
     show::table(&rows, &[true, false, true])
 }
@@ -246,6 +246,28 @@ fn describe_sections(snapshot: &Snapshot) -> String {
     };
     let names: Vec<String> = sections.iter().map(name).collect();
     names.join(", ")
+}
+
+/// A row for each snapshot.
+pub(crate) fn list(proxy: &Proxy) -> Vec<String> {
+    let mut rows = vec![["snapshot", "time", "stored", "mesh", "box"].map(str::to_owned).to_vec()];
+    let point = |[x, y, z]: [f32; 3]| format!("{x:.3} {y:.3} {z:.3}");
+    for index in 0..proxy.len() {
+        let row = proxy.snapshot(index).and_then(|snapshot| {
+            let range = snapshot.range();
+            let kind = if snapshot.is_complete()? { "complete" } else { "difference" };
+            let bounds = snapshot.bounding_box()?;
+            let bounds = bounds.map(|bounds| format!("{}  ..  {}", point(bounds.min), point(bounds.max)));
+            let time = snapshot.time().map_or_else(|| "-".to_owned(), |time| format!("{time:.3} s"));
+            let bounds = bounds.unwrap_or_else(|| "not stored".to_owned());
+            Ok(vec![index.to_string(), time, show::size(range.end - range.start), kind.to_owned(), bounds])
+        });
+        rows.push(row.unwrap_or_else(|error| {
+            let text = show::line(&error.to_string());
+            vec![index.to_string(), String::new(), String::new(), "x".to_owned(), text]
+        }));
+    }
+    show::table(&rows, &[false, false, false, true, true])
 }
 
 /// A structural dump without geometry and names, for pasting into a bug report.

@@ -14,6 +14,7 @@ use crate::{cgeo_info, files, iqm_info, show, tmf_info};
 pub(crate) struct Wish {
     pub(crate) json: bool,
     pub(crate) full: bool,
+    pub(crate) snapshots: bool,
     pub(crate) report: bool,
     pub(crate) mmap: bool,
 }
@@ -54,6 +55,7 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
     let title = format!("{}   {}   {}", show::file_name(path), show::variant(&file), show::size(bytes));
     let mut page = match &file {
         MeshFile::CGeo(proxy) if wish.report => return Ok(cgeo_info::report(proxy, file.findings())),
+        MeshFile::CGeo(proxy) if wish.snapshots => return Ok(cgeo_info::list(proxy)),
         MeshFile::CGeo(proxy) => cgeo_info::page(proxy, wish.full)?,
         MeshFile::Iqm(model) => iqm_info::page(model, wish.full)?,
         MeshFile::Tmf(document) => tmf_info::page(document, wish.full)?,

@@ -38,6 +38,9 @@ enum Command {
         /// Compute exact numbers whatever they cost to read.
         #[arg(long)]
         full: bool,
+        /// List every snapshot: time, size, kind and box (CGeo).
+        #[arg(long, conflicts_with = "json")]
+        snapshots: bool,
         /// Print a structural dump without geometry and names, for bug reports (CGeo).
         #[arg(long, conflicts_with = "json")]
         report: bool,
@@ -79,8 +82,8 @@ enum FailOn {
 fn main() -> ExitCode {
     let out = &mut io::BufWriter::new(io::stdout().lock());
     let outcome = match Cli::parse().command {
-        Command::Info { paths, json, full, report, mmap } => {
-            info::run(&paths, &info::Wish { json, full, report, mmap }, out)
+        Command::Info { paths, json, full, snapshots, report, mmap } => {
+            info::run(&paths, &info::Wish { json, full, snapshots, report, mmap }, out)
         }
         Command::Verify { paths, fail_on, cross_check, mmap } => {
             let wish = verify::Wish { fail_on_finding: fail_on.is_some(), cross_check, mmap };

@@ -125,7 +125,7 @@ fn info_of_a_document_tells_how_its_numbers_are_stored() {
     let far = page("v011_last_vertex_far.tmf", &["info", "--full"]);
     assert!(far.contains("layout A") && far.contains("! stored boxes are wrong"), "{far}");
     let wide = page("v021_tiny_edge_1e-30.tmf", &["info"]);
-    assert!(wide.contains("255, 255 and 255 bits, by the scale of their writer"), "{wide}");
+    assert!(wide.contains("255, 255 and 255 bits, by their writer's scale"), "{wide}");
     let rows = page("v021_one_triangle.tmf", &["verify"]);
     assert!(rows.starts_with("good: 1 file"), "{rows}");
 }

@@ -93,8 +93,9 @@ fn decoders_agree_on_every_proxy() {
 
 #[test]
 fn pages_fit_a_screen_and_have_no_control_characters() {
-    let mut files = [support::data("iqm/valid"), support::data("cgeo/valid")].concat();
-    for folder in ["iqm/valid", "cgeo/valid"] {
+    let folders = ["cgeo/valid", "iqm/valid", "tmf/valid"];
+    let mut files: Vec<_> = folders.iter().flat_map(|folder| support::data(folder)).collect();
+    for folder in folders {
         files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join(folder))));
     }
     for file in files {
@@ -104,6 +105,29 @@ fn pages_fit_a_screen_and_have_no_control_characters() {
         assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
         assert!(!page.contains(|c: char| c.is_control() && c != '\n'), "{page}");
     }
+}
+
+#[test]
+fn info_of_a_document_tells_how_its_numbers_are_stored() {
+    let page = |name: &str, arguments: &[&str]| {
+        let output = meshmap(arguments, &[&support::path_of("tmf", name)]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+        text(&output.stdout).to_owned()
+    };
+    let unified = page("v021_unified_cube.tmf", &["info"]);
+    assert!(unified.starts_with("v021_unified_cube.tmf   TMF 0.2   336 B   layout B"), "{unified}");
+    for part in
+        ["24 vertices   12 triangles", "normal 7 bits (about 1 degree)", "uv 14 bits", "nothing to weld"]
+    {
+        assert!(unified.contains(part), "{part}: {unified}");
+    }
+    assert_eq!(unified.lines().last().unwrap().trim(), "1 read, 336 B");
+    let far = page("v011_last_vertex_far.tmf", &["info", "--full"]);
+    assert!(far.contains("layout A") && far.contains("! stored boxes are wrong"), "{far}");
+    let wide = page("v021_tiny_edge_1e-30.tmf", &["info"]);
+    assert!(wide.contains("255, 255 and 255 bits, by their writer's scale"), "{wide}");
+    let rows = page("v021_one_triangle.tmf", &["verify"]);
+    assert!(rows.starts_with("good: 1 file"), "{rows}");
 }
 
 #[test]

@@ -615,9 +615,9 @@ impl Reader<'_> {
                 segment.wrapped = Coordinates::are_wrapped(&bytes, segment.widths, segment.count);
                 let [x, y, z] = segment.widths;
                 let how = if segment.wrapped {
-                    "by the scale of their writer"
+                    "by their writer's scale"
                 } else {
-                    "by the formula of the specification"
+                    "by the specification's formula"
                 };
                 let range = segment.range();
                 self.findings.add(finding::WIDE_COORDINATES, |what| {

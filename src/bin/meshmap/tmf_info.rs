@@ -61,6 +61,9 @@ fn meshes(document: &Document) -> Block {
         format!("{} triangles", show::count(triangles)),
         "unit and axes not stored".to_owned(),
     ];
+    if document.meshes().len() == 0 {
+        return Block::lines(labelled("mesh", &line));
+    }
     let header =
         ["#", "name", "vertices", "triangles", "bits a coordinate", "stored"].map(str::to_owned).to_vec();
     let row = |(index, mesh): (usize, Mesh)| {

@@ -198,7 +198,7 @@ impl Frames {
         #[cfg(feature = "rayon")]
         if self.options.parallelism == crate::Parallelism::Rayon && self.stride > 0 {
             use rayon::prelude::*;
-            /// Poses from which on another thread is worth waking.
+            /// Poses from which on another thread is worth waking; few under Miri, which takes long for many.
             const PARALLEL: usize = if cfg!(miri) { 256 } else { 16 << 10 };
             if out.len() > PARALLEL {
                 let poses = self.poses.len();

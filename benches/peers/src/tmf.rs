@@ -109,8 +109,8 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
             },
         ],
     );
-    table.faster("tmf: just called, default options", "tmf 0.2.1: just called", ours_two, called, 6.0);
-    table.faster("tmf: just called, 1 thread", "tmf 0.2.1: just called", ours_one, called, 6.0);
+    table.faster("tmf: just called, default options", "tmf 0.2.1: just called", [ours_two, called], 6.0);
+    table.faster("tmf: just called, 1 thread", "tmf 0.2.1: just called", [ours_one, called], 6.0);
 
     keep_pages();
     let [reused, ours_one, ours_two] = interleave(
@@ -124,9 +124,9 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
             },
         ],
     );
-    table.faster("tmf: reused buffers, 1 thread", "tmf 0.2.1: reused pages", ours_one, reused, 3.0);
-    table.faster("tmf: reused buffers, 2 threads", "tmf 0.2.1: reused pages", ours_two, reused, 4.5);
-    table.faster("tmf: reused buffers, 1 thread", "tmf 0.2.1: just called", ours_one, called, 6.0);
+    table.faster("tmf: reused buffers, 1 thread", "tmf 0.2.1: reused pages", [ours_one, reused], 3.0);
+    table.faster("tmf: reused buffers, 2 threads", "tmf 0.2.1: reused pages", [ours_two, reused], 4.5);
+    table.faster("tmf: reused buffers, 1 thread", "tmf 0.2.1: just called", [ours_one, called], 6.0);
     Ok(())
 }
 
@@ -190,12 +190,11 @@ pub(crate) fn bits(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let shown: Vec<String> = all.iter().map(|(ratio, width, ..)| format!("{width}: {ratio:.1}")).collect();
     eprintln!("bits, ratio by width: {}", shown.join(", "));
     if let (Some((_, _, slow, fast)), Some((_, _, slowest, fastest))) = (all.first(), all.last()) {
-        table.faster("unpack_into, the width of the least ratio", "a bit at a time", *fast, *slow, 8.0);
+        table.faster("unpack_into, the width of the least ratio", "a bit at a time", [*fast, *slow], 8.0);
         table.faster(
             "unpack_into, the width of the greatest ratio",
             "a bit at a time",
-            *fastest,
-            *slowest,
+            [*fastest, *slowest],
             8.0,
         );
     }

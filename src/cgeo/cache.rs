@@ -187,11 +187,9 @@ impl SnapshotCache {
 
 impl Mesh {
     /// The memory that this mesh alone takes, in bytes: triangles that it shares with another are not counted.
-    pub(crate) fn size(&self) -> u64 {
-        let channels: u64 = self.map_channels.iter().map(|channel| as_u64(channel.as_bytes().len())).sum();
-        let arrays = [&self.positions, &self.normals].map(|array| as_u64(array.as_bytes().len()));
+    fn size(&self) -> u64 {
         let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
-        arrays.iter().fold(channels, |sum, array| sum.saturating_add(*array)).saturating_add(triangles)
+        self.arrays_size().saturating_add(triangles)
     }
 }
 

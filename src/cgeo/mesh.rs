@@ -495,6 +495,14 @@ fn resize<T: FromZeros + Clone>(
     Ok(())
 }
 
+impl Mesh {
+    /// The bytes of the positions, normals and map channels.
+    pub(crate) fn arrays_size(&self) -> u64 {
+        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.map_channels);
+        arrays.fold(0, |sum, array| sum.saturating_add(bytes_of(array)))
+    }
+}
+
 impl MeshBuffer {
     /// The mesh as shared arrays; the memory goes with it.
     pub(crate) fn into_mesh(self, topology: TopologyId) -> Mesh {

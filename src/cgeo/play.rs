@@ -71,9 +71,7 @@ impl Proxy {
         let second = self.snapshot(snapshots.start.saturating_add(1).min(snapshots.end.saturating_sub(1)));
         let is_complete = second.and_then(|snapshot| snapshot.is_complete()).unwrap_or(true);
         let triangles = if is_complete { as_u64(base.triangles.as_bytes().len()) } else { 0 };
-        let channels: u64 = base.map_channels.iter().map(|channel| as_u64(channel.as_bytes().len())).sum();
-        let arrays = [&base.positions, &base.normals].map(|array| as_u64(array.as_bytes().len()));
-        let size = arrays.iter().sum::<u64>().saturating_add(channels).saturating_add(triangles);
+        let size = base.arrays_size().saturating_add(triangles);
         let fits = capacity_bytes.checked_div(size).unwrap_or(MOST);
         usize::try_from(fits.clamp(1, MOST)).unwrap_or(1)
     }

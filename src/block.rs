@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use bytes::Bytes;
 
 use crate::codec::inflate::{Fault, Inflate, Inflater};
+use crate::codec::lzma::{self, Lzma};
 use crate::error::decimal;
 use crate::source::as_u64;
-use crate::{Address, Error, ErrorKind, Options, Result, Source};
+use crate::{Address, Error, ErrorKind, Options, Result, Source, Strictness};
 
 /// A compressed part of a file: located, not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,11 @@ pub enum Codec {
     Gzip,
     /// A deflate stream (RFC 1951) without header and checksum.
     Deflate,
+    /// An LZMA stream without a header, of a length that is known.
+    Lzma {
+        /// One byte of lc, lp and pb, and the dictionary size, as at the beginning of an `.lzma` file.
+        properties: [u8; 5],
+    },
 }
 
 impl Block {
@@ -54,6 +60,10 @@ impl Block {
     }
 
     /// The content, decoded to its end, with the checksum verified.
+    ///
+    /// LZMA has none. With [`Strictness::Strict`] its stream must end where the block does, with nothing left over, which
+    /// few damaged streams do; [`Decoder::SecondOpinion`](crate::Decoder::SecondOpinion) sees only whether bytes are
+    /// left.
     ///
     /// # Errors
     ///
@@ -73,8 +83,7 @@ impl Block {
         if let Some(length) = self.decoded_len.filter(|length| *length > most) {
             return Err(too_much(decimal(length)));
         }
-        let Scratch { inflater, cancel, .. } = scratch;
-        let inflate = Inflate::new(inflater, &input, self.codec, options.decoder, cancel.as_deref());
+        let Scratch { inflater, lzma, cancel, .. } = scratch;
         let fail = |fault: Fault| {
             let kind = match fault {
                 Fault::Truncated => ErrorKind::Truncated,
@@ -83,7 +92,25 @@ impl Block {
             };
             error(kind).expected("a stream without faults").found(format_args!("{fault:?}"))
         };
-        let mut inflate = inflate.map_err(fail)?;
+        if let Codec::Lzma { properties } = self.codec {
+            let length = self.decoded_len.ok_or_else(|| {
+                error(ErrorKind::Malformed).expected("the length of what an LZMA stream holds").found("none")
+            })?;
+            lzma::check_length(length, as_u64(input.len())).map_err(fail)?;
+            let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
+            let mut out = options.limits.vec(length, self.what).map_err(here)?;
+            let end = lzma.decode(properties, &input, &mut out, options.decoder, cancel.as_deref());
+            let end = end.map_err(fail)?;
+            if !end.is_clean && options.strictness == Strictness::Strict {
+                let found = format!("{} of {} bytes used", end.consumed, input.len());
+                return Err(error(ErrorKind::Malformed)
+                    .expected("an end with nothing left over")
+                    .found(found));
+            }
+            return Ok(out.into());
+        }
+        let mut inflate =
+            Inflate::new(inflater, &input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
 
         // The length is not always stored: memory grows with what comes out, never with what is announced.
         let mut out = Vec::new();
@@ -146,11 +173,17 @@ fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Resu
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
-        /// Stored bytes beside the largest block from which on another thread is worth waking.
+        /// What there must be beside the largest block for another thread to be worth waking: so many stored bytes of
+        /// deflate streams,
         const PARALLEL: u64 = 256 << 10;
-        let lengths = blocks.iter().map(|block| block.range.end.saturating_sub(block.range.start));
-        let largest = lengths.clone().max().unwrap_or(0);
-        let all = lengths.fold(0_u64, u64::saturating_add);
+        /// each of which counts as many times where it is LZMA, which takes so much longer.
+        const LZMA: u64 = 16;
+        let work = blocks.iter().map(|block| {
+            let length = block.range.end.saturating_sub(block.range.start);
+            length.saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) { LZMA } else { 1 })
+        });
+        let largest = work.clone().max().unwrap_or(0);
+        let all = work.fold(0_u64, u64::saturating_add);
         if options.parallelism == crate::Parallelism::Rayon && all.saturating_sub(largest) >= PARALLEL {
             let decode = |scratch: &mut Scratch, block: &Block| block.decode(source, options, scratch);
             return blocks.par_iter().map_init(Scratch::default, decode).collect();
@@ -166,6 +199,7 @@ fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Resu
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) inflater: Inflater,
+    pub(crate) lzma: Lzma,
     /// Memory for what is decoded on the way and not kept.
     pub(crate) bytes: Vec<u8>,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
@@ -173,7 +207,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Makes decodes with this scratch stop, with [`Cancelled`](crate::ErrorKind::Cancelled), soon after the flag is
-    /// set: it is looked at each time 64 KiB have been inflated. `None` takes the flag away.
+    /// set: it is looked at each time 64 KiB have come out. `None` takes the flag away.
     pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
         self.cancel = cancel;
     }
@@ -256,5 +290,71 @@ mod tests {
             decode_all(&source, &blocks[..1], &Options::default())[0].as_ref().unwrap_err().kind(),
             ErrorKind::Malformed
         );
+    }
+
+    /// LZMA streams one after the other, of real encoders, and what they hold.
+    fn lzma_streams(lengths: &[usize]) -> (Source, Vec<Block>, Vec<Vec<u8>>) {
+        use std::io::Write;
+        let (_, mut blocks, contents) = streams(lengths);
+        let mut options = lzma_rust2::LzmaOptions::with_preset(1);
+        options.dict_size = 1 << 16;
+        let mut file = Vec::new();
+        for (block, content) in blocks.iter_mut().zip(&contents) {
+            let start = file.len() as u64;
+            let mut writer = lzma_rust2::LzmaWriter::new_no_header(&mut file, &options, false).unwrap();
+            writer.write_all(content).unwrap();
+            writer.finish().unwrap();
+            block.range = start..file.len() as u64;
+            block.codec = Codec::Lzma { properties: [options.get_props(), 0, 0, 1, 0] };
+            block.decoded_len = Some(content.len() as u64);
+        }
+        (Source::from_bytes(file), blocks, contents)
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
+    fn lzma_is_decoded_by_both_decoders_for_any_parallelism() {
+        let (source, blocks, contents) = lzma_streams(&[1, 5000, 300_000, 400_000]);
+        for decoder in [crate::Decoder::Fast, crate::Decoder::SecondOpinion] {
+            for parallelism in [Parallelism::Off, Parallelism::Rayon] {
+                let options = Options::default().with_parallelism(parallelism).with_decoder(decoder);
+                let options = options.with_strictness(Strictness::Strict);
+                for (decoded, content) in decode_all(&source, &blocks, &options).iter().zip(&contents) {
+                    assert!(decoded.as_ref().unwrap() == content);
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
+    fn lzma_must_end_with_its_block_where_strict() {
+        let (source, mut blocks, contents) = lzma_streams(&[1000, 1000]);
+        blocks[0].range.end += 1;
+        let strict = Options::default().with_strictness(Strictness::Strict);
+        let decode = |options| blocks[0].decode(&source, &options, &mut Scratch::default());
+        assert_eq!(decode(Options::default()).unwrap(), contents[0]);
+        assert_eq!(decode(strict).unwrap_err().kind(), ErrorKind::Malformed);
+        assert_eq!(decode(strict).unwrap_err().byte_range(), Some(blocks[0].range.clone()));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
+    fn lzma_lengths_are_checked_before_anything_is_allocated() {
+        let (source, mut blocks, _) = lzma_streams(&[1000]);
+        let stored = blocks[0].range.end;
+        let mut kind = |length, limits| {
+            blocks[0].decoded_len = length;
+            let options = Options::default().with_limits(limits);
+            blocks[0].decode(&source, &options, &mut Scratch::default()).err().map(|error| error.kind())
+        };
+        let unlimited = Limits::default().with_max_block_bytes(u64::MAX).with_max_total_bytes(u64::MAX);
+        assert_eq!(kind(Some(u64::MAX), unlimited), Some(ErrorKind::Malformed));
+        assert_eq!(kind(Some(stored * 8192 + 1), unlimited), Some(ErrorKind::Malformed));
+        assert_eq!(kind(Some(1001), unlimited), Some(ErrorKind::Truncated));
+        assert_eq!(kind(None, unlimited), Some(ErrorKind::Malformed));
+        assert_eq!(kind(Some(1000), Limits::default().with_max_block_bytes(1000)), None);
+        let exceeded = Some(ErrorKind::LimitExceeded);
+        assert_eq!(kind(Some(1000), Limits::default().with_max_block_bytes(999)), exceeded);
     }
 }

@@ -62,10 +62,10 @@ impl Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoder {
-    /// The faster one: deflate by zlib-rs (with the feature of that name; else miniz_oxide).
+    /// The faster one: deflate by zlib-rs (with the feature of that name; else miniz_oxide), LZMA by this library's own.
     #[default]
     Fast,
-    /// The other one, for checking: deflate by miniz_oxide.
+    /// The other one, for checking: deflate by miniz_oxide, LZMA by lzma-rs.
     SecondOpinion,
 }
 

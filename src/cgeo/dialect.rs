@@ -137,6 +137,7 @@ impl fmt::Display for Dialect {
             Codec::Zlib => "zlib",
             Codec::Gzip => "gzip",
             Codec::Deflate => "raw deflate",
+            Codec::Lzma { .. } => "LZMA",
         };
         let prefix = match self.prefix {
             LengthPrefix::None => "",

@@ -10,7 +10,7 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use crate::{Codec, Decoder};
 
-/// Why a stream cannot be inflated; whoever knows the format makes an error of it.
+/// Why a stream cannot be decoded; whoever knows the format makes an error of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The input ends before the stream does.
@@ -19,9 +19,9 @@ pub(crate) enum Fault {
     EndsEarly(u64),
     /// The stream goes on behind what was asked for.
     GoesOn,
-    /// Not a deflate stream, or a damaged one.
+    /// Not a stream of its kind, or a damaged one.
     Malformed(&'static str),
-    /// The checksum behind the stream is not that of what was inflated.
+    /// The checksum behind the stream is not that of what came out.
     Checksum { stored: u32, computed: u32 },
     /// The caller does not want it any more.
     Cancelled,
@@ -95,6 +95,7 @@ impl<'a> Inflate<'a> {
             Codec::Stored | Codec::Deflate => (0, Checksum::None),
             Codec::Zlib => (zlib_header(input)?, Checksum::Adler32(simd_adler32::Adler32::new())),
             Codec::Gzip => (gzip_header(input)?, Checksum::Crc32(crc32fast::Hasher::new())),
+            Codec::Lzma { .. } => return Err(Fault::Malformed("a deflate stream")),
         };
         let engine = match codec {
             Codec::Stored => Engine::Stored,

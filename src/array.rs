@@ -111,7 +111,7 @@ impl<T: Element> Array<T> {
     }
 
     /// The elements as native values.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Clone + '_ {
         self.as_slice().iter().map(|stored| T::from_stored(*stored))
     }
 

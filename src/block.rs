@@ -83,15 +83,8 @@ impl Block {
         if let Some(length) = self.decoded_len.filter(|length| *length > most) {
             return Err(too_much(decimal(length)));
         }
-        let Scratch { inflater, lzma, cancel, .. } = scratch;
-        let fail = |fault: Fault| {
-            let kind = match fault {
-                Fault::Truncated => ErrorKind::Truncated,
-                Fault::Cancelled => ErrorKind::Cancelled,
-                _ => ErrorKind::Malformed,
-            };
-            error(kind).expected("a stream without faults").found(format_args!("{fault:?}"))
-        };
+        let fail =
+            |fault: Fault| fault_error(&fault, self.what).at(self.range.clone()).of(self.address.clone());
         if let Codec::Lzma { properties } = self.codec {
             let length = self.decoded_len.ok_or_else(|| {
                 error(ErrorKind::Malformed).expected("the length of what an LZMA stream holds").found("none")
@@ -99,8 +92,7 @@ impl Block {
             lzma::check_length(length, as_u64(input.len())).map_err(fail)?;
             let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
             let mut out = options.limits.vec(length, self.what).map_err(here)?;
-            let end = lzma.decode(properties, &input, &mut out, options.decoder, cancel.as_deref());
-            let end = end.map_err(fail)?;
+            let end = lzma_into(&input, properties, &mut out, self.what, options, scratch).map_err(here)?;
             if !end.is_clean && options.strictness == Strictness::Strict {
                 let found = format!("{} of {} bytes used", end.consumed, input.len());
                 return Err(error(ErrorKind::Malformed)
@@ -109,6 +101,7 @@ impl Block {
             }
             return Ok(out.into());
         }
+        let Scratch { inflater, cancel, .. } = scratch;
         let mut inflate =
             Inflate::new(inflater, &input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
 
@@ -143,6 +136,29 @@ impl Block {
             _ => Ok(out.into()),
         }
     }
+}
+
+/// Decodes an LZMA stream into a slice as long as what it holds.
+pub(crate) fn lzma_into(
+    input: &[u8],
+    properties: [u8; 5],
+    out: &mut [u8],
+    what: &'static str,
+    options: &Options,
+    scratch: &mut Scratch,
+) -> Result<lzma::End> {
+    let Scratch { lzma, cancel, .. } = scratch;
+    let end = lzma.decode(properties, input, out, options.decoder, cancel.as_deref());
+    end.map_err(|fault| fault_error(&fault, what))
+}
+
+fn fault_error(fault: &Fault, what: &'static str) -> Error {
+    let kind = match fault {
+        Fault::Truncated => ErrorKind::Truncated,
+        Fault::Cancelled => ErrorKind::Cancelled,
+        _ => ErrorKind::Malformed,
+    };
+    Error::new(kind, what).expected("a stream without faults").found(format_args!("{fault:?}"))
 }
 
 /// How many times as long as its stream a content is at first taken to be.
@@ -202,6 +218,8 @@ pub struct Scratch {
     pub(crate) lzma: Lzma,
     /// Memory for what is decoded on the way and not kept.
     pub(crate) bytes: Vec<u8>,
+    pub(crate) positions: Vec<[f32; 3]>,
+    pub(crate) triangles: Vec<[u32; 3]>,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, tmf};
+use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, openctm, tmf};
 
 /// The formats that this library tells apart, by content and never by name.
 ///
@@ -147,6 +147,8 @@ pub enum MeshFile {
     CGeo(cgeo::Proxy),
     /// Inter-Quake Model.
     Iqm(iqm::Model),
+    /// OpenCTM.
+    OpenCtm(openctm::Bodies),
     /// Tight Model Format.
     Tmf(tmf::Document),
 }
@@ -177,17 +179,20 @@ impl MeshFile {
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), [`Unsupported`](ErrorKind::Unsupported) for a format that is
     /// recognised but not read, and the errors of the format's own reader.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD), "signature")?;
+        let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD), "signature")?;
         match Format::detect(&source)? {
             Format::CGeo => {
                 let read = cgeo::ReadOptions::default();
                 cgeo::Proxy::from_source_with(source, options, &read).map(Self::CGeo)
             }
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
+            Format::OpenCtm => openctm::Bodies::from_source(source, options).map(Self::OpenCtm),
             Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
             format => {
                 let error = Error::new(ErrorKind::Unsupported, "file").format_is(Some(format));
-                Err(error.expected("a format that this version reads (cgeo, iqm, tmf)").found(format))
+                Err(error
+                    .expected("a format that this version reads (cgeo, iqm, openctm, tmf)")
+                    .found(format))
             }
         }
     }
@@ -198,6 +203,7 @@ impl MeshFile {
         match self {
             Self::CGeo(_) => Format::CGeo,
             Self::Iqm(_) => Format::Iqm,
+            Self::OpenCtm(_) => Format::OpenCtm,
             Self::Tmf(_) => Format::Tmf,
         }
     }
@@ -208,6 +214,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.items(),
             Self::Iqm(model) => model.items(),
+            Self::OpenCtm(bodies) => bodies.items(),
             Self::Tmf(document) => document.items(),
         }
     }
@@ -218,6 +225,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.mesh_addresses(),
             Self::Iqm(model) => model.mesh_addresses(),
+            Self::OpenCtm(bodies) => bodies.mesh_addresses(),
             Self::Tmf(document) => document.mesh_addresses(),
         }
     }
@@ -231,6 +239,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.snapshot_at(address)?.mesh_view().map(|view| Box::new(view) as _),
             Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
+            Self::OpenCtm(bodies) => bodies.mesh_view_at(address).map(|view| Box::new(view) as _),
             Self::Tmf(document) => document.mesh_view_at(address).map(|view| Box::new(view) as _),
         }
     }
@@ -241,6 +250,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.findings(),
             Self::Iqm(model) => model.findings(),
+            Self::OpenCtm(bodies) => bodies.findings(),
             Self::Tmf(document) => document.findings(),
         }
     }
@@ -254,6 +264,7 @@ impl MeshFile {
         match self {
             Self::CGeo(proxy) => proxy.validate(),
             Self::Iqm(model) => model.validate(),
+            Self::OpenCtm(bodies) => bodies.validate(),
             Self::Tmf(document) => document.validate(),
         }
     }

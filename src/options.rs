@@ -146,6 +146,24 @@ impl Limits {
         let length = usize::try_from(count).map_err(|_| too_much(decimal(bytes)))?;
         T::new_vec_zeroed(length).map_err(unavailable)
     }
+
+    /// Makes a vector as long as a count says, without filling what is there or comes zeroed from the system.
+    pub(crate) fn resize<T: FromZeros + Clone>(
+        &self,
+        out: &mut Vec<T>,
+        count: u64,
+        what: &'static str,
+    ) -> Result<()> {
+        match usize::try_from(count) {
+            Ok(length) if length <= out.capacity() => out.resize(length, T::new_zeroed()),
+            _ => {
+                // The old memory goes first, so that never both are held.
+                *out = Vec::new();
+                *out = self.vec(count, what)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

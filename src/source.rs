@@ -356,6 +356,11 @@ impl Walk {
         Ok(())
     }
 
+    /// The source, with what was read ahead so far at hand.
+    pub(crate) fn source(&self) -> Source {
+        self.source.clone()
+    }
+
     /// The source, with what was read ahead at hand.
     pub(crate) fn into_source(self) -> Source {
         self.source

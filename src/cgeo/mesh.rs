@@ -378,7 +378,7 @@ impl<'a> Stream<'a> {
         self.may_come(shape.indices().saturating_mul(counts.triangles.into()), "Triangle Count")?;
         self.may_take(announced, "Triangle Count")?;
         let records = out.take_records();
-        resize(records, announced, &self.limits, "Triangle Count").map_err(|error| self.place(error))?;
+        self.limits.resize(records, announced, "Triangle Count").map_err(|error| self.place(error))?;
         let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
         let mut next = [0];
         if length == records.len() {
@@ -426,7 +426,7 @@ impl<'a> Stream<'a> {
         let bytes = count.saturating_mul(12);
         self.may_come(bytes, what)?;
         self.may_take(bytes, what)?;
-        resize(out, count, &self.limits, what).map_err(|error| self.place(error))
+        self.limits.resize(out, count, what).map_err(|error| self.place(error))
     }
 
     /// Whether so many bytes can come out of what is left of the stream at all.
@@ -476,24 +476,6 @@ fn bytes_of(array: &Array<[f32; 3]>) -> u64 {
 
 /// How the base of a difference is come by.
 pub(crate) type Base<'a> = &'a dyn Fn() -> Result<Arc<Mesh>>;
-
-/// Makes a vector as long as a count says, without filling what is there or comes zeroed from the system.
-fn resize<T: FromZeros + Clone>(
-    out: &mut Vec<T>,
-    count: u64,
-    limits: &Limits,
-    what: &'static str,
-) -> Result<()> {
-    match usize::try_from(count) {
-        Ok(length) if length <= out.capacity() => out.resize(length, T::new_zeroed()),
-        _ => {
-            // The old memory goes first, so that never both are held.
-            *out = Vec::new();
-            *out = limits.vec(count, what)?;
-        }
-    }
-    Ok(())
-}
 
 impl Mesh {
     /// The bytes of the positions, normals and map channels.

@@ -3,3 +3,4 @@
 pub(crate) mod bits;
 pub(crate) mod inflate;
 pub(crate) mod lzma;
+pub(crate) mod planes;

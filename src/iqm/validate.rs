@@ -8,8 +8,9 @@ use super::finding;
 use super::layout::Layout;
 use super::model::{Model, VertexArrayType};
 use crate::finding::Findings;
+use crate::scan;
 use crate::source::as_u64;
-use crate::{Address, Array, Error, ErrorKind, Finding, Format, Result, Scalar};
+use crate::{Address, Array, Error, ErrorKind, Finding, Format, Result};
 
 impl Model {
     /// Checks that every triangle uses vertices that exist: at the speed of memory.
@@ -182,7 +183,7 @@ impl Check<'_> {
                 break;
             }
             let attribute = self.model.vertex_array(index)?;
-            let Some(place) = first_not_finite(array.format, attribute.as_bytes()) else { continue };
+            let Some(place) = scan::not_finite(array.format, attribute.as_bytes()) else { continue };
             let size = as_u64(array.format.size());
             let start = array.range.start.saturating_add(place.first.saturating_mul(size));
             let vertex = place.first.checked_div(array.size.into()).unwrap_or(0);
@@ -283,29 +284,4 @@ impl Check<'_> {
         }
         Ok(())
     }
-}
-
-/// Where a run of numbers has the first that is not finite, and how many there are.
-struct NotFinite {
-    first: u64,
-    count: u64,
-}
-
-fn first_not_finite(scalar: Scalar, bytes: &[u8]) -> Option<NotFinite> {
-    match scalar {
-        Scalar::F16 => find(bytes, |lane| u16::from_le_bytes(lane) & 0x7c00 == 0x7c00),
-        Scalar::F64 => find(bytes, |lane| !f64::from_le_bytes(lane).is_finite()),
-        _ => find(bytes, |lane| u32::from_le_bytes(lane) & 0x7f80_0000 == 0x7f80_0000),
-    }
-}
-
-fn find<const N: usize>(bytes: &[u8], is_wrong: impl Fn([u8; N]) -> bool) -> Option<NotFinite> {
-    let (lanes, _) = bytes.as_chunks::<N>();
-    // A first look without a place in mind is several times as fast.
-    if !lanes.iter().fold(false, |wrong, lane| wrong | is_wrong(*lane)) {
-        return None;
-    }
-    let mut wrong = (0..).zip(lanes).filter(|(_, lane)| is_wrong(**lane));
-    let (first, _) = wrong.next()?;
-    Some(NotFinite { first, count: as_u64(wrong.count()).saturating_add(1) })
 }

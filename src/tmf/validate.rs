@@ -9,6 +9,7 @@ use super::packed::{Packed, PackedElement};
 use super::view::unassigned_findings;
 use crate::finding::Findings;
 use crate::mesh::Bounds;
+use crate::scan;
 use crate::source::as_u64;
 use crate::{ErrorKind, Finding, Result};
 
@@ -128,18 +129,16 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
 /// Indices that must be less than a count; without elements, indices are of no use, but do no harm.
 fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
     let count = count.unwrap_or(usize::MAX);
-    let is_wrong = |index: u32| usize::try_from(index).is_ok_and(|index| index >= count);
     let mut wrong: Option<(u64, u32)> = None;
     let mut places = 0_u64;
     readable(
         findings,
         each_block(stream, 0..stream.len(), |first, indices| {
-            // A first look without a place in mind is several times as fast.
-            if indices.iter().copied().max().is_some_and(is_wrong) {
-                let here = || (as_u64(first)..).zip(indices).filter(|(_, index)| is_wrong(**index));
-                wrong = wrong.or_else(|| here().next().map(|(corner, index)| (corner, *index)));
-                places = places.saturating_add(as_u64(here().count()));
-            }
+            let Some(found) = scan::out_of_range(indices.iter().copied(), count) else { return };
+            let place = usize::try_from(found.first).unwrap_or(usize::MAX);
+            let index = indices.get(place).copied().unwrap_or_default();
+            wrong = wrong.or(Some((as_u64(first).saturating_add(found.first), index)));
+            places = places.saturating_add(found.count);
         }),
     )?;
     if let Some((corner, index)) = wrong {

@@ -7,6 +7,7 @@ use super::finding;
 use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use crate::mesh::sealed::Sealed;
+use crate::scan;
 use crate::{
     Array, Attribute, AttributeInfo, Error, ErrorKind, Finding, Format, Indices, MeshView, Result, Semantic,
     VertexFormat, Weld,
@@ -184,7 +185,8 @@ fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Valu
 /// Every index must name an element of its array.
 fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Stream]) -> Result<()> {
     for (number, stream) in streams.iter().enumerate() {
-        let Some((corner, index)) = out_of_range(&stream.indices, stream.count) else { continue };
+        let Some(found) = scan::out_of_range(stream.indices.iter(), stream.count) else { continue };
+        let index = stream.indices.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
         let of = attributes.iter().find(|(_, _, stream)| *stream == number);
         let name = match of.map(|(semantic, _, _)| semantic) {
             Some(Semantic::Normal) => "normal_triangles",
@@ -193,21 +195,10 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
             _ => "vertex_triangles",
         };
         let error = Error::new(ErrorKind::Malformed, finding::INDEX_OUT_OF_RANGE).at(mesh.range());
-        let error = error.format_is(Some(Format::Tmf)).of(mesh.address().then(name).index(corner));
+        let error = error.format_is(Some(Format::Tmf)).of(mesh.address().then(name).index(found.first));
         return Err(error.expected(format!("less than {}", stream.count)).found(index));
     }
     Ok(())
-}
-
-/// The first index that names no element, and its place.
-fn out_of_range(indices: &Array<u32>, count: usize) -> Option<(u64, u32)> {
-    let wrong = |index: u32| usize::try_from(index).is_ok_and(|index| index >= count);
-    // A first look without a place in mind is several times as fast.
-    let greatest = indices.as_slice().iter().fold(0, |greatest, index| index.get().max(greatest));
-    if indices.is_empty() || !wrong(greatest) {
-        return None;
-    }
-    (0..).zip(indices.iter()).find(|(_, index)| wrong(*index))
 }
 
 impl Values {

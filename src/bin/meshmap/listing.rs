@@ -2,8 +2,9 @@
 
 use meshmap::cgeo::{MeshBuffer, Proxy, Triangles};
 use meshmap::iqm::{Model, Trs};
+use meshmap::openctm::{self, Bodies};
 use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
-use meshmap::{Format, MeshFile, Scalar, Scratch, Text};
+use meshmap::{Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Text};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -12,10 +13,19 @@ use sha2::{Digest, Sha256};
 pub(crate) enum Refused {
     #[error(transparent)]
     Library(#[from] meshmap::Error),
+    #[error("{0}: malformed {what}{place}: found {detail}", what = .1.what, detail = .1.detail, place = place(.1))]
+    Damaged(Format, Finding),
     #[error("{0}: unsupported digest: expected a format of this version of the command line")]
     Unlisted(Format),
     #[error("{format}: limit exceeded by {what}: expected at most {most} bytes, found {found}")]
     TooLarge { format: Format, what: &'static str, most: u64, found: u64 },
+}
+
+/// Where a finding is, as an error says it.
+fn place(finding: &Finding) -> String {
+    let of = finding.address.as_ref().map(|address| format!(" of {address}"));
+    let at = finding.byte_range.as_ref().map(|range| format!(" at {:#x}..{:#x}", range.start, range.end));
+    of.unwrap_or_default() + &at.unwrap_or_default()
 }
 
 /// The digest of a file.
@@ -23,6 +33,7 @@ pub(crate) fn of(file: &MeshFile) -> Result<Value, Refused> {
     let listing = match file {
         MeshFile::CGeo(proxy) => cgeo(proxy)?,
         MeshFile::Iqm(model) => iqm(model)?,
+        MeshFile::OpenCtm(bodies) => openctm(bodies)?,
         MeshFile::Tmf(document) => tmf(document)?,
         other => return Err(Refused::Unlisted(other.format())),
     };
@@ -197,6 +208,42 @@ fn trs_bytes(trs: &Trs) -> [u8; 40] {
         place.copy_from_slice(&number.to_le_bytes());
     }
     bytes
+}
+
+/// The first body.
+fn openctm(bodies: &Bodies) -> Result<Listing, Refused> {
+    let mut listing = Listing::default();
+    let Some(mesh) = bodies.get(0) else { return Ok(listing) };
+    if let Some(finding) = mesh.validate()?.into_iter().find(|finding| !finding.tolerated) {
+        return Err(Refused::Damaged(Format::OpenCtm, finding));
+    }
+    let openctm::MeshArrays { indices, positions, normals, uv_maps, attribute_maps, .. } = mesh.arrays()?;
+    groups(&mut listing, "indices".to_owned(), Scalar::U32, &indices);
+    groups(&mut listing, "positions".to_owned(), Scalar::F32, &positions);
+    if let Some(normals) = normals {
+        groups(&mut listing, "normals".to_owned(), Scalar::F32, &normals);
+    }
+    listing.string("comment".to_owned(), &mesh.comment());
+    for (index, (map, coords)) in mesh.uv_maps().zip(&uv_maps).enumerate() {
+        let path = format!("uv_maps[{index}]");
+        groups(&mut listing, format!("{path}.coords"), Scalar::F32, coords);
+        listing.string(format!("{path}.name"), &map.name());
+        listing.string(format!("{path}.file"), &map.file());
+    }
+    for (index, (map, values)) in mesh.attribute_maps().zip(&attribute_maps).enumerate() {
+        let path = format!("attribute_maps[{index}]");
+        groups(&mut listing, format!("{path}.values"), Scalar::F32, values);
+        listing.string(format!("{path}.name"), &map.name());
+    }
+    Ok(listing)
+}
+
+/// An array of groups of `N` numbers.
+fn groups<T, const N: usize>(listing: &mut Listing, path: String, kind: Scalar, array: &Array<[T; N]>)
+where
+    [T; N]: Element,
+{
+    listing.array(path, kind, &[array.len() as u64, N as u64], array.as_bytes());
 }
 
 fn tmf(document: &Document) -> Result<Listing, Refused> {

@@ -1,0 +1,103 @@
+//! Arrays of 32-bit words that are stored byte by byte: first the most significant byte of every word, last the least
+//! significant ones. Of words that come in groups, each of these planes has all first words of the groups before the
+//! second ones.
+
+/// Words in groups of `N`, in planes.
+#[derive(Clone, Copy)]
+pub(crate) struct Planes<'a, const N: usize> {
+    /// Of each word of a group, its bytes in all groups, the most significant ones first.
+    words: [[&'a [u8]; 4]; N],
+}
+
+/// Words that are put together at once: few enough for the first level of cache, enough for vectors.
+const LANES: usize = 64;
+
+impl<'a, const N: usize> Planes<'a, N> {
+    /// Bytes behind the last whole group are left out.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        let groups = bytes.len().checked_div(N.saturating_mul(4)).unwrap_or(0);
+        let mut planes = bytes.chunks_exact(groups.max(1));
+        let mut words = [[&[][..]; 4]; N];
+        for significance in 0..4 {
+            for word in &mut words {
+                if let (Some(place), Some(plane)) = (word.get_mut(significance), planes.next()) {
+                    *place = plane;
+                }
+            }
+        }
+        Self { words }
+    }
+
+    /// The groups from `first` on.
+    pub(crate) fn from(self, first: usize) -> Self {
+        Self { words: self.words.map(|word| word.map(|plane| plane.get(first..).unwrap_or_default())) }
+    }
+
+    /// Calls `each` with every group and its place in `out`, in order, up to the shorter end.
+    #[inline]
+    pub(crate) fn for_each_into<T>(&self, out: &mut [T], mut each: impl FnMut([u32; N], &mut T)) {
+        let mut rest = *self;
+        for places in out.chunks_mut(LANES) {
+            let mut lanes = [[0; LANES]; N];
+            for (lanes, planes) in lanes.iter_mut().zip(&mut rest.words) {
+                join(planes, lanes);
+            }
+            for (lane, place) in places.iter_mut().enumerate() {
+                each(lanes.each_ref().map(|lanes| lanes.get(lane).copied().unwrap_or_default()), place);
+            }
+        }
+    }
+}
+
+/// Takes the next words out of their planes.
+#[inline]
+fn join(planes: &mut [&[u8]; 4], lanes: &mut [u32; LANES]) {
+    let [a, b, c, d] = planes.each_mut().map(|plane| {
+        let (now, later) = plane.split_at_checked(LANES).unwrap_or((plane, &[]));
+        *plane = later;
+        now
+    });
+    for ((((lane, a), b), c), d) in lanes.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        *lane = u32::from_be_bytes([*a, *b, *c, *d]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The planes of groups, one byte at a time.
+    fn split<const N: usize>(groups: &[[u32; N]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for significance in 0..4 {
+            for word in 0..N {
+                bytes.extend(groups.iter().map(|group| group[word].to_be_bytes()[significance]));
+            }
+        }
+        bytes
+    }
+
+    fn round_trip<const N: usize>(count: usize) {
+        let groups: Vec<[u32; N]> = (0..count)
+            .map(|group| {
+                std::array::from_fn(|word| ((group * N + word) as u32 + 1).wrapping_mul(0x9e37_79b9))
+            })
+            .collect();
+        let bytes = split(&groups);
+        for first in [0, 1, count / 2, count] {
+            let mut out = vec![[0; N]; count.saturating_sub(first)];
+            Planes::<N>::new(&bytes).from(first).for_each_into(&mut out, |group, place| *place = group);
+            assert_eq!(out, groups.get(first..).unwrap_or_default(), "{count} groups of {N} from {first}");
+        }
+    }
+
+    #[test]
+    fn words_of_any_number_are_put_together() {
+        for count in [0, 1, 2, 63, 64, 65, 127, 128, 200] {
+            round_trip::<1>(count);
+            round_trip::<2>(count);
+            round_trip::<3>(count);
+            round_trip::<4>(count);
+        }
+    }
+}

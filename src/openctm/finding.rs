@@ -1,0 +1,44 @@
+//! What [`Mesh::findings`](super::Mesh::findings), [`Mesh::validate`](super::Mesh::validate) and
+//! [`Bodies::findings`](super::Bodies::findings) report.
+//!
+//! *Forbidden* findings break the specification's text, and strict reading refuses them. The others are suspicious:
+//! legal, but a trap for programs that do not expect them.
+
+/// Bits of the header's flags that have no meaning. Ignored, as the reference library does.
+pub const UNKNOWN_FLAGS: &str = "flags";
+
+/// A comment, name or file reference that is not UTF-8. Forbidden; the bytes are there all the same.
+pub const TEXT_NOT_UTF8: &str = "string";
+
+/// Several UV maps, or several attribute maps, of one name, which is to be unique. Forbidden; all of them are read, by
+/// index.
+pub const REPEATED_NAME: &str = "name of a map";
+
+/// A grid of more cells than 32 bits can count. The reference library's arithmetic, which wraps, is followed.
+pub const GRID_TOO_FINE: &str = "div_x, div_y, div_z";
+
+/// A precision that is not a number, of data that the file does not have.
+pub const NAN_PRECISION: &str = "normal precision";
+
+/// A grid index beyond the grid. Forbidden; coordinates are computed all the same, as the reference library does.
+pub const OUTSIDE_GRID: &str = "grid index";
+
+/// An LZMA stream that does not end where its array does: with an end marker (written by the C# port and by JOpenCTM
+/// before 1.4.1), with more content, or with bytes behind it. Forbidden; what is too much is ignored, as the reference
+/// library does.
+pub const STREAM_TAIL: &str = "packed stream";
+
+/// The mesh is one triangle from a vertex to itself: how MeshLib stores a cloud of points.
+pub const POINT_CLOUD: &str = "triangle of one vertex";
+
+/// Bytes behind the last body. They are not read.
+pub const TRAILING_BYTES: &str = "trailing bytes";
+
+/// Bytes behind a body begin like another body, but are none that can be read. Not tolerated.
+pub const DAMAGED_BODY: &str = "body";
+
+/// An index that is not less than the vertex count: the file is damaged. Not tolerated.
+pub const INDEX_OUT_OF_RANGE: &str = "index out of range";
+
+/// A number that is not finite, for which the reference library refuses the file. Not tolerated.
+pub const NOT_FINITE: &str = "numbers that are not finite";

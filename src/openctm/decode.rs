@@ -30,7 +30,7 @@ impl Decode<'_> {
     /// The indices, not compared with the vertex count.
     pub(crate) fn indices(&self, out: &mut [[u32; 3]], scratch: &mut Scratch) -> Result<()> {
         if self.layout.method == Method::Raw {
-            return Ok(copy(&self.view(&self.layout.indices)?, out));
+            return self.view(&self.layout.indices).map(|array| copy(&array, out));
         }
         mg1::indices(&Planes::new(self.planes(&self.layout.indices, scratch)?), out);
         Ok(())
@@ -40,7 +40,7 @@ impl Decode<'_> {
         let section = &self.layout.positions;
         match (&self.layout.grid, self.layout.method) {
             (Some(grid), _) => self.grid_positions(grid, out, scratch),
-            (None, Method::Raw) => Ok(copy(&self.view(section)?, out)),
+            (None, Method::Raw) => self.view(section).map(|array| copy(&array, out)),
             (None, _) => {
                 mg1::positions(&Planes::new(self.planes(section, scratch)?), out);
                 Ok(())
@@ -92,7 +92,7 @@ impl Decode<'_> {
         [f32; N]: Element,
     {
         if self.layout.method == Method::Raw {
-            return Ok(copy(&self.view(section)?, out));
+            return self.view(section).map(|array| copy(&array, out));
         }
         let planes = Planes::new(self.planes(section, scratch)?);
         match precision {

@@ -349,12 +349,12 @@ impl Reader<'_> {
                 return Err(wrong(what, place, 4).expected("more than 0").found(precision));
             }
         }
-        for (axis, place) in (0_usize..3).zip((12..).step_by(4)) {
+        for (axis, place) in (0_usize..3).zip((24..).step_by(4)) {
             let bound = |bounds: &[F32; 3]| bounds.get(axis).map_or(0.0, |bound| bound.get());
             let (low, high) = (bound(&grid.lower_bound), bound(&grid.higher_bound));
             if high < low {
                 let expected = format!("at least the lower bound {low}");
-                return Err(wrong("higher bound", place + 12, 4).expected(expected).found(high));
+                return Err(wrong("higher bound", place, 4).expected(expected).found(high));
             }
         }
         // The cell's number is divided by this product, which wraps in the reference library.

@@ -11,6 +11,12 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// The times of both jobs, one after the other.
+    #[allow(dead_code, reason = "not every program has rows of sums")]
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { least: self.least + other.least, median: self.median + other.median }
+    }
+
     /// How many times as long as the other, by the shortest times.
     pub(crate) fn times_of(self, other: Self) -> f64 {
         self.least.div_duration_f64(other.least)

@@ -3,6 +3,7 @@
 mod assimp;
 #[path = "../../support/interleave.rs"]
 mod interleave;
+mod lzma;
 #[path = "../../support/iqm.rs"]
 mod support;
 mod tmf;
@@ -37,6 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("bits") {
         tmf::bits(&mut table)?;
+    }
+    if is_wanted("lzma") {
+        lzma::blocks(&mut table)?;
     }
     print!("{table}");
     Ok(())

@@ -1,0 +1,255 @@
+//! LZMA: this library's decoder beside others, on the same blocks.
+
+use std::error::Error;
+use std::fs;
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use liblzma::stream::{Action, Filters, Stream};
+use lzma_rs::decompress::raw::{LzmaDecoder, LzmaParams, LzmaProperties};
+use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
+use meshmap::{Address, Block, Codec, Options, Scratch, Source};
+
+use crate::interleave::{Table, Times, interleave};
+
+/// A stream, and how long its content is.
+struct Packed {
+    properties: [u8; 5],
+    stream: Vec<u8>,
+    length: usize,
+}
+
+/// Blocks of one kind, decoded by every decoder.
+pub(crate) fn blocks(table: &mut Table) -> Result<(), Box<dyn Error>> {
+    let mut groups = generated();
+    if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
+        groups.push(("lzma: files of the corpus", of_files(&PathBuf::from(corpus).join("openctm/large"))?));
+    }
+    let mut sums: Option<[Times; 4]> = None;
+    for (name, group) in &groups {
+        let bytes: usize = group.iter().map(|packed| packed.length).sum();
+        let times = decode_all(group, (200_000_000 / bytes).clamp(5, 200));
+        rows(table, name, times, [0.0; 3]);
+        sums = Some(match sums {
+            None => times,
+            Some(sums) => std::array::from_fn(|index| sums[index].and(times[index])),
+        });
+    }
+    if let Some(sums) = sums {
+        rows(table, "lzma: sum of all", sums, [2.5, 0.0, 1.0]);
+    }
+    Ok(())
+}
+
+fn rows(table: &mut Table, name: &'static str, [ours, rs, rust2, liblzma]: [Times; 4], bars: [f64; 3]) {
+    let rust2_name =
+        if cfg!(feature = "optimization") { "lzma-rust2, optimization" } else { "lzma-rust2, safe" };
+    table.faster(name, "lzma-rs", [ours, rs], bars[0]);
+    table.faster(name, rust2_name, [ours, rust2], bars[1]);
+    table.faster(name, "liblzma", [ours, liblzma], bars[2]);
+}
+
+/// The four decoders, each of which decodes every block into fresh memory.
+fn decode_all(group: &[Packed], rounds: usize) -> [Times; 4] {
+    let mut scratch = Scratch::default();
+    let ours: Vec<(Source, Block)> = group
+        .iter()
+        .map(|packed| {
+            let codec = Codec::Lzma { properties: packed.properties };
+            let range = 0..packed.stream.len() as u64;
+            let address = Address::field("block");
+            let block = Block::new("block", address, range, codec, Some(packed.length as u64));
+            (Source::from_bytes(packed.stream.clone()), block)
+        })
+        .collect();
+    let options = Options::default();
+    for ((source, block), packed) in ours.iter().zip(group) {
+        let expected = block.decode(source, &options, &mut scratch).expect("a stream without faults");
+        assert!(expected == lzma_rs(packed), "lzma-rs decodes something else");
+        assert!(expected == lzma_rust2(packed), "lzma-rust2 decodes something else");
+        assert!(expected == liblzma(packed), "liblzma decodes something else");
+    }
+    let each = |decode: fn(&Packed) -> Vec<u8>| {
+        for packed in group {
+            black_box(decode(black_box(packed)));
+        }
+    };
+    interleave(
+        rounds,
+        [
+            &mut || {
+                for (source, block) in &ours {
+                    drop(black_box(block.decode(source, &options, &mut scratch)));
+                }
+            },
+            &mut || each(lzma_rs),
+            &mut || each(lzma_rust2),
+            &mut || each(liblzma),
+        ],
+    )
+}
+
+fn lzma_rs(packed: &Packed) -> Vec<u8> {
+    let bits = u32::from(packed.properties[0]);
+    let properties = LzmaProperties { lc: bits % 9, lp: bits / 9 % 5, pb: bits / 45 };
+    let params = LzmaParams::new(properties, dictionary(packed), Some(packed.length as u64));
+    let mut out = Vec::with_capacity(packed.length);
+    let mut decoder = LzmaDecoder::new(params, None).expect("properties");
+    decoder.decompress(&mut packed.stream.as_slice(), &mut out).expect("a stream without faults");
+    out
+}
+
+fn lzma_rust2(packed: &Packed) -> Vec<u8> {
+    let length = packed.length as u64;
+    let properties = packed.properties[0];
+    let stream = packed.stream.as_slice();
+    let mut reader = LzmaReader::new_with_props(stream, length, properties, dictionary(packed), None)
+        .expect("a stream without faults");
+    let mut out = vec![0; packed.length];
+    reader.read_exact(&mut out).expect("a stream without faults");
+    out
+}
+
+fn liblzma(packed: &Packed) -> Vec<u8> {
+    let mut properties = packed.properties;
+    properties[1..].copy_from_slice(&dictionary(packed).to_le_bytes());
+    let mut filters = Filters::new();
+    filters.lzma1_properties(&properties).expect("properties");
+    let mut stream = Stream::new_raw_decoder(&filters).expect("properties");
+    let mut out = vec![0; packed.length];
+    stream.process(&packed.stream, &mut out, Action::Run).expect("a stream without faults");
+    assert_eq!(stream.total_out(), packed.length as u64);
+    out
+}
+
+/// As small as it may be: that of the encoder, and no larger than the content.
+fn dictionary(packed: &Packed) -> u32 {
+    let [_, a, b, c, d] = packed.properties;
+    u32::from_le_bytes([a, b, c, d]).min(packed.length as u32).max(4096)
+}
+
+/// Blocks that compress like those of meshes: bytes of numbers, the most significant of all numbers first.
+fn generated() -> Vec<(&'static str, Vec<Packed>)> {
+    const COUNT: u32 = 300_000;
+    let noise = |i: u32| i.wrapping_mul(2_654_435_761) ^ (i.wrapping_mul(2_246_822_519) >> 13);
+    let wave = |i: u32, step: f32| ((i % 550) as f32 * step).sin() * 10.0 + (i / 550) as f32 * 0.01;
+    let float = |i: u32, step: f32| wave(i, step) + (noise(i) % 1000) as f32 * 1e-5;
+    let floats = [0.01, 0.003, 0.017].map(|step| planes(COUNT, |i| float(i, step).to_bits()));
+    let mixed = [0.01, 0.003, 0.017].map(|step| {
+        planes(COUNT, |i| {
+            let grid = |i: u32| (wave(i, step) * 300.0) as i32;
+            let change = grid(i + 1).wrapping_sub(grid(i)).wrapping_add((noise(i) % 7) as i32 - 3);
+            (change << 1 ^ change >> 31) as u32
+        })
+    });
+    let indices = [3, 50, 1000].map(|rare| {
+        planes(COUNT * 4, |i| match i % 3 {
+            0 => u32::from(noise(i).is_multiple_of(rare)),
+            1 => 1 + i / 3 % 2 * 549,
+            _ => 550 + u32::from(noise(i / 1000).is_multiple_of(rare)),
+        })
+    });
+    let runs = [1, 4, 12].map(|period: u32| planes(COUNT * 4, |i| i % period * 77_777));
+    vec![
+        ("lzma: floats", floats.map(|data| encode(&data)).into()),
+        ("lzma: mixed", mixed.map(|data| encode(&data)).into()),
+        ("lzma: like indices", indices.map(|data| encode(&data)).into()),
+        ("lzma: runs", runs.map(|data| encode(&data)).into()),
+    ]
+}
+
+fn planes(count: u32, number: impl Fn(u32) -> u32) -> Vec<u8> {
+    (0..4)
+        .rev()
+        .flat_map(|place| (0..count).map(move |i| (i, place)))
+        .map(|(i, place)| (number(i) >> (place * 8)) as u8)
+        .collect()
+}
+
+/// As OpenCTM does by default: level 1 and a dictionary of 64 KiB.
+fn encode(data: &[u8]) -> Packed {
+    let mut options = LzmaOptions::with_preset(1);
+    options.dict_size = 1 << 16;
+    let mut writer = LzmaWriter::new_no_header(Vec::new(), &options, false).expect("options");
+    writer.write_all(data).expect("memory");
+    let mut properties = [options.get_props(); 5];
+    properties[1..].copy_from_slice(&options.dict_size.to_le_bytes());
+    Packed { properties, stream: writer.finish().expect("memory"), length: data.len() }
+}
+
+/// The blocks of all files of a folder.
+fn of_files(folder: &Path) -> Result<Vec<Packed>, Box<dyn Error>> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_, std::io::Error>>()?;
+    files.sort();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ctm"));
+    let mut blocks = Vec::new();
+    for path in files {
+        blocks.extend(Walker { file: &fs::read(path)?, at: 8 }.blocks());
+    }
+    Ok(blocks)
+}
+
+/// Finds the packed blocks of an OpenCTM file that is well formed.
+struct Walker<'a> {
+    file: &'a [u8],
+    at: usize,
+}
+
+impl Walker<'_> {
+    fn blocks(mut self) -> Vec<Packed> {
+        let method = self.bytes(4).to_vec();
+        let [vertices, triangles, uv_maps, attributes, flags] = [(); 5].map(|()| self.number());
+        self.text();
+        let is_mg2 = method == *b"MG2\0";
+        let mut blocks = Vec::new();
+        if is_mg2 {
+            self.bytes(48);
+            self.bytes(4);
+            blocks.push(self.block(vertices * 12));
+            self.bytes(4);
+            blocks.push(self.block(vertices * 4));
+        }
+        self.bytes(4);
+        blocks.push(self.block(triangles * 12));
+        if !is_mg2 {
+            self.bytes(4);
+            blocks.push(self.block(vertices * 12));
+        }
+        if flags & 1 != 0 {
+            self.bytes(4);
+            blocks.push(self.block(vertices * 12));
+        }
+        for (count, texts, size) in [(uv_maps, 2, 8), (attributes, 1, 16)] {
+            for _ in 0..count {
+                self.bytes(4);
+                (0..texts).for_each(|_| self.text());
+                self.bytes(if is_mg2 { 4 } else { 0 });
+                blocks.push(self.block(vertices * size));
+            }
+        }
+        assert_eq!(self.at, self.file.len());
+        blocks
+    }
+
+    fn bytes(&mut self, count: usize) -> &[u8] {
+        self.at += count;
+        &self.file[self.at - count..self.at]
+    }
+
+    fn number(&mut self) -> usize {
+        self.bytes(4).try_into().map(u32::from_le_bytes).expect("four bytes") as usize
+    }
+
+    fn text(&mut self) {
+        let length = self.number();
+        self.bytes(length);
+    }
+
+    fn block(&mut self, length: usize) -> Packed {
+        let stored = self.number();
+        let properties = self.bytes(5).try_into().expect("five bytes");
+        Packed { properties, stream: self.bytes(stored).to_vec(), length }
+    }
+}

@@ -3,7 +3,9 @@
 mod assimp;
 #[path = "../../support/interleave.rs"]
 mod interleave;
+mod libopenctm;
 mod lzma;
+mod openctm;
 #[path = "../../support/iqm.rs"]
 mod support;
 mod tmf;
@@ -38,6 +40,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("bits") {
         tmf::bits(&mut table)?;
+    }
+    if is_wanted("openctm") {
+        openctm::whole_file(&mut table)?;
     }
     if is_wanted("lzma") {
         lzma::blocks(&mut table)?;

@@ -55,7 +55,7 @@ impl Fragments {
     /// Nothing so far, of a file of this length, if that is known.
     #[must_use]
     pub fn new(len: Option<u64>) -> Self {
-        let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), trips: 0 };
+        let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0 };
         Self { store: Arc::new(FragmentStore { state: Mutex::new(state) }) }
     }
 
@@ -118,7 +118,6 @@ impl Fragments {
                 if !matches!(error.kind(), ErrorKind::NeedBytes(_)) || wanted.is_empty() {
                     return Err(error);
                 }
-                state.trips = state.trips.saturating_add(1);
                 Ok(Step::Need(wanted))
             }
         }
@@ -144,8 +143,8 @@ struct State {
     pieces: BTreeMap<u64, Bytes>,
     /// What the job of this step missed.
     wanted: Vec<Range<u64>>,
-    /// Steps that ended in a need.
-    trips: u32,
+    /// How often a walk has made its window twice as long.
+    widened: u32,
 }
 
 impl FragmentStore {
@@ -177,10 +176,16 @@ impl FragmentStore {
         gaps.into_iter().next()
     }
 
-    /// How much to ask for at once, growing with the trips that a client has made.
+    /// How much to ask for at once.
     pub(crate) fn window(&self, first: u64) -> u64 {
         const MOST_DOUBLINGS: u32 = 24;
-        first << self.lock().trips.min(MOST_DOUBLINGS)
+        first << self.lock().widened.min(MOST_DOUBLINGS)
+    }
+
+    /// Makes the window twice as long.
+    pub(crate) fn widen(&self) {
+        let mut state = self.lock();
+        state.widened = state.widened.saturating_add(1);
     }
 }
 

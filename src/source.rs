@@ -231,7 +231,7 @@ impl Source {
             Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
             _ => Walk::FIRST_WINDOW,
         };
-        Walk { source: self.clone(), window }
+        Walk { source: self.clone(), window, end: 0 }
     }
 
     /// Whether every range is at hand: of maps and memory.
@@ -319,14 +319,19 @@ impl fmt::Debug for Source {
 /// Reads structures one after the other where each says where the next one is.
 ///
 /// What is read ahead doubles with every step that leaves it, in windows aligned to their size, so that a chain through
-/// the whole file costs as many reads as its length has bits.
+/// the whole file costs as many reads as its length has bits. Steps over what is worth a read of its own leave it as it
+/// is: reading ahead would read all that lies between.
 pub(crate) struct Walk {
     source: Source,
     window: u64,
+    /// Where the last structure ended that was asked for.
+    end: u64,
 }
 
 impl Walk {
     const FIRST_WINDOW: u64 = 4 << 10;
+    /// Bytes that are stepped over for the price of another read.
+    const NEAR: u64 = 64 << 10;
 
     pub(crate) fn read_struct<T>(&mut self, offset: u64, what: &'static str) -> Result<T>
     where
@@ -345,15 +350,28 @@ impl Walk {
     fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
         let len = self.source.len()?.unwrap_or(u64::MAX);
         if range.end <= len && !self.source.is_at_hand(range) {
-            let start = range.start & !self.window.saturating_sub(1);
-            let end = start.saturating_add(self.window).max(range.end).min(len);
+            let is_near = range.start.saturating_sub(self.end) <= self.window.max(Self::NEAR);
+            let window = if is_near { self.window } else { Self::FIRST_WINDOW };
+            let start = range.start & !window.saturating_sub(1);
+            let end = start.saturating_add(window).max(range.end).min(len);
+            if is_near {
+                self.widen();
+            }
             self.source = match &self.source.backing {
                 Backing::Fragments(_) => self.source.need(range, start..end, what)?,
                 _ => self.source.fetch(std::slice::from_ref(&(start..end)), what)?,
             };
-            self.window = self.window.saturating_mul(2);
         }
+        self.end = range.end;
         Ok(())
+    }
+
+    /// Makes the next window twice as long; of fragments, that of the walk that begins anew when they are there.
+    fn widen(&mut self) {
+        match &self.source.backing {
+            Backing::Fragments(store) => store.widen(),
+            _ => self.window = self.window.saturating_mul(2),
+        }
     }
 
     /// The source, with what was read ahead so far at hand.

@@ -123,6 +123,51 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
     }
 }
 
+/// A body of each method with everything that it can have, and files of the reference encoder.
+fn small_bodies() -> Vec<Vec<u8>> {
+    use support::openctm::{Body, MG1, MG2, RAW};
+    let mut files: Vec<_> = [RAW, MG1, MG2].map(|method| Body::sheet(method, 3).to_bytes()).into();
+    for name in ["tri1_MG1_all", "degen_MG2_pu", "tri1_MG2_pn"] {
+        files.push(std::fs::read(support::path_of("openctm", &format!("{name}.ctm"))).unwrap());
+    }
+    files
+}
+
+#[test]
+fn every_truncation_of_a_body_is_an_error() {
+    for file in small_bodies() {
+        for len in 0..file.len() {
+            let error = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
+            let error = error.expect_err("a file that lacks bytes was read");
+            let expected = if len < 4 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
+            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
+            assert!(
+                error.byte_range().is_some_and(|range| range.start <= len as u64),
+                "{len} bytes: {error}"
+            );
+            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
+                assert!(file.validate().is_err(), "{len} bytes");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_of_a_body_panics_nowhere() {
+    for file in small_bodies() {
+        let mut opened = 0;
+        for place in 0..file.len() {
+            for change in [0x01, 0x80, 0xff] {
+                let mut damaged = file.clone();
+                damaged[place] ^= change;
+                opened += usize::from(support::exercise_openctm::bytes(&damaged));
+            }
+        }
+        assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
+    }
+}
+
 /// TMF files of both layouts, with everything that each has.
 fn small_documents() -> Vec<Vec<u8>> {
     let mut files = vec![support::tmf::everything(false), support::tmf::everything(true)];

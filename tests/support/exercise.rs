@@ -120,7 +120,7 @@ fn typed<T: Element + PartialEq>(array: Result<Option<meshmap::Array<T>>>, verti
     }
 }
 
-fn assert_array<T: Element>(array: &meshmap::Array<T>) {
+pub(crate) fn assert_array<T: Element>(array: &meshmap::Array<T>) {
     let len = array.len();
     assert_eq!(array.as_slice().len(), len);
     assert_eq!(array.iter().len(), len);

@@ -6,6 +6,7 @@ mod files;
 mod info;
 mod iqm_info;
 mod listing;
+mod openctm_info;
 mod page;
 mod show;
 mod tmf_info;

@@ -26,6 +26,11 @@ pub(crate) fn plural(number: usize, one: &str) -> String {
     format!("{} {one}{ending}", count(number as u64))
 }
 
+/// `1 body`, `2 bodies`.
+pub(crate) fn plural_of(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(number as u64), if number == 1 { one } else { many })
+}
+
 /// A size in binary units.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -77,6 +82,7 @@ pub(crate) fn variant(file: &MeshFile) -> String {
             None => "CGeo".to_owned(),
         },
         MeshFile::Iqm(model) => format!("IQM {}", model.version()),
+        MeshFile::OpenCtm(bodies) => crate::openctm_info::variant(bodies),
         MeshFile::Tmf(document) => crate::tmf_info::variant(document),
         other => other.format().to_string(),
     }

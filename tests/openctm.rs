@@ -1,0 +1,461 @@
+//! OpenCTM: what each method stores, and that every array is decoded alone, once, and where it is asked for.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, finding, raw};
+use meshmap::{
+    Array, ErrorKind, Fragments, Limits, MeshFile, MeshView, Options, Result, Scratch, Semantic, Source,
+    Step, Strictness,
+};
+use support::openctm::{Body, MG1, MG2, RAW, lzma};
+
+const METHODS: [[u8; 4]; 3] = [RAW, MG1, MG2];
+
+fn open(bytes: Vec<u8>) -> Result<Mesh> {
+    Mesh::from_source(Source::from_bytes(bytes))
+}
+
+fn strict() -> Options {
+    Options::default().with_strictness(Strictness::Strict)
+}
+
+fn error(body: &Body) -> meshmap::Error {
+    open(body.to_bytes()).unwrap_err()
+}
+
+#[test]
+fn raw_arrays_are_views_of_the_file_at_any_address() {
+    let file = Body::sheet(RAW, 5).to_bytes();
+    for shift in 0..4 {
+        let mut shifted = vec![0; shift];
+        shifted.extend(&file);
+        let bytes = bytes::Bytes::from(shifted).slice(shift..);
+        let mesh = Mesh::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let arrays = mesh.arrays().unwrap();
+        let all = [
+            arrays.indices.as_bytes(),
+            arrays.positions.as_bytes(),
+            arrays.uv_maps[1].as_bytes(),
+            arrays.attribute_maps[0].as_bytes(),
+        ];
+        assert!(all.iter().all(|array| bytes.as_ptr_range().contains(&array.as_ptr())));
+        assert_eq!(arrays.positions.to_vec(), Body::sheet(RAW, 5).positions);
+    }
+}
+
+#[test]
+fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
+    for method in METHODS {
+        let body = Body::sheet(method, 9);
+        let mesh = open(body.to_bytes()).unwrap();
+        assert_eq!((mesh.vertex_count(), mesh.triangle_count(), mesh.has_normals()), (81, 128, true));
+        assert_eq!((mesh.comment().to_str(), mesh.findings()), (Some("bent sheet"), &[][..]));
+        let step = if method == MG2 { body.precision } else { 0.0 };
+        let near = |found: &[f32], expected: &[f32]| {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= step)
+        };
+        assert_eq!(mesh.indices().unwrap().to_vec(), body.triangles);
+        assert!(near(mesh.positions().unwrap().to_vec().as_flattened(), body.positions.as_flattened()));
+        for (map, (name, file, coords)) in mesh.uv_maps().zip(&body.uv_maps) {
+            assert_eq!((map.name().to_str(), map.file().to_str()), (Some(*name), Some(*file)));
+            assert_eq!(map.precision(), (method == MG2).then_some(body.precision));
+            assert!(near(map.coords().unwrap().to_vec().as_flattened(), coords.as_flattened()));
+        }
+        for (map, (name, values)) in mesh.attribute_maps().zip(&body.attribute_maps) {
+            assert_eq!(map.name().to_str(), Some(*name));
+            assert!(near(map.values().unwrap().to_vec().as_flattened(), values.as_flattened()));
+        }
+        assert_eq!((mesh.uv_maps().len(), mesh.attribute_maps().len()), (2, 2));
+        assert!(mesh.uv_map(2).is_none() && mesh.attribute_map(2).is_none());
+        assert_eq!(mesh.mg2_header().is_some(), method == MG2);
+        let normals = mesh.normals().unwrap().unwrap();
+        if method != MG2 {
+            assert!(normals.iter().zip(&body.normals).all(|(a, b)| a.map(f32::to_bits) == *b));
+        } else {
+            // Magnitudes of 254 to 256 steps of 1/256.
+            let length = |n: [f32; 3]| n.iter().map(|lane| lane * lane).sum::<f32>().sqrt();
+            assert!(normals.iter().all(|normal| (0.98..1.01).contains(&length(normal))));
+        }
+    }
+}
+
+#[test]
+fn all_arrays_at_once_are_those_decoded_alone() {
+    for method in METHODS {
+        let file = Body::sheet(method, 20).to_bytes();
+        let (alone, together) = (open(file.clone()).unwrap(), open(file.clone()).unwrap());
+        let arrays = together.arrays().unwrap();
+        assert_eq!(arrays.normals, alone.normals().unwrap());
+        assert_eq!(arrays.positions, alone.positions().unwrap());
+        assert_eq!(arrays.indices, alone.indices().unwrap());
+        let mut buffer = MeshBuffer::default();
+        let mut scratch = Scratch::default();
+        for side in [30, 20] {
+            let mesh = open(Body::sheet(method, side).to_bytes()).unwrap();
+            mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
+        }
+        assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
+        assert_eq!(Array::from_vec(buffer.indices), arrays.indices);
+        assert_eq!(Some(Array::from_vec(buffer.normals)), arrays.normals);
+        for (index, (coords, values)) in buffer.uv_maps.into_iter().zip(buffer.attribute_maps).enumerate() {
+            assert_eq!(Array::from_vec(coords), arrays.uv_maps[index]);
+            assert_eq!(Array::from_vec(values), arrays.attribute_maps[index]);
+        }
+        let mut normals = vec![[0.0; 3]; 400];
+        assert!(open(file).unwrap().normals_into(&mut normals, &mut scratch).unwrap());
+        assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
+    }
+}
+
+#[test]
+fn buffer_of_a_mesh_with_normals_has_none_after_one_without() {
+    let mut buffer = MeshBuffer::default();
+    let mut without = Body::sheet(MG1, 4);
+    without.flags = 0;
+    without.uv_maps.clear();
+    for body in [Body::sheet(MG2, 4), without] {
+        open(body.to_bytes()).unwrap().arrays_into(&mut buffer, &mut Scratch::default()).unwrap();
+    }
+    assert!(buffer.normals.is_empty() && buffer.uv_maps.is_empty() && buffer.positions.len() == 16);
+}
+
+/// Of a lazy source: opening reads headers; each array reads its own bytes; MG2's normals read what they need; nothing is
+/// read twice.
+#[test]
+fn every_stream_is_read_once_and_when_it_is_needed() {
+    // Streams that cannot be packed, so that they are longer than what is read ahead.
+    let stored = |bytes: &[u8]| {
+        let mut noise = 1_u32;
+        let mut next = || {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        };
+        let _ = bytes;
+        ([93, 0, 0, 1, 0], std::iter::once(0).chain((0..200_000).map(|_| next())).collect())
+    };
+    let body = Body { pack: stored, ..Body::sheet(MG2, 4) };
+    let reader = support::Recorder::new(body.to_bytes());
+    let mesh = Mesh::from_source(Source::ranged(Arc::clone(&reader))).unwrap();
+    let blocks = mesh.blocks();
+    let names: Vec<_> = blocks.iter().map(|block| block.address.to_string()).collect();
+    assert_eq!(
+        names,
+        [
+            "bodies[0].positions",
+            "bodies[0].grid_indices",
+            "bodies[0].indices",
+            "bodies[0].normals",
+            "bodies[0].uv_maps[0].coords",
+            "bodies[0].uv_maps[1].coords",
+            "bodies[0].attribute_maps[0].values",
+            "bodies[0].attribute_maps[1].values"
+        ]
+    );
+    let reads = || std::mem::take(&mut *reader.reads.lock().unwrap());
+    let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
+    assert!(opening < 1 << 20, "{opening} bytes read to open");
+    // What is not LZMA is an error of the stream's; what was read for it is what matters here.
+    let _ = mesh.uv_map(0).unwrap().coords();
+    assert_eq!(reads(), [blocks[4].range.clone()]);
+    let _ = mesh.normals();
+    assert!(reads().iter().all(|range| blocks[..4].iter().any(|block| block.range == *range)));
+}
+
+#[test]
+fn decoded_arrays_are_shared_by_all_clones() {
+    for method in [MG1, MG2] {
+        let mesh = open(Body::sheet(method, 8).to_bytes()).unwrap();
+        let clone = mesh.clone();
+        let normals = mesh.normals().unwrap().unwrap();
+        let arrays = clone.arrays().unwrap();
+        assert_eq!(arrays.normals.unwrap().as_bytes().as_ptr(), normals.as_bytes().as_ptr());
+        assert_eq!(mesh.positions().unwrap().as_bytes().as_ptr(), arrays.positions.as_bytes().as_ptr());
+    }
+}
+
+#[test]
+fn bodies_follow_one_another_and_lie_in_other_files() {
+    let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
+    let file = parts.concat();
+    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    assert_eq!((all.len(), all.findings()), (3, &[][..]));
+    let methods: Vec<_> = all.iter().map(Mesh::method).collect();
+    assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
+    assert_eq!(all.get(1).unwrap().range().start, parts[0].len() as u64);
+    assert_eq!(all.get(2).unwrap().range().end, file.len() as u64);
+
+    let one_by_one = bodies(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let indices: Vec<_> = one_by_one.map(|mesh| mesh.unwrap().indices().unwrap()).collect();
+    assert!(indices.iter().all(|other| *other == indices[0]));
+
+    let first = open(file.clone()).unwrap();
+    assert_eq!(first.range(), 0..parts[0].len() as u64);
+    let inside = [b"container".to_vec(), parts[2].clone(), b"more".to_vec()].concat();
+    let inner = Mesh::at(&Source::from_bytes(inside), 9, &strict()).unwrap();
+    assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
+    assert_eq!(inner.arrays().unwrap(), all.get(2).unwrap().arrays().unwrap());
+
+    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let addresses: Vec<_> = file.meshes().iter().map(ToString::to_string).collect();
+    assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
+    assert_eq!(file.mesh(&file.meshes()[2]).unwrap().vertex_count(), 16);
+    let none = file.mesh(&"bodies[3]".parse().unwrap()).unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::OutOfRange);
+    assert_eq!(file.items().len(), 3 + 7 + 7 + 8);
+    assert!(file.validate().unwrap().is_empty());
+}
+
+#[test]
+fn damaged_body_spoils_itself_only() {
+    let good = Body::sheet(MG1, 4).to_bytes();
+    let mut cut = good.clone();
+    cut.truncate(good.len() - 10);
+    let file = [good.clone(), cut].concat();
+    let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    assert_eq!(all.len(), 1);
+    let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
+    assert_eq!((damaged.what, damaged.tolerated), (finding::DAMAGED_BODY, false));
+    assert_eq!(
+        (trailing.what, trailing.byte_range.clone().unwrap().start),
+        (finding::TRAILING_BYTES, good.len() as u64)
+    );
+    assert!(open(file).unwrap().arrays().is_ok());
+}
+
+#[test]
+fn damaged_stream_spoils_its_array_only() {
+    let mut file = Body::sheet(MG2, 6).to_bytes();
+    let blocks = open(file.clone()).unwrap().blocks();
+    file[blocks[4].range.start as usize] = 1;
+    let mesh = open(file).unwrap();
+    let error = mesh.uv_map(0).unwrap().coords().unwrap_err();
+    assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(blocks[4].range.clone())));
+    assert_eq!(error.address().unwrap().to_string(), "bodies[0].uv_maps[0].coords");
+    assert!(mesh.normals().is_ok() && mesh.uv_map(1).unwrap().coords().is_ok());
+    assert!(mesh.arrays().is_err() && mesh.validate().is_err());
+}
+
+#[test]
+fn what_the_reference_refuses_is_refused() {
+    let sheet = || Body::sheet(MG2, 3);
+    let cases: [(Vec<u8>, &str, ErrorKind, std::ops::Range<u64>); 8] = [
+        (patched(&sheet(), 4, 6), "file format version", ErrorKind::Unsupported, 4..8),
+        (patched(&sheet(), 8, 0x0033_474d), "compression method", ErrorKind::Unsupported, 8..12),
+        (patched(&sheet(), 12, 0), "vertex count", ErrorKind::Malformed, 12..16),
+        (patched(&sheet(), 16, 0), "triangle count", ErrorKind::Malformed, 16..20),
+        (patched(&sheet(), 46, 0), "identifier", ErrorKind::Malformed, 46..50),
+        (patched(&sheet(), 50, 0), "vertex precision", ErrorKind::Malformed, 50..54),
+        (patched(&sheet(), 70, f32::MIN.to_bits()), "higher bound", ErrorKind::Malformed, 70..74),
+        (patched(&sheet(), 82, 0), "div_x, div_y, div_z", ErrorKind::Malformed, 82..94),
+    ];
+    for (file, what, kind, range) in cases {
+        let error = open(file).unwrap_err();
+        assert_eq!((error.what(), error.kind(), error.byte_range()), (what, kind, Some(range)), "{error}");
+    }
+    let mut missing = sheet();
+    missing.flags = 0;
+    missing.normals.clear();
+    let file = patched(&missing, 28, 1);
+    assert!(open(file).unwrap_err().to_string().contains("expected \"NORM\", found \"TEXC\""));
+}
+
+/// A file with one word changed.
+fn patched(body: &Body, place: usize, word: u32) -> Vec<u8> {
+    let mut file = body.to_bytes();
+    file[place..place + 4].copy_from_slice(&word.to_le_bytes());
+    file
+}
+
+#[test]
+fn sizes_that_no_stream_can_have_are_refused_when_opening() {
+    let mut body = Body::sheet(MG1, 3);
+    body.pack = |_| ([93, 0, 0, 1, 0], vec![0; 6]);
+    let file = patched(&body, 12, 100_000);
+    let error = open(file).unwrap_err();
+    assert_eq!((error.what(), error.kind()), ("packed size", ErrorKind::Malformed));
+    body.pack = |_| ([225, 0, 0, 1, 0], vec![0; 6]);
+    assert_eq!((error_of(&body).0, error_of(&body).1), ("LZMA props", ErrorKind::Malformed));
+}
+
+fn error_of(body: &Body) -> (&'static str, ErrorKind) {
+    let error = error(body);
+    (error.what(), error.kind())
+}
+
+#[test]
+fn wrong_values_are_findings_and_strictly_errors() {
+    type Damage = fn(&mut Body);
+    let cases: [(&str, bool, Damage); 5] = [
+        (finding::INDEX_OUT_OF_RANGE, false, |body| body.triangles[3][1] = 9),
+        (finding::NOT_FINITE, false, |body| body.positions[2][1] = f32::NAN),
+        (finding::UNKNOWN_FLAGS, true, |body| body.flags = 3),
+        (finding::TEXT_NOT_UTF8, true, |body| body.comment = vec![0xff]),
+        (finding::REPEATED_NAME, true, |body| body.uv_maps[1].0 = "first"),
+    ];
+    for method in [RAW, MG1] {
+        for (what, tolerated, damage) in cases {
+            let mut body = Body::sheet(method, 3);
+            // Bits that are floats that are finite.
+            body.normals.iter_mut().for_each(|normal| *normal = [0; 3]);
+            assert_eq!(open(body.to_bytes()).unwrap().validate().unwrap(), []);
+            damage(&mut body);
+            let mesh = open(body.to_bytes()).unwrap();
+            let [found] = &mesh.validate().unwrap()[..] else { panic!("{what}: {:?}", mesh.validate()) };
+            assert_eq!((found.what, found.tolerated), (what, tolerated));
+            assert!(mesh.positions().is_ok() && mesh.indices().is_ok());
+            let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
+            assert_eq!(read.is_err(), found.forbidden, "{what}");
+            assert_eq!(mesh.mesh_view().is_err(), what == finding::INDEX_OUT_OF_RANGE);
+        }
+    }
+}
+
+#[test]
+fn normals_of_mg2_need_indices_that_are_in_range() {
+    let mut body = Body::sheet(MG2, 3);
+    body.triangles[3][1] = 9;
+    let mesh = open(body.to_bytes()).unwrap();
+    let error = mesh.normals().unwrap_err();
+    assert_eq!((error.what(), error.kind()), (finding::INDEX_OUT_OF_RANGE, ErrorKind::Malformed));
+    assert_eq!(error.address().unwrap().to_string(), "bodies[0].indices[10]");
+    assert!(mesh.positions().is_ok());
+    let findings = mesh.validate().unwrap();
+    assert!(findings.iter().any(|found| found.what == finding::INDEX_OUT_OF_RANGE && !found.tolerated));
+}
+
+#[test]
+fn streams_that_go_on_are_read_and_reported() {
+    let packs: [fn(&[u8]) -> ([u8; 5], Vec<u8>); 2] = [
+        |bytes| {
+            let (properties, stream) = lzma(bytes);
+            (properties, [stream, vec![0; 3]].concat())
+        },
+        // More of the array than there is.
+        |bytes| lzma(&[bytes, &bytes[..4]].concat()),
+    ];
+    for pack in packs {
+        let body = Body { pack, ..Body::sheet(MG2, 3) };
+        let mesh = open(body.to_bytes()).unwrap();
+        assert_eq!(mesh.indices().unwrap().to_vec(), body.triangles);
+        let findings = mesh.validate().unwrap();
+        let tail = findings.iter().find(|found| found.what == finding::STREAM_TAIL).unwrap();
+        assert!(tail.tolerated && tail.forbidden);
+        let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
+        assert_eq!(read.unwrap_err().what(), finding::STREAM_TAIL);
+    }
+}
+
+#[test]
+fn limits_hold_for_each_array_and_for_all() {
+    let file = Body::sheet(MG2, 10).to_bytes();
+    let read = |limits| {
+        let options = Options::default().with_limits(limits);
+        Mesh::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
+    };
+    // 162 triangles of 12 bytes are the largest array.
+    let small = read(Limits::default().with_max_block_bytes(162 * 12 - 1));
+    assert_eq!(small.indices().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert!(small.positions().is_ok());
+    let total = 100 * (12 + 12 + 2 * 8 + 2 * 16) + 162 * 12;
+    let few = read(Limits::default().with_max_total_bytes(total - 1));
+    assert_eq!(few.arrays().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    let error = few.arrays_into(&mut MeshBuffer::default(), &mut Scratch::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    assert!(read(Limits::default().with_max_total_bytes(total)).arrays().is_ok());
+}
+
+#[test]
+fn slices_of_another_length_are_refused() {
+    let mesh = open(Body::sheet(MG1, 3).to_bytes()).unwrap();
+    let mut scratch = Scratch::default();
+    let outcomes = [
+        mesh.indices_into(&mut [[0; 3]; 7], &mut scratch),
+        mesh.positions_into(&mut [[0.0; 3]; 10], &mut scratch),
+        mesh.normals_into(&mut [[0.0; 3]; 8], &mut scratch).map(drop),
+        mesh.uv_map(0).unwrap().coords_into(&mut [], &mut scratch),
+        mesh.attribute_map(0).unwrap().values_into(&mut [], &mut scratch),
+    ];
+    for outcome in outcomes {
+        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::OutOfRange);
+    }
+}
+
+#[test]
+fn decoding_stops_when_it_is_cancelled() {
+    let mesh = open(Body::sheet(MG1, 3).to_bytes()).unwrap();
+    let mut scratch = Scratch::default();
+    scratch.set_cancel(Some(Arc::new(AtomicBool::new(true))));
+    let mut out = vec![[0.0; 3]; 9];
+    assert_eq!(mesh.positions_into(&mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Cancelled);
+    scratch.set_cancel(None);
+    mesh.positions_into(&mut out, &mut scratch).unwrap();
+}
+
+#[test]
+fn view_names_every_attribute_once() {
+    let mut body = Body::sheet(MG1, 3);
+    let values = body.attribute_maps[0].1.clone();
+    body.attribute_maps =
+        ["Color", "weight", "", "weight", "COLOR"].map(|name| (name, values.clone())).into();
+    let view = open(body.to_bytes()).unwrap().mesh_view().unwrap();
+    let semantics: Vec<_> = view.attributes().into_iter().map(|info| info.semantic).collect();
+    let custom = |name: &str| Semantic::Custom(name.to_owned());
+    assert_eq!(
+        semantics,
+        [
+            Semantic::Position,
+            Semantic::Normal,
+            Semantic::TexCoord(0),
+            Semantic::TexCoord(1),
+            Semantic::Color(0),
+            custom("weight"),
+            custom("attribute_maps[2]"),
+            custom("attribute_maps[3]"),
+            Semantic::Color(1)
+        ]
+    );
+    for semantic in &semantics {
+        assert_eq!(view.attribute(semantic).unwrap().unwrap().len(), 9);
+    }
+    assert!(view.attribute(&Semantic::Tangent).unwrap().is_none());
+    assert_eq!(view.indices().unwrap().to_vec().len(), 24);
+    assert_eq!(view.bounds().unwrap().unwrap().max[0], 2.0);
+}
+
+#[test]
+fn fragments_need_just_what_is_asked_for() {
+    let mut body = Body::sheet(RAW, 100);
+    body.comment = vec![b'x'; 70_000];
+    let file = body.to_bytes();
+    let fragments = Fragments::new(Some(file.len() as u64));
+    let mut fetched = 0;
+    let mut run = |job: &dyn Fn(&Source) -> Result<usize>| loop {
+        match fragments.step(job).unwrap() {
+            Step::Done(done) => return done,
+            Step::Need(ranges) => {
+                for range in ranges {
+                    fetched += range.end - range.start;
+                    fragments
+                        .supply(range.start, file[range.start as usize..range.end as usize].to_vec())
+                        .unwrap();
+                }
+            }
+        }
+    };
+    let coords = |source: &Source| {
+        let mesh = Mesh::from_source(source.clone())?;
+        Ok(mesh.uv_map(1).unwrap().coords()?.len())
+    };
+    assert_eq!(run(&coords), 10_000);
+    assert!(fetched < file.len() as u64 / 2, "{fetched} of {} bytes", file.len());
+}
+
+#[test]
+fn header_is_the_files() {
+    let mesh = open(Body::sheet(MG2, 3).to_bytes()).unwrap();
+    assert_eq!((mesh.header().magic, mesh.header().version.get()), (raw::MAGIC, raw::VERSION));
+    assert_eq!(mesh.mg2_header().unwrap().vertex_precision.get(), 1.0 / 64.0);
+}

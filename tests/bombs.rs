@@ -413,3 +413,107 @@ fn decoding_documents_into_buffers_takes_next_to_nothing() {
 fn set(file: &mut [u8], field: usize, value: u32) {
     file[field..field + 4].copy_from_slice(&value.to_le_bytes());
 }
+
+mod openctm {
+    use meshmap::openctm::{Mesh, MeshBuffer};
+    use meshmap::{Parallelism, Scratch};
+    use support::openctm::{Body, MG1, MG2, RAW};
+
+    use super::*;
+
+    fn alone() -> Options {
+        Options::default().with_parallelism(Parallelism::Off)
+    }
+
+    /// An MG2 file of the corpus with a million triangles; without the corpus, a sheet.
+    fn large_body() -> bytes::Bytes {
+        let corpus = support::corpus().map(|corpus| corpus.join("openctm/large/big1M_MG2.ctm"));
+        corpus.map_or_else(|| Body::sheet(MG2, 150).to_bytes(), |path| fs::read(path).unwrap()).into()
+    }
+
+    #[test]
+    fn whole_load_holds_its_arrays_and_the_largest_block() {
+        let mesh = Mesh::from_source_with(Source::from_bytes(large_body()), &alone()).unwrap();
+        let (arrays, count) = counted(|| mesh.arrays().unwrap());
+        let lengths = mesh.blocks().into_iter().map(|block| block.decoded_len.unwrap() as i64);
+        // Grid indices are no array of the mesh.
+        let output = lengths.clone().sum::<i64>() - 4 * mesh.vertex_count() as i64;
+        let largest = lengths.max().unwrap();
+        let most = output + largest * 6 / 5 + 32 * KIB;
+        assert!(count.peak <= most, "{count:?}, output {output}, largest block {largest}");
+        drop(arrays);
+    }
+
+    /// The usual parameters, 3/0/2.
+    #[test]
+    fn lzma_decoder_takes_next_to_nothing_beside_its_output() {
+        let mesh = Mesh::from_source_with(Source::from_bytes(large_body()), &alone()).unwrap();
+        let mut largest = mesh.blocks();
+        largest.sort_by_key(|block| block.decoded_len);
+        let block = largest.pop().unwrap();
+        let (decoded, count) =
+            counted(|| block.decode(mesh.source(), &alone(), &mut Scratch::default()).unwrap());
+        assert!(count.peak - decoded.len() as i64 <= 32 * KIB, "{count:?} for {}", decoded.len());
+    }
+
+    #[test]
+    fn decoding_into_memory_that_is_there_takes_none() {
+        let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        for method in [RAW, MG1, MG2] {
+            let mesh = Mesh::from_source(Source::from_bytes(Body::sheet(method, 40).to_bytes())).unwrap();
+            mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
+            let mut normals = vec![[0.0; 3]; mesh.vertex_count()];
+            mesh.normals_into(&mut normals, &mut scratch).unwrap();
+            let (result, count) = counted(|| {
+                mesh.arrays_into(&mut buffer, &mut scratch)?;
+                mesh.normals_into(&mut normals, &mut scratch)
+            });
+            assert!(result.unwrap());
+            assert_eq!(count.total, 0, "{method:?}: {count:?}");
+        }
+    }
+
+    fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
+        let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &alone())?;
+        file.validate()?;
+        file.meshes().iter().try_for_each(|address| file.mesh(address).map(drop))
+    }
+
+    #[test]
+    fn bad_bodies_take_no_more_than_their_size() {
+        let mut files = support::data("openctm/bad");
+        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("openctm/bad"))));
+        for path in files {
+            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
+            let (_, count) = counted(|| read_all(&bytes));
+            assert!(count.peak < 16 * bytes.len() as i64 + MIB, "{}: {count:?}", path.display());
+        }
+    }
+
+    /// Streams that make a gigabyte of a few KiB, and say so: an error at once where the limit is lower.
+    #[test]
+    fn bombs_exceed_the_limit_before_anything_is_taken() {
+        let zeros = |_: &[u8]| {
+            // Zeros without end: runs of 273 bytes, whose probabilities become as small as they can.
+            let (properties, stream) = support::openctm::lzma(&vec![0; 40 << 20]);
+            (properties, stream)
+        };
+        let mut body = Body::sheet(MG1, 2);
+        (body.flags, body.pack) = (0, zeros);
+        body.uv_maps.clear();
+        body.attribute_maps.clear();
+        let mut file = body.to_bytes();
+        let vertices = 40_u32 << 20;
+        file[12..16].copy_from_slice(&(vertices / 12).to_le_bytes());
+        let bytes = bytes::Bytes::from(file);
+        assert!(bytes.len() < 64 << 10);
+        let limits = Limits::default().with_max_block_bytes(32 << 20);
+        let options = alone().with_limits(limits);
+        let (error, count) = counted(|| {
+            let mesh = Mesh::from_source_with(Source::from_bytes(bytes), &options).unwrap();
+            mesh.positions().unwrap_err()
+        });
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+        assert!(count.peak < 64 * KIB, "{count:?}");
+    }
+}

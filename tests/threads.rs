@@ -268,6 +268,54 @@ fn packed_arrays_are_the_same_for_any_number_of_threads() {
     });
 }
 
+/// All arrays of a body, decoded at once.
+fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
+    let arrays = mesh.arrays().unwrap();
+    let mut all = arrays.indices.as_bytes().to_vec();
+    all.extend_from_slice(arrays.positions.as_bytes());
+    all.extend_from_slice(arrays.normals.unwrap().as_bytes());
+    arrays.uv_maps.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
+    arrays.attribute_maps.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
+    all
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
+fn bodies_are_the_same_for_any_number_of_threads() {
+    use support::openctm::{Body, MG1, MG2};
+    for method in [MG1, MG2] {
+        let bytes = bytes::Bytes::from(Body::sheet(method, 200).to_bytes());
+        let open = |parallelism| {
+            let options = Options::default().with_parallelism(parallelism);
+            let source = Source::from_bytes(bytes.clone());
+            meshmap::openctm::Mesh::from_source_with(source, &options).unwrap()
+        };
+        let expected = body_bytes(&open(Parallelism::Off));
+        let view = open(Parallelism::Off).normals().unwrap().unwrap();
+        for threads in [1, 2, 8] {
+            let found = pool(threads).install(|| body_bytes(&open(Parallelism::Rayon)));
+            assert!(found == expected, "{threads} threads");
+        }
+        support::with_watchdog(Duration::from_secs(120), || {
+            for threads in [1, 2, 8] {
+                for round in 0..4 {
+                    let mesh = open(Parallelism::Rayon);
+                    pool(threads).install(|| {
+                        (0..16).into_par_iter().for_each(|job| {
+                            // Some ask for normals alone, which takes the other arrays from under those who ask for all.
+                            if (job + round) % 3 == 0 {
+                                assert!(mesh.normals().unwrap().unwrap() == view);
+                            } else {
+                                assert!(body_bytes(&mesh) == expected);
+                            }
+                        });
+                    });
+                }
+            }
+        });
+    }
+}
+
 /// The first index that is wrong is the one that is told, whichever thread finds one first.
 #[test]
 fn errors_are_the_same_for_any_number_of_threads() {

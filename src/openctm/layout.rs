@@ -164,14 +164,13 @@ impl Layout {
     }
 
     /// All arrays, in the order of the file.
-    pub(crate) fn sections(&self) -> Vec<&Section> {
-        let maps = self.uv_maps.iter().chain(&self.attribute_maps).map(|map| &map.section);
-        let mut sections: Vec<_> = match &self.grid {
-            Some(grid) => vec![&self.positions, &grid.indices, &self.indices],
-            None => vec![&self.indices, &self.positions],
+    pub(crate) fn sections(&self) -> impl Iterator<Item = &Section> + Clone {
+        let (first, second, third) = match &self.grid {
+            Some(grid) => (&self.positions, Some(&grid.indices), &self.indices),
+            None => (&self.indices, None, &self.positions),
         };
-        sections.extend(self.normals.iter().chain(maps));
-        sections
+        let maps = self.uv_maps.iter().chain(&self.attribute_maps).map(|map| &map.section);
+        [first].into_iter().chain(second).chain([third]).chain(&self.normals).chain(maps)
     }
 
     pub(crate) fn block(&self, section: &Section) -> Block {
@@ -259,6 +258,7 @@ impl Reader<'_> {
             attribute_maps.push(self.map("ATTR", Part::AttributeMap(index), vertices, 4, method)?);
             check_list(&attribute_maps, limits)?;
         }
+        self.check_end()?;
         self.note_repeated_names(&uv_maps, "uv_maps");
         self.note_repeated_names(&attribute_maps, "attribute_maps");
         Ok(Layout {
@@ -300,6 +300,14 @@ impl Reader<'_> {
         }
         self.end = range.end;
         Ok(range)
+    }
+
+    /// Fails where a source that does not know its length ends before the body does.
+    fn check_end(&mut self) -> Result<()> {
+        match self.len {
+            Some(_) => Ok(()),
+            None => self.walk.get(self.end.saturating_sub(1)..self.end, "last array").map(drop),
+        }
     }
 
     fn u32(&mut self, what: &'static str) -> Result<u32> {

@@ -222,7 +222,7 @@ impl Mesh {
     /// in planes of bytes, which is of use to compare decoders and to fetch ranges.
     #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
-        self.layout.sections().into_iter().map(|section| self.layout.block(section)).collect()
+        self.layout.sections().map(|section| self.layout.block(section)).collect()
     }
 
     /// This mesh with all its bytes at hand: of a source that is read lazily, they are read at once, and what is asked
@@ -539,8 +539,7 @@ impl Mesh {
 
     /// The size of all arrays, decoded; grid indices are not an array of the mesh.
     fn decoded_bytes(&self) -> u64 {
-        let sections = self.layout.sections().into_iter();
-        let arrays = sections.filter(|section| section.part != Part::GridIndices);
+        let arrays = self.layout.sections().filter(|section| section.part != Part::GridIndices);
         arrays.fold(0, |sum, section| sum.saturating_add(section.decoded_len))
     }
 
@@ -574,7 +573,7 @@ impl Mesh {
                 range,
             }
         };
-        std::iter::once(body).chain(self.layout.sections().into_iter().map(array)).collect()
+        std::iter::once(body).chain(self.layout.sections().map(array)).collect()
     }
 
     /// The mesh as a renderer sees it. Decodes and checks the indices.

@@ -24,14 +24,13 @@ pub(crate) fn decode(mesh: &Mesh) -> Result<()> {
         return Ok(());
     }
     let sections = mesh.layout.sections();
-    let stored = sections.iter().map(|section| section.range.end.saturating_sub(section.range.start));
+    let stored = sections.clone().map(|section| section.range.end.saturating_sub(section.range.start));
     let largest = stored.clone().max().unwrap_or(0);
     if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
         return Ok(());
     }
     // Grid indices are decoded with the positions.
-    let alone: Vec<&Section> =
-        sections.into_iter().filter(|section| section.part != Part::GridIndices).collect();
+    let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
     let decode = |scratch: &mut Scratch, section: &&Section| one(mesh, section, scratch);
     let results: Vec<Result<Option<Vec<u8>>>> = alone.par_iter().map_init(Scratch::default, decode).collect();
     let mut planes = None;

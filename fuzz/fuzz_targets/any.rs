@@ -11,10 +11,11 @@ use std::ops::Range;
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use meshmap::iqm::Model;
+use meshmap::openctm::Bodies;
 use meshmap::tmf::{Document, Packed};
 use meshmap::{
     Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
-    iqm::finding,
+    iqm::finding, openctm,
 };
 
 fuzz_target!(|data: &[u8]| {
@@ -163,6 +164,7 @@ impl Opened {
                 }
             }
             MeshFile::Iqm(model) => Self::iqm(way, model, &mut arrays),
+            MeshFile::OpenCtm(bodies) => Self::openctm(way, bodies, &mut arrays),
             MeshFile::Tmf(document) => Self::tmf(way, document, &mut arrays),
             other => panic!("a format that this target does not know: {other:?}"),
         }
@@ -195,6 +197,20 @@ impl Opened {
         }));
     }
 
+    fn openctm(way: &Way, bodies: &Bodies, arrays: &mut Vec<Result<Bytes>>) {
+        const MOST: usize = 16;
+        for mesh in bodies.iter().take(MOST) {
+            arrays.push(way.run(|_| Ok(mesh.normals()?.map(|array| array.into_bytes()).unwrap_or_default())));
+            arrays.push(way.run(|_| Ok(mesh.positions()?.into_bytes())));
+            for map in mesh.uv_maps().take(MOST) {
+                arrays.push(way.run(|_| Ok(map.coords()?.into_bytes())));
+            }
+            for map in mesh.attribute_maps().take(MOST) {
+                arrays.push(way.run(|_| Ok(map.values()?.into_bytes())));
+            }
+        }
+    }
+
     fn tmf(way: &Way, document: &Document, arrays: &mut Vec<Result<Bytes>>) {
         const MOST: usize = 16;
         for mesh in document.meshes().take(MOST) {
@@ -216,6 +232,11 @@ impl Opened {
             let visible = |finding: &&Finding| tells_length || finding.what != finding::TRAILING_BYTES;
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()
         };
+        // A body behind the first one may be cut there, or anything else, which is then seen in its place.
+        let damaged = |finding: &Finding| finding.what == openctm::finding::DAMAGED_BODY;
+        if !tells_length && self.findings.iter().chain(&other.findings).any(damaged) {
+            return;
+        }
         assert_eq!(self.items, other.items);
         assert_eq!(self.meshes, other.meshes);
         assert_eq!(comparable(&self.findings), comparable(&other.findings));

@@ -31,12 +31,26 @@ fn expectation(file: &Path) -> Value {
 }
 
 fn assert_as_expected(file: &Path) {
-    let expected = expectation(file);
-    let found = digest(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut expected = expectation(file);
+    let mut found = digest(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    if !cfg!(all(target_os = "linux", target_env = "gnu")) {
+        for digest in [&mut expected, &mut found] {
+            leave_out_what_is_made_of_sines(digest);
+        }
+    }
     for part in ["format", "arrays", "strings"] {
         if let Some(expected) = expected.get(part) {
             assert_eq!(&found[part], expected, "{} of {}", part, file.display());
         }
+    }
+}
+
+/// The hosts' sines differ in the last place, and then the hashes of what is made of them: expectations are glibc's.
+fn leave_out_what_is_made_of_sines(digest: &mut Value) {
+    if matches!(digest["format"].as_str(), Some("openctm" | "tmf")) {
+        let arrays = digest["arrays"].as_object_mut().unwrap();
+        arrays.retain(|path, _| !path.ends_with("normals") && !path.ends_with("tangents"));
+        eprintln!("not compared on this host: normals and tangents of {}", digest["format"]);
     }
 }
 

@@ -100,7 +100,7 @@ impl Lzma {
     }
 
     /// Makes the probabilities of literals what they were: those that these bytes have led to, or all, whichever are
-    /// fewer. There are up to 6 MiB of them, and a file may hold many streams of a few bytes.
+    /// fewer. There are up to 8 MiB of them, and a file may hold many streams of a few bytes.
     fn reset_literals(&mut self, bits: Bits, contexts: usize, out: &[u8]) {
         if out.len() >= contexts {
             self.literals.get_mut(..contexts).unwrap_or_default().fill(LITERAL);
@@ -155,10 +155,11 @@ const EVEN: Probability = 1024;
 /// `2 n + 1`, the root is 1. The two children are a pair, which is read before it is known which one comes next.
 type Tree<const PAIRS: usize> = [[Probability; 2]; PAIRS];
 
-/// Three trees of 8 bits: of a byte, and of a byte as long as it is like another one, by the next bit of that.
-type Literal = Tree<384>;
+/// Three trees of 8 bits: of a byte, and of a byte as long as it is like another one, by the next bit of that; and a
+/// quarter that is not used, for a mask and for an address that is found by shifting alone.
+type Literal = Tree<512>;
 
-const LITERAL: Literal = [[EVEN; 2]; 384];
+const LITERAL: Literal = [[EVEN; 2]; 512];
 
 /// All probabilities but those of literals. Where 12 states need 16 places it is for a mask, which spares a check.
 struct Model {
@@ -481,20 +482,28 @@ impl<'a> Coder<'a> {
     /// with those of that byte in view, up to the first difference.
     #[inline(always)]
     fn literal_unlike(&mut self, literal: &mut Literal, other: u8) -> (u8, u8) {
+        const MASK: usize = 0x3ff;
         let probabilities = literal.as_flattened_mut();
-        let mut other = usize::from(other);
-        // Which of the three trees: the second or third, and from the first difference on the first.
+        let mut other = usize::from(other) << 1;
+        // Where the tree begins: the second or third, and from the first difference on the first.
         let mut tree = 0x100;
         let (mut node, mut parent) = (1, 1);
+        let mut place = tree + (other & tree) + node;
+        let mut probability = probabilities[place & MASK];
         while node < 0x100 {
-            other <<= 1;
+            // Here too the next two are read before it is known which one comes next. They lie in two trees.
             let expected = other & tree;
-            let place = &mut probabilities[tree + expected + node];
-            let (is_one, updated) = self.unlikely(*place);
-            *place = updated;
+            other <<= 1;
+            let trees = [tree & !expected, expected];
+            let places = [0, 1].map(|bit| trees[bit] + (other & trees[bit]) + (node << 1) + bit);
+            let children = places.map(|place| probabilities[place & MASK]);
+            let (is_one, updated) = self.unlikely(probability);
+            probabilities[place & MASK] = updated;
             parent = node;
             node = node << 1 | usize::from(is_one);
-            tree = select_unpredictable(is_one, expected, tree & !expected);
+            tree = select_unpredictable(is_one, trees[1], trees[0]);
+            place = select_unpredictable(is_one, places[1], places[0]);
+            probability = select_unpredictable(is_one, children[1], children[0]);
         }
         (node as u8, (parent << 1) as u8)
     }

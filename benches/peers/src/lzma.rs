@@ -13,6 +13,9 @@ use meshmap::{Address, Block, Codec, Options, Scratch, Source};
 
 use crate::interleave::{Table, Times, interleave};
 
+const LZMA_RUST2: &str =
+    if cfg!(feature = "optimization") { "lzma-rust2, optimization" } else { "lzma-rust2, safe" };
+
 /// A stream, and how long its content is.
 struct Packed {
     properties: [u8; 5],
@@ -20,72 +23,54 @@ struct Packed {
     length: usize,
 }
 
-/// Blocks of one kind, decoded by every decoder.
+/// Blocks of several kinds, decoded by every decoder.
 pub(crate) fn blocks(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let mut groups = generated();
     if let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") {
         groups.push(("lzma: files of the corpus", of_files(&PathBuf::from(corpus).join("openctm/large"))?));
     }
-    let mut sums: Option<[Times; 4]> = None;
+    let add = |a: Option<[Times; 4]>, b: [Times; 4]| match a {
+        None => Some(b),
+        Some(a) => Some(std::array::from_fn(|index| a[index].and(b[index]))),
+    };
+    let mut sums = None;
     for (name, group) in &groups {
-        let bytes: usize = group.iter().map(|packed| packed.length).sum();
-        let times = decode_all(group, (200_000_000 / bytes).clamp(5, 200));
-        rows(table, name, times, [0.0; 3]);
-        sums = Some(match sums {
-            None => times,
-            Some(sums) => std::array::from_fn(|index| sums[index].and(times[index])),
-        });
+        // Block by block: the shorter a job, the likelier that nothing disturbs it.
+        let times = group.iter().map(decode).fold(None, add);
+        let Some(times @ [ours, rs, rust2, liblzma]) = times else { continue };
+        table.beside(name, "lzma-rs", [ours, rs]);
+        table.beside(name, LZMA_RUST2, [ours, rust2]);
+        table.beside(name, "liblzma", [ours, liblzma]);
+        sums = add(sums, times);
     }
-    if let Some(sums) = sums {
-        rows(table, "lzma: sum of all", sums, [2.5, 0.0, 1.0]);
+    if let Some([ours, rs, rust2, liblzma]) = sums {
+        table.faster("lzma: sum of all", "lzma-rs", [ours, rs], 2.5);
+        table.beside("lzma: sum of all", LZMA_RUST2, [ours, rust2]);
+        table.faster("lzma: sum of all", "liblzma", [ours, liblzma], 1.0);
     }
     Ok(())
 }
 
-fn rows(table: &mut Table, name: &'static str, [ours, rs, rust2, liblzma]: [Times; 4], bars: [f64; 3]) {
-    let rust2_name =
-        if cfg!(feature = "optimization") { "lzma-rust2, optimization" } else { "lzma-rust2, safe" };
-    table.faster(name, "lzma-rs", [ours, rs], bars[0]);
-    table.faster(name, rust2_name, [ours, rust2], bars[1]);
-    table.faster(name, "liblzma", [ours, liblzma], bars[2]);
-}
-
-/// The four decoders, each of which decodes every block into fresh memory.
-fn decode_all(group: &[Packed], rounds: usize) -> [Times; 4] {
+/// The four decoders, each of which decodes the block into fresh memory.
+fn decode(packed: &Packed) -> [Times; 4] {
     let mut scratch = Scratch::default();
-    let ours: Vec<(Source, Block)> = group
-        .iter()
-        .map(|packed| {
-            let codec = Codec::Lzma { properties: packed.properties };
-            let range = 0..packed.stream.len() as u64;
-            let address = Address::field("block");
-            let block = Block::new("block", address, range, codec, Some(packed.length as u64));
-            (Source::from_bytes(packed.stream.clone()), block)
-        })
-        .collect();
-    let options = Options::default();
-    for ((source, block), packed) in ours.iter().zip(group) {
-        let expected = block.decode(source, &options, &mut scratch).expect("a stream without faults");
-        assert!(expected == lzma_rs(packed), "lzma-rs decodes something else");
-        assert!(expected == lzma_rust2(packed), "lzma-rust2 decodes something else");
-        assert!(expected == liblzma(packed), "liblzma decodes something else");
-    }
-    let each = |decode: fn(&Packed) -> Vec<u8>| {
-        for packed in group {
-            black_box(decode(black_box(packed)));
-        }
-    };
+    let source = Source::from_bytes(packed.stream.clone());
+    let codec = Codec::Lzma { properties: packed.properties };
+    let range = 0..packed.stream.len() as u64;
+    let block = Block::new("block", Address::field("block"), range, codec, Some(packed.length as u64));
+    let mut ours =
+        || block.decode(&source, &Options::default(), &mut scratch).expect("a stream without faults");
+    let expected = ours();
+    assert!(expected == lzma_rs(packed), "lzma-rs decodes something else");
+    assert!(expected == lzma_rust2(packed), "lzma-rust2 decodes something else");
+    assert!(expected == liblzma(packed), "liblzma decodes something else");
     interleave(
-        rounds,
+        9,
         [
-            &mut || {
-                for (source, block) in &ours {
-                    drop(black_box(block.decode(source, &options, &mut scratch)));
-                }
-            },
-            &mut || each(lzma_rs),
-            &mut || each(lzma_rust2),
-            &mut || each(liblzma),
+            &mut || drop(black_box(ours())),
+            &mut || drop(black_box(lzma_rs(packed))),
+            &mut || drop(black_box(lzma_rust2(packed))),
+            &mut || drop(black_box(liblzma(packed))),
         ],
     )
 }

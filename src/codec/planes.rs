@@ -10,7 +10,7 @@ pub(crate) struct Planes<'a, const N: usize> {
 }
 
 /// Words that are put together at once: few enough for the first level of cache, enough for vectors.
-const LANES: usize = 64;
+pub(crate) const LANES: usize = 64;
 
 impl<'a, const N: usize> Planes<'a, N> {
     /// Bytes behind the last whole group are left out.
@@ -33,33 +33,66 @@ impl<'a, const N: usize> Planes<'a, N> {
         Self { words: self.words.map(|word| word.map(|plane| plane.get(first..).unwrap_or_default())) }
     }
 
-    /// Calls `each` with every group and its place in `out`, in order, up to the shorter end.
+    /// Calls `each` with every group and its place in `out`, in order.
     #[inline]
     pub(crate) fn for_each_into<T>(&self, out: &mut [T], mut each: impl FnMut([u32; N], &mut T)) {
-        let mut rest = *self;
-        for places in out.chunks_mut(LANES) {
-            let mut lanes = [[0; LANES]; N];
-            for (lanes, planes) in lanes.iter_mut().zip(&mut rest.words) {
-                join(planes, lanes);
-            }
+        self.for_each_block(out, |lanes, places| {
             for (lane, place) in places.iter_mut().enumerate() {
                 each(lanes.each_ref().map(|lanes| lanes.get(lane).copied().unwrap_or_default()), place);
             }
+        });
+    }
+
+    /// Calls `each` with the words of so many groups at a time, each word of a group in an array of its own, and with
+    /// the places of those groups in `out`, of which the last time there may be fewer.
+    #[inline]
+    pub(crate) fn for_each_block<T>(
+        &self,
+        out: &mut [T],
+        mut each: impl FnMut(&[[u32; LANES]; N], &mut [T]),
+    ) {
+        let mut rest = *self;
+        let mut lanes = [[0; LANES]; N];
+        for places in out.chunks_mut(LANES) {
+            for (lanes, planes) in lanes.iter_mut().zip(&mut rest.words) {
+                join(planes, lanes);
+            }
+            each(&lanes, places);
         }
     }
 }
 
-/// Takes the next words out of their planes.
+/// Takes the next words out of their planes; behind the ends of these are zeros.
 #[inline]
 fn join(planes: &mut [&[u8]; 4], lanes: &mut [u32; LANES]) {
-    let [a, b, c, d] = planes.each_mut().map(|plane| {
-        let (now, later) = plane.split_at_checked(LANES).unwrap_or((plane, &[]));
-        *plane = later;
-        now
-    });
-    for ((((lane, a), b), c), d) in lanes.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-        *lane = u32::from_be_bytes([*a, *b, *c, *d]);
+    let [a, b, c, d] = planes.each_mut().map(take);
+    // In two steps, each of which interleaves vectors of equal width.
+    let (high, low) = (pairs(&a, &b), pairs(&c, &d));
+    for ((lane, high), low) in lanes.iter_mut().zip(high).zip(low) {
+        *lane = u32::from(high) << 16 | u32::from(low);
     }
+}
+
+#[inline]
+fn take(plane: &mut &[u8]) -> [u8; LANES] {
+    if let Some((now, later)) = plane.split_first_chunk() {
+        *plane = later;
+        return *now;
+    }
+    let mut last = [0; LANES];
+    for (byte, left) in last.iter_mut().zip(std::mem::take(plane)) {
+        *byte = *left;
+    }
+    last
+}
+
+#[inline]
+fn pairs(high: &[u8; LANES], low: &[u8; LANES]) -> [u16; LANES] {
+    let mut pairs = [0; LANES];
+    for ((pair, high), low) in pairs.iter_mut().zip(high).zip(low) {
+        *pair = u16::from(*high) << 8 | u16::from(*low);
+    }
+    pairs
 }
 
 #[cfg(test)]

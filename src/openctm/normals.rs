@@ -6,11 +6,20 @@
 use std::f32::consts::PI;
 
 use super::mg2::{rounded, rounded_signed};
-use crate::codec::planes::Planes;
+use crate::codec::planes::{LANES, Planes};
 
-/// Triangles whose normals are computed together: independent of one another, so that square roots and divisions
-/// overlap.
-const BATCH: usize = 32;
+/// One number of each of several vertices or triangles that are computed together, so that vectors can hold them.
+type Lanes = [f32; LANES];
+
+/// A number for each lane. A loop, which becomes vectors, where `std::array::from_fn` becomes calls.
+#[inline(always)]
+fn each_lane(number: impl Fn(usize) -> f32) -> Lanes {
+    let mut lanes = [0.0; LANES];
+    for (lane, place) in lanes.iter_mut().enumerate() {
+        *place = number(lane);
+    }
+    lanes
+}
 
 /// Adds the normals of triangles to those of their vertices: of the vertices `first..` that `sums` has room for.
 ///
@@ -22,19 +31,20 @@ pub(crate) fn add_triangles(
     first: usize,
     sums: &mut [[f32; 3]],
 ) {
-    let mut batch = [[0_u32; 3]; BATCH];
+    if first == 0 && sums.len() == positions.len() {
+        return triangles.chunks(LANES).for_each(|batch| add_batch(positions, batch, first, sums));
+    }
+    let mut batch = [[0_u32; 3]; LANES];
     let mut filled = 0;
-    let is_whole = first == 0 && sums.len() == positions.len();
     for triangle in triangles {
-        let touches = |corner: &u32| place(*corner, first, sums.len()).is_some();
-        if !is_whole && !triangle.iter().any(touches) {
+        if !triangle.iter().any(|corner| place(*corner, first, sums.len()).is_some()) {
             continue;
         }
         if let Some(slot) = batch.get_mut(filled) {
             *slot = *triangle;
             filled = filled.saturating_add(1);
         }
-        if filled == BATCH {
+        if filled == LANES {
             add_batch(positions, &batch, first, sums);
             filled = 0;
         }
@@ -42,37 +52,37 @@ pub(crate) fn add_triangles(
     add_batch(positions, batch.get(..filled).unwrap_or_default(), first, sums);
 }
 
+/// No more triangles than there are lanes.
+#[expect(clippy::indexing_slicing, reason = "every index is that of a lane, and there are no more triangles")]
 fn add_batch(positions: &[[f32; 3]], triangles: &[[u32; 3]], first: usize, sums: &mut [[f32; 3]]) {
-    let mut normals = [[0.0; 3]; BATCH];
-    for (normal, triangle) in normals.iter_mut().zip(triangles) {
-        *normal = cross_product(positions, *triangle);
+    let position = |corner: u32| {
+        let place = usize::try_from(corner).unwrap_or(usize::MAX);
+        positions.get(place).copied().unwrap_or_default()
+    };
+    let [mut ax, mut ay, mut az, mut bx, mut by, mut bz] = [[0.0; LANES]; 6];
+    for (lane, triangle) in triangles.iter().take(LANES).enumerate() {
+        let [a, b, c] = triangle.map(position);
+        [ax[lane], ay[lane], az[lane]] = subtract(b, a);
+        [bx[lane], by[lane], bz[lane]] = subtract(c, a);
     }
-    for normal in &mut normals {
-        *normal = unit(*normal);
-    }
-    for (normal, triangle) in normals.iter().zip(triangles) {
+    let x: Lanes = each_lane(|lane| ay[lane] * bz[lane] - az[lane] * by[lane]);
+    let y: Lanes = each_lane(|lane| az[lane] * bx[lane] - ax[lane] * bz[lane]);
+    let z: Lanes = each_lane(|lane| ax[lane] * by[lane] - ay[lane] * bx[lane]);
+    let [x, y, z] = unit([x, y, z]);
+    for (lane, triangle) in triangles.iter().take(LANES).enumerate() {
         for corner in triangle {
             let place = place(*corner, first, sums.len());
             if let Some(sum) = place.and_then(|place| sums.get_mut(place)) {
-                *sum = add(*sum, *normal);
+                *sum = add(*sum, [x[lane], y[lane], z[lane]]);
             }
         }
     }
 }
 
 /// The place of a corner's vertex among those from `first` on.
+#[inline]
 fn place(corner: u32, first: usize, count: usize) -> Option<usize> {
     usize::try_from(corner).ok()?.checked_sub(first).filter(|place| *place < count)
-}
-
-fn cross_product(positions: &[[f32; 3]], triangle: [u32; 3]) -> [f32; 3] {
-    let position = |corner: u32| {
-        let place = usize::try_from(corner).unwrap_or(usize::MAX);
-        positions.get(place).copied().unwrap_or_default()
-    };
-    let [a, b, c] = triangle.map(position);
-    let ([ax, ay, az], [bx, by, bz]) = (subtract(b, a), subtract(c, a));
-    [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx]
 }
 
 fn subtract(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
@@ -85,60 +95,114 @@ fn add(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [ax + bx, ay + by, az + bz]
 }
 
-fn times(a: [f32; 3], factor: f32) -> [f32; 3] {
-    a.map(|lane| lane * factor)
+/// Scaled to length 1: multiplied by the reciprocal; what is next to nothing stays as it is.
+#[expect(clippy::indexing_slicing, reason = "every index is that of a lane")]
+#[inline]
+fn unit([x, y, z]: [Lanes; 3]) -> [Lanes; 3] {
+    let factor: Lanes = each_lane(|lane| {
+        let [x, y, z] = [x[lane], y[lane], z[lane]];
+        reciprocal(((x * x + y * y) + z * z).sqrt(), 1e-10)
+    });
+    [x, y, z].map(|lanes| each_lane(|lane| lanes[lane] * factor[lane]))
 }
 
-/// Scaled to length 1: multiplied by the reciprocal; what is next to nothing stays as it is.
-fn unit(vector: [f32; 3]) -> [f32; 3] {
-    let [x, y, z] = vector;
-    let length = ((x * x + y * y) + z * z).sqrt();
-    times(vector, if length > 1e-10 { 1.0 / length } else { 1.0 })
+/// Of a length that is more than `least`; of a lesser one 1, with which nothing changes that is multiplied by it.
+#[inline]
+fn reciprocal(length: f32, least: f32) -> f32 {
+    if length > least { 1.0 / length } else { 1.0 }
 }
 
 /// Makes normals where [`add_triangles`] has put its sums.
 pub(crate) fn restore(words: &Planes<'_, 3>, precision: f32, out: &mut [[f32; 3]]) {
-    words.for_each_into(out, |[magnitude, polar, azimuth], place| {
-        let magnitude = rounded_signed(magnitude.cast_signed()) * precision;
-        let direction = direction(polar, azimuth.cast_signed(), precision);
-        *place = normal(unit(*place), direction, magnitude);
+    let mut known = Directions::new(precision);
+    words.for_each_block(out, |[magnitudes, polar, azimuth], places| {
+        let sums = [0, 1, 2].map(|axis| lanes_of(places, axis));
+        let normals = turned(unit(sums), known.get(polar, azimuth));
+        for ((lane, place), magnitude) in places.iter_mut().enumerate().zip(magnitudes) {
+            let magnitude = rounded_signed(magnitude.cast_signed()) * precision;
+            *place = normals.each_ref().map(|lanes| lanes.get(lane).copied().unwrap_or_default() * magnitude);
+        }
     });
 }
 
-/// A direction beside the z axis: `polar` steps away from it, and `azimuth` of as many steps as that circle has.
-fn direction(polar: u32, azimuth: i32, precision: f32) -> [f32; 3] {
+/// One axis of several vectors.
+fn lanes_of(vectors: &[[f32; 3]], axis: usize) -> Lanes {
+    let mut lanes = [0.0; LANES];
+    for (lane, vector) in lanes.iter_mut().zip(vectors) {
+        *lane = vector.get(axis).copied().unwrap_or_default();
+    }
+    lanes
+}
+
+/// Directions beside the z axis, and the last ones that were asked for: most normals are next to the predicted ones,
+/// few steps off in either angle, and four sines take longer than all the rest.
+struct Directions {
+    precision: f32,
+    /// By a hash of the steps: the steps, and their direction.
+    known: [([u32; 2], [f32; 3]); Self::KNOWN],
+}
+
+impl Directions {
+    const KNOWN: usize = 512;
+
+    fn new(precision: f32) -> Self {
+        let known = ([0; 2], direction([0; 2], precision));
+        Self { precision, known: [known; Self::KNOWN] }
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "indices are those of lanes, or masked")]
+    fn get(&mut self, polar: &[u32; LANES], azimuth: &[u32; LANES]) -> [Lanes; 3] {
+        let mut directions = [[0.0; LANES]; 3];
+        for lane in 0..LANES {
+            let steps = [polar[lane], azimuth[lane]];
+            let hash = steps[0].wrapping_mul(37).wrapping_add(steps[1]);
+            let known = &mut self.known[hash as usize & (Self::KNOWN - 1)];
+            if known.0 != steps {
+                *known = (steps, direction(steps, self.precision));
+            }
+            for (lanes, axis) in directions.iter_mut().zip(known.1) {
+                lanes[lane] = axis;
+            }
+        }
+        directions
+    }
+}
+
+/// The direction so many steps away from the z axis, and so many of those that a circle there has around it.
+fn direction([polar, azimuth]: [u32; 2], precision: f32) -> [f32; 3] {
     let phi = (rounded(polar) * (0.5 * PI)) * precision;
     let step = match polar {
         0 => 0.0,
         1..=4 => 0.5 * PI,
         _ => (2.0 * PI) / rounded(polar),
     };
-    let theta = rounded_signed(azimuth) * step - PI;
+    let theta = rounded_signed(azimuth.cast_signed()) * step - PI;
     let ((sin_phi, cos_phi), (sin_theta, cos_theta)) = (phi.sin_cos(), theta.sin_cos());
     [sin_phi * cos_theta, sin_phi * sin_theta, cos_phi]
 }
 
-/// A direction turned from the z axis to a vertex's own one.
-fn normal(axis: [f32; 3], direction: [f32; 3], magnitude: f32) -> [f32; 3] {
-    let [zx, zy, zz] = axis;
-    let mut x = [-zy, zx - zz, zy];
-    let [x0, x1, _] = x;
-    let length = long_sum(x0, x1).sqrt();
-    // No vector across (1, 0, 1) is found this way; the library leaves x and y of such a frame empty.
-    if length > 1e-20 {
-        x = times(x, 1.0 / length);
+/// Directions turned from the z axis to each vertex's own one.
+#[expect(clippy::indexing_slicing, reason = "every index is that of a lane")]
+fn turned([zx, zy, zz]: [Lanes; 3], [q0, q1, q2]: [Lanes; 3]) -> [Lanes; 3] {
+    let mut turned = [[0.0; LANES]; 3];
+    for lane in 0..LANES {
+        let [zx, zy, zz] = [zx[lane], zy[lane], zz[lane]];
+        let [q0, q1, q2] = [q0[lane], q1[lane], q2[lane]];
+        let [x0, x1, x2] = [-zy, zx - zz, zy];
+        // No vector across (1, 0, 1) is found this way; the library leaves x and y of such a frame empty.
+        let factor = reciprocal(long_sum(x0, x1).sqrt(), 1e-20);
+        let [x0, x1, x2] = [x0 * factor, x1 * factor, x2 * factor];
+        let [y0, y1, y2] = [zy * x2 - zz * x1, zz * x0 - zx * x2, zx * x1 - zy * x0];
+        turned[0][lane] = (x0 * q0 + y0 * q1) + zx * q2;
+        turned[1][lane] = (x1 * q0 + y1 * q1) + zy * q2;
+        turned[2][lane] = (x2 * q0 + y2 * q1) + zz * q2;
     }
-    let [x0, x1, x2] = x;
-    let y = [zy * x2 - zz * x1, zz * x0 - zx * x2, zx * x1 - zy * x0];
-    let [y0, y1, y2] = y;
-    let [q0, q1, q2] = direction;
-    let turned =
-        [(x0 * q0 + y0 * q1) + zx * q2, (x1 * q0 + y1 * q1) + zy * q2, (x2 * q0 + y2 * q1) + zz * q2];
-    times(turned, magnitude)
+    turned
 }
 
 /// `2.0 * x0 * x0 + x1 * x1` as C computes it: the first product and the sum in `f64`, the second product in `f32`.
 #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is what the library does")]
+#[inline]
 fn long_sum(x0: f32, x1: f32) -> f32 {
     ((2.0 * f64::from(x0)) * f64::from(x0) + f64::from(x1 * x1)) as f32
 }
@@ -178,24 +242,36 @@ mod tests {
         }
     }
 
+    /// The first lane of vectors that are all the same.
+    fn first<const N: usize>(lanes: [Lanes; N]) -> [f32; N] {
+        lanes.map(|lanes| lanes[0])
+    }
+
+    fn all(vector: [f32; 3]) -> [Lanes; 3] {
+        vector.map(|lane| [lane; LANES])
+    }
+
     #[test]
     fn what_is_next_to_nothing_is_not_scaled() {
-        assert_eq!(unit([1e-11, 0.0, 0.0]), [1e-11, 0.0, 0.0]);
-        assert_eq!(unit([0.0, 0.0, 4.0]), [0.0, 0.0, 1.0]);
+        assert_eq!(first(unit(all([1e-11, 0.0, 0.0]))), [1e-11, 0.0, 0.0]);
+        assert_eq!(first(unit(all([0.0, 0.0, 4.0]))), [0.0, 0.0, 1.0]);
         // The square is too great for an f32; the reciprocal of infinity is 0.
-        assert_eq!(unit([1e30, 0.0, 0.0]), [0.0, 0.0, 0.0]);
+        assert_eq!(first(unit(all([1e30, 0.0, 0.0]))), [0.0, 0.0, 0.0]);
     }
 
     #[test]
     fn no_step_off_the_axis_is_the_axis() {
-        let axis = unit([1.0, 2.0, -3.0]);
-        assert_eq!(normal(axis, direction(0, 0, 0.25), 1.0).map(f32::abs), axis.map(f32::abs));
+        let axis = unit(all([1.0, 2.0, -3.0]));
+        let direction = all(direction([0, 0], 0.25));
+        assert_eq!(first(turned(axis, direction)).map(f32::abs), first(axis).map(f32::abs));
     }
 
     #[test]
     fn singular_axis_keeps_its_own_part_alone() {
         let axis = [0.5, 0.0, 0.5];
-        let [_, _, along] = direction(3, 1, 0.1);
-        assert_eq!(normal(axis, direction(3, 1, 0.1), 2.0), axis.map(|lane| (lane * along) * 2.0));
+        let direction = direction([3, 1], 0.1);
+        let [_, _, along] = direction;
+        let direction = all(direction);
+        assert_eq!(first(turned(all(axis), direction)), axis.map(|lane| lane * along));
     }
 }

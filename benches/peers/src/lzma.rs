@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use liblzma::stream::{Action, Filters, Stream};
 use lzma_rs::decompress::raw::{LzmaDecoder, LzmaParams, LzmaProperties};
 use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
+use meshmap::openctm::Mesh;
 use meshmap::{Address, Block, Codec, Options, Scratch, Source};
 
 use crate::interleave::{Table, Times, interleave};
@@ -171,70 +172,13 @@ fn of_files(folder: &Path) -> Result<Vec<Packed>, Box<dyn Error>> {
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ctm"));
     let mut blocks = Vec::new();
     for path in files {
-        blocks.extend(Walker { file: &fs::read(path)?, at: 8 }.blocks());
+        let mesh = Mesh::open(path)?;
+        for block in mesh.blocks() {
+            let Codec::Lzma { properties } = block.codec else { continue };
+            let stream = mesh.source().get(block.range, block.what)?.to_vec();
+            let length = usize::try_from(block.decoded_len.ok_or("LZMA blocks have a length")?)?;
+            blocks.push(Packed { properties, stream, length });
+        }
     }
     Ok(blocks)
-}
-
-/// Finds the packed blocks of an OpenCTM file that is well formed.
-struct Walker<'a> {
-    file: &'a [u8],
-    at: usize,
-}
-
-impl Walker<'_> {
-    fn blocks(mut self) -> Vec<Packed> {
-        let method = self.bytes(4).to_vec();
-        let [vertices, triangles, uv_maps, attributes, flags] = [(); 5].map(|()| self.number());
-        self.text();
-        let is_mg2 = method == *b"MG2\0";
-        let mut blocks = Vec::new();
-        if is_mg2 {
-            self.bytes(48);
-            self.bytes(4);
-            blocks.push(self.block(vertices * 12));
-            self.bytes(4);
-            blocks.push(self.block(vertices * 4));
-        }
-        self.bytes(4);
-        blocks.push(self.block(triangles * 12));
-        if !is_mg2 {
-            self.bytes(4);
-            blocks.push(self.block(vertices * 12));
-        }
-        if flags & 1 != 0 {
-            self.bytes(4);
-            blocks.push(self.block(vertices * 12));
-        }
-        for (count, texts, size) in [(uv_maps, 2, 8), (attributes, 1, 16)] {
-            for _ in 0..count {
-                self.bytes(4);
-                (0..texts).for_each(|_| self.text());
-                self.bytes(if is_mg2 { 4 } else { 0 });
-                blocks.push(self.block(vertices * size));
-            }
-        }
-        assert_eq!(self.at, self.file.len());
-        blocks
-    }
-
-    fn bytes(&mut self, count: usize) -> &[u8] {
-        self.at += count;
-        &self.file[self.at - count..self.at]
-    }
-
-    fn number(&mut self) -> usize {
-        self.bytes(4).try_into().map(u32::from_le_bytes).expect("four bytes") as usize
-    }
-
-    fn text(&mut self) {
-        let length = self.number();
-        self.bytes(length);
-    }
-
-    fn block(&mut self, length: usize) -> Packed {
-        let stored = self.number();
-        let properties = self.bytes(5).try_into().expect("five bytes");
-        Packed { properties, stream: self.bytes(stored).to_vec(), length }
-    }
 }

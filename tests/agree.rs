@@ -272,8 +272,9 @@ fn every_way_into_a_document_gives_the_same() {
 
 #[test]
 fn every_way_into_bodies_gives_the_same() {
-    // A file that the writer's checks refuse has no normals to describe.
-    for path in support::data("openctm/valid") {
-        every_way_in_gives(describe_bodies, &path);
-    }
+    let mut files = support::data("openctm/valid");
+    // Streams of more than a few bytes take Miri minutes.
+    files.retain(|path| !cfg!(miri) || fs::metadata(path).unwrap().len() < 160);
+    assert!(files.len() > 2);
+    files.iter().for_each(|path| every_way_in_gives(describe_bodies, path));
 }

@@ -82,7 +82,7 @@ pub use finding::Finding;
 pub use format::{Format, Item, MeshFile};
 pub use fragments::{Fragments, Step};
 pub use mesh::{
-    Attribute, AttributeInfo, Bounds, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
+    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
 };
 pub use options::{Decoder, Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};

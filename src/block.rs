@@ -61,7 +61,16 @@ impl Block {
     /// [`Malformed`](ErrorKind::Malformed) or [`Truncated`](ErrorKind::Truncated) for a damaged stream,
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
-        let input = source.get(self.range.clone(), self.what)?;
+        self.decode_stored(source.get(self.range.clone(), self.what)?, options, scratch)
+    }
+
+    /// The same of the block's bytes, which have been read.
+    pub(crate) fn decode_stored(
+        &self,
+        input: Bytes,
+        options: &Options,
+        scratch: &mut Scratch,
+    ) -> Result<Bytes> {
         if self.codec == Codec::Stored {
             return Ok(input);
         }

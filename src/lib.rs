@@ -69,6 +69,7 @@ mod fragments;
 pub mod iqm;
 mod mesh;
 mod options;
+pub mod slmesh;
 mod source;
 mod text;
 pub mod tmf;

@@ -2,9 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{
-    Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, slmesh, tmf,
-};
+use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, slmesh, tmf};
 
 /// The formats that this library tells apart, by content and never by name.
 ///

@@ -72,7 +72,8 @@ mod tests {
             dequantize(&stored, min, max, &mut out);
             for (stored, out) in stored.iter().zip(&out) {
                 for lane in 0..3 {
-                    let expected = f32::from(stored[lane].get()) / 65_535.0 * (max[lane] - min[lane]) + min[lane];
+                    let expected =
+                        f32::from(stored[lane].get()) / 65_535.0 * (max[lane] - min[lane]) + min[lane];
                     assert_eq!(out[lane].to_bits(), expected.to_bits());
                 }
             }

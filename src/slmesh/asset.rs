@@ -9,15 +9,15 @@ use bytes::Bytes;
 
 use super::buffer::MeshBuffer;
 use super::face::{Face, Mesh, Place, each_face};
-use super::layout::{Entry, Layout, MAX_VERSION};
+use super::layout::{BLOCK, Entry, Layout, MAX_VERSION};
 use super::llsd::Event;
 use super::physics::PhysicsConvex;
 use super::skin::Skin;
 use super::view::View;
 use crate::source::as_u64;
 use crate::{
-    Address, Block, Codec, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Segment, Source,
-    Strictness, Text, decode_all,
+    Address, Block, Codec, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Segment,
+    Source, Strictness, Text, decode_all,
 };
 
 /// A Second Life mesh asset.
@@ -354,7 +354,8 @@ impl Asset {
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {
         const OTHER_BYTES: u64 = 384;
         const TRIANGLE: u64 = 16;
-        let stored = |lod: Lod| self.lod_range(lod).ok().flatten().map(|range| range.end.saturating_sub(range.start));
+        let stored =
+            |lod: Lod| self.lod_range(lod).ok().flatten().map(|range| range.end.saturating_sub(range.start));
         let size = Lod::ALL.into_iter().rev().filter(|other| *other >= lod).find_map(stored)?;
         Some(size.saturating_sub(OTHER_BYTES).max(TRIANGLE) / TRIANGLE)
     }
@@ -451,9 +452,9 @@ impl Asset {
         for entry in self.entries() {
             if let Some(range) = entry.range()? {
                 let head = range.start..range.end.min(range.start.saturating_add(2));
-                let head = self.source().get(head, entry.what).map_err(|error| error.of(entry.address.clone()))?;
+                let head = self.source().get(head, BLOCK).map_err(|error| error.of(entry.address.clone()))?;
                 blocks.push(Block {
-                    what: entry.what,
+                    what: BLOCK,
                     address: entry.address.clone(),
                     range,
                     codec: codec(&head),
@@ -515,12 +516,21 @@ impl Asset {
         }
     }
 
-    pub(crate) fn mesh_from(&self, source: &Source, name: &str, scratch: &mut Scratch) -> Result<Option<Mesh>> {
+    pub(crate) fn mesh_from(
+        &self,
+        source: &Source,
+        name: &str,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Mesh>> {
         let content = self.content(source, name, scratch)?;
         content.map(|(place, content)| Mesh::new(content, place)).transpose()
     }
 
-    pub(crate) fn convex_from(&self, source: &Source, scratch: &mut Scratch) -> Result<Option<PhysicsConvex>> {
+    pub(crate) fn convex_from(
+        &self,
+        source: &Source,
+        scratch: &mut Scratch,
+    ) -> Result<Option<PhysicsConvex>> {
         let content = self.content(source, "physics_convex", scratch)?;
         content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, &place))
     }
@@ -541,14 +551,14 @@ impl Asset {
     /// A block and its bytes.
     pub(crate) fn block_from(&self, source: &Source, name: &str) -> Result<Option<(Block, Bytes)>> {
         let Some((entry, range)) = self.present(name)? else { return Ok(None) };
-        let stored = source.get(range.clone(), entry.what);
+        let stored = source.get(range.clone(), BLOCK);
         let stored = stored.map_err(|error| error.of(entry.address.clone()))?;
         if is_not_downloaded(&stored) {
-            let error = Error::new(ErrorKind::Truncated, entry.what).at(range).of(entry.address.clone());
+            let error = Error::new(ErrorKind::Truncated, BLOCK).at(range).of(entry.address.clone());
             return Err(slmesh(error).expected("a zlib stream").found("zeros: not downloaded"));
         }
-        let (what, address) = (entry.what, entry.address.clone());
-        let block = Block { what, address, range, codec: codec(&stored), decoded_len: None };
+        let address = entry.address.clone();
+        let block = Block { what: BLOCK, address, range, codec: codec(&stored), decoded_len: None };
         Ok(Some((block, stored)))
     }
 
@@ -594,7 +604,8 @@ impl Asset {
         // I/O may fail now and succeed later, so it is done before the decode, which always gives the same.
         let Some((block, stored)) = self.block_from(self.source(), name)? else { return Ok(None) };
         let decode = || {
-            let content = block.decode_stored(stored, self.options(), &mut Scratch::default()).map_err(slmesh)?;
+            let content =
+                block.decode_stored(stored, self.options(), &mut Scratch::default()).map_err(slmesh)?;
             let limits = self.options().limits;
             Mesh::new(content, Place { range: block.range.clone(), address: block.address.clone(), limits })
         };
@@ -632,7 +643,10 @@ type Content = Result<Option<(Place, Bytes)>>;
 impl fmt::Debug for Asset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let blocks: Vec<_> = self.entries().map(|entry| entry.name.to_string_lossy()).collect();
-        f.debug_struct("Asset").field("version", &self.version()).field("blocks", &blocks).finish_non_exhaustive()
+        f.debug_struct("Asset")
+            .field("version", &self.version())
+            .field("blocks", &blocks)
+            .finish_non_exhaustive()
     }
 }
 

@@ -39,7 +39,9 @@ impl UploadCache {
         if len > options.limits.max_block_bytes {
             let most = decimal(options.limits.max_block_bytes);
             let error = slmesh(Error::new(ErrorKind::LimitExceeded, "upload cache")).at(0..len);
-            return Err(error.expected(format!("at most {most} bytes (max_block_bytes)")).found(decimal(len)));
+            return Err(error
+                .expected(format!("at most {most} bytes (max_block_bytes)"))
+                .found(decimal(len)));
         }
         let bytes = source.get(0..len, "upload cache")?;
         let read = || {
@@ -87,7 +89,9 @@ impl UploadCache {
     /// Those of [`Asset::from_source`].
     pub fn mesh(&self, index: usize) -> Result<Option<Asset>> {
         let region = self.meshes.get(index).cloned();
-        region.map(|region| Asset::in_region(&self.source, region, &self.options, &ReadOptions::default())).transpose()
+        region
+            .map(|region| Asset::in_region(&self.source, region, &self.options, &ReadOptions::default()))
+            .transpose()
     }
 }
 
@@ -95,7 +99,9 @@ fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
     let mut elements = value.elements("an array of strings")?;
     if elements.left() > MOST {
         let error = value.error().kind_is(ErrorKind::LimitExceeded);
-        return Err(error.expected(format!("at most {} assets", decimal(MOST.into()))).found(elements.left()));
+        return Err(error
+            .expected(format!("at most {} assets", decimal(MOST.into())))
+            .found(elements.left()));
     }
     let mut assets = Vec::new();
     while let Some(element) = elements.next()? {
@@ -135,7 +141,9 @@ impl CacheEntry {
     /// The errors of reading.
     pub fn detect(source: &Source) -> Result<bool> {
         match source.get(0..Self::PREAMBLE.saturating_add(1), "preamble") {
-            Ok(bytes) => Ok(bytes.starts_with(&1_u32.to_le_bytes()) && matches!(bytes.last(), Some(b'{' | b'<'))),
+            Ok(bytes) => {
+                Ok(bytes.starts_with(&1_u32.to_le_bytes()) && matches!(bytes.last(), Some(b'{' | b'<')))
+            }
             Err(error) if error.kind() == ErrorKind::Truncated => Ok(false),
             Err(error) => Err(error),
         }
@@ -172,16 +180,8 @@ impl CacheEntry {
     /// keep account of.
     #[must_use]
     pub fn has(&self, block: &str) -> bool {
-        const BLOCKS: [&str; 8] = [
-            "lowest_lod",
-            "low_lod",
-            "medium_lod",
-            "high_lod",
-            "",
-            "skin",
-            "physics_convex",
-            "physics_mesh",
-        ];
+        const BLOCKS: [&str; 8] =
+            ["lowest_lod", "low_lod", "medium_lod", "high_lod", "", "skin", "physics_convex", "physics_mesh"];
         let bit = BLOCKS.iter().position(|name| !name.is_empty() && *name == block);
         bit.is_some_and(|bit| self.flags >> bit & 1 == 1)
     }

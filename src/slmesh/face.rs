@@ -68,7 +68,8 @@ impl Place {
             None => error,
         };
         // All of the content is there: more bytes of the file would not help.
-        let error = if error.kind() == ErrorKind::Truncated { error.kind_is(ErrorKind::Malformed) } else { error };
+        let error =
+            if error.kind() == ErrorKind::Truncated { error.kind_is(ErrorKind::Malformed) } else { error };
         error.at(self.range.clone()).format_is(Some(Format::SlMesh))
     }
 
@@ -230,15 +231,6 @@ impl FaceLayout {
         self.positions.len() / 6
     }
 
-    /// The map of the face.
-    pub(crate) fn range(&self) -> Range<u64> {
-        as_u64(self.start)..as_u64(self.end)
-    }
-
-    pub(crate) fn triangles_range(&self) -> Range<u64> {
-        as_u64(self.triangles.start)..as_u64(self.triangles.end)
-    }
-
     fn position_domain(&self) -> Domain<3> {
         // The specification's text; the viewer takes 0 for both, which makes all positions the same.
         self.domain.unwrap_or(Domain::HALF)
@@ -295,7 +287,10 @@ fn array(value: Value<'_>, size: usize) -> Result<Span> {
     let span: Span = value.binary()?.into();
     if span.len().checked_rem(size) != Some(0) {
         let expected = format!("elements of {size} bytes");
-        return Err(value.error().expected(expected).found(format_args!("{} bytes", decimal(as_u64(span.len())))));
+        return Err(value
+            .error()
+            .expected(expected)
+            .found(format_args!("{} bytes", decimal(as_u64(span.len())))));
     }
     Ok(span)
 }
@@ -331,7 +326,8 @@ pub(crate) fn each_face(
         }
     };
     if count > MOST {
-        let error = Error::new(ErrorKind::LimitExceeded, "faces").at(as_u64(start)..as_u64(reader.position()));
+        let error =
+            Error::new(ErrorKind::LimitExceeded, "faces").at(as_u64(start)..as_u64(reader.position()));
         let error = error.expected(format!("at most {}", decimal(MOST.into()))).found(decimal(count.into()));
         return Err(decoded(error));
     }
@@ -410,7 +406,12 @@ impl Mesh {
 impl fmt::Debug for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (vertices, triangles) = self.counts();
-        write!(f, "Mesh({}: {} faces, {vertices} vertices, {triangles} triangles)", self.place.address, self.len())
+        write!(
+            f,
+            "Mesh({}: {} faces, {vertices} vertices, {triangles} triangles)",
+            self.place.address,
+            self.len()
+        )
     }
 }
 
@@ -568,7 +569,8 @@ impl Face {
             None => Ok(self.indices()),
             Some((corner, index)) => {
                 let start = as_u64(self.layout.triangles.start.saturating_add(corner.saturating_mul(2)));
-                let error = Error::new(ErrorKind::Malformed, "TriangleList").at(start..start.saturating_add(2));
+                let error =
+                    Error::new(ErrorKind::Malformed, "TriangleList").at(start..start.saturating_add(2));
                 let error = error.expected(format!("less than {vertices}")).found(index);
                 let address = self.address().then("indices").index(as_u64(corner));
                 Err(self.place.decoded(error).of(address))

@@ -140,7 +140,11 @@ impl<'a> Value<'a> {
     }
 
     /// The error for a value that is something else.
-    pub(crate) fn wrong(&self, expected: impl Into<std::borrow::Cow<'static, str>>, found: Event<'_>) -> Error {
+    pub(crate) fn wrong(
+        &self,
+        expected: impl Into<std::borrow::Cow<'static, str>>,
+        found: Event<'_>,
+    ) -> Error {
         self.error().expected(expected).found(name(&found))
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::fields::Value;
+use super::fields::{Fields, Value};
 use super::finding;
 use super::llsd::{Event, Reader, Str};
 use crate::error::decimal;
@@ -18,6 +18,9 @@ const HEAD: u64 = 4096;
 
 /// As many keys, faces and joints are read; the viewer has not a tenth of that.
 pub(crate) const MOST: u32 = 4096;
+
+/// What errors call a block; which one it is, the address says.
+pub(crate) const BLOCK: &str = "block";
 
 /// Version numbers above this are a format that is not compatible.
 pub(crate) const MAX_VERSION: i32 = 999;
@@ -47,10 +50,7 @@ struct Key {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub(crate) name: Text,
-    pub(crate) what: &'static str,
     pub(crate) address: Address,
-    /// The bytes of what the header says of it.
-    pub(crate) at: Range<u64>,
     pub(crate) range: Result<Option<Range<u64>>>,
     pub(crate) hash: Option<[u8; 16]>,
     pub(crate) mesh_triangles: Option<u64>,
@@ -153,7 +153,8 @@ impl Layout {
             return Err(error.expected(format!("at most {most}")).found(version));
         }
         if version > MAX_VERSION {
-            let detail = format!("{version}: a format that is not compatible with versions up to {MAX_VERSION}");
+            let detail =
+                format!("{version}: a format that is not compatible with versions up to {MAX_VERSION}");
             findings.add(finding::VERSION, |what| Finding::suspicious(what, detail).at(at));
         }
         self.version = Some(version);
@@ -163,8 +164,7 @@ impl Layout {
     /// The viewer's upload cache is a map, too, with whole assets inside.
     fn refuse_upload_cache(&self) -> Result<()> {
         let is_array = |name| {
-            self.value(name, "header")
-                .is_some_and(|value| matches!(value.event(), Ok(Event::BeginArray(_))))
+            self.value(name, "header").is_some_and(|value| matches!(value.event(), Ok(Event::BeginArray(_))))
         };
         let has_block = self.keys.iter().any(|key| KNOWN.iter().any(|name| key.name == name));
         if has_block || !is_array("mesh") || !is_array("instance") {
@@ -178,63 +178,55 @@ impl Layout {
     /// What the header says of a block, if the key is one of a block: a known one, or a map with offset and size.
     fn entry_of(&self, Key { name, value }: &Key, region_end: u64) -> Option<Entry> {
         let known = KNOWN.into_iter().find(|known| *name == known);
-        let what = known.unwrap_or("block");
-        let value = Value::new(&self.bytes, value, what);
+        let value = Value::new(&self.bytes, value, "header");
         let address = match known {
             Some(known) => Address::field(known),
             None => Address::field("header").name(name.to_string_lossy()),
         };
-        let at = absolute(&value.span(), self.header.start);
-        let place = |error: Error| self.place(error).of(address.clone());
-        let fields = match value.fields(&["offset", "size", "hash", "mesh_triangles"]) {
+        let (range, hash, mesh_triangles) = match value.fields(&["offset", "size", "hash", "mesh_triangles"])
+        {
             Ok(fields) if known.is_none() && (fields.get(0).is_none() || fields.get(1).is_none()) => {
                 return None;
             }
             Err(_) if known.is_none() => return None,
-            Ok(fields) => fields,
-            Err(error) => {
-                let range = Err(place(error));
-                let name = name.clone();
-                return Some(Entry { name, what, address, at, range, hash: None, mesh_triangles: None });
+            Ok(fields) => {
+                let hash = fields.get(2).and_then(|value| match value.event() {
+                    Ok(Event::Binary(bytes)) => bytes.try_into().ok(),
+                    Ok(Event::Uuid(bytes)) => Some(bytes),
+                    _ => None,
+                });
+                let triangles = fields.get(3).and_then(|value| u64::try_from(value.integer().ok()?).ok());
+                (self.block_range(value, &fields, region_end), hash, triangles)
             }
+            Err(error) => (Err(error), None, None),
         };
-        let number = |field: usize, what: &'static str| match fields.get(field) {
-            Some(value) => value.integer(),
-            None => Err(value.error().expected(format!("\"{what}\"")).found("none")),
-        };
-        let range = number(0, "offset")
-            .and_then(|offset| number(1, "size").map(|size| (offset, size)))
-            .and_then(|(offset, size)| self.block_range(&value, offset, size, region_end))
-            .map_err(&place);
-        let hash = fields.get(2).and_then(|value| match value.event() {
-            Ok(Event::Binary(bytes)) => bytes.try_into().ok(),
-            Ok(Event::Uuid(bytes)) => Some(bytes),
-            _ => None,
-        });
-        let mesh_triangles = fields.get(3).and_then(|value| u64::try_from(value.integer().ok()?).ok());
-        Some(Entry { name: name.clone(), what, address, at, range, hash, mesh_triangles })
+        let range = range.map_err(|error| self.place(error).of(address.clone()));
+        Some(Entry { name: name.clone(), address, range, hash, mesh_triangles })
     }
 
     fn block_range(
         &self,
-        value: &Value<'_>,
-        offset: i64,
-        size: i64,
+        value: Value<'_>,
+        fields: &Fields<'_, 4>,
         region_end: u64,
     ) -> Result<Option<Range<u64>>> {
-        if size == 0 || offset == -1 {
+        let number = |field: usize, expected: &'static str| match fields.get(field) {
+            Some(value) => Ok((value, value.integer()?)),
+            None => Err(value.error().expected(expected).found("none")),
+        };
+        let (offset, size) = (number(0, "an \"offset\"")?, number(1, "a \"size\"")?);
+        if size.1 == 0 || offset.1 == -1 {
             return Ok(None);
         }
-        let unsigned = |number: i64, expected: &'static str| {
-            u64::try_from(number).map_err(|_| value.error().expected(expected).found(number))
+        let unsigned = |(value, number): (Value<'_>, i64)| {
+            u64::try_from(number).map_err(|_| value.error().expected("0 or more").found(number))
         };
-        let offset = unsigned(offset, "an offset of 0 or more")?;
-        let size = unsigned(size, "a size of 0 or more")?;
+        let (offset, size) = (unsigned(offset)?, unsigned(size)?);
         // Neither has more than 53 bits.
         let start = self.header.end.saturating_add(offset);
         let end = start.saturating_add(size);
         if end > region_end {
-            let error = Error::new(ErrorKind::Truncated, "block").at(start..end);
+            let error = Error::new(ErrorKind::Truncated, BLOCK).at(start..end);
             let there = region_end.saturating_sub(start);
             return Err(error.expected(format!("{} bytes", decimal(size))).found(decimal(there)));
         }
@@ -244,14 +236,17 @@ impl Layout {
     /// An error whose range is counted from the beginning of the header, unless it is about the file.
     pub(crate) fn place(&self, error: Error) -> Error {
         let error = match error.byte_range() {
-            Some(range) if error.kind() != ErrorKind::Truncated => error.at(shifted(&range, self.header.start)),
+            Some(range) if error.kind() != ErrorKind::Truncated => {
+                error.at(shifted(&range, self.header.start))
+            }
             _ => error,
         };
         error.format_is(Some(Format::SlMesh))
     }
 
     fn note_missing(&self, findings: &mut Findings) {
-        let has = |name: &str| self.entry(name.as_bytes()).is_some_and(|entry| !matches!(entry.range, Ok(None)));
+        let has =
+            |name: &str| self.entry(name.as_bytes()).is_some_and(|entry| !matches!(entry.range, Ok(None)));
         if self.is_not_found() {
             let detail = "the asset was not found by the service that answered";
             findings.add(finding::NOT_FOUND, |what| Finding::suspicious(what, detail));
@@ -292,7 +287,9 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
         let end = source.len()?.map_or(end, |len| end.min(len)).max(region.start);
         let bytes = match walk.get(region.start..end, "header") {
             // What the length is, this read has told.
-            Err(error) if error.kind() == ErrorKind::Truncated && source.len()?.is_some_and(|len| len < end) => {
+            Err(error)
+                if error.kind() == ErrorKind::Truncated && source.len()?.is_some_and(|len| len < end) =>
+            {
                 continue;
             }
             bytes => bytes?,
@@ -325,12 +322,14 @@ fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
     let start = reader.position();
     match reader.next_event()? {
         Some(Event::BeginMap(count)) if count > MOST => {
-            let error = Error::new(ErrorKind::LimitExceeded, "header").at(as_u64(start)..as_u64(reader.position()));
+            let error =
+                Error::new(ErrorKind::LimitExceeded, "header").at(as_u64(start)..as_u64(reader.position()));
             return Err(error.expected(format!("at most {} keys", decimal(MOST.into()))).found(count));
         }
         Some(Event::BeginMap(_)) => {}
         _ => {
-            let error = Error::new(ErrorKind::Malformed, "header").at(as_u64(start)..as_u64(reader.position()));
+            let error =
+                Error::new(ErrorKind::Malformed, "header").at(as_u64(start)..as_u64(reader.position()));
             return Err(error.expected("a map of binary LLSD").found("another value"));
         }
     }

@@ -108,9 +108,8 @@ impl<'a> Reader<'a> {
     #[must_use]
     pub fn with_limits(input: &'a [u8], limits: &Limits) -> Self {
         let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
-        let is_there = |line: &&[u8]| {
-            input.get(..line.len()).is_some_and(|start| start.eq_ignore_ascii_case(line))
-        };
+        let is_there =
+            |line: &&[u8]| input.get(..line.len()).is_some_and(|start| start.eq_ignore_ascii_case(line));
         Self {
             input,
             at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
@@ -272,7 +271,8 @@ impl<'a> Reader<'a> {
                     if self.byte(what)? == b'x' {
                         let digits: [u8; 2] = self.array(what)?;
                         if !digits.iter().all(u8::is_ascii_hexdigit) {
-                            let error = self.malformed(what, escape).expected("\\x and two hexadecimal digits");
+                            let error =
+                                self.malformed(what, escape).expected("\\x and two hexadecimal digits");
                             return Err(error.found(format_args!("\\x{}", digits.escape_ascii())));
                         }
                     }
@@ -379,7 +379,11 @@ impl<'a> Str<'a> {
 /// Compares the text, escapes undone.
 impl PartialEq for Str<'_> {
     fn eq(&self, other: &Self) -> bool {
-        if !self.has_escapes && !other.has_escapes { self.raw == other.raw } else { self.bytes().eq(other.bytes()) }
+        if !self.has_escapes && !other.has_escapes {
+            self.raw == other.raw
+        } else {
+            self.bytes().eq(other.bytes())
+        }
     }
 }
 
@@ -523,7 +527,9 @@ mod tests {
 
     #[test]
     fn depth_is_bounded_by_the_limit_and_never_more_than_fits() {
-        let nested = |depth: usize| [b"[\0\0\0\x01".repeat(depth - 1), b"[\0\0\0\0".to_vec(), b"]".repeat(depth)].concat();
+        let nested = |depth: usize| {
+            [b"[\0\0\0\x01".repeat(depth - 1), b"[\0\0\0\0".to_vec(), b"]".repeat(depth)].concat()
+        };
         let read = |input: &[u8], limits: &Limits| {
             let mut reader = Reader::with_limits(input, limits);
             reader.skip_value().map(|()| reader.position()).map_err(|error| error.kind())

@@ -55,4 +55,4 @@ pub use layout::Entry;
 pub use physics::PhysicsConvex;
 pub use skin::Skin;
 pub use view::View;
-pub use weights::{Influences, WeightScale, Weights};
+pub use weights::{Influences, WeightArrays, WeightScale, Weights};

@@ -128,11 +128,7 @@ fn domains(face: &Face, findings: &mut Findings) {
     }
 }
 
-fn inverted<const N: usize>(
-    domain: &Domain<N>,
-    findings: &mut Findings,
-    place: impl Fn(Finding) -> Finding,
-) {
+fn inverted<const N: usize>(domain: &Domain<N>, findings: &mut Findings, place: impl Fn(Finding) -> Finding) {
     if domain.min.iter().zip(&domain.max).any(|(min, max)| min > max) {
         let detail = format!("{:?} .. {:?}", domain.min, domain.max);
         findings.add(finding::DOMAIN_INVERTED, |what| place(Finding::suspicious(what, detail)));
@@ -156,7 +152,8 @@ fn triangles(face: &Face, findings: &mut Findings) {
     for (number, triangle) in face.triangles().iter().enumerate() {
         let [a, b, c] = triangle;
         if a == b || b == c || c == a {
-            degenerate = (degenerate.0.saturating_add(1), if degenerate.0 == 0 { number } else { degenerate.1 });
+            degenerate =
+                (degenerate.0.saturating_add(1), if degenerate.0 == 0 { number } else { degenerate.1 });
         }
         for index in triangle {
             if let Some(word) = is_used.get_mut(usize::from(index >> 6)) {
@@ -223,6 +220,7 @@ fn check_skin(skin: &Skin, findings: &mut Findings) {
     let mut matrices = skin.bind_shape_matrix.into_iter().chain(skin.inverse_bind_matrices.iter()).chain(alt);
     let is_finite = matrices.all(|matrix| matrix.iter().all(|number| number.is_finite()));
     if !is_finite || skin.pelvis_offset.is_some_and(|offset| !offset.is_finite()) {
-        findings.add(finding::NOT_FINITE, |what| place(Finding::suspicious(what, "in a matrix or an offset")));
+        findings
+            .add(finding::NOT_FINITE, |what| place(Finding::suspicious(what, "in a matrix or an offset")));
     }
 }

@@ -3,7 +3,8 @@
 use super::face::Face;
 use crate::mesh::sealed::Sealed;
 use crate::{
-    Array, Attribute, AttributeInfo, Dequant, Finding, Indices, MeshView, Result, Scalar, Semantic, VertexFormat,
+    Array, Attribute, AttributeInfo, Dequant, Finding, Indices, MeshView, Result, Scalar, Semantic,
+    VertexFormat,
 };
 
 /// Three integers from 0 to 1, in a domain.
@@ -86,10 +87,9 @@ impl MeshView for View {
             }
             joints_or_weights => {
                 let Some(weights) = self.face.weights() else { return Ok(None) };
-                let (joints, weights) = weights.integers()?;
                 match joints_or_weights {
-                    Semantic::Joints(_) => (Array::from_vec(joints).into_bytes(), None),
-                    _ => (Array::from_vec(weights).into_bytes(), None),
+                    Semantic::Joints(_) => (weights.joints()?.into_bytes(), None),
+                    _ => (weights.shares()?.into_bytes(), None),
                 }
             }
         };

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 
-use crate::{Array, Error, Limits, Result};
-
 use super::buffer::room;
+use crate::source::as_u64;
+use crate::{Array, Error, Limits, Result};
 
 /// A joint of this number is none, and ends the influences of a vertex.
 const END: u8 = 0xff;
@@ -27,6 +27,16 @@ pub struct Influences {
     joints: [u8; MOST],
     weights: [u16; MOST],
     count: usize,
+}
+
+/// Joints and weights as arrays, an element for each vertex.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WeightArrays {
+    /// Joints; 255 where there is none.
+    pub joints: Array<[u8; 4]>,
+    /// Their weights; 0 where there is none.
+    pub weights: Array<[f32; 4]>,
 }
 
 /// What weights are to be.
@@ -76,10 +86,10 @@ impl Weights {
     /// # Errors
     ///
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
-    pub fn arrays(&self, scale: WeightScale) -> Result<(Array<[u8; 4]>, Array<[f32; 4]>)> {
+    pub fn arrays(&self, scale: WeightScale) -> Result<WeightArrays> {
         let (mut joints, mut weights) = (Vec::new(), Vec::new());
         self.arrays_into(scale, &mut joints, &mut weights)?;
-        Ok((Array::from_vec(joints), Array::from_vec(weights)))
+        Ok(WeightArrays { joints: Array::from_vec(joints), weights: Array::from_vec(weights) })
     }
 
     /// The same into memory that is used again.
@@ -96,20 +106,18 @@ impl Weights {
         unpack(&self.bytes, self.vertices, scale, &self.limits, joints, weights)
     }
 
-    /// Four joints and four weights a vertex as integers; joints and weights that are not there are 0.
-    pub(crate) fn integers(&self) -> Result<(Vec<[u8; 4]>, Vec<[u16; 4]>)> {
-        let (mut joints, mut weights) = (Vec::<[u8; 4]>::new(), Vec::<[u16; 4]>::new());
-        room(&self.limits, &mut joints, self.vertices)?;
-        room(&self.limits, &mut weights, self.vertices)?;
-        let out = joints.iter_mut().zip(&mut weights);
-        for ((joints, weights), influences) in out.zip(self.iter()) {
-            for ((joint, weight), (number, share)) in
-                joints.iter_mut().zip(weights.iter_mut()).zip(influences.iter())
-            {
-                (*joint, *weight) = (number, share);
-            }
-        }
-        Ok((joints, weights))
+    /// Four joints a vertex; those that are not there are 0.
+    pub(crate) fn joints(&self) -> Result<Array<[u8; 4]>> {
+        let mut out = self.limits.vec(as_u64(self.vertices), "Weights")?;
+        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.joints);
+        Ok(Array::from_vec(out))
+    }
+
+    /// Four weights a vertex as stored; those that are not there are 0.
+    pub(crate) fn shares(&self) -> Result<Array<[u16; 4]>> {
+        let mut out = self.limits.vec(as_u64(self.vertices), "Weights")?;
+        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.weights);
+        Ok(Array::from_vec(out))
     }
 }
 
@@ -238,10 +246,10 @@ mod tests {
         let weights = weights(bytes, 4);
         let counts: Vec<_> = weights.iter().map(|influences| influences.len()).collect();
         assert_eq!(counts, [1, 0, 4, 1]);
-        let (joints, shares) = weights.arrays(WeightScale::Stored).unwrap();
+        let WeightArrays { joints, weights: shares } = weights.arrays(WeightScale::Stored).unwrap();
         assert_eq!(joints.to_vec(), [[2, 255, 255, 255], [255; 4], [1, 2, 3, 4], [5, 255, 255, 255]]);
         assert_eq!(shares.get(0), Some([1.0, 0.0, 0.0, 0.0]));
-        let (_, shares) = weights.arrays(WeightScale::Normalized).unwrap();
+        let shares = weights.arrays(WeightScale::Normalized).unwrap().weights;
         assert_eq!(shares.get(2), Some([0.1, 0.2, 0.3, 0.4]));
         assert_eq!((shares.get(1), shares.get(3)), (Some([0.0; 4]), Some([0.0; 4])));
         assert!(check(bytes, 4).is_ok());

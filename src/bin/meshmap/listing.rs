@@ -260,9 +260,9 @@ fn faces(block: &str, mesh: &slmesh::Mesh, listing: &mut Listing) -> Result<(), 
         let indices = face.indices_checked()?;
         listing.array(path("indices"), Scalar::U16, &[indices.len() as u64], indices.as_bytes());
         if let Some(weights) = face.weights() {
-            let (joints, weights) = weights.arrays(WeightScale::Stored)?;
-            listing.array(path("joint_indices"), Scalar::U8, &[count, 4], joints.as_bytes());
-            listing.array(path("joint_weights"), Scalar::F32, &[count, 4], weights.as_bytes());
+            let arrays = weights.arrays(WeightScale::Stored)?;
+            listing.array(path("joint_indices"), Scalar::U8, &[count, 4], arrays.joints.as_bytes());
+            listing.array(path("joint_weights"), Scalar::F32, &[count, 4], arrays.weights.as_bytes());
         }
     }
     Ok(())

@@ -5,7 +5,9 @@ pub(crate) mod cgeo;
 pub(crate) mod counting;
 pub(crate) mod exercise;
 pub(crate) mod exercise_cgeo;
+pub(crate) mod exercise_slmesh;
 pub(crate) mod exercise_tmf;
+pub(crate) mod slmesh;
 pub(crate) mod tmf;
 
 use std::fs;

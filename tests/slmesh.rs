@@ -6,9 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::slmesh::llsd::{Event, Reader};
-use meshmap::slmesh::{
-    Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, finding,
-};
+use meshmap::slmesh::{Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, finding};
 use meshmap::{
     ErrorKind, Fragments, IndexFormat, Limits, MeshFile, MeshView, Options, Scratch, Semantic, Source, Step,
     Strictness, VertexFormat,
@@ -185,7 +183,9 @@ fn bad_entry_spoils_its_block_only() {
         let decoded = asset.decode_all().unwrap();
         assert!(decoded.lod(Lod::High).is_ok() && decoded.lod(Lod::Medium).is_err());
     }
-    for entry in [map(integer(-1), integer(10)), map(integer(5), integer(0)), map(Llsd::Real(2.0), Llsd::Real(0.0))] {
+    for entry in
+        [map(integer(-1), integer(10)), map(integer(5), integer(0)), map(Llsd::Real(2.0), Llsd::Real(0.0))]
+    {
         let bytes = Writer::default().block("high_lod", &lod).key("medium_lod", entry).to_bytes();
         assert!(asset(bytes).lod(Lod::Medium).unwrap().is_none());
     }
@@ -194,9 +194,9 @@ fn bad_entry_spoils_its_block_only() {
 #[test]
 fn best_lod_is_the_next_lower_and_then_the_next_higher() {
     let with = |lods: &[Lod]| {
-        let writer = lods.iter().fold(Writer::default(), |writer, lod| {
-            writer.block(lod.name(), &Llsd::Array(vec![sheet(2, 0)]))
-        });
+        let writer = lods
+            .iter()
+            .fold(Writer::default(), |writer, lod| writer.block(lod.name(), &Llsd::Array(vec![sheet(2, 0)])));
         asset(writer.to_bytes())
     };
     let (low_high, medium, none) = (with(&[Lod::Low, Lod::High]), with(&[Lod::Medium]), with(&[]));
@@ -225,10 +225,10 @@ fn arrays_are_views_and_floats_follow_the_formula() {
     let unit = |stored: u16| f32::from(stored) / 65_535.0;
     let domain = face.position_domain();
     for (stored, position) in face.raw_positions().iter().zip(face.positions().unwrap().iter()) {
-        for axis in 0..3 {
-            let expected = unit(stored[axis]) * (domain.max[axis] - domain.min[axis]) + domain.min[axis];
-            assert_eq!(position[axis].to_bits(), expected.to_bits());
-        }
+        let expected: [f32; 3] = std::array::from_fn(|axis| {
+            unit(stored[axis]) * (domain.max[axis] - domain.min[axis]) + domain.min[axis]
+        });
+        assert_eq!(position.map(f32::to_bits), expected.map(f32::to_bits));
     }
     for (stored, normal) in face.raw_normals().unwrap().iter().zip(face.normals().unwrap().unwrap().iter()) {
         assert_eq!(normal.map(f32::to_bits), stored.map(|lane| (unit(lane) * 2.0 - 1.0).to_bits()));
@@ -321,12 +321,17 @@ fn view_writes_what_a_gpu_takes() {
         }
     }
     let indices = view.indices().unwrap();
-    assert_eq!((indices.format(), indices.stored_u16(), indices.stored()), (IndexFormat::Uint16, Some(&face.indices()), None));
+    assert_eq!(
+        (indices.format(), indices.stored_u16(), indices.stored()),
+        (IndexFormat::Uint16, Some(&face.indices()), None)
+    );
     for format in [IndexFormat::Uint16, IndexFormat::Uint32] {
         let mut bytes = Vec::new();
         indices.write_chunks(format, |_, chunk| bytes.extend_from_slice(chunk)).unwrap();
         let found: Vec<u32> = match format {
-            IndexFormat::Uint16 => bytes.as_chunks().0.iter().map(|i| u16::from_ne_bytes(*i).into()).collect(),
+            IndexFormat::Uint16 => {
+                bytes.as_chunks().0.iter().map(|i| u16::from_ne_bytes(*i).into()).collect()
+            }
             _ => bytes.as_chunks().0.iter().map(|i| u32::from_ne_bytes(*i)).collect(),
         };
         assert_eq!(found, indices.to_vec());
@@ -341,7 +346,8 @@ fn file_lists_the_faces_of_all_meshes() {
     let meshes: Vec<_> = file.meshes().iter().map(ToString::to_string).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
-    let counts = file.meshes().iter().map(|address| file.mesh(address).unwrap().vertex_count()).collect::<Vec<_>>();
+    let counts =
+        file.meshes().iter().map(|address| file.mesh(address).unwrap().vertex_count()).collect::<Vec<_>>();
     assert_eq!(counts, [25, 0, 4, 16, 0, 4, 9, 0, 4, 4, 0, 4, 9]);
     for address in ["high_lod.faces[3]", "high_lod", "skin.faces[0]", "high_lod.faces[0].positions"] {
         let error = file.mesh(&address.parse().unwrap()).unwrap_err();
@@ -351,7 +357,8 @@ fn file_lists_the_faces_of_all_meshes() {
 
 #[test]
 fn skin_and_hulls_are_as_written() {
-    let bytes = Writer::default().block("skin", &skin(5)).block("physics_convex", &hulls(&[3, 256, 1])).to_bytes();
+    let bytes =
+        Writer::default().block("skin", &skin(5)).block("physics_convex", &hulls(&[3, 256, 1])).to_bytes();
     let asset = asset(bytes);
     let skin = asset.skin().unwrap().unwrap();
     assert_eq!(skin.joint_names.iter().map(ToString::to_string).collect::<Vec<_>>().len(), 5);
@@ -427,9 +434,13 @@ fn fragments_take_the_first_bytes_and_one_range_more() {
         let Step::Done(Some(mesh)) = high() else { panic!("the block is there") };
         assert_eq!(mesh.counts(), (8 * 1600, 8 * 39 * 39 * 2));
         // All that is missing for everything, at once.
-        let Step::Need(ranges) = fragments.step(|_| asset.decode_all()).unwrap() else { panic!("all was there") };
+        let Step::Need(ranges) = fragments.step(|_| asset.decode_all()).unwrap() else {
+            panic!("all was there")
+        };
         ranges.iter().for_each(|range| fragments.supply(range.start, part(range)).unwrap());
-        assert!(matches!(fragments.step(|_| asset.decode_all()).unwrap(), Step::Done(all) if all.skin.is_ok()));
+        assert!(
+            matches!(fragments.step(|_| asset.decode_all()).unwrap(), Step::Done(all) if all.skin.is_ok())
+        );
     }
     // The whole body instead of a range.
     let fragments = Fragments::new(None);
@@ -444,10 +455,8 @@ fn fragments_take_the_first_bytes_and_one_range_more() {
 #[test]
 fn long_headers_are_read_in_growing_windows() {
     let filler = Llsd::Binary(vec![9; 100_000]);
-    let bytes = Writer::default()
-        .key("filler", filler)
-        .block("high_lod", &Llsd::Array(vec![sheet(3, 0)]))
-        .to_bytes();
+    let bytes =
+        Writer::default().key("filler", filler).block("high_lod", &Llsd::Array(vec![sheet(3, 0)])).to_bytes();
     let recorder = Recorder::new(bytes.clone());
     let asset = Asset::from_source(Source::ranged(recorder.clone())).unwrap();
     assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));

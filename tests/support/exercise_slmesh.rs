@@ -118,7 +118,10 @@ fn same(mesh: &Mesh, buffer: &MeshBuffer) {
     for (face, buffer) in mesh.faces().zip(buffer.faces()) {
         let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
         assert_eq!(face.has_geometry(), buffer.has_geometry);
-        assert_eq!(bits(face.positions().unwrap().to_vec().as_flattened()), bits(buffer.positions.as_flattened()));
+        assert_eq!(
+            bits(face.positions().unwrap().to_vec().as_flattened()),
+            bits(buffer.positions.as_flattened())
+        );
         let normals = face.normals().unwrap().map(|array| array.to_vec()).unwrap_or_default();
         assert_eq!(bits(normals.as_flattened()), bits(buffer.normals.as_flattened()));
         let tex_coords = face.tex_coords().unwrap().map(|array| array.to_vec()).unwrap_or_default();
@@ -133,10 +136,9 @@ fn same(mesh: &Mesh, buffer: &MeshBuffer) {
 }
 
 fn mesh(mesh: &Mesh) {
-    assert!(mesh.face(mesh.len()).is_none() && mesh.is_empty() == (mesh.len() == 0));
-    let faces = mesh.faces().fold((0, 0), |sum, face| {
-        (sum.0 + face.vertex_count(), sum.1 + face.triangles().len())
-    });
+    assert!(mesh.face(mesh.len()).is_none() && mesh.is_empty() == mesh.face(0).is_none());
+    let faces =
+        mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangles().len()));
     assert_eq!(faces, mesh.counts());
     mesh.faces().take(MOST).for_each(|face| self::face(&face));
 }
@@ -149,7 +151,10 @@ fn face(face: &Face) {
     assert!(face.raw_tex_coords().is_none_or(|tex_coords| tex_coords.len() == count));
     assert_eq!(face.triangles().len() * 3, face.indices().len());
     let _ = (face.position_domain(), face.tex_coord_domain(), face.normalized_scale(), format!("{face:?}"));
-    assert_eq!(face.raw_field("Position").is_some(), face.has_geometry() || face.raw_field("Position").is_some());
+    assert_eq!(
+        face.raw_field("Position").is_some(),
+        face.has_geometry() || face.raw_field("Position").is_some()
+    );
     if let Some(weights) = face.weights() {
         assert_eq!(weights.len(), count);
         assert_eq!(weights.is_empty(), count == 0);

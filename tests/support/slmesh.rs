@@ -111,7 +111,8 @@ pub(crate) fn entry(offset: usize, size: usize) -> Llsd {
 pub(crate) fn sheet(side: u16, joints: u8) -> Llsd {
     let vertices = || (0..side).flat_map(move |y| (0..side).map(move |x| (x, y)));
     // Not smooth: inflating is to be as much work as it is with real meshes.
-    let noise = |x: u16, y: u16| (u32::from(x) * 7919 ^ u32::from(y) * 104_729).wrapping_mul(0x9e37_79b1) >> 20;
+    let noise =
+        |x: u16, y: u16| ((u32::from(x) * 7919) ^ (u32::from(y) * 104_729)).wrapping_mul(0x9e37_79b1) >> 20;
     let step = 65_535 / side.max(2);
     let positions = vertices().flat_map(|(x, y)| [x * step, y * step, 30_000 + noise(x, y) as u16]);
     let normals = vertices().flat_map(|(x, y)| [32_767 + noise(y, x) as u16, 32_000, 65_000]);

@@ -8,6 +8,7 @@ mod iqm_info;
 mod listing;
 mod page;
 mod show;
+mod slmesh_info;
 mod tmf_info;
 mod verify;
 
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Inspects and verifies 3D mesh files: CGeo, IQM and TMF.
+/// Inspects and verifies 3D mesh files: CGeo, Second Life, IQM and TMF.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {

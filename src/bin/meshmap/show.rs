@@ -77,6 +77,7 @@ pub(crate) fn variant(file: &MeshFile) -> String {
             None => "CGeo".to_owned(),
         },
         MeshFile::Iqm(model) => format!("IQM {}", model.version()),
+        MeshFile::SlMesh(_) => "Second Life mesh asset".to_owned(),
         MeshFile::Tmf(document) => crate::tmf_info::variant(document),
         other => other.format().to_string(),
     }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use meshmap::cgeo::{MeshBuffer, Proxy};
-use meshmap::{Decoder, Finding, MeshFile, Options, Result, Scratch};
+use meshmap::slmesh::Asset;
+use meshmap::{Block, Decoder, Finding, MeshFile, Options, Result, Scratch};
 
 use crate::{files, show};
 
@@ -84,11 +85,17 @@ fn check(path: &Path, wish: &Wish, bar: &ProgressBar) -> Result<(Vec<Finding>, O
             snapshots.finish_and_clear();
             findings?
         }
+        MeshFile::SlMesh(asset) => {
+            let mut findings = asset.validate()?;
+            findings.extend(asset.check_hashes()?);
+            findings
+        }
         file => file.validate()?,
     };
     bar.tick();
     let disagreement = match &file {
         MeshFile::CGeo(_) if wish.cross_check => cross_check(path, wish.mmap)?,
+        MeshFile::SlMesh(asset) if wish.cross_check => cross_check_blocks(asset),
         _ => None,
     };
     Ok((findings, disagreement))
@@ -120,6 +127,22 @@ fn cross_check(path: &Path, mmap: bool) -> Result<Option<String>> {
         }
     }
     Ok(None)
+}
+
+/// The first block that the two decoders do not inflate to the same.
+fn cross_check_blocks(asset: &Asset) -> Option<String> {
+    let mut scratch = Scratch::default();
+    let mut decode = |block: &Block, decoder| {
+        block.decode(asset.source(), &Options::default().with_decoder(decoder), &mut scratch)
+    };
+    let blocks = asset.blocks().unwrap_or_default();
+    let differs = blocks.iter().find(|block| {
+        match (decode(block, Decoder::Fast), decode(block, Decoder::SecondOpinion)) {
+            (Ok(fast), Ok(second)) => fast != second,
+            (fast, second) => fast.is_err() != second.is_err(),
+        }
+    });
+    differs.map(|block| format!("{}: the two decoders do not make the same of it", block.address))
 }
 
 fn write_verdict(path: &str, width: usize, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {

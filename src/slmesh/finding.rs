@@ -85,6 +85,6 @@ pub const HULL_POINTS: &str = "Positions";
 /// Hulls, and a "physics_mesh", which is never used then. Forbidden.
 pub const HULLS_AND_MESH: &str = "HullList beside physics_mesh";
 
-/// The MD5 in the header is not that of the block. Not tolerated: the block was changed. Looked for with the feature
-/// `hash` by [`Asset::check_hashes`](super::Asset).
+/// The hash in the header is not the MD5 of the stored block: the block was changed, or nobody filled the hash in. Looked
+/// for with the feature `hash`, by `Asset::check_hashes`.
 pub const HASH: &str = "hash";

@@ -168,7 +168,12 @@ fn triangles(face: &Face, findings: &mut Findings) {
     let used = is_used.iter().map(|word| u64::from(word.count_ones())).sum();
     let unused = as_u64(vertices).saturating_sub(used);
     findings.add_many(finding::UNREFERENCED, unused, |what| {
-        place(Finding::forbidden(what, format!("{unused} of the {vertices} vertices of the face")))
+        let is_unused = |vertex: &usize| match is_used.get(vertex / 64) {
+            Some(word) => word >> (vertex % 64) & 1 == 0,
+            None => true,
+        };
+        let first = (0..vertices).find(is_unused).unwrap_or(0);
+        place(Finding::forbidden(what, format!("vertex {first} of {vertices}")))
     });
 }
 

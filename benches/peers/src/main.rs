@@ -3,6 +3,7 @@
 mod assimp;
 #[path = "../../support/interleave.rs"]
 mod interleave;
+mod slmesh;
 #[path = "../../support/iqm.rs"]
 mod support;
 mod tmf;
@@ -34,6 +35,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("tmf") {
         tmf::whole_file(&mut table)?;
+    }
+    if is_wanted("slmesh") {
+        slmesh::whole_file(&mut table)?;
+    }
+    if is_wanted("floats") {
+        slmesh::floats(&mut table)?;
     }
     if is_wanted("bits") {
         tmf::bits(&mut table)?;

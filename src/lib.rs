@@ -2,7 +2,7 @@
 //!
 //! `meshmap` maps a file (or reads just the ranges that are asked for), casts headers, offset tables and arrays in
 //! place, and decodes what is compressed only when it is wanted. Formats: [`cgeo`] (Corona Renderer proxy), [`iqm`]
-//! (Inter-Quake Model), [`tmf`] (Tight Model Format).
+//! (Inter-Quake Model), [`slmesh`] (Second Life mesh asset), [`tmf`] (Tight Model Format).
 //!
 //! * [`Source`] is the one door to file bytes: [`Source::open`] reads positioned ranges, [`Source::map`] maps,
 //!   [`Source::from_bytes`] takes memory, [`Source::ranged`] any store that answers byte ranges, and [`Fragments`]
@@ -29,6 +29,7 @@
 //! # Features
 //!
 //! * `cache` (default): `cgeo::SnapshotCache`.
+//! * `hash`: `slmesh::Asset::check_hashes`.
 //! * `mmap` (default): [`Source::map`].
 //! * `rayon` (default): [`Parallelism::Rayon`] works in the caller's pool. Without it, on the calling thread.
 //! * `zlib-rs` (default): inflate with zlib-rs; without it, with miniz_oxide, which is slower and has no unsafe code.

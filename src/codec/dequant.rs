@@ -43,7 +43,8 @@ pub(crate) fn dequantize<const N: usize>(
 ///
 /// The quotient's binary digits are those of `stored`, over and over, 16 at a time. The first 16 are exact; to them are
 /// added the next 32, whose own rounding is too far behind to show (a test looks at all 65,536 of them).
-fn unit(stored: u16) -> f32 {
+#[inline]
+pub(crate) fn unit(stored: u16) -> f32 {
     const FIRST: f32 = 1.0 / 65_536.0;
     const NEXT: f32 = FIRST * FIRST + FIRST * FIRST * FIRST;
     let stored = f32::from(stored);

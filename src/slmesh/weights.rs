@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::buffer::room;
+use crate::codec::dequant::unit;
 use crate::source::as_u64;
 use crate::{Array, Error, Limits, Result};
 
@@ -147,7 +148,19 @@ impl Influences {
 }
 
 /// The influences of the next vertex; `None` where the bytes end inside of them.
+#[inline]
 fn next(rest: &mut &[u8]) -> Option<Influences> {
+    // Four of them, as most vertices of bodies and clothes have.
+    if let Some(([a, al, ah, b, bl, bh, c, cl, ch, d, dl, dh], after)) = rest.split_first_chunk()
+        && *a != END
+        && *b != END
+        && *c != END
+        && *d != END
+    {
+        let weights = [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes);
+        *rest = after;
+        return Some(Influences { joints: [*a, *b, *c, *d], weights, count: MOST });
+    }
     let mut influences = Influences::default();
     for (joint, weight) in influences.joints.iter_mut().zip(&mut influences.weights) {
         match *rest {
@@ -215,19 +228,20 @@ pub(crate) fn unpack(
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let influences = next(&mut rest).unwrap_or_default();
-        let sum: u32 = influences.weights.iter().map(|weight| u32::from(*weight)).sum();
-        let whole = match scale {
-            WeightScale::Stored => 65_535,
-            // Where the sum is 0, so is each weight.
-            WeightScale::Normalized => sum.max(1),
-        };
-        #[expect(clippy::cast_precision_loss, reason = "a sum of four u16 is exact")]
-        let whole = whole as f32;
         *joints = influences.joints;
         if let Some(unused) = joints.get_mut(influences.count..) {
             unused.fill(END);
         }
-        *weights = influences.weights.map(|weight| f32::from(weight) / whole);
+        *weights = match scale {
+            WeightScale::Stored => influences.weights.map(unit),
+            WeightScale::Normalized => {
+                let sum: u32 = influences.weights.iter().map(|weight| u32::from(*weight)).sum();
+                #[expect(clippy::cast_precision_loss, reason = "a sum of four u16 is exact")]
+                // Where the sum is 0, so is each weight.
+                let sum = sum.max(1) as f32;
+                influences.weights.map(|weight| f32::from(weight) / sum)
+            }
+        };
     }
     Ok(())
 }

@@ -21,15 +21,29 @@ use serde_llsd::LLSDValue;
 
 use crate::interleave::{Table, interleave};
 
-/// An asset of eight faces of 20,000 vertices each, with skin and weights.
-fn large() -> Result<Bytes, Box<dyn Error>> {
-    Ok(match std::env::var_os("MESHMAP_CORPUS") {
-        Some(corpus) => {
-            fs::read(PathBuf::from(corpus).join("slmesh/large/11_large_skinned_8x20k.slmesh"))?.into()
-        }
-        None => writer::large(142).into(),
-    })
+/// Assets of eight faces of 20,000 vertices each: with skin and weights, and (in the corpus) without.
+fn large() -> Result<Vec<Bytes>, Box<dyn Error>> {
+    let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") else {
+        return Ok(vec![writer::large(142).into()]);
+    };
+    let folder = PathBuf::from(corpus).join("slmesh/large");
+    let files = ["11_large_skinned_8x20k.slmesh", "10_large_8x20k.slmesh"];
+    Ok(files.iter().map(|name| fs::read(folder.join(name)).map(Bytes::from)).collect::<Result<_, _>>()?)
 }
+
+/// What the rows of the files are called: fresh memory, used memory, all blocks.
+const ROWS: [[&str; 3]; 2] = [
+    [
+        "slmesh, skinned: high_lod to floats, 1 thread",
+        "slmesh, skinned: high_lod into used memory, 1 thread",
+        "slmesh, skinned: all blocks, 2 threads",
+    ],
+    [
+        "slmesh, plain: high_lod to floats, 1 thread",
+        "slmesh, plain: high_lod into used memory, 1 thread",
+        "slmesh, plain: all blocks, 2 threads",
+    ],
+];
 
 /// A face as floats.
 #[derive(Default, PartialEq)]
@@ -171,35 +185,42 @@ fn our_all(file: &Bytes) -> (Vec<Vec<Arrays>>, impl Sized + use<>) {
 
 /// One level of detail to floats on one thread, and the whole asset on two.
 pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
+    for (file, rows) in large()?.iter().zip(ROWS) {
+        one_file(file, rows, table)?;
+    }
+    Ok(())
+}
+
+fn one_file(file: &Bytes, rows: [&'static str; 3], table: &mut Table) -> Result<(), Box<dyn Error>> {
     const ROUNDS: usize = 40;
-    let file = large()?;
-    assert!(their_lod(&file) == our_lod(&file), "the same floats");
-    assert!(their_all(&file).0 == our_all(&file).0, "the same floats");
+    assert!(their_lod(file) == our_lod(file), "the same floats");
+    assert!(their_all(file).0 == our_all(file).0, "the same floats");
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     let [their_lod, fresh, reused, their_all, our_all] = interleave(
         ROUNDS,
         [
-            &mut || drop(black_box(their_lod(&file))),
-            &mut || drop(black_box(our_lod(&file))),
+            &mut || drop(black_box(their_lod(file))),
+            &mut || drop(black_box(our_lod(file))),
             &mut || {
-                let asset = open(&file, Parallelism::Off);
+                let asset = open(file, Parallelism::Off);
                 asset.lod_into(Lod::High, black_box(&mut buffer), &mut scratch).expect("no errors");
             },
-            &mut || drop(black_box(their_all(&file))),
-            &mut || pool.install(|| drop(black_box(our_all(&file)))),
+            &mut || drop(black_box(their_all(file))),
+            &mut || pool.install(|| drop(black_box(our_all(file)))),
         ],
     );
     let theirs = "serde-llsd 0.3.6 + flate2 + a loop";
-    table.faster("slmesh: high_lod to floats, 1 thread", theirs, [fresh, their_lod], 1.4);
-    table.faster("slmesh: high_lod into used memory, 1 thread", theirs, [reused, their_lod], 1.4);
-    table.faster("slmesh: all blocks, 2 threads", theirs, [our_all, their_all], 1.8);
+    table.faster(rows[0], theirs, [fresh, their_lod], 1.4);
+    table.faster(rows[1], theirs, [reused, their_lod], 1.4);
+    table.faster(rows[2], theirs, [our_all, their_all], 1.8);
     Ok(())
 }
 
 /// Integers in a domain to floats.
 pub(crate) fn floats(table: &mut Table) -> Result<(), Box<dyn Error>> {
-    let asset = open(&large()?, Parallelism::Off);
+    let files = large()?;
+    let asset = open(files.first().ok_or("a file")?, Parallelism::Off);
     let face = asset.lod(Lod::High)?.and_then(|mesh| mesh.face(0)).ok_or("a face")?;
     let (stored, domain) = (face.raw_positions(), face.position_domain());
     let (mut plain, mut ours) = (Vec::with_capacity(stored.len()), Vec::new());

@@ -302,10 +302,10 @@ fn view_writes_what_a_gpu_takes() {
     for (lanes, position) in integers.as_chunks::<8>().0.iter().zip(&positions) {
         let lane = |lane: usize| u16::from_ne_bytes([lanes[lane * 2], lanes[lane * 2 + 1]]);
         assert_eq!(lane(3), 65_535);
-        for axis in 0..3 {
-            let number = f32::from(lane(axis)) / 65_535.0 * dequant.scale[axis] + dequant.offset[axis];
-            assert_eq!(number.to_bits(), position[axis].to_bits());
-        }
+        let numbers: [f32; 3] = std::array::from_fn(|axis| {
+            f32::from(lane(axis)) / 65_535.0 * dequant.scale[axis] + dequant.offset[axis]
+        });
+        assert_eq!(numbers.map(f32::to_bits), position.map(f32::to_bits));
     }
     let joints = written(Semantic::Joints(0), VertexFormat::UINT16X4);
     let weights = floats(written(Semantic::Weights(0), VertexFormat::FLOAT32X4));
@@ -468,6 +468,33 @@ fn long_headers_are_read_in_growing_windows() {
     let error =
         Asset::from_source_with(Source::from_bytes(bytes), &options, &ReadOptions::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+}
+
+#[test]
+fn regions_that_are_not_there_are_errors() {
+    let bytes = everything();
+    let len = bytes.len() as u64;
+    let whole = asset(bytes.clone());
+    #[expect(clippy::reversed_empty_ranges, reason = "the subject of the test")]
+    let regions = [len..u64::MAX, len + 1..u64::MAX, u64::MAX..u64::MAX, 5..3, 0..5, 3..len];
+    for region in regions {
+        for source in [
+            Source::from_bytes(bytes.clone()),
+            Source::ranged(Recorder::new(bytes.clone())),
+            Source::ranged(Recorder::of_unknown_length(bytes.clone())),
+        ] {
+            let read =
+                Asset::in_region(&source, region.clone(), &Options::default(), &ReadOptions::default());
+            assert!(read.is_err(), "{region:?}");
+        }
+    }
+    // What reaches beyond the end of the region is not there.
+    let range = whole.lod_range(Lod::High).unwrap().unwrap();
+    let source = Source::from_bytes(bytes);
+    let part =
+        Asset::in_region(&source, 0..range.end - 1, &Options::default(), &ReadOptions::default()).unwrap();
+    assert_eq!(part.lod(Lod::High).unwrap_err().kind(), ErrorKind::Truncated);
+    assert!(part.lod(Lod::Medium).unwrap().is_some());
 }
 
 #[test]

@@ -284,11 +284,12 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
     loop {
         let most = limits.max_block_bytes.max(HEAD);
         let end = region.start.saturating_add(window.min(most)).min(region.end);
-        let end = source.len()?.map_or(end, |len| end.min(len)).max(region.start);
+        let len = source.len()?;
+        let end = len.map_or(end, |len| end.min(len)).max(region.start);
         let bytes = match walk.get(region.start..end, "header") {
             // What the length is, this read has told.
             Err(error)
-                if error.kind() == ErrorKind::Truncated && source.len()?.is_some_and(|len| len < end) =>
+                if error.kind() == ErrorKind::Truncated && len.is_none() && source.len()?.is_some() =>
             {
                 continue;
             }

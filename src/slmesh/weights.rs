@@ -150,16 +150,8 @@ impl Influences {
 /// The influences of the next vertex; `None` where the bytes end inside of them.
 #[inline]
 fn next(rest: &mut &[u8]) -> Option<Influences> {
-    // Four of them, as most vertices of bodies and clothes have.
-    if let Some(([a, al, ah, b, bl, bh, c, cl, ch, d, dl, dh], after)) = rest.split_first_chunk()
-        && *a != END
-        && *b != END
-        && *c != END
-        && *d != END
-    {
-        let weights = [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes);
-        *rest = after;
-        return Some(Influences { joints: [*a, *b, *c, *d], weights, count: MOST });
+    if let Some((joints, weights)) = four(rest) {
+        return Some(Influences { joints, weights, count: MOST });
     }
     let mut influences = Influences::default();
     for (joint, weight) in influences.joints.iter_mut().zip(&mut influences.weights) {
@@ -177,6 +169,18 @@ fn next(rest: &mut &[u8]) -> Option<Influences> {
         }
     }
     Some(influences)
+}
+
+/// Four influences, which have no end; as most vertices of bodies and clothes have.
+#[inline]
+fn four(rest: &mut &[u8]) -> Option<([u8; MOST], [u16; MOST])> {
+    let ([a, al, ah, b, bl, bh, c, cl, ch, d, dl, dh], after) = rest.split_first_chunk()?;
+    let joints = [*a, *b, *c, *d];
+    if joints.contains(&END) {
+        return None;
+    }
+    *rest = after;
+    Some((joints, [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes)))
 }
 
 /// Whether the bytes are the influences of just so many vertices; otherwise, of how many they begin to be.
@@ -227,19 +231,26 @@ pub(crate) fn unpack(
     room(limits, weights, vertices)?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
-        let influences = next(&mut rest).unwrap_or_default();
-        *joints = influences.joints;
-        if let Some(unused) = joints.get_mut(influences.count..) {
-            unused.fill(END);
-        }
+        let stored = match four(&mut rest) {
+            Some((four, stored)) => {
+                *joints = four;
+                stored
+            }
+            None => {
+                let influences = next(&mut rest).unwrap_or_default();
+                *joints = influences.joints;
+                joints.iter_mut().skip(influences.count).for_each(|joint| *joint = END);
+                influences.weights
+            }
+        };
         *weights = match scale {
-            WeightScale::Stored => influences.weights.map(unit),
+            WeightScale::Stored => stored.map(unit),
             WeightScale::Normalized => {
-                let sum: u32 = influences.weights.iter().map(|weight| u32::from(*weight)).sum();
+                let sum: u32 = stored.iter().map(|weight| u32::from(*weight)).sum();
                 #[expect(clippy::cast_precision_loss, reason = "a sum of four u16 is exact")]
                 // Where the sum is 0, so is each weight.
                 let sum = sum.max(1) as f32;
-                influences.weights.map(|weight| f32::from(weight) / sum)
+                stored.map(|weight| f32::from(weight) / sum)
             }
         };
     }

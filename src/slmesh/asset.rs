@@ -60,6 +60,7 @@ impl ReadOptions {
 
 /// A level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Lod {
     /// "lowest_lod"
     Lowest,
@@ -371,8 +372,8 @@ impl Asset {
         self.mesh_from(self.source(), lod.name(), &mut Scratch::default())
     }
 
-    /// A level of detail in memory that is used again, as floats; `Ok(false)` where there is none. Where the source is
-    /// in memory, nothing is allocated once there is room.
+    /// A level of detail in memory that is used again, as floats; `Ok(false)`, and no faces, where there is none. Where the
+    /// source is in memory, nothing is allocated once there is room.
     ///
     /// # Errors
     ///
@@ -383,6 +384,9 @@ impl Asset {
         let mut content = std::mem::take(&mut scratch.bytes);
         let filled = self.fill(&block, &stored, &mut content, out, scratch);
         scratch.bytes = content;
+        if filled.is_err() {
+            out.clear();
+        }
         filled.map(|()| true)
     }
 
@@ -613,13 +617,20 @@ impl Asset {
     }
 
     /// The addresses of the faces of all meshes. How many there are stands inside of the blocks, which are therefore
-    /// decoded, and kept; those that cannot be are left out.
+    /// decoded, and kept; those that cannot be are left out, and so are those behind more than the limit on all of them.
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
-        let faces = |name: &'static str| {
-            let count = self.shared_mesh(name).ok().flatten().map_or(0, |mesh| as_u64(mesh.len()));
-            (0..count).map(move |face| Address::field(name).then("faces").index(face))
-        };
-        MESHES.into_iter().flat_map(faces).collect()
+        let mut addresses = Vec::new();
+        let mut total = 0_u64;
+        for name in MESHES {
+            if total > self.options().limits.max_total_bytes {
+                break;
+            }
+            let Ok(Some(mesh)) = self.shared_mesh(name) else { continue };
+            total = total.saturating_add(as_u64(mesh.content().len()));
+            let faces = Address::field(name).then("faces");
+            addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
+        }
+        addresses
     }
 
     pub(crate) fn view_at(&self, address: &Address) -> Result<View> {

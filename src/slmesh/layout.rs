@@ -303,8 +303,16 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                 let needed = region.start.saturating_add(range.end);
                 let is_short = source.len()?.is_some_and(|len| needed > len) || needed > region.end;
                 if error.kind() != ErrorKind::Truncated || is_all || is_short {
-                    let error = error.at(shifted(&range, region.start));
-                    return Err(error.format_is(Some(Format::SlMesh)));
+                    let range = shifted(&range, region.start);
+                    let error = error.at(range.clone()).format_is(Some(Format::SlMesh));
+                    // What is there is more than the window showed.
+                    return Err(match error.kind() {
+                        ErrorKind::Truncated => {
+                            let there = source.len()?.unwrap_or(end).min(region.end);
+                            error.found(decimal(there.saturating_sub(range.start)))
+                        }
+                        _ => error,
+                    });
                 }
                 if window >= most {
                     let error = Error::new(ErrorKind::LimitExceeded, "header").at(region.start..needed);

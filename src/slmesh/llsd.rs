@@ -230,10 +230,10 @@ impl<'a> Reader<'a> {
         let bytes = u64::from(left).saturating_mul(if is_map { 3 } else { 1 });
         let rest = as_u64(self.input.len().saturating_sub(self.at));
         if bytes > rest {
-            let end = as_u64(self.at).saturating_add(bytes);
-            let error = Error::new(ErrorKind::Truncated, what).at(as_u64(start)..end);
-            let expected = format!("{} entries", decimal(left.into()));
-            return Err(error.expected(expected).found(format_args!("{} bytes", decimal(rest))));
+            let start = as_u64(self.at);
+            let error = Error::new(ErrorKind::Truncated, what).at(start..start.saturating_add(bytes));
+            let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left.into()));
+            return Err(error.expected(expected).found(decimal(rest)));
         }
         if self.depth >= self.max_depth {
             let error = Error::new(ErrorKind::LimitExceeded, "LLSD nesting").at(self.span(start));

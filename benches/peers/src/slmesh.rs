@@ -31,17 +31,19 @@ fn large() -> Result<Vec<Bytes>, Box<dyn Error>> {
     Ok(files.iter().map(|name| fs::read(folder.join(name)).map(Bytes::from)).collect::<Result<_, _>>()?)
 }
 
-/// What the rows of the files are called: fresh memory, used memory, all blocks.
-const ROWS: [[&str; 3]; 2] = [
+/// What the rows of the files are called: a level of detail in fresh and in used memory, all blocks in both.
+const ROWS: [[&str; 4]; 2] = [
     [
         "slmesh, skinned: high_lod to floats, 1 thread",
         "slmesh, skinned: high_lod into used memory, 1 thread",
         "slmesh, skinned: all blocks, 2 threads",
+        "slmesh, skinned: all blocks into used memory, 2 threads",
     ],
     [
         "slmesh, plain: high_lod to floats, 1 thread",
         "slmesh, plain: high_lod into used memory, 1 thread",
         "slmesh, plain: all blocks, 2 threads",
+        "slmesh, plain: all blocks into used memory, 2 threads",
     ],
 ];
 
@@ -183,6 +185,17 @@ fn our_all(file: &Bytes) -> (Vec<Vec<Arrays>>, impl Sized + use<>) {
     (lods, (decoded.physics_convex, decoded.skin))
 }
 
+/// The same into memory that is used again: a level of detail at a time on each thread.
+fn our_all_into(file: &Bytes, buffers: &mut [(Lod, MeshBuffer, Scratch)]) -> impl Sized + use<> {
+    let asset = open(file, Parallelism::Off);
+    let lods = || {
+        buffers.par_iter_mut().for_each(|(lod, buffer, scratch)| {
+            asset.lod_into(*lod, buffer, scratch).expect("a block without errors");
+        });
+    };
+    rayon::join(lods, || (asset.physics_convex(), asset.skin())).1
+}
+
 /// One level of detail to floats on one thread, and the whole asset on two.
 pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
     for (file, rows) in large()?.iter().zip(ROWS) {
@@ -191,13 +204,14 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn one_file(file: &Bytes, rows: [&'static str; 3], table: &mut Table) -> Result<(), Box<dyn Error>> {
+fn one_file(file: &Bytes, rows: [&'static str; 4], table: &mut Table) -> Result<(), Box<dyn Error>> {
     const ROUNDS: usize = 40;
     assert!(their_lod(file) == our_lod(file), "the same floats");
     assert!(their_all(file).0 == our_all(file).0, "the same floats");
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    let mut buffers = Lod::ALL.map(|lod| (lod, MeshBuffer::default(), Scratch::default()));
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
-    let [their_lod, fresh, reused, their_all, our_all] = interleave(
+    let [their_lod, fresh, reused, their_all, our_all, all_reused] = interleave(
         ROUNDS,
         [
             &mut || drop(black_box(their_lod(file))),
@@ -208,12 +222,14 @@ fn one_file(file: &Bytes, rows: [&'static str; 3], table: &mut Table) -> Result<
             },
             &mut || drop(black_box(their_all(file))),
             &mut || pool.install(|| drop(black_box(our_all(file)))),
+            &mut || pool.install(|| drop(black_box(our_all_into(file, black_box(&mut buffers))))),
         ],
     );
     let theirs = "serde-llsd 0.3.6 + flate2 + a loop";
     table.faster(rows[0], theirs, [fresh, their_lod], 1.4);
     table.faster(rows[1], theirs, [reused, their_lod], 1.4);
     table.faster(rows[2], theirs, [our_all, their_all], 1.8);
+    table.faster(rows[3], theirs, [all_reused, their_all], 1.8);
     Ok(())
 }
 

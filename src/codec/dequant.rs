@@ -15,27 +15,47 @@ pub(crate) fn dequantize<const N: usize>(
     out: &mut [[f32; N]],
 ) {
     const { assert!(BLOCK.is_multiple_of(N)) };
-    let (mut scale, mut offset) = ([0.0; BLOCK], [0.0; BLOCK]);
+    let count = stored.len().min(out.len());
+    let (Some(stored), Some(out)) = (stored.get(..count), out.get_mut(..count)) else { return };
+    let (mut scale, mut offset) = ([0.0_f32; BLOCK], [0.0; BLOCK]);
     let lanes = scale.iter_mut().zip(&mut offset);
     for ((scale, offset), (min, max)) in lanes.zip(min.into_iter().zip(max).cycle()) {
         (*scale, *offset) = (max - min, min);
     }
-    let (blocks, rest) = stored.as_flattened().as_chunks::<BLOCK>();
-    let (out_blocks, out_rest) = out.as_flattened_mut().as_chunks_mut::<BLOCK>();
-    for (block, out) in blocks.iter().zip(&mut *out_blocks) {
+    // Multiplied by a power of two, the quotients are one operation less; that is exact, unless it makes numbers so small
+    // that they lose digits.
+    if scale.iter().any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE) {
+        return lanes_of(stored.as_flattened(), scale, offset, out.as_flattened_mut(), unit);
+    }
+    let scale = scale.map(|scale| scale * FIRST);
+    lanes_of(stored.as_flattened(), scale, offset, out.as_flattened_mut(), widened);
+}
+
+/// The digits that a quotient has before they repeat.
+const FIRST: f32 = 1.0 / 65_536.0;
+
+/// Scales below this are not divided further: far above the least number without loss of digits, 2^-126.
+const LEAST_SCALE: f32 = 1.0e-30;
+
+#[inline(always)]
+fn lanes_of(
+    stored: &[le::U16],
+    scale: [f32; BLOCK],
+    offset: [f32; BLOCK],
+    out: &mut [f32],
+    number: impl Fn(u16) -> f32,
+) {
+    let (blocks, rest) = stored.as_chunks::<BLOCK>();
+    let (out_blocks, out_rest) = out.as_chunks_mut::<BLOCK>();
+    for (block, out) in blocks.iter().zip(out_blocks) {
         let lanes = block.iter().zip(scale).zip(offset);
         for (((stored, scale), offset), out) in lanes.zip(out) {
-            *out = unit(stored.get()) * scale + offset;
+            *out = number(stored.get()) * scale + offset;
         }
     }
-    // One of the slices may be longer than the other by blocks.
-    let (rest, out_rest) = match blocks.len() == out_blocks.len() {
-        true => (rest, out_rest),
-        false => Default::default(),
-    };
     let lanes = rest.iter().zip(scale).zip(offset);
     for (((stored, scale), offset), out) in lanes.zip(out_rest) {
-        *out = unit(stored.get()) * scale + offset;
+        *out = number(stored.get()) * scale + offset;
     }
 }
 
@@ -45,10 +65,15 @@ pub(crate) fn dequantize<const N: usize>(
 /// added the next 32, whose own rounding is too far behind to show (a test looks at all 65,536 of them).
 #[inline]
 pub(crate) fn unit(stored: u16) -> f32 {
-    const FIRST: f32 = 1.0 / 65_536.0;
-    const NEXT: f32 = FIRST * FIRST + FIRST * FIRST * FIRST;
+    widened(stored) * FIRST
+}
+
+/// The same, 65,536 times as large.
+#[inline]
+fn widened(stored: u16) -> f32 {
+    const NEXT: f32 = FIRST + FIRST * FIRST;
     let stored = f32::from(stored);
-    stored * FIRST + stored * NEXT
+    stored + stored * NEXT
 }
 
 #[cfg(test)]
@@ -59,6 +84,34 @@ mod tests {
     fn every_quotient_is_that_of_the_division() {
         for stored in 0..=u16::MAX {
             assert_eq!(unit(stored).to_bits(), (f32::from(stored) / 65_535.0).to_bits(), "{stored}");
+        }
+    }
+
+    /// Whatever the domain: of no extent, tiny, huge, and of what are no numbers.
+    #[test]
+    fn every_integer_in_any_domain_is_that_of_the_formula() {
+        let step = if cfg!(miri) { 997 } else { 1 };
+        let stored: Vec<[le::U16; 2]> =
+            (0..=u16::MAX).step_by(step).map(|lane| [lane, u16::MAX - lane].map(le::U16::new)).collect();
+        let mut out = vec![[0.0; 2]; stored.len()];
+        for (min, max) in [
+            ([-0.5, 0.5], [0.5, -0.5]),
+            ([0.1, 0.0], [0.1, 1.0]),
+            ([0.0, 1.0e-3], [1.0e-29, 3.0e-3]),
+            ([0.0, 0.0], [1.0e-31, 1.0e-44]),
+            ([-0.0, f32::MIN_POSITIVE], [0.0, 1.0e-37]),
+            ([f32::MIN, 0.0], [f32::MAX, f32::MAX]),
+            ([f32::NEG_INFINITY, 0.0], [1.0, f32::NAN]),
+        ] {
+            dequantize(&stored, min, max, &mut out);
+            for (stored, out) in stored.iter().zip(&out) {
+                for lane in 0..2 {
+                    let unit = f32::from(stored[lane].get()) / 65_535.0;
+                    let expected = unit * (max[lane] - min[lane]) + min[lane];
+                    let is_same = out[lane].to_bits() == expected.to_bits();
+                    assert!(is_same || out[lane].is_nan() && expected.is_nan(), "{min:?} {max:?} {stored:?}");
+                }
+            }
         }
     }
 

@@ -25,10 +25,10 @@ pub(crate) fn dequantize<const N: usize>(
     // Multiplied by a power of two, the quotients are one operation less; that is exact, unless it makes numbers so small
     // that they lose digits.
     if scale.iter().any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE) {
-        return lanes_of(stored.as_flattened(), scale, offset, out.as_flattened_mut(), unit);
+        return lanes_of(stored.as_flattened(), &scale, &offset, out.as_flattened_mut(), unit);
     }
     let scale = scale.map(|scale| scale * FIRST);
-    lanes_of(stored.as_flattened(), scale, offset, out.as_flattened_mut(), widened);
+    lanes_of(stored.as_flattened(), &scale, &offset, out.as_flattened_mut(), widened);
 }
 
 /// The digits that a quotient has before they repeat.
@@ -40,8 +40,8 @@ const LEAST_SCALE: f32 = 1.0e-30;
 #[inline(always)]
 fn lanes_of(
     stored: &[le::U16],
-    scale: [f32; BLOCK],
-    offset: [f32; BLOCK],
+    scale: &[f32; BLOCK],
+    offset: &[f32; BLOCK],
     out: &mut [f32],
     number: impl Fn(u16) -> f32,
 ) {

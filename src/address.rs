@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use crate::{Error, ErrorKind};
 
@@ -22,7 +23,8 @@ use crate::{Error, ErrorKind};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
-    segments: Vec<Segment>,
+    /// Shared: addresses are copied far more often than they are made.
+    segments: Arc<[Segment]>,
 }
 
 /// One step of an [`Address`].
@@ -41,7 +43,7 @@ impl Address {
     /// The field of this name at the top of the file.
     #[must_use]
     pub fn field(name: &'static str) -> Self {
-        Self { segments: vec![Segment::Field(Cow::Borrowed(name))] }
+        Self { segments: Arc::new([Segment::Field(Cow::Borrowed(name))]) }
     }
 
     /// The field of this name inside.
@@ -62,9 +64,8 @@ impl Address {
         self.push(Segment::Name(name.into()))
     }
 
-    fn push(mut self, segment: Segment) -> Self {
-        self.segments.push(segment);
-        self
+    fn push(&self, segment: Segment) -> Self {
+        Self { segments: self.segments.iter().cloned().chain([segment]).collect() }
     }
 
     /// The steps, outermost first.
@@ -123,7 +124,7 @@ impl FromStr for Address {
             }
             match rest.strip_prefix('.') {
                 Some(after) => rest = after,
-                None if rest.is_empty() => return Ok(Self { segments }),
+                None if rest.is_empty() => return Ok(Self { segments: segments.into() }),
                 None => return Err(unreadable("[index], [\"name\"], .field or the end", rest)),
             }
         }

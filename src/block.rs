@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
+use zerocopy::FromZeros;
 
 use crate::codec::inflate::{Fault, Inflate, Inflater};
 use crate::codec::lzma::{self, Lzma};
@@ -70,10 +71,66 @@ impl Block {
     /// [`Malformed`](ErrorKind::Malformed) or [`Truncated`](ErrorKind::Truncated) for a damaged stream,
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
-        let input = source.get(self.range.clone(), self.what)?;
+        self.decode_stored(source.get(self.range.clone(), self.what)?, options, scratch)
+    }
+
+    /// The same of the block's bytes, which have been read.
+    pub(crate) fn decode_stored(
+        &self,
+        input: Bytes,
+        options: &Options,
+        scratch: &mut Scratch,
+    ) -> Result<Bytes> {
         if self.codec == Codec::Stored {
             return Ok(input);
         }
+        if let Codec::Lzma { properties } = self.codec {
+            return self.lzma(&input, properties, options, scratch);
+        }
+        let mut out = Vec::new();
+        let length = self.inflate_into(&input, options, &mut out, scratch)?;
+        out.truncate(length);
+        // Room that was taken on a guess is given back, unless there is little of it.
+        if out.capacity() > length.saturating_add(length / 4) {
+            out.shrink_to_fit();
+        }
+        Ok(out.into())
+    }
+
+    /// The content of an LZMA stream, whose length is known, and whose bytes these are.
+    fn lzma(
+        &self,
+        input: &[u8],
+        properties: [u8; 5],
+        options: &Options,
+        scratch: &mut Scratch,
+    ) -> Result<Bytes> {
+        let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
+        let malformed = || here(Error::new(ErrorKind::Malformed, self.what));
+        let length = self
+            .decoded_len
+            .ok_or_else(|| malformed().expected("the length of what an LZMA stream holds").found("none"))?;
+        lzma::check_length(length, as_u64(input.len()))
+            .map_err(|fault| here(fault_error(&fault, self.what)))?;
+        let mut out = options.limits.vec(length, self.what).map_err(here)?;
+        let end = lzma_into(input, properties, &mut out, self.what, options, scratch).map_err(here)?;
+        if !end.is_clean && options.strictness == Strictness::Strict {
+            let found = format!("{} of {} bytes used", end.consumed, input.len());
+            return Err(malformed().expected("an end with nothing left over").found(found));
+        }
+        Ok(out.into())
+    }
+
+    /// Inflates the block, whose bytes these are, into memory that is used again: returns how much of it is filled.
+    ///
+    /// All of `out` is room, and where that does not suffice it grows; nothing is cleared that is overwritten.
+    pub(crate) fn inflate_into(
+        &self,
+        input: &[u8],
+        options: &Options,
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<usize> {
         let error = |kind| Error::new(kind, self.what).at(self.range.clone()).of(self.address.clone());
         let most = options.limits.max_block_bytes.min(options.limits.max_total_bytes);
         let too_much = |found: String| {
@@ -85,55 +142,39 @@ impl Block {
         }
         let fail =
             |fault: Fault| fault_error(&fault, self.what).at(self.range.clone()).of(self.address.clone());
-        if let Codec::Lzma { properties } = self.codec {
-            let length = self.decoded_len.ok_or_else(|| {
-                error(ErrorKind::Malformed).expected("the length of what an LZMA stream holds").found("none")
-            })?;
-            lzma::check_length(length, as_u64(input.len())).map_err(fail)?;
-            let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
-            let mut out = options.limits.vec(length, self.what).map_err(here)?;
-            let end = lzma_into(&input, properties, &mut out, self.what, options, scratch).map_err(here)?;
-            if !end.is_clean && options.strictness == Strictness::Strict {
-                let found = format!("{} of {} bytes used", end.consumed, input.len());
-                return Err(error(ErrorKind::Malformed)
-                    .expected("an end with nothing left over")
-                    .found(found));
-            }
-            return Ok(out.into());
-        }
         let Scratch { inflater, cancel, .. } = scratch;
         let mut inflate =
-            Inflate::new(inflater, &input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
+            Inflate::new(inflater, input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
 
         // The length is not always stored: memory grows with what comes out, never with what is announced.
-        let mut out = Vec::new();
-        let mut room = self.decoded_len.unwrap_or(FIRST_GUESS.saturating_mul(as_u64(input.len())));
+        let longest = self.decoded_len.unwrap_or(most);
+        let mut filled = 0_usize;
+        let mut room =
+            self.decoded_len.unwrap_or_else(|| as_u64(input.len()).saturating_mul(FIRST_GUESS).max(256));
         loop {
-            let filled = out.len();
-            let length = as_u64(filled).saturating_add(room).min(most);
-            let grown = usize::try_from(length).unwrap_or(usize::MAX);
-            out.try_reserve_exact(grown.saturating_sub(filled)).map_err(|_| too_much(decimal(length)))?;
-            out.resize(grown, 0);
-            let free = out.get_mut(filled..).unwrap_or_default();
+            let length = as_u64(filled).saturating_add(room).max(as_u64(out.len())).min(longest);
+            let length_there = usize::try_from(length).unwrap_or(usize::MAX);
+            grow(out, length_there).map_err(|()| too_much(decimal(length)))?;
+            let free = out.get_mut(filled..length_there).unwrap_or_default();
             let count = inflate.read(free).map_err(fail)?;
             let is_full = count == free.len();
-            out.truncate(filled.saturating_add(count));
-            if !is_full || self.decoded_len == Some(as_u64(out.len())) {
+            filled = filled.saturating_add(count);
+            if !is_full || self.decoded_len == Some(as_u64(filled)) {
                 break;
             }
-            if as_u64(out.len()) >= most {
+            if as_u64(filled) >= most {
                 // It may end just here.
-                return inflate.finish().map(|()| Bytes::from(out)).map_err(|fault| match fault {
+                return inflate.finish().map(|()| filled).map_err(|fault| match fault {
                     Fault::GoesOn => too_much("more".to_owned()),
                     fault => fail(fault),
                 });
             }
-            room = as_u64(out.len()).max(4096);
+            room = as_u64(filled).max(4096);
         }
         inflate.finish().map_err(fail)?;
         match self.decoded_len {
-            Some(length) if length != as_u64(out.len()) => Err(fail(Fault::EndsEarly(as_u64(out.len())))),
-            _ => Ok(out.into()),
+            Some(length) if length != as_u64(filled) => Err(fail(Fault::EndsEarly(as_u64(filled)))),
+            _ => Ok(filled),
         }
     }
 }
@@ -159,6 +200,18 @@ fn fault_error(fault: &Fault, what: &'static str) -> Error {
         _ => ErrorKind::Malformed,
     };
     Error::new(kind, what).expected("a stream without faults").found(format_args!("{fault:?}"))
+}
+
+/// Makes a buffer at least this long. Fails where the machine does not have as much.
+fn grow(out: &mut Vec<u8>, length: usize) -> Result<(), ()> {
+    if out.is_empty() {
+        // Fresh pages of the system are zero already, and those that are not touched cost nothing.
+        *out = u8::new_vec_zeroed(length).map_err(|_| ())?;
+    } else if out.len() < length {
+        out.try_reserve_exact(length.saturating_sub(out.len())).map_err(|_| ())?;
+        out.resize(length, 0);
+    }
+    Ok(())
 }
 
 /// How many times as long as its stream a content is at first taken to be.

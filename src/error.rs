@@ -101,6 +101,11 @@ impl Error {
         this
     }
 
+    pub(crate) fn kind_is(mut self, kind: ErrorKind) -> Self {
+        self.edit().kind = kind;
+        self
+    }
+
     pub(crate) fn format_is(mut self, format: Option<Format>) -> Self {
         if self.0.format.is_none() {
             self.edit().format = format;

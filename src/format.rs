@@ -2,7 +2,9 @@ use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, openctm, tmf};
+use crate::{
+    Address, Error, ErrorKind, Finding, MeshView, Options, Result, Source, cgeo, iqm, openctm, slmesh, tmf,
+};
 
 /// The formats that this library tells apart, by content and never by name.
 ///
@@ -11,7 +13,7 @@ use crate::{Address, Error, ErrorKind, Finding, MeshView, Options, Result, Sourc
 /// | IQM | Inter-Quake Model, versions 1 and 2 | [`iqm`] |
 /// | OpenCTM | version 5 | recognised |
 /// | TMF | Tight Model Format, 0.1 and 0.2 | [`tmf`] |
-/// | Second Life mesh asset | the viewer's mesh asset format | recognised |
+/// | Second Life mesh asset | the viewer's mesh asset format | [`slmesh`] |
 /// | CGeo | Corona Renderer proxy | [`cgeo`] |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -145,6 +147,8 @@ fn unknown(head: &[u8]) -> Error {
 pub enum MeshFile {
     /// Corona Renderer proxy.
     CGeo(cgeo::Proxy),
+    /// Second Life mesh asset.
+    SlMesh(slmesh::Asset),
     /// Inter-Quake Model.
     Iqm(iqm::Model),
     /// OpenCTM.
@@ -176,8 +180,7 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](ErrorKind::UnknownFormat), [`Unsupported`](ErrorKind::Unsupported) for a format that is
-    /// recognised but not read, and the errors of the format's own reader.
+    /// [`UnknownFormat`](ErrorKind::UnknownFormat), and the errors of the format's own reader.
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD), "signature")?;
         match Format::detect(&source)? {
@@ -185,15 +188,13 @@ impl MeshFile {
                 let read = cgeo::ReadOptions::default();
                 cgeo::Proxy::from_source_with(source, options, &read).map(Self::CGeo)
             }
+            Format::SlMesh => {
+                let read = slmesh::ReadOptions::default();
+                slmesh::Asset::from_source_with(source, options, &read).map(Self::SlMesh)
+            }
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
             Format::OpenCtm => openctm::Bodies::from_source(source, options).map(Self::OpenCtm),
             Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
-            format => {
-                let error = Error::new(ErrorKind::Unsupported, "file").format_is(Some(format));
-                Err(error
-                    .expected("a format that this version reads (cgeo, iqm, openctm, tmf)")
-                    .found(format))
-            }
         }
     }
 
@@ -202,6 +203,7 @@ impl MeshFile {
     pub fn format(&self) -> Format {
         match self {
             Self::CGeo(_) => Format::CGeo,
+            Self::SlMesh(_) => Format::SlMesh,
             Self::Iqm(_) => Format::Iqm,
             Self::OpenCtm(_) => Format::OpenCtm,
             Self::Tmf(_) => Format::Tmf,
@@ -213,6 +215,7 @@ impl MeshFile {
     pub fn items(&self) -> Vec<Item> {
         match self {
             Self::CGeo(proxy) => proxy.items(),
+            Self::SlMesh(asset) => asset.items(),
             Self::Iqm(model) => model.items(),
             Self::OpenCtm(bodies) => bodies.items(),
             Self::Tmf(document) => document.items(),
@@ -220,10 +223,15 @@ impl MeshFile {
     }
 
     /// The addresses of the meshes, in the order of the file.
+    ///
+    /// Of a Second Life mesh asset they are the faces of all levels of detail and of the mesh for physics. How many there
+    /// are stands inside of the blocks, which are therefore read, inflated and kept; faces of blocks that cannot be read
+    /// are left out. All others read nothing.
     #[must_use]
     pub fn meshes(&self) -> Vec<Address> {
         match self {
             Self::CGeo(proxy) => proxy.mesh_addresses(),
+            Self::SlMesh(asset) => asset.mesh_addresses(),
             Self::Iqm(model) => model.mesh_addresses(),
             Self::OpenCtm(bodies) => bodies.mesh_addresses(),
             Self::Tmf(document) => document.mesh_addresses(),
@@ -238,6 +246,7 @@ impl MeshFile {
     pub fn mesh(&self, address: &Address) -> Result<Box<dyn MeshView>> {
         match self {
             Self::CGeo(proxy) => proxy.snapshot_at(address)?.mesh_view().map(|view| Box::new(view) as _),
+            Self::SlMesh(asset) => asset.view_at(address).map(|view| Box::new(view) as _),
             Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
             Self::OpenCtm(bodies) => bodies.mesh_view_at(address).map(|view| Box::new(view) as _),
             Self::Tmf(document) => document.mesh_view_at(address).map(|view| Box::new(view) as _),
@@ -249,6 +258,7 @@ impl MeshFile {
     pub fn findings(&self) -> &[Finding] {
         match self {
             Self::CGeo(proxy) => proxy.findings(),
+            Self::SlMesh(asset) => asset.findings(),
             Self::Iqm(model) => model.findings(),
             Self::OpenCtm(bodies) => bodies.findings(),
             Self::Tmf(document) => document.findings(),
@@ -263,6 +273,7 @@ impl MeshFile {
     pub fn validate(&self) -> Result<Vec<Finding>> {
         match self {
             Self::CGeo(proxy) => proxy.validate(),
+            Self::SlMesh(asset) => asset.validate(),
             Self::Iqm(model) => model.validate(),
             Self::OpenCtm(bodies) => bodies.validate(),
             Self::Tmf(document) => document.validate(),

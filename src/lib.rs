@@ -2,7 +2,7 @@
 //!
 //! `meshmap` maps a file (or reads just the ranges that are asked for), casts headers, offset tables and arrays in
 //! place, and decodes what is compressed only when it is wanted. Formats: [`cgeo`] (Corona Renderer proxy), [`iqm`]
-//! (Inter-Quake Model), [`openctm`] (OpenCTM), [`tmf`] (Tight Model Format).
+//! (Inter-Quake Model), [`openctm`] (OpenCTM), [`slmesh`] (Second Life mesh asset), [`tmf`] (Tight Model Format).
 //!
 //! * [`Source`] is the one door to file bytes: [`Source::open`] reads positioned ranges, [`Source::map`] maps,
 //!   [`Source::from_bytes`] takes memory, [`Source::ranged`] any store that answers byte ranges, and [`Fragments`]
@@ -29,6 +29,7 @@
 //! # Features
 //!
 //! * `cache` (default): `cgeo::SnapshotCache`.
+//! * `hash`: `slmesh::Asset::check_hashes`.
 //! * `mmap` (default): [`Source::map`].
 //! * `rayon` (default): [`Parallelism::Rayon`] works in the caller's pool. Without it, on the calling thread.
 //! * `zlib-rs` (default): inflate with zlib-rs; without it, with miniz_oxide, which is slower and has no unsafe code.
@@ -72,6 +73,7 @@ mod once;
 pub mod openctm;
 mod options;
 mod scan;
+pub mod slmesh;
 mod source;
 mod text;
 pub mod tmf;
@@ -85,7 +87,7 @@ pub use finding::Finding;
 pub use format::{Format, Item, MeshFile};
 pub use fragments::{Fragments, Step};
 pub use mesh::{
-    Attribute, AttributeInfo, Bounds, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
+    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
 };
 pub use options::{Decoder, Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};

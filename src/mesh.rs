@@ -1,6 +1,7 @@
 use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
+use zerocopy::little_endian as le;
 
 use crate::array::{Array, Element, F16};
 use crate::{Error, ErrorKind, Finding, Result};
@@ -275,17 +276,55 @@ pub struct AttributeInfo {
     pub format: VertexFormat,
 }
 
+/// How the numbers of an attribute lie in a domain of their own: `number * scale + offset` for each lane, where
+/// `number` is in 0..1 or -1..1 as the format's normalization says.
+///
+/// Two operations in single precision, each rounded. What a shader does with the stored integers to get the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Dequant {
+    /// The extent of the domain; 1 for lanes that are not stored.
+    pub scale: [f32; 4],
+    /// Where it begins; 0 for lanes that are not stored.
+    pub offset: [f32; 4],
+}
+
+impl Dequant {
+    /// Of lanes from `min` to `max`.
+    pub(crate) fn of_domain<const N: usize>(min: [f32; N], max: [f32; N]) -> Self {
+        let mut dequant = Self { scale: [1.0; 4], offset: [0.0; 4] };
+        let lanes = dequant.scale.iter_mut().zip(&mut dequant.offset);
+        for ((scale, offset), (min, max)) in lanes.zip(min.into_iter().zip(max)) {
+            (*scale, *offset) = (max - min, min);
+        }
+        dequant
+    }
+
+    fn apply(&self, lane: usize, number: f32) -> f32 {
+        match (self.scale.get(lane), self.offset.get(lane)) {
+            (Some(scale), Some(offset)) => number * scale + offset,
+            _ => number,
+        }
+    }
+}
+
 /// One attribute of all vertices of a mesh, in place or decoded; tightly packed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Attribute {
     semantic: Semantic,
     format: VertexFormat,
     bytes: Bytes,
+    dequant: Option<Dequant>,
 }
 
 impl Attribute {
     pub(crate) fn new(semantic: Semantic, format: VertexFormat, bytes: Bytes) -> Self {
-        Self { semantic, format, bytes }
+        Self { semantic, format, bytes, dequant: None }
+    }
+
+    /// Of normalized integers that lie in a domain.
+    pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
+        Self { dequant: Some(dequant), ..self }
     }
 
     /// What the attribute means.
@@ -298,6 +337,13 @@ impl Attribute {
     #[must_use]
     pub fn format(&self) -> VertexFormat {
         self.format
+    }
+
+    /// The domain of the stored integers, where they have one: every conversion to floats applies it, and what is
+    /// written as stored leaves it to the shader.
+    #[must_use]
+    pub fn dequant(&self) -> Option<Dequant> {
+        self.dequant
     }
 
     /// The number of elements, one for each vertex.
@@ -343,7 +389,8 @@ impl Attribute {
         Some(Self { bytes, ..self.clone() })
     }
 
-    /// A copy as `[f32; N]`: integers converted, or scaled where the format is normalized.
+    /// A copy as `[f32; N]`: integers converted, or scaled where the format is normalized, and
+    /// [moved into their domain](Self::dequant) where they have one.
     ///
     /// Lanes that are not stored are 0; those beyond `N` are left out.
     #[must_use]
@@ -355,12 +402,18 @@ impl Attribute {
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
         let convert = |element: &[u8]| {
             let mut lanes = [0.0; N];
-            for (value, lane) in lanes.iter_mut().zip(element.chunks_exact(self.format.scalar.size())) {
-                *value = lane_to_f32(self.format, lane);
+            let stored = element.chunks_exact(self.format.scalar.size());
+            for (index, (value, lane)) in lanes.iter_mut().zip(stored).enumerate() {
+                *value = self.lane_to_f32(index, lane);
             }
             lanes
         };
         self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
+    }
+
+    fn lane_to_f32(&self, index: usize, lane: &[u8]) -> f32 {
+        let number = lane_to_f32(self.format, lane);
+        self.dequant.map_or(number, |dequant| dequant.apply(index, number))
     }
 
     /// Every lane of every element, exactly, without regard to normalization.
@@ -390,8 +443,9 @@ impl Attribute {
     /// back: fit for mapped GPU memory. Elements lie `stride` bytes apart, from offset 0; what lies between them is
     /// not written. Numbers are in the byte order of the host.
     ///
-    /// Any number becomes a float (scaled where the format stored is normalized); integers become other integers that
-    /// can hold them; and any format becomes itself with more lanes. New lanes are 0, a new fourth one is 1.
+    /// Any number becomes a float (scaled where the format stored is normalized, and in its
+    /// [domain](Self::dequant) where it has one); integers become other integers that can hold them; and any format
+    /// becomes itself with more lanes. New lanes are 0, a new fourth one is 1.
     ///
     /// # Errors
     ///
@@ -425,8 +479,8 @@ impl Attribute {
         let one = target.one();
         let mut out = Vec::with_capacity(target.size());
         for (index, element) in elements.enumerate() {
-            for lane in element.chunks_exact(scalar_size) {
-                conversion.append(lane, &mut out)?;
+            for (index, lane) in element.chunks_exact(scalar_size).enumerate() {
+                conversion.append(self, index, lane, &mut out)?;
             }
             for lane in self.format.lanes..target.lanes {
                 out.extend_from_slice(if lane == 3 { &one } else { target.zero() });
@@ -445,7 +499,7 @@ impl Attribute {
         } else if scalar == target.scalar && normalized == target.normalized {
             Ok(Conversion::Copy)
         } else if target.scalar == Scalar::F32 {
-            Ok(Conversion::ToF32 { from: self.format })
+            Ok(Conversion::ToF32)
         } else if integers(self.format) && integers(target) {
             Ok(Conversion::ToInteger { from: scalar, to: target.scalar })
         } else {
@@ -468,17 +522,17 @@ impl fmt::Debug for Attribute {
 #[derive(Clone, Copy)]
 enum Conversion {
     Copy,
-    ToF32 { from: VertexFormat },
+    ToF32,
     ToInteger { from: Scalar, to: Scalar },
 }
 
 impl Conversion {
     /// Appends a lane in the byte order of the host.
-    fn append(self, lane: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn append(self, attribute: &Attribute, index: usize, lane: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match self {
+            Self::ToF32 => out.extend_from_slice(&attribute.lane_to_f32(index, lane).to_ne_bytes()),
             Self::Copy if cfg!(target_endian = "little") => out.extend_from_slice(lane),
             Self::Copy => out.extend(lane.iter().rev()),
-            Self::ToF32 { from } => out.extend_from_slice(&lane_to_f32(from, lane).to_ne_bytes()),
             Self::ToInteger { from, to } => {
                 let value = lane_to_i64(from, lane);
                 let too_large = |_| {
@@ -569,9 +623,15 @@ fn leading<const N: usize>(bytes: &[u8]) -> [u8; N] {
 /// The corners of the triangles of a mesh: in place, whatever their width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Indices {
-    stored: Array<u32>,
+    stored: Stored,
     /// What is taken from each stored index.
     base: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stored {
+    Narrow(Array<u16>),
+    Wide(Array<u32>),
 }
 
 /// The type of an index in a GPU's index buffer.
@@ -587,29 +647,60 @@ pub enum IndexFormat {
 impl Indices {
     /// Indices of which `base` is taken, none of which is less than that.
     pub(crate) fn new(stored: Array<u32>, base: u32) -> Self {
-        Self { stored, base }
+        Self { stored: Stored::Wide(stored), base }
+    }
+
+    /// Indices of 16 bits.
+    pub(crate) fn narrow(stored: Array<u16>) -> Self {
+        Self { stored: Stored::Narrow(stored), base: 0 }
+    }
+
+    /// The indices as stored, of which one of the two has none.
+    fn slices(&self) -> (&[le::U16], &[le::U32]) {
+        match &self.stored {
+            Stored::Narrow(narrow) => (narrow.as_slice(), &[]),
+            Stored::Wide(wide) => (&[], wide.as_slice()),
+        }
     }
 
     /// The number of indices: three for each triangle.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.stored.len()
+        match &self.stored {
+            Stored::Narrow(narrow) => narrow.len(),
+            Stored::Wide(wide) => wide.len(),
+        }
     }
 
     /// Whether there are no indices.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.stored.is_empty()
+        self.len() == 0
+    }
+
+    /// How the indices are stored.
+    #[must_use]
+    pub fn format(&self) -> IndexFormat {
+        match self.stored {
+            Stored::Narrow(_) => IndexFormat::Uint16,
+            Stored::Wide(_) => IndexFormat::Uint32,
+        }
     }
 
     /// The indices, counted from the mesh's first vertex.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + '_ {
-        self.stored.iter().map(|index| index.wrapping_sub(self.base))
+        let (narrow, wide) = self.slices();
+        let base = self.base;
+        OneOf(narrow.iter().map(|i| i.get().into()), wide.iter().map(move |i| i.get().wrapping_sub(base)))
     }
 
     /// The triangles: three indices each.
     pub fn triangles(&self) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
-        self.stored.as_slice().as_chunks::<3>().0.iter().map(|c| c.map(|i| i.get().wrapping_sub(self.base)))
+        let (narrow, wide) = self.slices();
+        let base = self.base;
+        let narrow = narrow.as_chunks::<3>().0.iter().map(|c| c.map(|i| u32::from(i.get())));
+        let wide = wide.as_chunks::<3>().0.iter().map(move |c| c.map(|i| i.get().wrapping_sub(base)));
+        OneOf(narrow, wide)
     }
 
     /// A copy of the indices.
@@ -629,7 +720,19 @@ impl Indices {
     /// The indices as stored, [`base`](Self::base) included; `None` where they are not 32 bits wide.
     #[must_use]
     pub fn stored(&self) -> Option<&Array<u32>> {
-        Some(&self.stored)
+        match &self.stored {
+            Stored::Narrow(_) => None,
+            Stored::Wide(wide) => Some(wide),
+        }
+    }
+
+    /// The indices as stored; `None` where they are not 16 bits wide.
+    #[must_use]
+    pub fn stored_u16(&self) -> Option<&Array<u16>> {
+        match &self.stored {
+            Stored::Narrow(narrow) => Some(narrow),
+            Stored::Wide(_) => None,
+        }
     }
 
     /// Writes the indices as a GPU wants them: packed, in the byte order of the host.
@@ -641,14 +744,18 @@ impl Indices {
     /// [`OutOfRange`](ErrorKind::OutOfRange) for an index that the format cannot hold.
     pub fn write_chunks(&self, format: IndexFormat, mut write: impl FnMut(usize, &[u8])) -> Result<()> {
         const INDICES: usize = 1024;
-        if format == IndexFormat::Uint32 && self.base == 0 && cfg!(target_endian = "little") {
-            write(0, self.stored.as_bytes());
+        if format == self.format() && self.base == 0 && cfg!(target_endian = "little") {
+            match &self.stored {
+                Stored::Narrow(narrow) => write(0, narrow.as_bytes()),
+                Stored::Wide(wide) => write(0, wide.as_bytes()),
+            }
             return Ok(());
         }
         let mut chunk = Vec::with_capacity(INDICES.saturating_mul(4));
         let mut offset = 0_usize;
-        for part in self.stored.as_slice().chunks(INDICES) {
-            for index in part.iter().map(|index| index.get().wrapping_sub(self.base)) {
+        let mut indices = self.iter();
+        while indices.len() > 0 {
+            for index in indices.by_ref().take(INDICES) {
                 match format {
                     IndexFormat::Uint32 => chunk.extend_from_slice(&index.to_ne_bytes()),
                     IndexFormat::Uint16 => {
@@ -665,6 +772,39 @@ impl Indices {
             chunk.clear();
         }
         Ok(())
+    }
+}
+
+/// One of two iterators: the other has no elements.
+struct OneOf<A, B>(A, B);
+
+impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> Iterator for OneOf<A, B> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.next().or_else(|| self.1.next())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.0.len().saturating_add(self.1.len());
+        (len, Some(len))
+    }
+
+    fn fold<R, F: FnMut(R, T) -> R>(self, init: R, mut f: F) -> R {
+        let first = self.0.fold(init, &mut f);
+        self.1.fold(first, f)
+    }
+}
+
+impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> ExactSizeIterator for OneOf<A, B> {}
+
+impl<T, A, B> DoubleEndedIterator for OneOf<A, B>
+where
+    A: ExactSizeIterator<Item = T> + DoubleEndedIterator,
+    B: ExactSizeIterator<Item = T> + DoubleEndedIterator,
+{
+    fn next_back(&mut self) -> Option<T> {
+        self.1.next_back().or_else(|| self.0.next_back())
     }
 }
 

@@ -102,11 +102,14 @@ pub struct Limits {
     pub max_block_bytes: u64,
     /// The most that one call decodes, in bytes, where it decodes several blocks. 1 GiB by default.
     pub max_total_bytes: u64,
+    /// How deep structures may be nested in each other, in formats that nest them (LLSD). 96 by default; a reader may
+    /// have a limit of its own beyond that.
+    pub max_depth: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30 }
+        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30, max_depth: 96 }
     }
 }
 
@@ -122,6 +125,13 @@ impl Limits {
     #[must_use]
     pub fn with_max_total_bytes(mut self, bytes: u64) -> Self {
         self.max_total_bytes = bytes;
+        self
+    }
+
+    /// These limits, with another bound on how deep structures are nested.
+    #[must_use]
+    pub fn with_max_depth(mut self, depth: u32) -> Self {
+        self.max_depth = depth;
         self
     }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
-use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm, openctm, tmf};
+use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm, openctm, slmesh, tmf};
 use support::Recorder;
 
 /// Everything that a model says, as text.
@@ -277,4 +277,39 @@ fn every_way_into_bodies_gives_the_same() {
     files.retain(|path| !cfg!(miri) || fs::metadata(path).unwrap().len() < 160);
     assert!(files.len() > 2);
     files.iter().for_each(|path| every_way_in_gives(describe_bodies, path));
+}
+
+/// Everything that a mesh asset says, as text.
+fn describe_asset(source: &Source) -> Result<String> {
+    let asset = slmesh::Asset::from_source(source.clone())?;
+    let mut text = String::new();
+    writeln!(text, "{:?} {:?} {:?}", asset, asset.findings(), asset.items()).unwrap();
+    writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.cost_data()).unwrap();
+    let decoded = asset.decode_all()?;
+    writeln!(text, "{:?} {:?} {:?}", decoded.physics_mesh, decoded.physics_convex, decoded.skin).unwrap();
+    for lod in slmesh::Lod::ALL {
+        let Some(mesh) = asset.lod(lod)? else { continue };
+        writeln!(text, "{mesh:?} {:?} {:?}", asset.best_lod(lod), asset.triangle_estimate(lod)).unwrap();
+        for face in mesh.faces() {
+            writeln!(text, "{:?} {:?}", face.positions()?, face.normals()?).unwrap();
+            writeln!(text, "{:?} {:?}", face.tex_coords()?, face.indices()).unwrap();
+            writeln!(text, "{:?}", face.weights()).unwrap();
+        }
+    }
+    let file = MeshFile::SlMesh(asset);
+    for address in file.meshes() {
+        let mesh = file.mesh(&address)?;
+        writeln!(text, "{address} {:?} {:?}", mesh.bounds()?, mesh.attributes()).unwrap();
+    }
+    Ok(text)
+}
+
+#[test]
+fn every_way_into_an_asset_gives_the_same() {
+    for path in support::data("slmesh/valid") {
+        // Miri takes long; there, one file.
+        if !cfg!(miri) || path.ends_with("odd_a00_baseline.slmesh") {
+            every_way_in_gives(describe_asset, &path);
+        }
+    }
 }

@@ -171,9 +171,10 @@ fn formats_are_told_by_content() {
     ];
     for (bytes, format) in cases {
         assert_eq!(Format::detect(&Source::from_bytes(bytes.to_vec())).unwrap(), format);
-        let opened =
-            MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default()).unwrap_err();
-        assert_eq!(opened.format(), Some(format));
+        // An asset may have no blocks; the others are cut short.
+        let opened = MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default());
+        let found = opened.map_or_else(|error| error.format(), |file| Some(file.format()));
+        assert_eq!(found, Some(format));
     }
 }
 

@@ -331,6 +331,178 @@ mod cgeo {
     }
 }
 
+mod slmesh {
+    use meshmap::slmesh::llsd::Reader;
+    use meshmap::slmesh::{Asset, Lod, MeshBuffer, ReadOptions, UploadCache};
+    use meshmap::{Limits, Parallelism, Scratch};
+    use support::slmesh::{Llsd, Writer, large, sheet};
+
+    use super::*;
+
+    const LIMIT: u64 = 32 << 20;
+
+    fn options() -> Options {
+        let limits = Limits::default().with_max_block_bytes(LIMIT).with_max_total_bytes(4 * LIMIT);
+        // What other threads take is not counted.
+        Options::default().with_limits(limits).with_parallelism(Parallelism::Off)
+    }
+
+    /// Opens and decodes every block, keeping nothing but the first error.
+    fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
+        let source = Source::from_bytes(bytes.clone());
+        let asset = Asset::from_source_with(source, &options(), &ReadOptions::default())?;
+        let mut result = asset.validate().map(drop);
+        let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        for lod in Lod::ALL {
+            result = result.and(asset.lod(lod).map(drop));
+            result = result.and(asset.lod_into(lod, &mut buffer, &mut scratch).map(drop));
+            drop(std::mem::take(&mut buffer));
+            drop(std::mem::take(&mut scratch));
+        }
+        result = result.and(asset.physics_mesh().map(drop));
+        result = result.and(asset.physics_convex().map(drop));
+        result.and(asset.skin().map(drop))
+    }
+
+    #[test]
+    fn bad_files_take_no_more_than_twice_the_limit() {
+        let mut files = support::data("slmesh/bad");
+        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("slmesh/bad"))));
+        for path in files {
+            let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
+            let (_, count) = counted(|| read_all(&bytes));
+            assert!(count.peak < 64 * MIB, "{}: {count:?}", path.display());
+        }
+    }
+
+    fn stored(content: &[u8]) -> bytes::Bytes {
+        Writer::default().block("high_lod", &Llsd::Raw(content.to_vec())).to_bytes().into()
+    }
+
+    /// A million arrays in each other are some thousand bytes when compressed.
+    #[test]
+    fn nesting_costs_nothing() {
+        for content in [b"[\0\0\0\x01".repeat(1 << 20), b"{\0\0\0\x01k\0\0\0\x01a".repeat(1 << 18)] {
+            let start = std::time::Instant::now();
+            let (error, count) = counted(|| Reader::new(&content).skip_value().unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+            assert!(count.peak < 16 * KIB, "{count:?}");
+            // In a block, in a field of a face, and in the header.
+            let in_face = [b"[\0\0\0\x01{\0\0\0\x01k\0\0\0\x01a", &content[..]].concat();
+            for bytes in [stored(&content), stored(&in_face)] {
+                let (result, count) = counted(|| read_all(&bytes));
+                assert!(result.is_err());
+                assert!(count.peak < 64 * MIB, "{count:?}");
+            }
+            let header = bytes::Bytes::from([b"{\0\0\0\x01k\0\0\0\x01a", &content[..]].concat());
+            let (error, count) = counted(|| read_all(&header).unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+            assert!(count.peak < MIB, "{count:?}");
+            assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+        }
+    }
+
+    /// Counts and lengths from -2^31 to 2^31-1, wherever LLSD has one.
+    #[test]
+    fn counts_and_lengths_are_not_believed() {
+        for count in [i32::MIN, -5, -1, 1 << 24, i32::MAX] {
+            let count = count.to_be_bytes();
+            for tag in [b"[", b"{", b"b", b"s", b"l", b"k"] {
+                let value = [&tag[..], &count].concat();
+                let key = |key: &str| [b"k", &(key.len() as u32).to_be_bytes()[..], key.as_bytes()].concat();
+                let in_face = [b"[\0\0\0\x01{\0\0\0\x01", &key("Position")[..], &value].concat();
+                let in_header = [b"{\0\0\0\x01", &key("high_lod")[..], &value].concat();
+                for bytes in [value.clone().into(), in_header.into(), stored(&value), stored(&in_face)] {
+                    let (result, count) = counted(|| read_all(&bytes));
+                    assert!(result.is_err());
+                    assert!(count.peak < MIB, "{count:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn inflate_bombs_end_at_the_limit() {
+        // 100 MB of zeros as positions, and as what follows the value.
+        let zeros = vec![0; 100_000_002];
+        let mut positions = b"[\0\0\0\x01{\0\0\0\x01k\0\0\0\x08Position".to_vec();
+        positions.extend(Llsd::Binary(zeros.clone()).to_bytes());
+        for content in [positions, [b"[\0\0\0\0]", &zeros[..]].concat()] {
+            let bytes = stored(&content);
+            drop(content);
+            let (error, count) = counted(|| read_all(&bytes).unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+            assert!(count.peak < 64 * MIB, "{count:?}");
+        }
+    }
+
+    /// Faces, keys and joints of a few bytes each do not become structures of hundreds.
+    #[test]
+    fn lists_of_millions_are_refused() {
+        let mut faces = b"[\0\x0f\x42\x40".to_vec();
+        faces.extend(support::slmesh::no_geometry().to_bytes().repeat(1_000_000));
+        faces.push(b']');
+        let mut keys = b"{\0\x0f\x42\x40".to_vec();
+        keys.extend(b"k\0\0\0\0!".repeat(1_000_000));
+        keys.push(b'}');
+        for bytes in [stored(&faces), bytes::Bytes::from(keys)] {
+            let (error, count) = counted(|| read_all(&bytes).unwrap_err());
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+            assert!(count.peak < 64 * MIB, "{count:?}");
+        }
+        let mut meshes = b"{\0\0\0\x01k\0\0\0\x04mesh[\0\x0f\x42\x40".to_vec();
+        meshes.extend(b"s\0\0\0\0".repeat(1_000_000));
+        meshes.extend(b"]}");
+        let error = UploadCache::from_source(Source::from_bytes(meshes), &options()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+    }
+
+    /// All blocks together, in their order, whatever their number.
+    #[test]
+    fn total_of_all_blocks_is_limited_in_their_order() {
+        let bytes = large(24);
+        let whole = Asset::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let length = |lod| whole.lod(lod).unwrap().unwrap().content().len() as u64;
+        let two = length(Lod::High) + length(Lod::Medium);
+        let limits = Limits::default().with_max_total_bytes(two);
+        for parallelism in [Parallelism::Off, Parallelism::Rayon] {
+            let options = Options::default().with_limits(limits).with_parallelism(parallelism);
+            let source = Source::from_bytes(bytes.clone());
+            let asset = Asset::from_source_with(source, &options, &ReadOptions::default()).unwrap();
+            let decoded = asset.decode_all().unwrap();
+            assert!(decoded.lod(Lod::High).unwrap().is_some() && decoded.lod(Lod::Medium).unwrap().is_some());
+            assert_eq!(decoded.lod(Lod::Low).unwrap_err().kind(), ErrorKind::LimitExceeded);
+        }
+    }
+
+    #[test]
+    fn level_of_detail_into_used_memory_takes_none() {
+        let asset = Asset::from_source(Source::from_bytes(large(40))).unwrap();
+        let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        for lod in Lod::ALL {
+            assert!(asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
+        }
+        for lod in [Lod::High, Lod::Lowest, Lod::Medium, Lod::High] {
+            let (is_there, count) = counted(|| asset.lod_into(lod, &mut buffer, &mut scratch).unwrap());
+            assert!(is_there);
+            assert_eq!(count.total, 0, "{lod}: {count:?}");
+        }
+        assert_eq!(buffer.faces().len(), 8);
+        assert_eq!(buffer.faces()[0].positions.len(), 1600);
+    }
+
+    #[test]
+    fn reading_llsd_takes_no_memory() {
+        let content = Llsd::Array(vec![sheet(20, 7); 4]).to_bytes();
+        let (events, count) = counted(|| {
+            let mut reader = Reader::new(&content);
+            std::iter::from_fn(|| reader.next_event().unwrap()).count()
+        });
+        assert!(events > 50);
+        assert_eq!(count.total, 0, "{count:?}");
+    }
+}
+
 /// Opens and, where that succeeds, decodes everything, keeping nothing.
 fn decode_document(bytes: &bytes::Bytes) -> meshmap::Result<()> {
     let document = Document::from_source(Source::from_bytes(bytes.clone()))?;

@@ -92,8 +92,46 @@ fn decoders_agree_on_every_proxy() {
 }
 
 #[test]
+fn info_of_an_asset_lists_its_blocks() {
+    let page = |path: &Path, arguments: &[&str]| {
+        let output = meshmap(arguments, &[path]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+        text(&output.stdout).to_owned()
+    };
+    let server = support::path_of("slmesh", "gen_08_server_header.slmesh");
+    for arguments in [&["info"][..], &["info", "--mmap"], &["info", "--full"]] {
+        let page = page(&server, arguments);
+        assert!(page.starts_with("gen_08_server_header.slmesh   Second Life mesh asset   8.6 KiB"), "{page}");
+        for part in [
+            "version 1   creator a2e76fcd-9360-4f6d-a924-000000000003",
+            "uploaded 2017-06-28",
+            "first 4,096 bytes: medium_lod, low_lod, lowest_lod",
+            "(high_lod)",
+            "3,990..7,905",
+            "24 points",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    // A block that is damaged does not take the others with it.
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.slmesh");
+    let mut bytes = support::slmesh::everything();
+    *bytes.last_mut().unwrap() ^= 0xff;
+    let middle = bytes.len() * 2 / 3;
+    bytes[middle] ^= 0xff;
+    fs::write(&damaged, bytes).unwrap();
+    let page = page(&damaged, &["info"]);
+    assert!(page.contains("! slmesh: malformed block of ") && page.contains("3 joints (mJoint0"), "{page}");
+    let verdict = meshmap(&["verify", "--cross-check"], &[&server]);
+    assert_eq!(verdict.status.code(), Some(0), "{}", text(&verdict.stdout));
+    let rows = meshmap(&["info"], &[folder.path(), &server]);
+    assert!(text(&rows.stdout).contains("196 v   338 t   4 LODs"), "{}", text(&rows.stdout));
+}
+
+#[test]
 fn pages_fit_a_screen_and_have_no_control_characters() {
-    let folders = ["cgeo/valid", "iqm/valid", "tmf/valid"];
+    let folders = ["cgeo/valid", "iqm/valid", "slmesh/valid", "tmf/valid"];
     let mut files: Vec<_> = folders.iter().flat_map(|folder| support::data(folder)).collect();
     for folder in folders {
         files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join(folder))));

@@ -12,7 +12,7 @@ use meshmap::{MeshFile, Options, Source};
 use serde_json::Value;
 
 /// The formats that are read, which have folders of these names.
-const FORMATS: [&str; 4] = ["cgeo", "iqm", "openctm", "tmf"];
+const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 
 fn json(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

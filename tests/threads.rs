@@ -329,3 +329,61 @@ fn errors_are_the_same_for_any_number_of_threads() {
         assert!(error.to_string().ends_with(&format!("found {}", 70_001_u64 | 1 << 32)), "{error}");
     }
 }
+
+/// Everything that an asset decodes to: integers, and floats of all faces.
+fn all_of(asset: &meshmap::slmesh::Asset) -> Vec<u8> {
+    let decoded = asset.decode_all().unwrap();
+    let mut all = format!("{:?} {:?}", decoded.skin, decoded.physics_convex).into_bytes();
+    for mesh in decoded.lods.iter().flatten().flatten() {
+        all.extend_from_slice(mesh.content());
+        mesh.faces().for_each(|face| all.extend_from_slice(face.positions().unwrap().as_bytes()));
+    }
+    all
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn assets_are_the_same_for_any_number_of_threads() {
+    use meshmap::slmesh::{Asset, ReadOptions};
+    // Beside the largest block, there is enough to wake another thread for.
+    let bytes = support::slmesh::large(110);
+    let open = |parallelism| {
+        let options = Options::default().with_parallelism(parallelism);
+        Asset::from_source_with(Source::from_bytes(bytes.clone()), &options, &ReadOptions::default()).unwrap()
+    };
+    let expected = all_of(&open(Parallelism::Off));
+    support::with_watchdog(Duration::from_secs(120), || {
+        let asset = open(Parallelism::Rayon);
+        for threads in [1, 2, 8] {
+            let pool = pool(threads);
+            assert!(pool.install(|| all_of(&asset)) == expected, "{threads} threads");
+            pool.install(|| {
+                (0..8).into_par_iter().for_each(|_| assert!(all_of(&asset) == expected));
+            });
+        }
+    });
+}
+
+/// The faces of a mesh are asked for one by one, by many threads inside one another.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn faces_of_a_file_are_decoded_without_a_hang() {
+    let bytes = support::slmesh::large(24);
+    support::with_watchdog(Duration::from_secs(120), || {
+        for threads in [1, 2, 8] {
+            for _ in 0..20 {
+                let source = Source::from_bytes(bytes.clone());
+                let file = meshmap::MeshFile::from_source(source, &Options::default()).unwrap();
+                pool(threads).install(|| {
+                    (0..8).into_par_iter().for_each(|_| {
+                        let meshes = file.meshes();
+                        assert_eq!(meshes.len(), 32);
+                        meshes.par_iter().for_each(|address| {
+                            assert!(file.mesh(address).unwrap().vertex_count() > 0);
+                        });
+                    });
+                });
+            }
+        }
+    });
+}

@@ -212,3 +212,78 @@ fn every_changed_byte_of_a_document_panics_nowhere() {
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
     }
 }
+
+/// Small mesh assets: one with every block, and one whose blocks lie in front of each other in any order.
+fn small_assets() -> Vec<Vec<u8>> {
+    let mut files = vec![support::slmesh::everything()];
+    for name in ["gen_01_triangle", "ours_quoted_a", "odd_w07_zero_influences", "odd_z01_gzip_block"] {
+        files.push(std::fs::read(support::path_of("slmesh", &format!("{name}.slmesh"))).unwrap());
+    }
+    files
+}
+
+#[test]
+fn every_truncation_of_an_asset_is_an_error() {
+    for file in small_assets() {
+        let whole = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+        // Bytes behind the last block mean nothing.
+        let MeshFile::SlMesh(asset) = &whole else { panic!("another format") };
+        let ends = asset.entries().filter(|entry| entry.name() != "some_block");
+        let end =
+            ends.filter_map(|entry| entry.range().unwrap()).map(|range| range.end).max().unwrap() as usize;
+        for len in 0..end {
+            let file = Source::from_bytes(file[..len].to_vec());
+            let error = MeshFile::from_source(file, &Options::default()).and_then(|file| file.validate());
+            let error = error.expect_err("a file that lacks bytes was read");
+            let expected = if len < 6 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
+            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
+            assert!(
+                error
+                    .byte_range()
+                    .is_some_and(|range| range.start <= len as u64 || expected == ErrorKind::Truncated),
+                "{len} bytes: {error}"
+            );
+        }
+        for len in (0..file.len()).step_by(7) {
+            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
+                let _ = (file.items(), file.validate(), file.meshes());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_changed_byte_of_an_asset_panics_nowhere() {
+    for file in small_assets() {
+        let mut opened = 0;
+        for place in 0..file.len() {
+            for change in [0x01, 0x80, 0xff] {
+                let mut damaged = file.clone();
+                damaged[place] ^= change;
+                opened += usize::from(support::exercise_slmesh::bytes(&damaged));
+            }
+        }
+        // A block that is damaged does not keep the file from opening.
+        assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
+    }
+}
+
+/// The content of a block, damaged before it is compressed: what inflates is wrong.
+#[test]
+fn every_changed_byte_of_a_block_panics_nowhere() {
+    use support::slmesh::{Llsd, Writer, hulls, sheet, skin};
+    let lod = Llsd::Array(vec![sheet(2, 3)]).to_bytes();
+    for (name, content) in
+        [("high_lod", lod), ("skin", skin(2).to_bytes()), ("physics_convex", hulls(&[2, 1]).to_bytes())]
+    {
+        for place in 0..content.len() {
+            for change in [0x01, 0x80, 0xff] {
+                let mut damaged = content.clone();
+                damaged[place] ^= change;
+                let file = Writer::default().block(name, &Llsd::Raw(damaged)).to_bytes();
+                assert!(support::exercise_slmesh::bytes(&file), "the header is good");
+            }
+        }
+    }
+}

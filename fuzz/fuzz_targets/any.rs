@@ -12,6 +12,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
+use meshmap::slmesh::{Asset, Lod};
 use meshmap::tmf::{Document, Packed};
 use meshmap::{
     Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
@@ -165,6 +166,7 @@ impl Opened {
             }
             MeshFile::Iqm(model) => Self::iqm(way, model, &mut arrays),
             MeshFile::OpenCtm(bodies) => Self::openctm(way, bodies, &mut arrays),
+            MeshFile::SlMesh(asset) => Self::slmesh(way, asset, &mut arrays),
             MeshFile::Tmf(document) => Self::tmf(way, document, &mut arrays),
             other => panic!("a format that this target does not know: {other:?}"),
         }
@@ -224,6 +226,19 @@ impl Opened {
                 .push(way.run(|_| Ok(mesh.triangles()?.vertex.map(|a| a.into_bytes()).unwrap_or_default())));
             arrays.push(way.run(|_| Ok(format!("{:?}", mesh.custom()?).into())));
         }
+    }
+
+    /// Every block that is a mesh is fetched here, so that its faces are listed.
+    fn slmesh(way: &Way, asset: &Asset, arrays: &mut Vec<Result<Bytes>>) {
+        let content =
+            |mesh: Option<meshmap::slmesh::Mesh>| mesh.map(|mesh| mesh.content().clone()).unwrap_or_default();
+        for lod in Lod::ALL {
+            arrays.push(way.run(|_| Ok(content(asset.lod(lod)?))));
+        }
+        arrays.push(way.run(|_| Ok(content(asset.physics_mesh()?))));
+        arrays.push(way.run(|_| Ok(format!("{:?}", asset.physics_convex()?).into())));
+        arrays.push(way.run(|_| Ok(format!("{:?}", asset.skin()?).into())));
+        arrays.push(way.run(|_| Ok(format!("{:?}", asset.decode_all()?.lods).into())));
     }
 
     fn assert_agrees(&self, other: &Self, tells_length: bool) {

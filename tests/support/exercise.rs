@@ -5,8 +5,8 @@
 
 use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, finding};
 use meshmap::{
-    Address, Attribute, Element, Error, ErrorKind, Finding, IndexFormat, Limits, MeshFile, MeshView, Options,
-    Parallelism, Result, Scalar, Semantic, Source, Strictness, Text, VertexFormat,
+    Address, Array, Attribute, Element, Error, ErrorKind, Finding, IndexFormat, Limits, MeshFile, MeshView,
+    Options, Parallelism, Result, Scalar, Semantic, Source, Strictness, Text, VertexFormat,
 };
 
 /// Parts of a kind that are looked at.
@@ -335,7 +335,8 @@ pub(crate) fn assert_mesh(view: &dyn MeshView) -> usize {
     let count = indices.len();
     assert!(indices.triangles().len() * 3 == count && indices.is_empty() == (count == 0));
     assert_eq!(indices.to_vec().len(), indices.len());
-    assert!(indices.stored().is_some_and(|stored| stored.len() == indices.len()));
+    let stored = indices.stored().map(Array::len).or(indices.stored_u16().map(Array::len));
+    assert_eq!(stored, Some(indices.len()));
     let mut looked_at = indices.len() * 4;
     for format in [IndexFormat::Uint16, IndexFormat::Uint32] {
         let mut next = 0;

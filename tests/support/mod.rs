@@ -6,8 +6,10 @@ pub(crate) mod counting;
 pub(crate) mod exercise;
 pub(crate) mod exercise_cgeo;
 pub(crate) mod exercise_openctm;
+pub(crate) mod exercise_slmesh;
 pub(crate) mod exercise_tmf;
 pub(crate) mod openctm;
+pub(crate) mod slmesh;
 pub(crate) mod tmf;
 
 use std::fs;

@@ -6,6 +6,7 @@ mod interleave;
 mod libopenctm;
 mod lzma;
 mod openctm;
+mod slmesh;
 #[path = "../../support/iqm.rs"]
 mod support;
 mod tmf;
@@ -37,6 +38,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("tmf") {
         tmf::whole_file(&mut table)?;
+    }
+    if is_wanted("slmesh") {
+        slmesh::whole_file(&mut table)?;
+    }
+    if is_wanted("floats") {
+        slmesh::floats(&mut table)?;
     }
     if is_wanted("bits") {
         tmf::bits(&mut table)?;

@@ -8,7 +8,7 @@ use meshmap::{Error, Finding, Item, MeshFile, Options, ReadStats, Result, Source
 use serde_json::{Value, json};
 
 use crate::page::Page;
-use crate::{cgeo_info, files, iqm_info, openctm_info, show, tmf_info};
+use crate::{cgeo_info, files, iqm_info, openctm_info, show, slmesh_info, tmf_info};
 
 /// What is to be shown, and how it may be read.
 pub(crate) struct Wish {
@@ -59,6 +59,7 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
         MeshFile::CGeo(proxy) => cgeo_info::page(proxy, wish.full)?,
         MeshFile::Iqm(model) => iqm_info::page(model, wish.full)?,
         MeshFile::OpenCtm(bodies) => openctm_info::page(bodies, wish.full)?,
+        MeshFile::SlMesh(asset) => slmesh_info::page(asset, wish.full)?,
         MeshFile::Tmf(document) => tmf_info::page(document, wish.full)?,
         other => Page { subtitle: other.format().to_string(), ..Page::default() },
     };
@@ -150,6 +151,7 @@ fn summary(path: &Path, mmap: bool) -> Result<(u64, Vec<String>)> {
         MeshFile::CGeo(proxy) => cgeo_info::summary(proxy),
         MeshFile::Iqm(model) => iqm_info::summary(model),
         MeshFile::OpenCtm(bodies) => openctm_info::summary(bodies),
+        MeshFile::SlMesh(asset) => slmesh_info::summary(asset),
         MeshFile::Tmf(document) => tmf_info::summary(document),
         _ => String::new(),
     };

@@ -3,6 +3,7 @@
 use meshmap::cgeo::{MeshBuffer, Proxy, Triangles};
 use meshmap::iqm::{Model, Trs};
 use meshmap::openctm::{self, Bodies};
+use meshmap::slmesh::{self, Asset, Lod, WeightScale};
 use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
 use meshmap::{Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Text};
 use serde_json::{Map, Value, json};
@@ -34,6 +35,7 @@ pub(crate) fn of(file: &MeshFile) -> Result<Value, Refused> {
         MeshFile::CGeo(proxy) => cgeo(proxy)?,
         MeshFile::Iqm(model) => iqm(model)?,
         MeshFile::OpenCtm(bodies) => openctm(bodies)?,
+        MeshFile::SlMesh(asset) => slmesh(asset)?,
         MeshFile::Tmf(document) => tmf(document)?,
         other => return Err(Refused::Unlisted(other.format())),
     };
@@ -238,12 +240,79 @@ fn openctm(bodies: &Bodies) -> Result<Listing, Refused> {
     Ok(listing)
 }
 
+fn slmesh(asset: &Asset) -> Result<Listing, Refused> {
+    let mut listing = Listing::default();
+    for lod in Lod::ALL {
+        if let Some(mesh) = asset.lod(lod)? {
+            faces(lod.name(), &mesh, &mut listing)?;
+        }
+    }
+    if let Some(mesh) = asset.physics_mesh()? {
+        faces("physics_mesh", &mesh, &mut listing)?;
+    }
+    if let Some(skin) = asset.skin()? {
+        let mut matrices = |name: &str, shape: &[u64], matrices: &[[f32; 16]]| {
+            let bytes: Vec<u8> =
+                matrices.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+            listing.array(format!("skin.{name}"), Scalar::F32, shape, &bytes);
+        };
+        if let Some(matrix) = skin.bind_shape_matrix {
+            matrices("bind_shape_matrix", &[16], &[matrix]);
+        }
+        let inverse = skin.inverse_bind_matrices.to_vec();
+        matrices("inverse_bind_matrices", &[inverse.len() as u64, 16], &inverse);
+        if let Some(alt) = skin.alt_inverse_bind_matrices {
+            matrices("alt_inverse_bind_matrices", &[alt.len() as u64, 16], &alt.to_vec());
+        }
+        for (index, name) in skin.joint_names.iter().enumerate() {
+            listing.string(format!("skin.joint_names[{index}]"), name);
+        }
+    }
+    if let Some(convex) = asset.physics_convex()? {
+        if let Some(sizes) = convex.hull_sizes() {
+            let shape = [sizes.len() as u64];
+            let bytes: Vec<u8> = sizes.flat_map(|size| (size as u32).to_le_bytes()).collect();
+            listing.array("physics_convex.hull_sizes", Scalar::U32, &shape, &bytes);
+        }
+        for (name, points) in
+            [("hull_points", convex.hull_points()?), ("bounding_verts", convex.bounding_verts()?)]
+        {
+            if let Some(points) = points {
+                listing.triples(format!("physics_convex.{name}"), &points.to_vec());
+            }
+        }
+    }
+    Ok(listing)
+}
+
 /// An array of groups of `N` numbers.
 fn groups<T, const N: usize>(listing: &mut Listing, path: String, kind: Scalar, array: &Array<[T; N]>)
 where
     [T; N]: Element,
 {
     listing.array(path, kind, &[array.len() as u64, N as u64], array.as_bytes());
+}
+
+fn faces(block: &str, mesh: &slmesh::Mesh, listing: &mut Listing) -> Result<(), Refused> {
+    for face in mesh.faces().filter(slmesh::Face::has_geometry) {
+        let path = |array: &str| format!("{block}.faces[{}].{array}", face.index());
+        let count = face.vertex_count() as u64;
+        listing.array(path("positions"), Scalar::F32, &[count, 3], face.positions()?.as_bytes());
+        if let Some(normals) = face.normals()? {
+            listing.array(path("normals"), Scalar::F32, &[count, 3], normals.as_bytes());
+        }
+        if let Some(tex_coords) = face.tex_coords()? {
+            listing.array(path("tex_coords"), Scalar::F32, &[count, 2], tex_coords.as_bytes());
+        }
+        let indices = face.indices_checked()?;
+        listing.array(path("indices"), Scalar::U16, &[indices.len() as u64], indices.as_bytes());
+        if let Some(weights) = face.weights() {
+            let arrays = weights.arrays(WeightScale::Stored)?;
+            listing.array(path("joint_indices"), Scalar::U8, &[count, 4], arrays.joints.as_bytes());
+            listing.array(path("joint_weights"), Scalar::F32, &[count, 4], arrays.weights.as_bytes());
+        }
+    }
+    Ok(())
 }
 
 fn tmf(document: &Document) -> Result<Listing, Refused> {

@@ -9,6 +9,7 @@ mod listing;
 mod openctm_info;
 mod page;
 mod show;
+mod slmesh_info;
 mod tmf_info;
 mod verify;
 
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// Inspects and verifies 3D mesh files: CGeo, IQM and TMF.
+/// Inspects and verifies 3D mesh files: CGeo, Second Life, IQM and TMF.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Cli {

@@ -83,6 +83,7 @@ pub(crate) fn variant(file: &MeshFile) -> String {
         },
         MeshFile::Iqm(model) => format!("IQM {}", model.version()),
         MeshFile::OpenCtm(bodies) => crate::openctm_info::variant(bodies),
+        MeshFile::SlMesh(_) => "Second Life mesh asset".to_owned(),
         MeshFile::Tmf(document) => crate::tmf_info::variant(document),
         other => other.format().to_string(),
     }

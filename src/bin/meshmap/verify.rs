@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use meshmap::cgeo::{MeshBuffer, Proxy};
-use meshmap::openctm::{Bodies, Mesh};
-use meshmap::{Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Strictness};
+use meshmap::{Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Source};
 
 use crate::{files, show};
 
@@ -85,12 +84,22 @@ fn check(path: &Path, wish: &Wish, bar: &ProgressBar) -> Result<(Vec<Finding>, O
             snapshots.finish_and_clear();
             findings?
         }
+        MeshFile::SlMesh(asset) => {
+            let mut findings = asset.validate()?;
+            findings.extend(asset.check_hashes()?);
+            findings
+        }
         file => file.validate()?,
     };
     bar.tick();
     let disagreement = match &file {
         MeshFile::CGeo(_) if wish.cross_check => cross_check(path, wish.mmap)?,
-        MeshFile::OpenCtm(bodies) if wish.cross_check => blocks_differ(bodies),
+        MeshFile::OpenCtm(bodies) if wish.cross_check => {
+            bodies.iter().find_map(|mesh| blocks_differ(mesh.source(), &mesh.blocks()))
+        }
+        MeshFile::SlMesh(asset) if wish.cross_check => {
+            blocks_differ(asset.source(), &asset.blocks().unwrap_or_default())
+        }
         _ => None,
     };
     Ok((findings, disagreement))
@@ -124,33 +133,19 @@ fn cross_check(path: &Path, mmap: bool) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The first array of which the two decoders do not make the same.
-///
-/// The second one refuses a match that goes on behind the end of an array, which the first cuts, as the format has it:
-/// only of a stream that does not end where it should, and that is a finding.
-fn blocks_differ(bodies: &Bodies) -> Option<String> {
+/// The first block of which the two decoders do not make the same.
+fn blocks_differ(source: &Source, blocks: &[Block]) -> Option<String> {
     let mut scratch = Scratch::default();
-    let options = |decoder| Options::default().with_decoder(decoder);
-    let mut decode =
-        |mesh: &Mesh, block: &Block, options| block.decode(mesh.source(), &options, &mut scratch);
-    for (mesh, block) in
-        bodies.iter().flat_map(|mesh| mesh.blocks().into_iter().map(move |block| (mesh, block)))
-    {
-        let found = decode(mesh, &block, options(Decoder::Fast));
-        let other = decode(mesh, &block, options(Decoder::SecondOpinion));
-        let same = match (found, other) {
-            (Ok(found), Ok(other)) => found == other,
-            (Ok(_), Err(_)) => {
-                let strict = options(Decoder::Fast).with_strictness(Strictness::Strict);
-                decode(mesh, &block, strict).is_err()
-            }
-            (Err(_), other) => other.is_err(),
-        };
-        if !same {
-            return Some(format!("{}: the two decoders do not make the same of it", block.address));
+    let mut decode = |block: &Block, decoder| {
+        block.decode(source, &Options::default().with_decoder(decoder), &mut scratch)
+    };
+    let differs = blocks.iter().find(|block| {
+        match (decode(block, Decoder::Fast), decode(block, Decoder::SecondOpinion)) {
+            (Ok(fast), Ok(second)) => fast != second,
+            (fast, second) => fast.is_err() != second.is_err(),
         }
-    }
-    None
+    });
+    differs.map(|block| format!("{}: the two decoders do not make the same of it", block.address))
 }
 
 fn write_verdict(path: &str, width: usize, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {

@@ -1,0 +1,34 @@
+//! Whatever the bytes, everything that a user can call on a mesh asset keeps its promises: the bytes as a file, and as
+//! the content of a block.
+#![no_main]
+
+#[path = "../../tests/support/exercise.rs"]
+#[allow(dead_code, reason = "what is said of errors is shared")]
+mod exercise;
+#[path = "../../tests/support/exercise_slmesh.rs"]
+#[allow(dead_code, reason = "the target `llsd` uses the rest")]
+mod exercise_slmesh;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    exercise_slmesh::bytes(data);
+    // No mutation of a compressed block is still one; what is in it is mutated like this.
+    let Some((choice, content)) = data.split_first() else { return };
+    let names = ["high_lod", "skin", "physics_convex", "physics_mesh"];
+    let name = names[usize::from(*choice) % names.len()];
+    let block = miniz_oxide::deflate::compress_to_vec_zlib(content, 0);
+    let mut file = b"{\0\0\0\x01".to_vec();
+    let mut key = |key: &str, value: &[u8]| {
+        file.push(b'k');
+        file.extend((key.len() as u32).to_be_bytes());
+        file.extend(key.as_bytes());
+        file.extend(value);
+    };
+    key(name, b"{\0\0\0\x02");
+    key("offset", b"i\0\0\0\0");
+    key("size", &[&b"i"[..], &(block.len() as u32).to_be_bytes()].concat());
+    file.extend(b"}}");
+    file.extend(block);
+    assert!(exercise_slmesh::bytes(&file), "the header is good");
+});

@@ -1,0 +1,58 @@
+//! Second Life mesh assets, as the viewer and the grid's services exchange them.
+//!
+//! A header of binary LLSD has the range of every block: four levels of detail, physics, and a skin. Each block is LLSD
+//! again, compressed. Specification: "Mesh/Mesh Asset Format" in the wiki of Second Life; where it is silent or
+//! outdated, this module does what the viewer does, and says so. (Blocks are zlib, not "gzip'd"; gzip is read as well.
+//! Joints above 31 are common.)
+//!
+//! * **Axes**: right-handed, Z up. **Units**: a unit cube, which the object's size scales; up to rounding, positions lie
+//!   in -0.5 to 0.5.
+//! * **Winding**: front faces counter-clockwise. **Texture coordinates**: V up.
+//! * **Weights** are handed out as stored; see [`WeightScale`].
+//!
+//! Opening reads the header; a block is read from its own bytes and inflated when it is asked for. The integers of a
+//! [`Face`] are then views of what was inflated; its floats are the viewer's, bit for bit. Only the ranges of what is
+//! decoded are checked: that indices are in range, [`Face::indices_checked`], [`Face::view`] and [`Asset::validate`]
+//! check. A block has at most 4,096 faces, a header as many keys, a skin as many joints.
+//!
+//! # Examples
+//!
+//! ```
+//! use meshmap::slmesh::{Asset, Lod};
+//!
+//! let asset = Asset::open("tests/data/slmesh/valid/nodemv_02_static_4lod.slmesh")?;
+//! let wanted = asset.best_lod(Lod::Medium).expect("some level of detail");
+//! let mesh = asset.lod(wanted)?.expect("it is there");
+//! for face in mesh.faces().filter(|face| face.has_geometry()) {
+//!     let positions = face.positions()?;
+//!     let indices = face.indices_checked()?;
+//!     assert!(indices.iter().all(|index| usize::from(index) < positions.len()));
+//! }
+//! # Ok::<(), meshmap::Error>(())
+//! ```
+
+mod asset;
+mod buffer;
+mod containers;
+mod face;
+mod fields;
+pub mod finding;
+#[cfg(feature = "hash")]
+mod hash;
+mod layout;
+pub mod llsd;
+mod physics;
+mod skin;
+mod validate;
+mod view;
+mod weights;
+
+pub use asset::{Asset, CostData, Decoded, Lod, ReadOptions};
+pub use buffer::{FaceBuffer, MeshBuffer};
+pub use containers::{CacheEntry, UploadCache};
+pub use face::{Domain, Face, Mesh};
+pub use layout::Entry;
+pub use physics::PhysicsConvex;
+pub use skin::Skin;
+pub use view::View;
+pub use weights::{Influences, WeightArrays, WeightScale, Weights};

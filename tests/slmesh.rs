@@ -1,0 +1,594 @@
+//! Second Life mesh assets: what is handed out, what it costs, and what is refused.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use meshmap::slmesh::llsd::{Event, Reader};
+use meshmap::slmesh::{Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, finding};
+use meshmap::{
+    ErrorKind, Fragments, IndexFormat, Limits, MeshFile, MeshView, Options, Scratch, Semantic, Source, Step,
+    Strictness, VertexFormat,
+};
+use serde_json::{Value, json};
+use support::Recorder;
+use support::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
+
+fn asset(bytes: Vec<u8>) -> Asset {
+    Asset::from_source(Source::from_bytes(bytes)).unwrap()
+}
+
+fn one_face(face: &Llsd) -> Vec<u8> {
+    Writer::default().block("high_lod", &Llsd::Array(vec![face.clone()])).to_bytes()
+}
+
+fn extra(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/extras").join(name);
+    fs::read(path).unwrap()
+}
+
+fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
+    bytes.into_iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The value that comes next, as the vectors write it down. Of equal keys the first.
+fn tagged(reader: &mut Reader<'_>, event: &Event<'_>) -> Option<Value> {
+    Some(match event {
+        Event::Undefined => json!({"undef": 0}),
+        Event::Boolean(value) => json!({"bool": value}),
+        Event::Integer(value) => json!({"int": value}),
+        Event::Real(value) => json!({"real": hex(value.to_be_bytes())}),
+        Event::Uuid(value) => {
+            let text = hex(*value);
+            let parts = [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]];
+            json!({"uuid": parts.join("-")})
+        }
+        Event::String(text) => json!({"string_utf8_hex": hex(text.bytes())}),
+        Event::Uri(text) => json!({"uri": text.to_string()}),
+        Event::Date(value) => json!({"date_seconds": value}),
+        Event::Binary(value) => json!({"binary_hex": hex(value.iter().copied())}),
+        Event::BeginArray(_) => {
+            let mut values = Vec::new();
+            loop {
+                match reader.next_event().ok()?? {
+                    Event::EndArray => break json!({"array": values}),
+                    event => values.push(tagged(reader, &event)?),
+                }
+            }
+        }
+        Event::BeginMap(_) => {
+            let mut entries: Vec<[Value; 2]> = Vec::new();
+            loop {
+                let Event::Key(key) = reader.next_event().ok()?? else { break json!({"map": entries}) };
+                let bytes: Vec<u8> = key.bytes().collect();
+                let key = match String::from_utf8(bytes) {
+                    Ok(text) => json!(text),
+                    Err(error) => json!({"hex": hex(error.into_bytes())}),
+                };
+                let event = reader.next_event().ok()??;
+                let value = tagged(reader, &event)?;
+                if !entries.iter().any(|[other, _]| *other == key) {
+                    entries.push([key, value]);
+                }
+            }
+        }
+        other => panic!("{other:?} where a value was due"),
+    })
+}
+
+fn read_value(bytes: &[u8]) -> Option<Value> {
+    let mut reader = Reader::new(bytes);
+    let event = reader.next_event().ok()??;
+    tagged(&mut reader, &event)
+}
+
+/// How many arrays are in each other.
+fn depth(value: &Value) -> u64 {
+    value["array"].as_array().map_or(0, |values| 1 + values.iter().map(depth).max().unwrap_or(0))
+}
+
+fn assert_vectors(folder: &Path) {
+    let vectors: Value = serde_json::from_slice(&fs::read(folder.join("vectors.json")).unwrap()).unwrap();
+    let mut looked_at = 0;
+    for (name, vector) in vectors.as_object().unwrap() {
+        let found = read_value(&fs::read(folder.join(format!("{name}.llsd"))).unwrap());
+        let want = &vector["want"];
+        match want.as_str() {
+            Some("error") => assert!(found.is_none(), "{name} was read: {found:?}"),
+            Some("either") => {}
+            _ => {
+                let found = found.unwrap_or_else(|| panic!("{name} is refused"));
+                match want["ok"]["depth"].as_u64() {
+                    Some(expected) => assert_eq!(depth(&found), expected, "{name}"),
+                    None => assert_eq!(found, want["ok"], "{name}"),
+                }
+            }
+        }
+        looked_at += 1;
+    }
+    assert!(looked_at > 70);
+}
+
+#[test]
+fn llsd_vectors_read_as_expected() {
+    assert_vectors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/llsd"));
+    if let Some(corpus) = support::corpus() {
+        assert_vectors(&corpus.join("slmesh/llsd"));
+    }
+}
+
+#[test]
+fn header_tells_what_it_has_and_where_blocks_are() {
+    let asset = asset(everything());
+    assert_eq!(asset.version(), Some(1));
+    assert_eq!((asset.creator(), asset.date(), asset.submodel_id()), (Some([7; 16]), Some(1.5e9), Some(2)));
+    let cost = asset.cost_data().unwrap();
+    assert_eq!((cost.hull, cost.mesh, cost.mesh_triangles), (Some(1.5), Some([0.5; 9]), None));
+    assert!(!asset.is_not_found() && asset.findings().is_empty(), "{:?}", asset.findings());
+    let names: Vec<_> = asset.entries().map(|entry| entry.name().to_string()).collect();
+    let expected = [
+        "skin",
+        "physics_convex",
+        "lowest_lod",
+        "low_lod",
+        "medium_lod",
+        "high_lod",
+        "physics_mesh",
+        "some_block",
+    ];
+    assert_eq!(names, expected);
+    let ranges: Vec<_> = asset.entries().map(|entry| entry.range().unwrap().unwrap()).collect();
+    assert_eq!(ranges[0].start, asset.header_range().end);
+    assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+    assert_eq!(asset.raw_block("some_block").unwrap().unwrap(), b"i\0\0\0\x07"[..]);
+    assert_eq!(asset.raw_block("physics_havok").unwrap(), None);
+    assert_eq!(asset.items().len(), 9);
+    let (name, value) = asset.header().next().unwrap();
+    assert_eq!((name.to_str(), &value[..]), (Some("version"), &b"i\0\0\0\x01"[..]));
+}
+
+#[test]
+fn versions_of_another_format_are_refused_unless_allowed() {
+    let bytes = Writer::default().key("version", Llsd::Integer(1999)).to_bytes();
+    let error = Asset::from_source(Source::from_bytes(bytes.clone())).unwrap_err();
+    assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "version"));
+    let read = ReadOptions::default().with_max_version(2000);
+    let asset = Asset::from_source_with(Source::from_bytes(bytes), &Options::default(), &read).unwrap();
+    assert_eq!(asset.version(), Some(1999));
+    assert!(asset.findings().iter().any(|finding| finding.what == finding::VERSION));
+}
+
+#[test]
+fn bad_entry_spoils_its_block_only() {
+    let map = |offset: Llsd, size: Llsd| Llsd::Map(vec![("offset", offset), ("size", size)]);
+    let integer = Llsd::Integer;
+    let lod = Llsd::Array(vec![sheet(3, 0)]);
+    for entry in [
+        map(integer(-3), integer(10)),
+        map(integer(0), integer(-10)),
+        map(integer(i32::MAX), integer(i32::MAX)),
+        map(Llsd::String(b"0".to_vec()), integer(10)),
+        map(Llsd::Real(0.5), integer(10)),
+        Llsd::Map(vec![("size", integer(10))]),
+        integer(7),
+    ] {
+        let bytes = Writer::default().block("high_lod", &lod).key("medium_lod", entry).to_bytes();
+        let asset = asset(bytes);
+        assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+        let error = asset.lod(Lod::Medium).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated), "{error}");
+        assert_eq!(error.address().unwrap().to_string(), "medium_lod");
+        assert!(error.byte_range().is_some() && error.to_string().starts_with("slmesh: "), "{error}");
+        let decoded = asset.decode_all().unwrap();
+        assert!(decoded.lod(Lod::High).is_ok() && decoded.lod(Lod::Medium).is_err());
+    }
+    for entry in
+        [map(integer(-1), integer(10)), map(integer(5), integer(0)), map(Llsd::Real(2.0), Llsd::Real(0.0))]
+    {
+        let bytes = Writer::default().block("high_lod", &lod).key("medium_lod", entry).to_bytes();
+        assert!(asset(bytes).lod(Lod::Medium).unwrap().is_none());
+    }
+}
+
+#[test]
+fn best_lod_is_the_next_lower_and_then_the_next_higher() {
+    let with = |lods: &[Lod]| {
+        let writer = lods
+            .iter()
+            .fold(Writer::default(), |writer, lod| writer.block(lod.name(), &Llsd::Array(vec![sheet(2, 0)])));
+        asset(writer.to_bytes())
+    };
+    let (low_high, medium, none) = (with(&[Lod::Low, Lod::High]), with(&[Lod::Medium]), with(&[]));
+    let expected = [Some(Lod::High), Some(Lod::Low), Some(Lod::Low), Some(Lod::Low)];
+    assert_eq!(Lod::ALL.map(|lod| low_high.best_lod(lod)), expected);
+    assert_eq!(Lod::ALL.map(|lod| medium.best_lod(lod)), [Some(Lod::Medium); 4]);
+    assert_eq!(Lod::ALL.map(|lod| none.best_lod(lod)), [None; 4]);
+    assert_eq!(none.triangle_estimate(Lod::Low), None);
+    // What is absent counts as the next higher one.
+    assert_eq!(medium.triangle_estimate(Lod::Lowest), medium.triangle_estimate(Lod::Medium));
+    assert_eq!(medium.triangle_estimate(Lod::High), None);
+    let asset = asset(large(40));
+    let size = asset.lod_range(Lod::High).unwrap().unwrap();
+    assert_eq!(asset.triangle_estimate(Lod::High), Some((size.end - size.start - 384) / 16));
+}
+
+#[test]
+fn arrays_are_views_and_floats_follow_the_formula() {
+    let asset = asset(one_face(&sheet(5, 3)));
+    let mesh = asset.lod(Lod::High).unwrap().unwrap();
+    let face = mesh.face(0).unwrap();
+    let content = mesh.content().as_ptr_range();
+    for bytes in [face.raw_positions().into_bytes(), face.indices().into_bytes()] {
+        assert!(content.contains(&bytes.as_ptr()));
+    }
+    let unit = |stored: u16| f32::from(stored) / 65_535.0;
+    let domain = face.position_domain();
+    for (stored, position) in face.raw_positions().iter().zip(face.positions().unwrap().iter()) {
+        let expected: [f32; 3] = std::array::from_fn(|axis| {
+            unit(stored[axis]) * (domain.max[axis] - domain.min[axis]) + domain.min[axis]
+        });
+        assert_eq!(position.map(f32::to_bits), expected.map(f32::to_bits));
+    }
+    for (stored, normal) in face.raw_normals().unwrap().iter().zip(face.normals().unwrap().unwrap().iter()) {
+        assert_eq!(normal.map(f32::to_bits), stored.map(|lane| (unit(lane) * 2.0 - 1.0).to_bits()));
+    }
+    assert_eq!(face.tex_coords().unwrap().unwrap().len(), 25);
+    assert_eq!(face.normalized_scale(), Some([1.0, 2.0, 3.0]));
+    assert_eq!(face.indices_checked().unwrap().len(), 96);
+    assert_eq!(face.raw_field("NormalizedScale").unwrap()[0], b'[');
+    assert_eq!(face.raw_field("Tangent"), None);
+}
+
+#[test]
+fn more_indices_than_65535_are_all_there() {
+    let Llsd::Map(mut fields) = sheet(3, 0) else { panic!() };
+    let indices = Llsd::u16s((0..120_000_u32).map(|corner| (corner % 9) as u16));
+    *fields.iter_mut().find(|(key, _)| *key == "TriangleList").map(|(_, value)| value).unwrap() = indices;
+    let asset = asset(one_face(&Llsd::Map(fields)));
+    let face = asset.lod(Lod::High).unwrap().unwrap().face(0).unwrap();
+    assert_eq!((face.indices().len(), face.triangles().len()), (120_000, 40_000));
+    assert_eq!(face.view().unwrap().indices().unwrap().len(), 120_000);
+}
+
+#[test]
+fn index_that_no_vertex_has_is_told_by_who_checks() {
+    let Llsd::Map(mut fields) = sheet(2, 0) else { panic!() };
+    fields.iter_mut().find(|(key, _)| *key == "TriangleList").unwrap().1 = Llsd::u16s([0, 1, 2, 1, 4, 3]);
+    let bytes = one_face(&Llsd::Map(fields));
+    let asset = asset(bytes.clone());
+    let mesh = asset.lod(Lod::High).unwrap().unwrap();
+    let face = mesh.face(0).unwrap();
+    assert_eq!(face.indices().to_vec(), [0, 1, 2, 1, 4, 3]);
+    let error = face.indices_checked().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Malformed);
+    assert_eq!(error.byte_range(), Some(mesh.range()));
+    let decoded = error.decoded_range().unwrap();
+    assert_eq!(mesh.content()[decoded.start as usize..decoded.end as usize], [4, 0]);
+    assert_eq!(error.address().unwrap().to_string(), "high_lod.faces[0].indices[4]");
+    assert!(face.view().is_err());
+    let findings = asset.validate().unwrap();
+    assert!(findings.iter().any(|f| f.what == finding::INDEX_OUT_OF_RANGE && !f.tolerated));
+    let strict = Options::default().with_strictness(Strictness::Strict);
+    assert!(MeshFile::from_source(Source::from_bytes(bytes), &strict).is_err());
+}
+
+#[test]
+fn view_writes_what_a_gpu_takes() {
+    let asset = asset(one_face(&sheet(3, 3)));
+    let face = asset.lod(Lod::High).unwrap().unwrap().face(0).unwrap();
+    let view = face.view().unwrap();
+    let written = |semantic: Semantic, format: VertexFormat| {
+        let mut out = vec![0xee; format.size() * 9];
+        let attribute = view.attribute(&semantic).unwrap().unwrap();
+        attribute
+            .write_chunks(format, format.size(), |at, bytes| out[at..at + bytes.len()].copy_from_slice(bytes))
+            .unwrap();
+        out
+    };
+    let floats = |bytes: Vec<u8>| -> Vec<f32> {
+        bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect()
+    };
+    let positions = face.positions().unwrap().to_vec();
+    assert_eq!(floats(written(Semantic::Position, VertexFormat::FLOAT32X3)), positions.as_flattened());
+    let normals = face.normals().unwrap().unwrap().to_vec();
+    assert_eq!(floats(written(Semantic::Normal, VertexFormat::FLOAT32X3)), normals.as_flattened());
+    let tex_coords = face.tex_coords().unwrap().unwrap().to_vec();
+    assert_eq!(floats(written(Semantic::TexCoord(0), VertexFormat::FLOAT32X2)), tex_coords.as_flattened());
+
+    // As stored, and 1 in the lane that is not; the shader does the rest.
+    let integers = written(Semantic::Position, VertexFormat::UNORM16X4);
+    let dequant = view.attribute(&Semantic::Position).unwrap().unwrap().dequant().unwrap();
+    for (lanes, position) in integers.as_chunks::<8>().0.iter().zip(&positions) {
+        let lane = |lane: usize| u16::from_ne_bytes([lanes[lane * 2], lanes[lane * 2 + 1]]);
+        assert_eq!(lane(3), 65_535);
+        let numbers: [f32; 3] = std::array::from_fn(|axis| {
+            f32::from(lane(axis)) / 65_535.0 * dequant.scale[axis] + dequant.offset[axis]
+        });
+        assert_eq!(numbers.map(f32::to_bits), position.map(f32::to_bits));
+    }
+    let joints = written(Semantic::Joints(0), VertexFormat::UINT16X4);
+    let weights = floats(written(Semantic::Weights(0), VertexFormat::FLOAT32X4));
+    for (vertex, influences) in face.weights().unwrap().iter().enumerate() {
+        let mut expected = [(0, 0.0); 4];
+        for (place, (joint, weight)) in expected.iter_mut().zip(influences.iter()) {
+            *place = (u16::from(joint), f32::from(weight) / 65_535.0);
+        }
+        for (lane, (joint, weight)) in expected.into_iter().enumerate() {
+            let at = (vertex * 4 + lane) * 2;
+            assert_eq!(u16::from_ne_bytes([joints[at], joints[at + 1]]), joint);
+            assert_eq!(weights[vertex * 4 + lane].to_bits(), weight.to_bits());
+        }
+    }
+    let indices = view.indices().unwrap();
+    assert_eq!(
+        (indices.format(), indices.stored_u16(), indices.stored()),
+        (IndexFormat::Uint16, Some(&face.indices()), None)
+    );
+    for format in [IndexFormat::Uint16, IndexFormat::Uint32] {
+        let mut bytes = Vec::new();
+        indices.write_chunks(format, |_, chunk| bytes.extend_from_slice(chunk)).unwrap();
+        let found: Vec<u32> = match format {
+            IndexFormat::Uint16 => {
+                bytes.as_chunks().0.iter().map(|i| u16::from_ne_bytes(*i).into()).collect()
+            }
+            _ => bytes.as_chunks().0.iter().map(|i| u32::from_ne_bytes(*i)).collect(),
+        };
+        assert_eq!(found, indices.to_vec());
+    }
+    let bounds = view.bounds().unwrap().unwrap();
+    assert_eq!((bounds.min[0], bounds.max[0]), (positions[0][0], positions[8][0]));
+}
+
+#[test]
+fn file_lists_the_faces_of_all_meshes() {
+    let file = MeshFile::from_source(Source::from_bytes(everything()), &Options::default()).unwrap();
+    let meshes: Vec<_> = file.meshes().iter().map(ToString::to_string).collect();
+    assert_eq!(meshes.len(), 4 * 3 + 1);
+    assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
+    let counts =
+        file.meshes().iter().map(|address| file.mesh(address).unwrap().vertex_count()).collect::<Vec<_>>();
+    assert_eq!(counts, [25, 0, 4, 16, 0, 4, 9, 0, 4, 4, 0, 4, 9]);
+    for address in ["high_lod.faces[3]", "high_lod", "skin.faces[0]", "high_lod.faces[0].positions"] {
+        let error = file.mesh(&address.parse().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+    }
+}
+
+#[test]
+fn skin_and_hulls_are_as_written() {
+    let bytes =
+        Writer::default().block("skin", &skin(5)).block("physics_convex", &hulls(&[3, 256, 1])).to_bytes();
+    let asset = asset(bytes);
+    let skin = asset.skin().unwrap().unwrap();
+    assert_eq!(skin.joint_names.iter().map(ToString::to_string).collect::<Vec<_>>().len(), 5);
+    assert_eq!(skin.joint_names[4].to_str(), Some("mJoint4"));
+    assert_eq!((skin.lock_scale_if_joint_position, skin.pelvis_offset), (true, Some(0.0625)));
+    assert_eq!((skin.inverse_bind_matrices.len(), skin.alt_inverse_bind_matrices.unwrap().len()), (5, 5));
+    assert_eq!(skin.bind_shape_matrix.unwrap()[..2], [1.0, 0.0]);
+
+    let convex = asset.physics_convex().unwrap().unwrap();
+    assert_eq!(convex.hull_sizes().unwrap().collect::<Vec<_>>(), [3, 256, 1]);
+    let hulls: Vec<_> = convex.raw_hulls().collect();
+    assert_eq!(hulls.iter().map(|hull| hull.len()).collect::<Vec<_>>(), [3, 256, 1]);
+    assert_eq!(hulls[1].get(0), convex.raw_hull_points().unwrap().get(3));
+    assert_eq!(convex.hull_points().unwrap().unwrap().len(), 260);
+    assert_eq!(convex.bounding_verts().unwrap().unwrap().get(0).unwrap()[0], -0.5);
+    assert_eq!((convex.domain().min, convex.domain().max), ([-0.5, -0.25, 0.0], [0.5, 0.25, 1.0]));
+}
+
+#[test]
+fn first_of_equal_keys_counts_everywhere() {
+    let mut first = sheet(3, 0);
+    if let (Llsd::Map(fields), Llsd::Map(others)) = (&mut first, sheet(2, 0)) {
+        fields.extend(others);
+    }
+    let block = |side| Llsd::Array(vec![sheet(side, 0)]);
+    let writer = Writer::default().block("high_lod", &Llsd::Array(vec![first])).block("high_lod", &block(2));
+    let asset = asset(writer.to_bytes());
+    assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+    assert_eq!((asset.entries().len(), asset.header().len()), (1, 2));
+}
+
+/// Where the bytes of a level of detail are read from, and how many.
+#[test]
+fn one_level_of_detail_costs_the_header_and_its_bytes() {
+    let bytes = large(40);
+    let recorder = Recorder::new(bytes.clone());
+    let asset = Asset::from_source(Source::ranged(recorder.clone())).unwrap();
+    let ranges = Lod::ALL.map(|lod| asset.lod_range(lod).unwrap().unwrap());
+    assert_eq!(*recorder.reads.lock().unwrap(), [0..4096]);
+    asset.lod(Lod::High).unwrap();
+    assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, ranges[0].clone()]);
+    let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    recorder.reads.lock().unwrap().clear();
+    assert!(asset.lod_into(Lod::Medium, &mut buffer, &mut scratch).unwrap());
+    assert_eq!(*recorder.reads.lock().unwrap(), [ranges[1].clone()]);
+    // What lies within the first bytes is there already.
+    assert!(ranges[3].end <= 4096, "{ranges:?}");
+    recorder.reads.lock().unwrap().clear();
+    asset.lod(Lod::Lowest).unwrap().unwrap();
+    assert!(recorder.reads.lock().unwrap().is_empty());
+}
+
+#[test]
+fn fragments_take_the_first_bytes_and_one_range_more() {
+    let bytes = large(40);
+    let part = |range: &std::ops::Range<u64>| bytes[range.start as usize..range.end as usize].to_vec();
+    for len in [Some(bytes.len() as u64), None] {
+        let fragments = Fragments::new(len);
+        let open = || fragments.step(|source| Asset::from_source(source.clone()));
+        assert!(matches!(open().unwrap(), Step::Need(ranges) if ranges == [0..4096]));
+        fragments.supply(0, part(&(0..4096))).unwrap();
+        let Step::Done(asset) = open().unwrap() else { panic!("the header is there") };
+        // A level of detail inside of the bytes that are there.
+        let lowest = fragments.step(|_| asset.lod(Lod::Lowest)).unwrap();
+        assert!(matches!(lowest, Step::Done(Some(_))));
+        let high = || fragments.step(|_| asset.lod(Lod::High)).unwrap();
+        let range = asset.lod_range(Lod::High).unwrap().unwrap();
+        assert!(matches!(high(), Step::Need(ranges) if ranges == [range.clone()]));
+        // Out of order, and more than was asked for.
+        let middle = (range.start + range.end) / 2;
+        fragments.supply(middle, part(&(middle..range.end))).unwrap();
+        fragments.supply(range.start - 100, part(&(range.start - 100..middle))).unwrap();
+        let Step::Done(Some(mesh)) = high() else { panic!("the block is there") };
+        assert_eq!(mesh.counts(), (8 * 1600, 8 * 39 * 39 * 2));
+        // All that is missing for everything, at once.
+        let Step::Need(ranges) = fragments.step(|_| asset.decode_all()).unwrap() else {
+            panic!("all was there")
+        };
+        ranges.iter().for_each(|range| fragments.supply(range.start, part(range)).unwrap());
+        assert!(
+            matches!(fragments.step(|_| asset.decode_all()).unwrap(), Step::Done(all) if all.skin.is_ok())
+        );
+    }
+    // The whole body instead of a range.
+    let fragments = Fragments::new(None);
+    fragments.supply(0, bytes.clone()).unwrap();
+    fragments.set_len(bytes.len() as u64).unwrap();
+    let Step::Done(asset) = fragments.step(|source| Asset::from_source(source.clone())).unwrap() else {
+        panic!("everything is there")
+    };
+    assert!(asset.lod(Lod::High).unwrap().is_some());
+}
+
+#[test]
+fn long_headers_are_read_in_growing_windows() {
+    let filler = Llsd::Binary(vec![9; 100_000]);
+    let bytes =
+        Writer::default().key("filler", filler).block("high_lod", &Llsd::Array(vec![sheet(3, 0)])).to_bytes();
+    let recorder = Recorder::new(bytes.clone());
+    let asset = Asset::from_source(Source::ranged(recorder.clone())).unwrap();
+    assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+    assert!(recorder.reads.lock().unwrap().len() <= 3, "{:?}", recorder.reads);
+    let blind = Asset::from_source(Source::ranged(Recorder::of_unknown_length(bytes.clone()))).unwrap();
+    assert_eq!(blind.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+    let limits = Limits::default().with_max_block_bytes(50_000);
+    let options = Options::default().with_limits(limits);
+    let error =
+        Asset::from_source_with(Source::from_bytes(bytes), &options, &ReadOptions::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
+}
+
+#[test]
+fn regions_that_are_not_there_are_errors() {
+    let bytes = everything();
+    let len = bytes.len() as u64;
+    let whole = asset(bytes.clone());
+    #[expect(clippy::reversed_empty_ranges, reason = "the subject of the test")]
+    let regions = [len..u64::MAX, len + 1..u64::MAX, u64::MAX..u64::MAX, 5..3, 0..5, 3..len];
+    for region in regions {
+        for source in [
+            Source::from_bytes(bytes.clone()),
+            Source::ranged(Recorder::new(bytes.clone())),
+            Source::ranged(Recorder::of_unknown_length(bytes.clone())),
+        ] {
+            let read =
+                Asset::in_region(&source, region.clone(), &Options::default(), &ReadOptions::default());
+            assert!(read.is_err(), "{region:?}");
+        }
+    }
+    // What reaches beyond the end of the region is not there.
+    let range = whole.lod_range(Lod::High).unwrap().unwrap();
+    let source = Source::from_bytes(bytes);
+    let part =
+        Asset::in_region(&source, 0..range.end - 1, &Options::default(), &ReadOptions::default()).unwrap();
+    assert_eq!(part.lod(Lod::High).unwrap_err().kind(), ErrorKind::Truncated);
+    assert!(part.lod(Lod::Medium).unwrap().is_some());
+}
+
+#[test]
+fn weights_are_as_stored_or_of_sum_one() {
+    let asset = asset(one_face(&sheet(4, 3)));
+    let face = asset.lod(Lod::High).unwrap().unwrap().face(0).unwrap();
+    let weights = face.weights().unwrap();
+    let stored = weights.arrays(WeightScale::Stored).unwrap();
+    let normalized = weights.arrays(WeightScale::Normalized).unwrap();
+    assert_eq!(stored.joints, normalized.joints);
+    // Three influences of 21,845: together 65,535; four of 16,383: 65,532.
+    let sum = |weights: [f32; 4]| weights.iter().sum::<f32>();
+    assert!(stored.weights.iter().any(|weights| sum(weights) < 0.99999));
+    assert!(normalized.weights.iter().all(|weights| (sum(weights) - 1.0).abs() < 1e-6));
+    for (influences, joints) in weights.iter().zip(stored.joints.iter()) {
+        assert!(joints[influences.len()..].iter().all(|joint| *joint == 255));
+    }
+}
+
+#[test]
+fn upload_cache_holds_assets_in_place() {
+    let bytes = extra("14_wrapper.slm");
+    let source = Source::from_bytes(bytes.clone());
+    let cache = UploadCache::from_source(source.clone(), &Options::default()).unwrap();
+    assert_eq!(cache.version(), Some(3));
+    assert!(!cache.meshes().is_empty() && !cache.name().is_empty());
+    let asset = cache.mesh(0).unwrap().unwrap();
+    let region = cache.meshes()[0].clone();
+    assert_eq!(bytes[region.start as usize], b'{');
+    assert!(asset.lod_range(Lod::High).unwrap().unwrap().end <= region.end);
+    // The same as the asset on its own.
+    let alone = self::asset(bytes[region.start as usize..region.end as usize].to_vec());
+    for lod in Lod::ALL {
+        let content = |asset: &Asset| asset.lod(lod).unwrap().map(|mesh| mesh.content().clone());
+        assert_eq!(content(&asset), content(&alone));
+    }
+    assert!(cache.mesh(cache.meshes().len()).unwrap().is_none());
+    let error = Asset::from_source(source).unwrap_err();
+    assert!(error.to_string().contains("upload cache"), "{error}");
+}
+
+#[test]
+fn cache_entry_tells_what_is_not_there_yet() {
+    let source = Source::from_bytes(extra("15_viewer_cache.asset"));
+    assert!(CacheEntry::detect(&source).unwrap());
+    assert!(!CacheEntry::detect(&Source::from_bytes(everything())).unwrap());
+    let entry = CacheEntry::from_source(&source, &Options::default()).unwrap();
+    assert!(!entry.has("high_lod") && entry.has("lowest_lod") && !entry.has("physics_havok"));
+    let error = entry.asset().lod(Lod::High).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
+    assert!(error.to_string().contains("not downloaded"), "{error}");
+    assert!(entry.asset().lod(Lod::Lowest).unwrap().is_some());
+}
+
+#[test]
+fn validation_tells_what_the_text_forbids() {
+    let of = |bytes: Vec<u8>| {
+        let findings = asset(bytes).validate().unwrap();
+        findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+    };
+    assert_eq!(of(everything()), [finding::HULLS_AND_MESH]);
+    let lod = |faces: &[Llsd]| Llsd::Array(faces.to_vec());
+    let bytes = Writer::default()
+        .block("high_lod", &lod(&[sheet(3, 0)]))
+        .block("low_lod", &lod(&[sheet(4, 0), no_geometry()]))
+        .block("skin", &skin(2))
+        .to_bytes();
+    assert_eq!(
+        of(bytes),
+        [
+            finding::LOD_GAP,
+            finding::CONVEX_MISSING,
+            finding::WEIGHTS_MISSING,
+            finding::FACE_COUNT,
+            finding::LOD_TRIANGLES
+        ]
+    );
+    let bytes = Writer::default().block("high_lod", &lod(&[sheet(3, 5)])).block("skin", &skin(2)).to_bytes();
+    assert!(of(bytes).contains(&finding::JOINT_OUT_OF_RANGE));
+    for name in ["gen_01_triangle", "nodemv_02_static_4lod"] {
+        let bytes = fs::read(support::path_of("slmesh", &format!("{name}.slmesh"))).unwrap();
+        assert!(asset(bytes).validate().unwrap().iter().all(|finding| finding.tolerated), "{name}");
+    }
+}
+
+#[cfg(feature = "hash")]
+#[test]
+fn hashes_are_those_of_the_stored_blocks() {
+    let mut bytes = fs::read(support::path_of("slmesh", "gen_08_server_header.slmesh")).unwrap();
+    let whole = asset(bytes.clone());
+    assert!(whole.entry("physics_mesh").unwrap().hash().is_some());
+    assert!(whole.check_hashes().unwrap().is_empty());
+    let range = whole.entry("physics_mesh").unwrap().range().unwrap().unwrap();
+    bytes[range.end as usize - 1] ^= 1;
+    let findings = asset(bytes).check_hashes().unwrap();
+    assert_eq!((findings.len(), findings[0].what, findings[0].tolerated), (1, finding::HASH, true));
+}

@@ -55,7 +55,7 @@ impl Fragments {
     /// Nothing so far, of a file of this length, if that is known.
     #[must_use]
     pub fn new(len: Option<u64>) -> Self {
-        let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0 };
+        let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0, far_steps: 0 };
         Self { store: Arc::new(FragmentStore { state: Mutex::new(state) }) }
     }
 
@@ -145,6 +145,8 @@ struct State {
     wanted: Vec<Range<u64>>,
     /// How often a walk has made its window twice as long.
     widened: u32,
+    /// How often a walk has stepped so far that it did not.
+    far_steps: u64,
 }
 
 impl FragmentStore {
@@ -182,10 +184,18 @@ impl FragmentStore {
         first << self.lock().widened.min(MOST_DOUBLINGS)
     }
 
-    /// Makes the window twice as long.
-    pub(crate) fn widen(&self) {
+    pub(crate) fn far_steps(&self) -> u64 {
+        self.lock().far_steps
+    }
+
+    /// Makes the window twice as long after a step of a walk that was near; counts one that was not.
+    pub(crate) fn count_step(&self, is_near: bool) {
         let mut state = self.lock();
-        state.widened = state.widened.saturating_add(1);
+        if is_near {
+            state.widened = state.widened.saturating_add(1);
+        } else {
+            state.far_steps = state.far_steps.saturating_add(1);
+        }
     }
 }
 

@@ -231,7 +231,7 @@ impl Source {
             Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
             _ => Walk::FIRST_WINDOW,
         };
-        Walk { source: self.clone(), window, end: 0 }
+        Walk { source: self.clone(), window, end: 0, far_steps: 0 }
     }
 
     /// Whether every range is at hand: of maps and memory.
@@ -319,19 +319,22 @@ impl fmt::Debug for Source {
 /// Reads structures one after the other where each says where the next one is.
 ///
 /// What is read ahead doubles with every step that leaves it, in windows aligned to their size, so that a chain through
-/// the whole file costs as many reads as its length has bits. Steps over what is worth a read of its own leave it as it
-/// is: reading ahead would read all that lies between.
+/// the whole file costs as many reads as its length has bits. Far steps leave it as it is, for reading ahead would read
+/// all that lies between, until there were so many of them that reading the whole file would have cost less.
 pub(crate) struct Walk {
     source: Source,
     window: u64,
     /// Where the last structure ended that was asked for.
     end: u64,
+    far_steps: u64,
 }
 
 impl Walk {
     const FIRST_WINDOW: u64 = 4 << 10;
-    /// Bytes that are stepped over for the price of another read.
+    /// A step over more is far.
     const NEAR: u64 = 64 << 10;
+    /// Bytes that are read for the price of a far step.
+    const FAR_STEP: u64 = 128 << 10;
 
     pub(crate) fn read_struct<T>(&mut self, offset: u64, what: &'static str) -> Result<T>
     where
@@ -350,13 +353,14 @@ impl Walk {
     fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
         let len = self.source.len()?.unwrap_or(u64::MAX);
         if range.end <= len && !self.source.is_at_hand(range) {
-            let is_near = range.start.saturating_sub(self.end) <= self.window.max(Self::NEAR);
+            let step = range.start.abs_diff(self.end);
+            let whole = self.source.len()?.unwrap_or(range.end);
+            let is_near = step <= self.window.max(Self::NEAR)
+                || self.far_steps().saturating_mul(Self::FAR_STEP) >= whole;
             let window = if is_near { self.window } else { Self::FIRST_WINDOW };
             let start = range.start & !window.saturating_sub(1);
             let end = start.saturating_add(window).max(range.end).min(len);
-            if is_near {
-                self.widen();
-            }
+            self.count(is_near);
             self.source = match &self.source.backing {
                 Backing::Fragments(_) => self.source.need(range, start..end, what)?,
                 _ => self.source.fetch(std::slice::from_ref(&(start..end)), what)?,
@@ -366,11 +370,20 @@ impl Walk {
         Ok(())
     }
 
-    /// Makes the next window twice as long; of fragments, that of the walk that begins anew when they are there.
-    fn widen(&mut self) {
+    fn far_steps(&self) -> u64 {
         match &self.source.backing {
-            Backing::Fragments(store) => store.widen(),
-            _ => self.window = self.window.saturating_mul(2),
+            Backing::Fragments(store) => store.far_steps(),
+            _ => self.far_steps,
+        }
+    }
+
+    /// Counts a far step, or makes the next window twice as long; of fragments, for the walk that begins anew when they
+    /// are there.
+    fn count(&mut self, is_near: bool) {
+        match &self.source.backing {
+            Backing::Fragments(store) => store.count_step(is_near),
+            _ if is_near => self.window = self.window.saturating_mul(2),
+            _ => self.far_steps = self.far_steps.saturating_add(1),
         }
     }
 

@@ -10,7 +10,7 @@ use meshmap::{
     Array, ErrorKind, Fragments, Limits, MeshFile, MeshView, Options, Result, Scratch, Semantic, Source,
     Step, Strictness,
 };
-use support::openctm::{Body, MG1, MG2, RAW, lzma};
+use support::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
 
 const METHODS: [[u8; 4]; 3] = [RAW, MG1, MG2];
 
@@ -328,7 +328,7 @@ fn normals_of_mg2_need_indices_that_are_in_range() {
 
 #[test]
 fn streams_that_go_on_are_read_and_reported() {
-    let packs: [fn(&[u8]) -> ([u8; 5], Vec<u8>); 2] = [
+    let packs: [fn(&[u8]) -> Packed; 2] = [
         |bytes| {
             let (properties, stream) = lzma(bytes);
             (properties, [stream, vec![0; 3]].concat())

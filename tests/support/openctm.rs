@@ -20,9 +20,12 @@ pub(crate) struct Body {
     /// Name, file and coordinates.
     pub(crate) uv_maps: Vec<(&'static str, &'static str, Vec<[f32; 2]>)>,
     pub(crate) attribute_maps: Vec<(&'static str, Vec<[f32; 4]>)>,
-    /// What becomes of the bytes of an array: the five bytes of the decoder's properties, and the stream.
-    pub(crate) pack: fn(&[u8]) -> ([u8; 5], Vec<u8>),
+    /// What becomes of the bytes of an array.
+    pub(crate) pack: fn(&[u8]) -> Packed,
 }
+
+/// The properties that a decoder needs, and the stream.
+pub(crate) type Packed = ([u8; 5], Vec<u8>);
 
 pub(crate) const RAW: [u8; 4] = *b"RAW\0";
 pub(crate) const MG1: [u8; 4] = *b"MG1\0";
@@ -101,10 +104,9 @@ impl Body {
     /// The MG2 header with one cell, positions as steps from its corner, and grid indices of 0.
     fn grid(&self, out: &mut Vec<u8>) {
         let all = |pick: fn(f32, f32) -> f32, start| {
-            let folded = self.positions.iter().fold([start; 3], |found: [f32; 3], position| {
+            self.positions.iter().fold([start; 3], |found: [f32; 3], position| {
                 [0, 1, 2].map(|axis| pick(found[axis], position[axis]))
-            });
-            folded
+            })
         };
         let (low, high) = (all(f32::min, f32::INFINITY), all(f32::max, f32::NEG_INFINITY));
         out.extend(b"MG2H");
@@ -192,7 +194,7 @@ fn text(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// A stream of a real encoder, as OpenCTM stores it.
-pub(crate) fn lzma(bytes: &[u8]) -> ([u8; 5], Vec<u8>) {
+pub(crate) fn lzma(bytes: &[u8]) -> Packed {
     let mut options = LzmaOptions::with_preset(1);
     options.dict_size = 1 << 16;
     let mut stream = Vec::new();

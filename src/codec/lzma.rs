@@ -406,9 +406,8 @@ impl<'a> Coder<'a> {
 
     /// A bit that nobody can predict, and the probability from then on: both outcomes are computed, and one is chosen.
     #[inline(always)]
-    fn unlikely(&mut self, probability: Probability) -> (bool, Probability) {
+    fn unlikely(&mut self, probability: u32) -> (bool, Probability) {
         self.normalize();
-        let probability = u32::from(probability);
         let bound = (self.range >> 11) * probability;
         let is_one = self.code >= bound;
         self.range = select_unpredictable(is_one, self.range - bound, bound);
@@ -428,12 +427,12 @@ impl<'a> Coder<'a> {
 
     /// The node of the last bit, and its probability.
     #[inline(always)]
-    fn all_but_last<const PAIRS: usize>(&mut self, tree: &mut Tree<PAIRS>) -> (usize, Probability) {
+    fn all_but_last<const PAIRS: usize>(&mut self, tree: &mut Tree<PAIRS>) -> (usize, u32) {
         const { assert!(PAIRS.is_power_of_two()) };
         let mut node = 1;
-        let mut probability = tree[0][1];
+        let mut probability = u32::from(tree[0][1]);
         for _ in 0..PAIRS.ilog2() {
-            let children = tree[node & (PAIRS - 1)];
+            let children = tree[node & (PAIRS - 1)].map(u32::from);
             let (is_one, updated) = self.unlikely(probability);
             tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = updated;
             node = node << 1 | usize::from(is_one);
@@ -447,7 +446,7 @@ impl<'a> Coder<'a> {
         &mut self,
         tree: &mut Tree<PAIRS>,
         node: usize,
-        probability: Probability,
+        probability: u32,
     ) -> usize {
         let (is_one, updated) = self.unlikely(probability);
         tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = updated;
@@ -462,7 +461,7 @@ impl<'a> Coder<'a> {
         let mut number = 0;
         for index in 0..count {
             let place = &mut tree[(node / 2) & (PAIRS - 1)][node & 1];
-            let (is_one, updated) = self.unlikely(*place);
+            let (is_one, updated) = self.unlikely(u32::from(*place));
             *place = updated;
             node = 2 * node + usize::from(is_one);
             number |= u32::from(is_one) << index;
@@ -489,14 +488,14 @@ impl<'a> Coder<'a> {
         let mut tree = 0x100;
         let (mut node, mut parent) = (1, 1);
         let mut place = tree + (other & tree) + node;
-        let mut probability = probabilities[place & MASK];
+        let mut probability = u32::from(probabilities[place & MASK]);
         while node < 0x100 {
             // Here too the next two are read before it is known which one comes next. They lie in two trees.
             let expected = other & tree;
             other <<= 1;
             let trees = [tree & !expected, expected];
             let places = [0, 1].map(|bit| trees[bit] + (other & trees[bit]) + (node << 1) + bit);
-            let children = places.map(|place| probabilities[place & MASK]);
+            let children = places.map(|place| u32::from(probabilities[place & MASK]));
             let (is_one, updated) = self.unlikely(probability);
             probabilities[place & MASK] = updated;
             parent = node;

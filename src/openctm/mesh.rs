@@ -405,8 +405,9 @@ impl Mesh {
         let maps = 0..self.layout.uv_maps.len();
         let attributes = 0..self.layout.attribute_maps.len();
         Ok(MeshArrays {
-            positions: mesh.positions_with(&mut scratch)?,
+            // Mostly the largest block, so that what it takes of the scratch is enough for all.
             indices: mesh.indices_with(&mut scratch)?,
+            positions: mesh.positions_with(&mut scratch)?,
             normals: mesh.normals_with(&mut scratch)?,
             uv_maps: maps.map(|index| mesh.uv_map_with(index, &mut scratch)).collect::<Result<_>>()?,
             attribute_maps: attributes

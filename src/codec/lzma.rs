@@ -442,12 +442,7 @@ impl<'a> Coder<'a> {
     }
 
     #[inline(always)]
-    fn last<const PAIRS: usize>(
-        &mut self,
-        tree: &mut Tree<PAIRS>,
-        node: usize,
-        probability: u32,
-    ) -> usize {
+    fn last<const PAIRS: usize>(&mut self, tree: &mut Tree<PAIRS>, node: usize, probability: u32) -> usize {
         let (is_one, updated) = self.unlikely(probability);
         tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = updated;
         node << 1 | usize::from(is_one)

@@ -10,7 +10,7 @@ use crate::codec::inflate::{Fault, Inflate, Inflater};
 use crate::codec::lzma::{self, Lzma};
 use crate::error::decimal;
 use crate::source::as_u64;
-use crate::{Address, Error, ErrorKind, Options, Result, Source, Strictness};
+use crate::{Address, Checksums, Error, ErrorKind, Options, Result, Source, Strictness};
 
 /// A compressed part of a file: located, not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Block {
         Self { what, address, range, codec, decoded_len }
     }
 
-    /// The content, decoded to its end, with the checksum verified.
+    /// The content, decoded to its end, with the checksum verified, unless [`Options`] say that it is ignored.
     ///
     /// LZMA has none. With [`Strictness::Strict`] its stream must end where the block does, with nothing left over, which
     /// few damaged streams do; [`Decoder::SecondOpinion`](crate::Decoder::SecondOpinion) sees only whether bytes are
@@ -145,6 +145,9 @@ impl Block {
         let Scratch { inflater, cancel, .. } = scratch;
         let mut inflate =
             Inflate::new(inflater, input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
+        if options.checksums == Checksums::Ignore {
+            inflate = inflate.ignoring_checksum();
+        }
 
         // The length is not always stored: memory grows with what comes out, never with what is announced.
         let longest = self.decoded_len.unwrap_or(most);
@@ -361,6 +364,30 @@ mod tests {
             decode_all(&source, &blocks[..1], &Options::default())[0].as_ref().unwrap_err().kind(),
             ErrorKind::Malformed
         );
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+    fn wrong_and_missing_checksums_are_errors_unless_they_are_ignored() {
+        let (source, mut blocks, contents) = streams(&[1000]);
+        let mut file = source.get(0..source.len().unwrap().unwrap(), "file").unwrap().to_vec();
+        *file.last_mut().unwrap() ^= 1;
+        let source = Source::from_bytes(file);
+        let end = blocks[0].range.end;
+        let ignoring = Options::default().with_checksums(Checksums::Ignore);
+        for (end, kind) in [(end, ErrorKind::Malformed), (end - 4, ErrorKind::Truncated)] {
+            blocks[0].range.end = end;
+            for decoder in [crate::Decoder::Fast, crate::Decoder::SecondOpinion] {
+                let decode = |options: Options| {
+                    blocks[0].decode(&source, &options.with_decoder(decoder), &mut Scratch::default())
+                };
+                assert_eq!(decode(Options::default()).unwrap_err().kind(), kind);
+                assert_eq!(decode(ignoring).unwrap(), contents[0]);
+            }
+        }
+        // What is no whole stream is an error all the same.
+        blocks[0].range.end = end - 6;
+        assert!(blocks[0].decode(&source, &ignoring, &mut Scratch::default()).is_err());
     }
 
     /// LZMA streams one after the other, of real encoders, and what they hold.

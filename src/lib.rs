@@ -89,7 +89,7 @@ pub use fragments::{Fragments, Step};
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
 };
-pub use options::{Decoder, Limits, Options, Parallelism, Strictness};
+pub use options::{Checksums, Decoder, Limits, Options, Parallelism, Strictness};
 pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
 pub use text::Text;
 pub use weld::{Weld, WeldGroup, WeldUses};

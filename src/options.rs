@@ -26,6 +26,8 @@ pub struct Options {
     pub parallelism: Parallelism,
     /// Which decoders are used.
     pub decoder: Decoder,
+    /// Whether the checksums of compressed streams are compared.
+    pub checksums: Checksums,
 }
 
 impl Options {
@@ -56,6 +58,27 @@ impl Options {
         self.decoder = decoder;
         self
     }
+
+    /// These options, with another regard for checksums.
+    #[must_use]
+    pub fn with_checksums(mut self, checksums: Checksums) -> Self {
+        self.checksums = checksums;
+        self
+    }
+}
+
+/// What is done about the checksum behind a zlib or gzip stream.
+///
+/// Some writers of Second Life meshes leave it out or get it wrong, and some readers never look at it. Whatever is read
+/// without it may be damaged: only what cannot be a stream at all is then an error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Checksums {
+    /// One that is wrong or missing is an error.
+    #[default]
+    Verify,
+    /// They are not looked at. (To find out the dialect of a CGeo file, they still are.)
+    Ignore,
 }
 
 /// Which of the two decoders of each codec is used. They give the same bytes.

@@ -8,8 +8,8 @@ use std::path::Path;
 use meshmap::slmesh::llsd::{Event, Reader};
 use meshmap::slmesh::{Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, finding};
 use meshmap::{
-    ErrorKind, Fragments, IndexFormat, Limits, MeshFile, MeshView, Options, Scratch, Semantic, Source, Step,
-    Strictness, VertexFormat,
+    Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, MeshView, Options, Scratch, Semantic,
+    Source, Step, Strictness, VertexFormat,
 };
 use serde_json::{Value, json};
 use support::Recorder;
@@ -189,6 +189,18 @@ fn bad_entry_spoils_its_block_only() {
         let bytes = Writer::default().block("high_lod", &lod).key("medium_lod", entry).to_bytes();
         assert!(asset(bytes).lod(Lod::Medium).unwrap().is_none());
     }
+}
+
+#[test]
+fn checksum_that_is_wrong_is_an_error_unless_it_is_ignored() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/bad/own_a_adler_high_lod.slmesh");
+    let open = |options: &Options| {
+        Asset::from_source_with(Source::open(&path).unwrap(), options, &ReadOptions::default()).unwrap()
+    };
+    assert_eq!(open(&Options::default()).lod(Lod::High).unwrap_err().kind(), ErrorKind::Malformed);
+    let ignoring = Options::default().with_checksums(Checksums::Ignore);
+    assert!(open(&ignoring).lod(Lod::High).unwrap().is_some());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::sections::{self, Section, Sections, fault_error};
 use super::triangles::Triangles;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::source::as_u64;
-use crate::{Address, Array, Block, Bounds, Error, ErrorKind, Result, Scratch, Source};
+use crate::{Address, Array, Block, Bounds, Checksums, Error, ErrorKind, Result, Scratch, Source};
 
 /// A snapshot of a [`Proxy`]: nothing is read before something is asked for.
 ///
@@ -518,7 +518,10 @@ impl Snapshot {
         let Scratch { inflater, cancel, .. } = scratch;
         let range = section.content.clone();
         let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
-        let inflate = inflate.map_err(|fault| self.place(fault_error(&fault, what, range.clone())))?;
+        let mut inflate = inflate.map_err(|fault| self.place(fault_error(&fault, what, range.clone())))?;
+        if options.checksums == Checksums::Ignore {
+            inflate = inflate.ignoring_checksum();
+        }
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
         job(&mut Stream::new(inflate, unit, options.limits))

@@ -72,6 +72,8 @@ enum Engine {
 
 enum Checksum {
     None,
+    /// Of so many bytes, which may be missing.
+    Ignored(usize),
     Adler32(simd_adler32::Adler32),
     Crc32(crc32fast::Hasher),
 }
@@ -110,6 +112,16 @@ impl<'a> Inflate<'a> {
         self.checksum = Checksum::None;
     }
 
+    /// This stream, whatever its checksum is, or whether it has one.
+    pub(crate) fn ignoring_checksum(mut self) -> Self {
+        self.checksum = match self.checksum {
+            Checksum::Adler32(_) => Checksum::Ignored(4),
+            Checksum::Crc32(_) => Checksum::Ignored(8),
+            checksum => checksum,
+        };
+        self
+    }
+
     /// Bytes that have come out so far.
     pub(crate) fn produced(&self) -> u64 {
         self.produced
@@ -135,7 +147,7 @@ impl<'a> Inflate<'a> {
             let Some(piece) = rest.get_mut(..length) else { break };
             let count = self.read_piece(piece)?;
             match &mut self.checksum {
-                Checksum::None => {}
+                Checksum::None | Checksum::Ignored(_) => {}
                 Checksum::Adler32(adler) => adler.write(piece.get(..count).unwrap_or_default()),
                 Checksum::Crc32(crc) => crc.update(piece.get(..count).unwrap_or_default()),
             }
@@ -171,6 +183,10 @@ impl<'a> Inflate<'a> {
         let trailer = self.input.get(self.consumed..).unwrap_or_default();
         let (stored, computed) = match &self.checksum {
             Checksum::None => return Ok(()),
+            Checksum::Ignored(length) => {
+                self.consumed = self.consumed.saturating_add(*length).min(self.input.len());
+                return Ok(());
+            }
             Checksum::Adler32(adler) => {
                 let stored = trailer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
                 self.consumed = self.consumed.saturating_add(4);

@@ -29,6 +29,7 @@ impl<T> Once<T> {
     }
 
     /// A value that was made elsewhere, unless there is one.
+    #[cfg(feature = "rayon")]
     pub(crate) fn get_or_set(&self, value: T) -> &T {
         self.value.get_or_init(|| value)
     }

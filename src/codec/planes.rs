@@ -29,6 +29,7 @@ impl<'a, const N: usize> Planes<'a, N> {
     }
 
     /// The groups from `first` on.
+    #[cfg(any(feature = "rayon", test))]
     pub(crate) fn from(self, first: usize) -> Self {
         Self { words: self.words.map(|word| word.map(|plane| plane.get(first..).unwrap_or_default())) }
     }

@@ -124,9 +124,10 @@ impl Decode<'_> {
     ) -> Result<()> {
         let Some(grid) = &self.layout.grid else { return Ok(()) };
         let planes = Planes::new(self.planes(section, scratch)?);
-        self.check_indices(triangles)?;
         out.fill([0.0; 3]);
-        normals::add_triangles(positions, triangles, 0, out);
+        if !normals::add_triangles(positions, triangles, 0, out) {
+            return self.check_indices(triangles);
+        }
         normals::restore(&planes, grid.header.normal_precision.get(), out);
         Ok(())
     }
@@ -159,6 +160,7 @@ impl Decode<'_> {
     }
 
     /// The bytes of an array, in planes, in memory of their own.
+    #[cfg(feature = "rayon")]
     pub(crate) fn own_planes(&self, section: &Section, scratch: &mut Scratch) -> Result<Vec<u8>> {
         let mut bytes = self.room(section)?;
         self.stream_into(section, &mut bytes, scratch)?;

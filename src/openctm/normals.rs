@@ -24,19 +24,27 @@ fn each_lane(number: impl Fn(usize) -> f32) -> Lanes {
 /// Adds the normals of triangles to those of their vertices: of the vertices `first..` that `sums` has room for.
 ///
 /// A vertex's sum takes its triangles in their order, whatever range of vertices is asked for: so ranges may be
-/// computed apart from one another, with the same bits. All indices are less than the number of positions.
+/// computed apart from one another, with the same bits.
+///
+/// Returns whether every index is one of a position; where it is not, the sums are of no use.
 pub(crate) fn add_triangles(
     positions: &[[f32; 3]],
     triangles: &[[u32; 3]],
     first: usize,
     sums: &mut [[f32; 3]],
-) {
+) -> bool {
+    let mut greatest = 0;
     if first == 0 && sums.len() == positions.len() {
-        return triangles.chunks(LANES).for_each(|batch| add_batch(positions, batch, first, sums));
+        for batch in triangles.chunks(LANES) {
+            greatest = batch.as_flattened().iter().fold(greatest, |greatest, index| *index.max(&greatest));
+            add_batch(positions, batch, first, sums);
+        }
+        return is_less(greatest, positions.len());
     }
     let mut batch = [[0_u32; 3]; LANES];
     let mut filled = 0;
     for triangle in triangles {
+        greatest = triangle.iter().fold(greatest, |greatest, index| *index.max(&greatest));
         if !triangle.iter().any(|corner| place(*corner, first, sums.len()).is_some()) {
             continue;
         }
@@ -50,6 +58,11 @@ pub(crate) fn add_triangles(
         }
     }
     add_batch(positions, batch.get(..filled).unwrap_or_default(), first, sums);
+    is_less(greatest, positions.len())
+}
+
+fn is_less(index: u32, count: usize) -> bool {
+    usize::try_from(index).is_ok_and(|index| index < count)
 }
 
 /// No more triangles than there are lanes.
@@ -231,17 +244,27 @@ mod tests {
     fn sums_do_not_depend_on_the_ranges_they_are_computed_in() {
         let (positions, triangles) = mesh();
         let mut whole = vec![[0.0; 3]; positions.len()];
-        add_triangles(&positions, &triangles, 0, &mut whole);
+        assert!(add_triangles(&positions, &triangles, 0, &mut whole));
         assert!(whole[199] == [0.0; 3] && whole[0] != [0.0; 3]);
         // Each range goes through all triangles, at which Miri takes its time.
         let parts: &[usize] = if cfg!(miri) { &[150] } else { &[1, 3, 64, 199] };
         for &part in parts {
             let mut sums = vec![[0.0; 3]; positions.len()];
             for (index, sums) in sums.chunks_mut(part).enumerate() {
-                add_triangles(&positions, &triangles, index * part, sums);
+                assert!(add_triangles(&positions, &triangles, index * part, sums));
             }
             assert_eq!(bits(&sums), bits(&whole), "{part} vertices at a time");
         }
+    }
+
+    #[test]
+    fn index_of_no_position_is_told_for_any_range() {
+        let (positions, mut triangles) = mesh();
+        triangles[150][1] = 200;
+        let mut sums = vec![[0.0; 3]; positions.len()];
+        assert!(!add_triangles(&positions, &triangles, 0, &mut sums));
+        assert!(!add_triangles(&positions, &triangles, 0, &mut sums[..5]));
+        assert!(!add_triangles(&positions, &triangles, 190, &mut sums[190..]));
     }
 
     /// The first lane of vectors that are all the same.

@@ -71,16 +71,19 @@ fn predicted_normals(mesh: &Mesh, planes: &[u8]) -> Result<()> {
     let Some(grid) = &mesh.layout.grid else { return Ok(()) };
     let (positions, triangles) = (mesh.positions()?, mesh.indices()?);
     let (positions, triangles) = (native(&positions), native(&triangles));
-    mesh.decode().check_indices(&triangles)?;
     let mut normals: Vec<[f32; 3]> = mesh.options.limits.vec(as_u64(positions.len()), "NORM")?;
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
     let words = Planes::new(planes);
     let precision = grid.header.normal_precision.get();
-    normals.par_chunks_mut(part).enumerate().for_each(|(index, normals)| {
+    let are_all_in_range = normals.par_chunks_mut(part).enumerate().map(|(index, normals)| {
         let first = index.saturating_mul(part);
-        normals::add_triangles(&positions, &triangles, first, normals);
+        let are_in_range = normals::add_triangles(&positions, &triangles, first, normals);
         normals::restore(&words.from(first), precision, normals);
+        are_in_range
     });
+    if !are_all_in_range.reduce(|| true, |one, other| one && other) {
+        return mesh.decode().check_indices(&triangles);
+    }
     mesh.arrays.normals.get_or_set(Array::from_vec(normals));
     Ok(())
 }

@@ -222,7 +222,9 @@ fn damaged_body_spoils_itself_only() {
         (trailing.what, trailing.byte_range.clone().unwrap().start),
         (finding::TRAILING_BYTES, good.len() as u64)
     );
-    assert!(open(file).unwrap().arrays().is_ok());
+    assert!(open(file.clone()).unwrap().arrays().is_ok());
+    let error = Bodies::from_source(Source::from_bytes(file), &strict()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
 #[test]

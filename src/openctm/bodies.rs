@@ -7,7 +7,7 @@ use super::mesh::Mesh;
 use super::view::View;
 use super::{finding, raw};
 use crate::source::{Walk, as_u64};
-use crate::{Address, Error, ErrorKind, Finding, Format, Item, Options, Result, Segment, Source};
+use crate::{Address, Error, ErrorKind, Finding, Format, Item, Options, Result, Segment, Source, Strictness};
 
 /// All bodies of an OpenCTM file.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ impl Bodies {
     }
 
     /// Reads the layout of all bodies. Bytes behind a body that begin like another one, but are none, end the list and
-    /// are a finding, as is anything else behind it.
+    /// are a finding (strictly, an error), as is anything else behind it.
     ///
     /// # Errors
     ///
@@ -38,13 +38,14 @@ impl Bodies {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = bodies(source, options)?;
+        let is_strict = options.strictness == Strictness::Strict;
         while let Some(mesh) = walker.next() {
             match mesh {
                 Ok(mesh) => {
                     findings.extend_from_slice(mesh.findings());
                     meshes.push(mesh);
                 }
-                Err(error) if meshes.is_empty() || !is_of_the_body(&error) => return Err(error),
+                Err(error) if meshes.is_empty() || is_strict || !is_of_the_body(&error) => return Err(error),
                 Err(error) => {
                     let address = body_address(as_u64(meshes.len()));
                     let end = error.byte_range().map_or(walker.end, |range| range.end);

@@ -6,6 +6,7 @@ use super::mesh::Mesh;
 use crate::error::decimal;
 use crate::finding::Findings;
 use crate::scan;
+use crate::source::as_u64;
 use crate::{ErrorKind, Finding, Result, Scalar, Scratch};
 
 impl Mesh {
@@ -78,7 +79,7 @@ impl Check<'_> {
             && b == c
         {
             self.findings.add(finding::POINT_CLOUD, |what| {
-                let detail = format!("{} vertices that no other triangle has", decimal(corners.len_u64()));
+                let detail = format!("{} vertices, and no other triangle", decimal(as_u64(count)));
                 Finding::suspicious(what, detail).of(section.part.address(body)).at(section.stored_range())
             });
         }
@@ -106,8 +107,7 @@ impl Check<'_> {
         self.findings.add_many(finding::OUTSIDE_GRID, count, |what| {
             let [x, y, z] = grid.header.div;
             let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
-            let address =
-                grid.indices.part.address(self.mesh.layout.body).index(crate::source::as_u64(vertex));
+            let address = grid.indices.part.address(self.mesh.layout.body).index(as_u64(vertex));
             Finding::forbidden(what, detail).of(address).at(grid.indices.stored_range())
         });
         Ok(())

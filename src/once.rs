@@ -35,6 +35,13 @@ impl<T> Once<T> {
     }
 }
 
+/// Of the value, not of who is making one.
+impl<T: Clone> Clone for Once<T> {
+    fn clone(&self) -> Self {
+        Self { value: self.value.clone(), making: Mutex::new(()) }
+    }
+}
+
 impl<T> Default for Once<T> {
     fn default() -> Self {
         Self { value: OnceLock::new(), making: Mutex::new(()) }

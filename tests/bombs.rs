@@ -662,6 +662,27 @@ mod openctm {
         }
     }
 
+    /// Bodies that each make 8 MB of 2 KiB: what is decoded of one is given back before the next one.
+    #[test]
+    fn many_bodies_are_validated_in_the_memory_of_one() {
+        let mut body = Body::sheet(MG1, 2);
+        (body.flags, body.positions) = (0, vec![[0.0; 3]; 700_000]);
+        body.uv_maps.clear();
+        body.attribute_maps.clear();
+        let body = body.to_bytes();
+        assert!(body.len() < 8 << 10);
+        let bytes = bytes::Bytes::from(body.repeat(20));
+        for strictness in [meshmap::Strictness::Tolerant, meshmap::Strictness::Strict] {
+            let options = alone().with_strictness(strictness);
+            let (findings, count) = counted(|| {
+                let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &options).unwrap();
+                file.validate().unwrap()
+            });
+            assert_eq!(findings, []);
+            assert!(count.peak < 20 * MIB, "{strictness:?}: {count:?}");
+        }
+    }
+
     /// Streams that make a gigabyte of a few KiB, and say so: an error at once where the limit is lower.
     #[test]
     fn bombs_exceed_the_limit_before_anything_is_taken() {

@@ -37,6 +37,7 @@ pub struct Mesh {
 }
 
 /// Arrays that have been decoded.
+#[derive(Clone, Default)]
 pub(crate) struct Arrays {
     indices: Once<Array<[u32; 3]>>,
     positions: Once<Array<[f32; 3]>>,
@@ -142,11 +143,9 @@ impl Mesh {
     pub(crate) fn read(walk: &mut Walk, start: u64, body: u64, options: &Options) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)?;
         let arrays = Arrays {
-            indices: Once::default(),
-            positions: Once::default(),
-            normals: Once::default(),
             uv_maps: layout.uv_maps.iter().map(|_| Once::default()).collect(),
             attribute_maps: layout.attribute_maps.iter().map(|_| Once::default()).collect(),
+            ..Arrays::default()
         };
         let (source, arrays) = (layout.source.clone(), Arc::new(arrays));
         let mesh = Self { layout: Arc::new(layout), source, options: *options, arrays };
@@ -234,6 +233,11 @@ impl Mesh {
     pub fn load(&self) -> Result<Self> {
         let source = self.source.with_ranges(&[self.range()], "body")?;
         Ok(Self { source, ..self.clone() })
+    }
+
+    /// This mesh with what has been decoded so far: what is decoded of the mesh that is returned is kept by that alone.
+    pub(crate) fn apart(&self) -> Self {
+        Self { arrays: Arc::new((*self.arrays).clone()), ..self.clone() }
     }
 
     /// The vertices of each triangle's corners.

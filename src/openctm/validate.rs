@@ -12,13 +12,14 @@ use crate::{ErrorKind, Finding, Result, Scalar, Scratch};
 impl Mesh {
     /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
     ///
-    /// What the reference library refuses a file for is a finding that is not `tolerated`.
+    /// What the reference library refuses a file for is a finding that is not `tolerated`. What is decoded for this is
+    /// not kept.
     ///
     /// # Errors
     ///
     /// Those of reading and decoding.
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        let mesh = self.load()?;
+        let mesh = self.load()?.apart();
         let mut check = Check { mesh: &mesh, findings: Findings::default() };
         check.arrays()?;
         check.grid()?;

@@ -72,6 +72,49 @@ fn info_of_a_proxy_tells_dialect_and_snapshots() {
     assert!(list[1].contains("complete") && list[2].contains("difference"), "{list:#?}");
 }
 
+#[test]
+fn info_of_openctm_tells_arrays_or_bodies() {
+    let path = |name: &str| support::path_of("openctm", &format!("{name}.ctm"));
+    let page = meshmap(&["info"], &[&path("cyl_MG2_multi")]);
+    let page = text(&page.stdout);
+    for part in [
+        "OpenCTM 5, MG2 (lossy)   3.3 KiB",
+        "360 vertices   624 triangles   1 body",
+        "(grid 11 x 11 x 13)",
+        "position 1/4   normal 0.03",
+        "uv[1] \"uv set 1\"",
+        "texture \"\u{65e5}\u{672c}.png\"",
+        "(normals need positions and indices)",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let page = meshmap(&["info"], &[&path("hand_concat_b")]);
+    let page = text(&page.stdout);
+    assert!(page.starts_with("hand_concat_b.ctm   OpenCTM 5, MG1   5.9 KiB\n"), "{page}");
+    assert!(page.contains("3 bodies") && page.contains("0xd6c"), "{page}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.ctm");
+    let mut bytes = fs::read(path("hand_mg1_a")).unwrap();
+    let at = bytes.windows(4).position(|tag| tag == b"VERT").unwrap();
+    bytes[at + 13] = 1;
+    fs::write(&damaged, bytes).unwrap();
+    let output = meshmap(&["info"], &[&damaged]);
+    assert_eq!(output.status.code(), Some(0));
+    let page = text(&output.stdout);
+    assert!(page.contains("indices") && page.contains("! openctm: malformed VERT"), "{page}");
+    assert_eq!(meshmap(&["verify"], &[&damaged]).status.code(), Some(1));
+}
+
+#[test]
+fn cross_check_finds_the_decoders_in_agreement() {
+    let folders = ["openctm", "slmesh"]
+        .map(|format| support::path_of(format, "").parent().map(Path::to_owned).unwrap().join("valid"));
+    let output = meshmap(&["verify", "--cross-check"], &[&folders[0], &folders[1]]);
+    let report = text(&output.stdout);
+    assert!(!report.contains("two decoders") && report.contains("0 unreadable"), "{report}");
+}
+
 /// What a user pastes into a bug report has no names in it.
 #[test]
 fn report_of_a_proxy_has_the_structure_and_no_names() {

@@ -58,7 +58,7 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
         MeshFile::CGeo(proxy) if wish.snapshots => return Ok(cgeo_info::list(proxy)),
         MeshFile::CGeo(proxy) => cgeo_info::page(proxy, wish.full)?,
         MeshFile::Iqm(model) => iqm_info::page(model, wish.full)?,
-        MeshFile::OpenCtm(bodies) => openctm_info::page(bodies, wish.full)?,
+        MeshFile::OpenCtm(bodies) => openctm_info::page(bodies, wish.full),
         MeshFile::SlMesh(asset) => slmesh_info::page(asset, wish.full)?,
         MeshFile::Tmf(document) => tmf_info::page(document, wish.full)?,
         other => Page { subtitle: other.format().to_string(), ..Page::default() },

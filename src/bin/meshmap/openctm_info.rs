@@ -1,7 +1,7 @@
 //! What `meshmap info` says about an OpenCTM file.
 
 use meshmap::openctm::{Bodies, Mesh, Method};
-use meshmap::{Address, Item, MeshView, Result, Segment};
+use meshmap::{Address, Item, Options, Result, Segment};
 
 use crate::info::WORTH_READING;
 use crate::page::{Block, MOST_ROWS, Page, labelled, pad};
@@ -27,8 +27,8 @@ fn totals(bodies: &Bodies) -> (usize, usize) {
     counts.fold((0, 0), |sum, mesh| (sum.0 + mesh.0, sum.1 + mesh.1))
 }
 
-pub(crate) fn page(bodies: &Bodies, full: bool) -> Result<Page> {
-    let Some(first) = bodies.get(0) else { return Ok(Page::default()) };
+pub(crate) fn page(bodies: &Bodies, full: bool) -> Page {
+    let Some(first) = bodies.get(0) else { return Page::default() };
     let (vertices, triangles) = totals(bodies);
     let line = [
         format!("{} vertices", show::count(vertices as u64)),
@@ -36,7 +36,12 @@ pub(crate) fn page(bodies: &Bodies, full: bool) -> Result<Page> {
         show::plural_of(bodies.len(), "body", "bodies"),
     ];
     let mut lines = labelled("mesh", &line);
-    lines.push(bounding_box(bodies, full)?);
+    let mut findings = Vec::new();
+    match bounding_box(bodies, full) {
+        Ok(line) => lines.push(line),
+        // One array that cannot be read leaves the rest of the page as it is.
+        Err(error) => findings.push(format!("! {error}")),
+    }
     lines.extend(precision(first));
     lines.push(format!("{:<11} not stored", "unit, axes"));
     let mut blocks = vec![Block::lines(lines)];
@@ -51,25 +56,33 @@ pub(crate) fn page(bodies: &Bodies, full: bool) -> Result<Page> {
         true => String::new(),
         false => format!("\"{}\"", show::name(comment.to_string_lossy().trim_end())),
     };
-    Ok(Page { subtitle, blocks, ..Page::default() })
+    Page { subtitle, blocks, findings, ..Page::default() }
 }
 
 /// The box of all bodies: of MG2 that of the grid, of the others that of the points.
 fn bounding_box(bodies: &Bodies, full: bool) -> Result<String> {
     let point = |[x, y, z]: [f32; 3]| format!("{x:.3} {y:.3} {z:.3}");
-    let stored: u64 = bodies.iter().filter(|mesh| mesh.mg2_header().is_none()).map(positions_size).sum();
-    if stored > WORTH_READING && !full {
+    /// What a few bytes announce may take long to decode.
+    const WORTH_DECODING: u64 = 64 * WORTH_READING;
+    let without_grid = || bodies.iter().filter(|mesh| mesh.mg2_header().is_none());
+    let sizes = without_grid().map(positions_sizes);
+    let (stored, decoded) = sizes.fold((0, 0), |sum, mesh| (sum.0 + mesh.0, sum.1 + mesh.1));
+    if (stored > WORTH_READING || decoded > WORTH_DECODING) && !full {
         return Ok(format!("{:<11} not computed (--full)", "box"));
     }
     let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     for mesh in bodies.iter() {
         let corners = match mesh.mg2_header() {
-            Some(header) => Some([header.lower_bound, header.higher_bound].map(|b| b.map(|lane| lane.get()))),
-            None => mesh.mesh_view()?.bounds()?.map(|bounds| [bounds.min, bounds.max]),
+            Some(header) => {
+                let corners = [header.lower_bound, header.higher_bound];
+                Some(corners.map(|corner| corner.map(|lane| lane.get())))
+            }
+            // A mesh of its own, so that what is decoded is given back.
+            None => corners_of(&Mesh::at(mesh.source(), mesh.range().start, &Options::default())?)?,
         };
-        for corner in corners.into_iter().flatten() {
-            for (axis, lane) in corner.into_iter().enumerate() {
-                (min[axis], max[axis]) = (min[axis].min(lane), max[axis].max(lane));
+        if let Some([low, high]) = corners {
+            for axis in 0..3 {
+                (min[axis], max[axis]) = (min[axis].min(low[axis]), max[axis].max(high[axis]));
             }
         }
     }
@@ -81,9 +94,23 @@ fn bounding_box(bodies: &Bodies, full: bool) -> Result<String> {
     Ok(format!("{:<11} {}  ..  {}{}", "box", point(min), point(max), grid.unwrap_or_default()))
 }
 
-fn positions_size(mesh: &Mesh) -> u64 {
+/// The box around the points that are finite.
+fn corners_of(mesh: &Mesh) -> Result<Option<[[f32; 3]; 2]>> {
+    let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    for point in mesh.positions()?.iter() {
+        for axis in (0..3).filter(|axis| point[*axis].is_finite()) {
+            (min[axis], max[axis]) = (min[axis].min(point[axis]), max[axis].max(point[axis]));
+        }
+    }
+    Ok((0..3).all(|axis| min[axis] <= max[axis]).then_some([min, max]))
+}
+
+/// The stored and the decoded size.
+fn positions_sizes(mesh: &Mesh) -> (u64, u64) {
     let positions = mesh.blocks().into_iter().filter(|block| block.what == "VERT");
-    positions.map(|block| block.range.end - block.range.start).sum()
+    positions.fold((0, 0), |sum, block| {
+        (sum.0 + block.range.end - block.range.start, sum.1 + block.decoded_len.unwrap_or(0))
+    })
 }
 
 /// The steps of MG2.

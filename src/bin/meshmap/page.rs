@@ -40,7 +40,8 @@ impl Page {
             self.blocks.iter().map(|block| block.table.len()).sum::<usize>() <= PAGE.saturating_sub(fixed);
         let share = if fits { PAGE } else { (PAGE.saturating_sub(fixed) / tables).max(3) };
 
-        let mut lines = vec![format!("{title}   {}", self.subtitle), String::new()];
+        let title = format!("{title}   {}", self.subtitle).trim_end().to_owned();
+        let mut lines = vec![title, String::new()];
         for block in self.blocks {
             lines.extend(block.lines.iter().map(|line| format!("  {line}")));
             let shown = if block.table.len() > share { share - 1 } else { block.table.len() };

@@ -182,6 +182,10 @@ fn bad_entry_spoils_its_block_only() {
         assert!(error.byte_range().is_some() && error.to_string().starts_with("slmesh: "), "{error}");
         let decoded = asset.decode_all().unwrap();
         assert!(decoded.lod(Lod::High).is_ok() && decoded.lod(Lod::Medium).is_err());
+        let blocks = asset.blocks().unwrap();
+        assert_eq!(blocks[0].address.to_string(), "high_lod");
+        let all = meshmap::decode_all(asset.source(), &blocks, &Options::default());
+        assert!(all[0].is_ok() && all[1..].iter().all(Result::is_err));
     }
     for entry in
         [map(integer(-1), integer(10)), map(integer(5), integer(0)), map(Llsd::Real(2.0), Llsd::Real(0.0))]

@@ -445,26 +445,29 @@ impl Asset {
         Ok(self.content(self.source(), name, &mut Scratch::default())?.map(|(_, content)| content))
     }
 
-    /// The blocks that are there, in the order of [`entries`](Self::entries), for decoding with [`decode_all`]. Reads the
-    /// first bytes of each, which tell how it is compressed.
+    /// The blocks that are there, in the order of [`entries`](Self::entries), for decoding with [`decode_all`]; without
+    /// those whose entry is wrong. Reads the first bytes of each, which tell how it is compressed.
     ///
     /// # Errors
     ///
-    /// Those of [`Entry::range`], and the errors of reading.
+    /// The errors of reading; that the file ends before a block does is told by decoding it.
     pub fn blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
         for entry in self.entries() {
-            if let Some(range) = entry.range()? {
-                let head = range.start..range.end.min(range.start.saturating_add(2));
-                let head = self.source().get(head, BLOCK).map_err(|error| error.of(entry.address.clone()))?;
-                blocks.push(Block {
-                    what: BLOCK,
-                    address: entry.address.clone(),
-                    range,
-                    codec: codec(&head),
-                    decoded_len: None,
-                });
-            }
+            let Ok(Some(range)) = entry.range() else { continue };
+            let head = range.start..range.end.min(range.start.saturating_add(2));
+            let codec = match self.source().get(head, BLOCK) {
+                Ok(head) => codec(&head),
+                Err(error) if error.kind() == ErrorKind::Truncated => Codec::Zlib,
+                Err(error) => return Err(error.of(entry.address.clone())),
+            };
+            blocks.push(Block {
+                what: BLOCK,
+                address: entry.address.clone(),
+                range,
+                codec,
+                decoded_len: None,
+            });
         }
         Ok(blocks)
     }

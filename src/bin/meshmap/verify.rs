@@ -97,9 +97,7 @@ fn check(path: &Path, wish: &Wish, bar: &ProgressBar) -> Result<(Vec<Finding>, O
         MeshFile::OpenCtm(bodies) if wish.cross_check => {
             bodies.iter().find_map(|mesh| blocks_differ(mesh.source(), &mesh.blocks()))
         }
-        MeshFile::SlMesh(asset) if wish.cross_check => {
-            blocks_differ(asset.source(), &asset.blocks().unwrap_or_default())
-        }
+        MeshFile::SlMesh(asset) if wish.cross_check => blocks_differ(asset.source(), &asset.blocks()?),
         _ => None,
     };
     Ok((findings, disagreement))

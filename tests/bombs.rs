@@ -604,6 +604,7 @@ mod openctm {
     }
 
     #[test]
+    #[cfg_attr(target_endian = "big", ignore = "there, arrays are copied into the byte order of files")]
     fn whole_load_holds_its_arrays_and_the_largest_block() {
         let mesh = Mesh::from_source_with(Source::from_bytes(large_body()), &alone()).unwrap();
         let (arrays, count) = counted(|| mesh.arrays().unwrap());
@@ -626,6 +627,16 @@ mod openctm {
         let (decoded, count) =
             counted(|| block.decode(mesh.source(), &alone(), &mut Scratch::default()).unwrap());
         assert!(count.peak - decoded.len() as i64 <= 32 * KIB, "{count:?} for {}", decoded.len());
+    }
+
+    /// Unusual numbers of context bits, of which there are 4,096 contexts: a few bytes take a few of them.
+    #[test]
+    fn small_streams_of_many_contexts_take_little() {
+        let path = support::path_of("openctm", "hand_mg1_lc8lp4pb4_b.ctm");
+        let bytes = bytes::Bytes::from(fs::read(path).unwrap());
+        let mesh = Mesh::from_source_with(Source::from_bytes(bytes), &alone()).unwrap();
+        let (arrays, count) = counted(|| mesh.arrays().unwrap());
+        assert!(count.peak < 3 * MIB, "{count:?} for {} positions", arrays.positions.len());
     }
 
     #[test]

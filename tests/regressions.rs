@@ -14,6 +14,10 @@ fn files_that_were_found_by_fuzzing_panic_nowhere() {
         println!("{}", file.display());
         support::exercise::bytes(&fs::read(file).unwrap());
     }
+    for file in support::data("openctm/regressions") {
+        println!("{}", file.display());
+        support::exercise_openctm::bytes(&fs::read(file).unwrap());
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(crate) fn check_length(decoded: u64, stored: u64) -> Result<(), Fault> {
 #[derive(Default)]
 pub(crate) struct Lzma {
     model: Option<Box<Model>>,
-    literals: Vec<Literal>,
+    others: OtherLiterals,
 }
 
 /// How a stream ended.
@@ -86,33 +86,10 @@ impl Lzma {
         out: &mut [u8],
         cancel: Option<&AtomicBool>,
     ) -> Result<End, Fault> {
-        let contexts = bits.contexts();
-        if self.literals.len() < contexts {
-            self.literals.resize(contexts, LITERAL);
-        }
         let model = self.model.get_or_insert_with(|| Box::new(Model::NEW));
         **model = Model::NEW;
-        let mut stream = Stream::new(input, bits, model, &mut self.literals);
-        let result = stream.decode(out, cancel);
-        let touched = stream.at;
-        self.reset_literals(bits, contexts, out.get(..=touched).unwrap_or(out));
-        result
-    }
-
-    /// Makes the probabilities of literals what they were: those that these bytes have led to, or all, whichever are
-    /// fewer. There are up to 8 MiB of them, and a file may hold many streams of a few bytes.
-    fn reset_literals(&mut self, bits: Bits, contexts: usize, out: &[u8]) {
-        if out.len() >= contexts {
-            self.literals.get_mut(..contexts).unwrap_or_default().fill(LITERAL);
-            return;
-        }
-        let mut previous = 0;
-        for (at, byte) in out.iter().enumerate() {
-            if let Some(literal) = self.literals.get_mut(bits.context(at, previous)) {
-                *literal = LITERAL;
-            }
-            previous = *byte;
-        }
+        self.others.forget(if bits == Bits::USUAL { 0 } else { bits.contexts() });
+        Stream::new(input, bits, model, &mut self.others).decode(out, cancel)
     }
 }
 
@@ -161,8 +138,44 @@ type Literal = Tree<512>;
 
 const LITERAL: Literal = [[EVEN; 2]; 512];
 
-/// All probabilities but those of literals. Where 12 states need 16 places it is for a mask, which spares a check.
+/// The probabilities of literals in streams of unusual numbers of context bits.
+///
+/// There can be 4,096 sets, of 1.5 KiB each; what is taken are those that come up, of which a stream of a few bytes has
+/// few.
+#[derive(Default)]
+struct OtherLiterals {
+    /// By context, the place of its set, or [`NONE`](Self::NONE).
+    places: Vec<u16>,
+    sets: Vec<Literal>,
+}
+
+impl OtherLiterals {
+    const NONE: u16 = u16::MAX;
+
+    /// Begins anew, with so many contexts.
+    fn forget(&mut self, contexts: usize) {
+        self.places.clear();
+        self.places.resize(contexts, Self::NONE);
+        self.sets.clear();
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "contexts are fewer than places, which are those of sets")]
+    #[inline(always)]
+    fn of(&mut self, context: usize) -> &mut Literal {
+        let mut place = usize::from(self.places[context]);
+        if place >= self.sets.len() {
+            place = self.sets.len();
+            self.places[context] = u16::try_from(place).unwrap_or(Self::NONE);
+            self.sets.push(LITERAL);
+        }
+        &mut self.sets[place]
+    }
+}
+
+/// All probabilities but those of unusual literals. Where 12 states need 16 places it is for a mask, which spares a check.
 struct Model {
+    /// Of the [usual](Bits::USUAL) contexts.
+    literals: [Literal; 8],
     is_match: [[Probability; 16]; 16],
     is_rep: [Probability; 16],
     is_rep_g0: [Probability; 16],
@@ -187,6 +200,7 @@ struct Length {
 
 impl Model {
     const NEW: Self = Self {
+        literals: [LITERAL; 8],
         is_match: [[EVEN; 16]; 16],
         is_rep: [EVEN; 16],
         is_rep_g0: [EVEN; 16],
@@ -215,7 +229,7 @@ impl Length {
 struct Stream<'a> {
     coder: Coder<'a>,
     model: &'a mut Model,
-    literals: &'a mut [Literal],
+    others: &'a mut OtherLiterals,
     bits: Bits,
     /// Bytes that have come out.
     at: usize,
@@ -236,8 +250,8 @@ impl<'a> Stream<'a> {
     /// The distance of an end marker, less 1.
     const END: u32 = u32::MAX;
 
-    fn new(input: &'a [u8], bits: Bits, model: &'a mut Model, literals: &'a mut [Literal]) -> Self {
-        Self { coder: Coder::new(input), model, literals, bits, at: 0, state: 0, reps: [0; 4] }
+    fn new(input: &'a [u8], bits: Bits, model: &'a mut Model, others: &'a mut OtherLiterals) -> Self {
+        Self { coder: Coder::new(input), model, others, bits, at: 0, state: 0, reps: [0; 4] }
     }
 
     fn decode(&mut self, out: &mut [u8], cancel: Option<&AtomicBool>) -> Result<End, Fault> {
@@ -264,7 +278,7 @@ impl<'a> Stream<'a> {
     /// Decodes until as many bytes have come out, or some more.
     fn piece<const IS_USUAL: bool>(&mut self, out: &mut [u8], end: usize) -> Result<(), Fault> {
         let bits = if IS_USUAL { Bits::USUAL } else { self.bits };
-        let Self { model, literals, .. } = self;
+        let Self { model, others, .. } = self;
         // What every symbol changes stays in registers as long as nobody else can see it.
         let (mut coder, mut at, mut state, mut reps) = (self.coder, self.at, self.state, self.reps);
         let mut previous = if at > 0 { out[at - 1] } else { 0 };
@@ -278,7 +292,8 @@ impl<'a> Stream<'a> {
             let position = at & ((1 << bits.of_position) - 1) & 15;
 
             if !coder.likely(&mut model.is_match[state & 15][position]) {
-                let literal = &mut literals[bits.context(at, previous)];
+                let context = bits.context(at, previous);
+                let literal = if IS_USUAL { &mut model.literals[context & 7] } else { others.of(context) };
                 let (byte, high) = if state < 7 {
                     coder.literal(literal)
                 } else {

@@ -268,6 +268,21 @@ fn packed_arrays_are_the_same_for_any_number_of_threads() {
     });
 }
 
+/// A body that compresses so badly that several threads are worth waking.
+fn rough_body(method: [u8; 4]) -> Vec<u8> {
+    let mut body = support::openctm::Body::sheet(method, 120);
+    let mut noise = 1_u32;
+    let mut next = || {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (noise >> 8) as f32 / 16_777_216.0
+    };
+    body.positions.iter_mut().for_each(|position| position[2] += next());
+    body.uv_maps.iter_mut().flat_map(|map| &mut map.2).for_each(|coords| *coords = [next(), next()]);
+    body.attribute_maps[0].1.iter_mut().for_each(|values| *values = [next(); 4]);
+    body.normals.iter_mut().for_each(|normal| normal[1] += (next() * 64.0) as u32);
+    body.to_bytes()
+}
+
 /// All arrays of a body, decoded at once.
 fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
     let arrays = mesh.arrays().unwrap();
@@ -282,14 +297,18 @@ fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
 fn bodies_are_the_same_for_any_number_of_threads() {
-    use support::openctm::{Body, MG1, MG2};
+    use support::openctm::{MG1, MG2};
     for method in [MG1, MG2] {
-        let bytes = bytes::Bytes::from(Body::sheet(method, 200).to_bytes());
+        let bytes = bytes::Bytes::from(rough_body(method));
         let open = |parallelism| {
             let options = Options::default().with_parallelism(parallelism);
             let source = Source::from_bytes(bytes.clone());
             meshmap::openctm::Mesh::from_source_with(source, &options).unwrap()
         };
+        let lengths =
+            open(Parallelism::Off).blocks().into_iter().map(|block| block.range.end - block.range.start);
+        let largest = lengths.clone().max().unwrap();
+        assert!(lengths.sum::<u64>() - largest > 16 << 10, "enough for another thread");
         let expected = body_bytes(&open(Parallelism::Off));
         let view = open(Parallelism::Off).normals().unwrap().unwrap();
         for threads in [1, 2, 8] {
@@ -313,6 +332,26 @@ fn bodies_are_the_same_for_any_number_of_threads() {
                 }
             }
         });
+    }
+}
+
+/// Of several arrays that cannot be decoded, the same one is told.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
+fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
+    let mut file = rough_body(support::openctm::MG2);
+    let open = |file: &[u8], parallelism| {
+        let options = Options::default().with_parallelism(parallelism);
+        meshmap::openctm::Mesh::from_source_with(Source::from_bytes(file.to_vec()), &options).unwrap()
+    };
+    for block in open(&file, Parallelism::Off).blocks() {
+        file[block.range.start as usize] = 1;
+    }
+    let expected = open(&file, Parallelism::Off).arrays().unwrap_err().to_string();
+    assert!(expected.contains("bodies[0].indices"), "{expected}");
+    for threads in [1, 2, 8] {
+        let error = pool(threads).install(|| open(&file, Parallelism::Rayon).arrays().unwrap_err());
+        assert_eq!(error.to_string(), expected);
     }
 }
 

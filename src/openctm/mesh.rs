@@ -404,7 +404,7 @@ impl Mesh {
         self.check_total()?;
         let mesh = self.load()?;
         #[cfg(feature = "rayon")]
-        super::parallel::decode(&mesh)?;
+        super::parallel::decode(&mesh);
         let mut scratch = Scratch::default();
         let maps = 0..self.layout.uv_maps.len();
         let attributes = 0..self.layout.attribute_maps.len();

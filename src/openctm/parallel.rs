@@ -19,27 +19,28 @@ const LEAST_VERTICES: usize = 16 << 10;
 ///
 /// Streams cannot be split, so each is decoded by one thread. Normals of MG2 come last: they need positions and indices,
 /// and then every vertex is on its own.
-pub(crate) fn decode(mesh: &Mesh) -> Result<()> {
+///
+/// What cannot be decoded is left to whoever asks for it next, array by array, so that the error does not depend on
+/// threads.
+pub(crate) fn decode(mesh: &Mesh) {
     if mesh.options.parallelism != Parallelism::Rayon || mesh.method() == Method::Raw {
-        return Ok(());
+        return;
     }
     let sections = mesh.layout.sections();
     let stored = sections.clone().map(|section| section.range.end.saturating_sub(section.range.start));
     let largest = stored.clone().max().unwrap_or(0);
     if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
-        return Ok(());
+        return;
     }
     // Grid indices are decoded with the positions.
     let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
     let decode = |scratch: &mut Scratch, section: &&Section| one(mesh, section, scratch);
     let results: Vec<Result<Option<Vec<u8>>>> = alone.par_iter().map_init(Scratch::default, decode).collect();
-    let mut planes = None;
-    for result in results {
-        planes = planes.or(result?);
-    }
-    match planes {
-        Some(planes) => predicted_normals(mesh, &planes),
-        None => Ok(()),
+    if results.iter().all(Result::is_ok)
+        && let Some(planes) = results.into_iter().flatten().flatten().next()
+        && let Ok(Some(normals)) = predicted_normals(mesh, &planes)
+    {
+        mesh.arrays.normals.get_or_set(Array::from_vec(normals));
     }
 }
 
@@ -64,11 +65,11 @@ fn place(index: u64) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }
 
-/// Normals of ranges of vertices, each on its own.
+/// Normals of ranges of vertices, each on its own; `Ok(None)` where an index is out of range.
 ///
 /// Nobody waits for what is made here: where another thread has made the normals meanwhile, those are kept.
-fn predicted_normals(mesh: &Mesh, planes: &[u8]) -> Result<()> {
-    let Some(grid) = &mesh.layout.grid else { return Ok(()) };
+fn predicted_normals(mesh: &Mesh, planes: &[u8]) -> Result<Option<Vec<[f32; 3]>>> {
+    let Some(grid) = &mesh.layout.grid else { return Ok(None) };
     let (positions, triangles) = (mesh.positions()?, mesh.indices()?);
     let (positions, triangles) = (native(&positions), native(&triangles));
     let mut normals: Vec<[f32; 3]> = mesh.options.limits.vec(as_u64(positions.len()), "NORM")?;
@@ -81,9 +82,5 @@ fn predicted_normals(mesh: &Mesh, planes: &[u8]) -> Result<()> {
         normals::restore(&words.from(first), precision, normals);
         are_in_range
     });
-    if !are_all_in_range.reduce(|| true, |one, other| one && other) {
-        return mesh.decode().check_indices(&triangles);
-    }
-    mesh.arrays.normals.get_or_set(Array::from_vec(normals));
-    Ok(())
+    Ok(are_all_in_range.reduce(|| true, |one, other| one && other).then_some(normals))
 }

@@ -690,7 +690,8 @@ mod openctm {
                 file.validate().unwrap()
             });
             assert_eq!(findings, []);
-            assert!(count.peak < 20 * MIB, "{strictness:?}: {count:?}");
+            // Of one body, twice (a block and its array), and once more where arrays are copied into files' byte order.
+            assert!(count.peak < 40 * MIB, "{strictness:?}: {count:?}");
         }
     }
 

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -134,13 +135,15 @@ impl<T: Element> Array<T> {
         T::native(&self.bytes)
     }
 
+    /// The elements as a plain slice: a copy only where alignment or byte order do not allow a view.
+    pub(crate) fn to_native(&self) -> Cow<'_, [T]> {
+        self.as_native().map_or_else(|| Cow::Owned(self.iter().collect()), Cow::Borrowed)
+    }
+
     /// A copy of the elements.
     #[must_use]
     pub fn to_vec(&self) -> Vec<T> {
-        match self.as_native() {
-            Some(native) => native.to_vec(),
-            None => self.iter().collect(),
-        }
+        self.to_native().into_owned()
     }
 
     /// The bytes as they lie in the file, shared.

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use crate::{Address, Error, ErrorKind, Format};
+use crate::{Address, Error, ErrorKind, Format, Options, Result, Strictness};
 
 /// Something in a file that deviates from its specification, or that is suspicious.
 ///
@@ -60,6 +60,21 @@ impl Finding {
             error = error.at(range.clone());
         }
         error
+    }
+}
+
+/// Where reading is strict, fails for the first finding of a validation that the specification forbids.
+pub(crate) fn refuse_forbidden(
+    options: &Options,
+    format: Format,
+    validate: impl FnOnce() -> Result<Vec<Finding>>,
+) -> Result<()> {
+    if options.strictness == Strictness::Tolerant {
+        return Ok(());
+    }
+    match validate()?.iter().find(|finding| finding.forbidden) {
+        Some(finding) => Err(finding.to_error(format)),
+        None => Ok(()),
     }
 }
 

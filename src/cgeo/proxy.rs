@@ -11,10 +11,10 @@ use super::layout::{Layout, cgeo, snapshot_address};
 use super::mesh::{Mesh, TopologyId};
 use super::snapshot::Snapshot;
 use super::time::{Key, Timing, Wrap};
+use crate::finding::refuse_forbidden;
 use crate::source::as_u64;
 use crate::{
-    Address, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Segment, Source, Strictness,
-    Text,
+    Address, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Segment, Source, Text,
 };
 
 /// A CGeo file: an object as a series of snapshots.
@@ -100,7 +100,7 @@ impl Proxy {
         Self::from_source_with(source, &Options::default(), &ReadOptions::default())
     }
 
-    /// The same with options; [`Strictness::Strict`] also runs [`validate`](Self::validate).
+    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -125,11 +125,7 @@ impl Proxy {
             findings,
         };
         let proxy = Self { inner: Arc::new(inner) };
-        if options.strictness == Strictness::Strict
-            && let Some(finding) = proxy.validate()?.iter().find(|finding| finding.forbidden)
-        {
-            return Err(finding.to_error(Format::CGeo));
-        }
+        refuse_forbidden(options, Format::CGeo, || proxy.validate())?;
         Ok(proxy)
     }
 

@@ -15,11 +15,12 @@ use super::raw;
 use super::skeleton::Skeleton;
 use super::view::View;
 use crate::array::Element;
+use crate::finding::refuse_forbidden;
 use crate::mesh::VertexFormat;
 use crate::source::as_u64;
 use crate::{
     Address, Array, Attribute, Error, ErrorKind, Finding, Format, Item, Options, Result, Scalar, Segment,
-    Semantic, Source, Strictness, Text,
+    Semantic, Source, Text,
 };
 
 /// An IQM file.
@@ -58,7 +59,7 @@ impl Model {
         Self::from_source_with(source, &Options::default())
     }
 
-    /// The same with options; [`Strictness::Strict`] also runs [`validate`](Self::validate).
+    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -67,11 +68,7 @@ impl Model {
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Arc::new(Layout::read(&source)?);
         let model = Self { animation: Arc::clone(&layout), layout, options: *options };
-        if options.strictness == Strictness::Strict
-            && let Some(finding) = model.validate()?.iter().find(|finding| finding.forbidden)
-        {
-            return Err(finding.to_error(Format::Iqm));
-        }
+        refuse_forbidden(options, Format::Iqm, || model.validate())?;
         Ok(model)
     }
 

@@ -11,7 +11,7 @@ use crate::codec::lzma;
 use crate::error::decimal;
 use crate::finding::Findings;
 use crate::source::{Walk, as_u64};
-use crate::{Address, Block, Codec, Error, ErrorKind, Finding, Format, Limits, Result, Source};
+use crate::{Address, Block, Codec, Error, ErrorKind, Finding, Format, Limits, Result};
 
 /// What is read first of a file that is read lazily, in bytes: all of a typical tile.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -41,8 +41,6 @@ impl std::fmt::Display for Method {
 /// The layout of a body.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// The source, with the headers at hand.
-    pub(crate) source: Source,
     /// The bytes of the body.
     pub(crate) range: Range<u64>,
     /// Its number in the file.
@@ -262,7 +260,6 @@ impl Reader<'_> {
         self.note_repeated_names(&uv_maps, "uv_maps");
         self.note_repeated_names(&attribute_maps, "attribute_maps");
         Ok(Layout {
-            source: self.walk.source(),
             range: start..self.end,
             body: self.body,
             header,

@@ -13,11 +13,11 @@ use super::layout::{self, Layout, Map, Method, Part, Section, body_address};
 use super::raw;
 use super::view::View;
 use crate::error::decimal;
+use crate::finding::refuse_forbidden;
 use crate::once::Once;
 use crate::source::{Walk, as_u64};
 use crate::{
-    Array, Block, Element, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Source,
-    Strictness, Text,
+    Array, Block, Element, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Source, Text,
 };
 
 /// A mesh: one body of an OpenCTM file.
@@ -27,7 +27,7 @@ use crate::{
 /// clone is gone. The methods with `_into` decode into the caller's memory and keep nothing.
 ///
 /// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), by
-/// opening with [`Strictness::Strict`], and (indices alone) by a [`View`] and for normals of MG2.
+/// opening with [`Strictness::Strict`](crate::Strictness::Strict), and (indices alone) by a [`View`] and for normals of MG2.
 #[derive(Clone)]
 pub struct Mesh {
     pub(crate) layout: Arc<Layout>,
@@ -116,7 +116,7 @@ impl Mesh {
         Self::from_source_with(source, &Options::default())
     }
 
-    /// The same with options; [`Strictness::Strict`] also runs [`validate`](Self::validate).
+    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -147,13 +147,10 @@ impl Mesh {
             attribute_maps: layout.attribute_maps.iter().map(|_| Once::default()).collect(),
             ..Arrays::default()
         };
-        let (source, arrays) = (layout.source.clone(), Arc::new(arrays));
-        let mesh = Self { layout: Arc::new(layout), source, options: *options, arrays };
-        if options.strictness == Strictness::Strict
-            && let Some(finding) = mesh.validate()?.iter().find(|finding| finding.forbidden)
-        {
-            return Err(finding.to_error(Format::OpenCtm));
-        }
+        let (layout, arrays) = (Arc::new(layout), Arc::new(arrays));
+        // With the headers at hand.
+        let mesh = Self { layout, source: walk.source(), options: *options, arrays };
+        refuse_forbidden(options, Format::OpenCtm, || mesh.validate())?;
         Ok(mesh)
     }
 
@@ -314,7 +311,7 @@ impl Mesh {
             }
             let positions = self.positions_with(scratch)?;
             let triangles = self.indices_with(scratch)?;
-            let mesh = (&*native(&positions), &*native(&triangles));
+            let mesh = (&*positions.to_native(), &*triangles.to_native());
             self.decode().predicted_normals(section, mesh, out, scratch)
         };
         self.array(&self.arrays.normals, section, self.vertex_count(), scratch, decode).map(Some)
@@ -350,7 +347,7 @@ impl Mesh {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let positions = match self.arrays.positions.get() {
-            Some(positions) => native(positions),
+            Some(positions) => positions.to_native(),
             None => {
                 self.resize(own_positions, self.vertex_count(), &self.layout.positions)?;
                 self.decode().positions(own_positions, scratch)?;
@@ -358,7 +355,7 @@ impl Mesh {
             }
         };
         let triangles = match self.arrays.indices.get() {
-            Some(indices) => native(indices),
+            Some(indices) => indices.to_native(),
             None => {
                 self.resize(own_triangles, self.triangle_count(), &self.layout.indices)?;
                 self.decode().indices(own_triangles, scratch)?;
@@ -670,11 +667,6 @@ impl AttributeMap {
         check_room(out.len(), self.mesh.vertex_count(), "attribute map")?;
         self.map().map_or(Ok(()), |map| self.mesh.decode().map(map, out, scratch))
     }
-}
-
-/// The elements as a plain slice: a copy only where the host is big-endian.
-pub(crate) fn native<T: Element>(array: &Array<T>) -> Cow<'_, [T]> {
-    array.as_native().map_or_else(|| Cow::Owned(array.to_vec()), Cow::Borrowed)
 }
 
 impl fmt::Debug for Mesh {

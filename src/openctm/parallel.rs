@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::layout::{Method, Part, Section};
-use super::mesh::{Mesh, native};
+use super::mesh::Mesh;
 use super::normals;
 use crate::codec::planes::Planes;
 use crate::source::as_u64;
@@ -71,7 +71,7 @@ fn place(index: u64) -> usize {
 fn predicted_normals(mesh: &Mesh, planes: &[u8]) -> Result<Option<Vec<[f32; 3]>>> {
     let Some(grid) = &mesh.layout.grid else { return Ok(None) };
     let (positions, triangles) = (mesh.positions()?, mesh.indices()?);
-    let (positions, triangles) = (native(&positions), native(&triangles));
+    let (positions, triangles) = (positions.to_native(), triangles.to_native());
     let mut normals: Vec<[f32; 3]> = mesh.options.limits.vec(as_u64(positions.len()), "NORM")?;
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
     let words = Planes::new(planes);

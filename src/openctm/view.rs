@@ -1,6 +1,6 @@
 //! A body as a renderer sees it.
 
-use super::mesh::{Mesh, native};
+use super::mesh::Mesh;
 use crate::mesh::sealed::Sealed;
 use crate::{
     Array, Attribute, AttributeInfo, Finding, Indices, MeshView, Result, Semantic, Text, VertexFormat,
@@ -30,7 +30,7 @@ enum Source {
 impl View {
     pub(crate) fn new(mesh: &Mesh) -> Result<Self> {
         let triangles = mesh.indices()?;
-        mesh.decode().check_indices(&native(&triangles))?;
+        mesh.decode().check_indices(&triangles.to_native())?;
         Ok(Self { mesh: mesh.clone(), indices: triangles.flatten(), attributes: attributes(mesh) })
     }
 

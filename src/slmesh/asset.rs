@@ -14,10 +14,11 @@ use super::llsd::Event;
 use super::physics::PhysicsConvex;
 use super::skin::Skin;
 use super::view::View;
+use crate::finding::refuse_forbidden;
 use crate::source::as_u64;
 use crate::{
     Address, Block, Codec, Error, ErrorKind, Finding, Format, Item, Options, Result, Scratch, Segment,
-    Source, Strictness, Text, decode_all,
+    Source, Text, decode_all,
 };
 
 /// A Second Life mesh asset.
@@ -176,7 +177,7 @@ impl Asset {
         Self::from_source_with(source, &Options::default(), &ReadOptions::default())
     }
 
-    /// The same with options; [`Strictness::Strict`] also runs [`validate`](Self::validate).
+    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -201,11 +202,7 @@ impl Asset {
         let layout = Layout::read(source, region, &options.limits, read.max_version)?;
         let inner = Inner { layout, options: *options, views: Default::default() };
         let asset = Self { inner: Arc::new(inner) };
-        if options.strictness == Strictness::Strict
-            && let Some(finding) = asset.validate()?.iter().find(|finding| finding.forbidden)
-        {
-            return Err(finding.to_error(Format::SlMesh));
-        }
+        refuse_forbidden(options, Format::SlMesh, || asset.validate())?;
         Ok(asset)
     }
 

@@ -1,11 +1,12 @@
 //! Decoded meshes in memory that is used again for the next one.
 
-use zerocopy::FromZeros;
-
 use super::face::FaceLayout;
 use super::weights::{self, WeightScale};
 use crate::source::as_u64;
 use crate::{Limits, Result};
+
+/// What errors call an array that there is no room for.
+pub(crate) const ARRAY: &str = "array of a face";
 
 /// A mesh in memory that is used again for the next one; see [`Asset::lod_into`](super::Asset::lod_into).
 #[derive(Debug, Default)]
@@ -66,7 +67,7 @@ impl FaceBuffer {
         face.normals_into(content, &mut self.normals, limits)?;
         face.tex_coords_into(content, &mut self.tex_coords, limits)?;
         let indices = face.indices(content);
-        room(limits, &mut self.indices, indices.len())?;
+        limits.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {
             *index = stored.get();
         }
@@ -76,15 +77,4 @@ impl FaceBuffer {
         };
         weights::unpack(bytes, vertices, WeightScale::Stored, limits, &mut self.joints, &mut self.weights)
     }
-}
-
-/// Makes a vector just so long; what is in it means nothing.
-pub(crate) fn room<T: FromZeros + Clone>(limits: &Limits, out: &mut Vec<T>, count: usize) -> Result<()> {
-    if out.capacity() < count {
-        // Zero already, and never under a count that is not allowed.
-        *out = limits.vec(as_u64(count), "array of a face")?;
-    } else {
-        out.resize(count, T::new_zeroed());
-    }
-    Ok(())
 }

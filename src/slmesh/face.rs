@@ -8,13 +8,14 @@ use bytes::Bytes;
 use zerocopy::FromBytes;
 use zerocopy::little_endian as le;
 
-use super::buffer::room;
+use super::buffer::ARRAY;
 use super::fields::{Fields, Value, name};
 use super::layout::MOST;
 use super::llsd::{Event, Reader};
 use super::weights::{self, Weights};
 use crate::codec::dequant::dequantize;
 use crate::error::decimal;
+use crate::scan;
 use crate::source::as_u64;
 use crate::{Address, Array, Error, ErrorKind, Format, Limits, Result};
 
@@ -303,7 +304,7 @@ pub(crate) fn floats_into<const N: usize>(
     limits: &Limits,
 ) -> Result<()> {
     let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
-    room(limits, out, stored.len())?;
+    limits.resize(out, as_u64(stored.len()), ARRAY)?;
     dequantize(stored, domain.min, domain.max, out);
     Ok(())
 }
@@ -580,15 +581,11 @@ impl Face {
 
     /// The first index that no vertex has, and its place.
     pub(crate) fn wrong_index(&self) -> Option<(usize, u16)> {
-        let vertices = self.vertex_count();
         let indices = self.layout.indices(&self.content);
-        // A first look without a place in mind is several times as fast.
-        let greatest = indices.iter().fold(0, |greatest, index| index.get().max(greatest));
-        if indices.is_empty() || usize::from(greatest) < vertices {
-            return None;
-        }
-        let mut wrong = indices.iter().map(|index| index.get()).enumerate();
-        wrong.find(|(_, index)| usize::from(*index) >= vertices)
+        let numbers = indices.iter().map(|index| index.get().into());
+        let found = scan::out_of_range(numbers, self.vertex_count())?;
+        let corner = usize::try_from(found.first).ok()?;
+        Some((corner, indices.get(corner)?.get()))
     }
 
     /// "Weights": which joints move each vertex; `None` where the face has none.

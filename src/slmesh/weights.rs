@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::buffer::room;
+use super::buffer::ARRAY;
 use crate::codec::dequant::unit;
 use crate::source::as_u64;
 use crate::{Array, Error, Limits, Result};
@@ -227,8 +227,8 @@ pub(crate) fn unpack(
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {
-    room(limits, joints, vertices)?;
-    room(limits, weights, vertices)?;
+    limits.resize(joints, as_u64(vertices), ARRAY)?;
+    limits.resize(weights, as_u64(vertices), ARRAY)?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let stored = match four(&mut rest) {

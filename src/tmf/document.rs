@@ -8,10 +8,9 @@ use super::layout::{FileLayout, Layout, MeshEntry, SegmentType};
 use super::mesh::Mesh;
 use super::raw;
 use super::view::View;
+use crate::finding::refuse_forbidden;
 use crate::source::as_u64;
-use crate::{
-    Address, Error, ErrorKind, Finding, Format, Item, Options, Result, Segment as Step, Source, Strictness,
-};
+use crate::{Address, Error, ErrorKind, Finding, Format, Item, Options, Result, Segment as Step, Source};
 
 /// A TMF file.
 ///
@@ -45,7 +44,7 @@ impl Document {
         Self::from_source_with(source, &Options::default())
     }
 
-    /// The same with options; [`Strictness::Strict`] also runs [`validate`](Self::validate).
+    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
@@ -54,11 +53,7 @@ impl Document {
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Arc::new(Layout::read(&source, &options.limits)?);
         let document = Self { layout, options: *options };
-        if options.strictness == Strictness::Strict
-            && let Some(finding) = document.validate()?.iter().find(|finding| finding.forbidden)
-        {
-            return Err(finding.to_error(Format::Tmf));
-        }
+        refuse_forbidden(options, Format::Tmf, || document.validate())?;
         Ok(document)
     }
 

@@ -240,11 +240,8 @@ fn bytes<T: PackedElement + IntoBytes + Immutable>(
 ) -> Result<Bytes> {
     let elements = values.decode()?;
     let Some((weld, stream)) = weld else { return Ok(elements.into_bytes()) };
-    let gathered = match elements.as_native() {
-        Some(elements) => weld.gather(stream, elements),
-        None => weld.gather(stream, &elements.to_vec()),
-    };
-    Ok(Array::from_vec(gathered?).into_bytes())
+    let gathered = weld.gather(stream, &elements.to_native())?;
+    Ok(Array::from_vec(gathered).into_bytes())
 }
 
 impl Sealed for View {}

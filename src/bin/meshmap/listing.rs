@@ -216,10 +216,11 @@ fn trs_bytes(trs: &Trs) -> [u8; 40] {
 fn openctm(bodies: &Bodies) -> Result<Listing, Refused> {
     let mut listing = Listing::default();
     let Some(mesh) = bodies.get(0) else { return Ok(listing) };
+    // First, so that validation need not decode anything again.
+    let openctm::MeshArrays { indices, positions, normals, uv_maps, attribute_maps, .. } = mesh.arrays()?;
     if let Some(finding) = mesh.validate()?.into_iter().find(|finding| !finding.tolerated) {
         return Err(Refused::Damaged(Format::OpenCtm, finding));
     }
-    let openctm::MeshArrays { indices, positions, normals, uv_maps, attribute_maps, .. } = mesh.arrays()?;
     groups(&mut listing, "indices".to_owned(), Scalar::U32, &indices);
     groups(&mut listing, "positions".to_owned(), Scalar::F32, &positions);
     if let Some(normals) = normals {

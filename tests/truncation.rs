@@ -4,6 +4,30 @@ mod support;
 
 use meshmap::{ErrorKind, Fragments, MeshFile, Options, Source, Step, iqm};
 
+/// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
+/// lacks, with a range that begins in what there is.
+fn assert_truncated(cut: &[u8], signature: usize) {
+    let len = cut.len();
+    let error = MeshFile::from_source(Source::from_bytes(cut.to_vec()), &Options::default());
+    let error = error.expect_err("a file that lacks bytes was read");
+    let expected = if len < signature { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
+    assert_eq!(error.kind(), expected, "{len} bytes: {error}");
+    assert!(error.byte_range().is_some_and(|range| range.start <= len as u64), "{len} bytes: {error}");
+}
+
+/// Changes each byte of a file in turn, in each of these bits, and exercises it; returns how many opened.
+fn changed_bytes(file: &[u8], changes: &[u8], exercise: fn(&[u8]) -> bool) -> usize {
+    let mut opened = 0;
+    for place in 0..file.len() {
+        for change in changes {
+            let mut damaged = file.to_vec();
+            damaged[place] ^= change;
+            opened += usize::from(exercise(&damaged));
+        }
+    }
+    opened
+}
+
 /// Small files that have every section, of both versions, with extensions, and without a mesh.
 fn small_files() -> Vec<Vec<u8>> {
     let names =
@@ -32,14 +56,7 @@ fn every_truncation_of_a_proxy_is_an_error() {
 #[test]
 fn every_changed_byte_of_a_proxy_panics_nowhere() {
     for file in small_proxies() {
-        let mut opened = 0;
-        for place in 0..file.len() {
-            for change in [0x01, 0xff] {
-                let mut damaged = file.clone();
-                damaged[place] ^= change;
-                opened += usize::from(support::exercise_cgeo::bytes(&damaged));
-            }
-        }
+        let opened = changed_bytes(&file, &[0x01, 0xff], support::exercise_cgeo::bytes);
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 2);
     }
 }
@@ -48,14 +65,7 @@ fn every_changed_byte_of_a_proxy_panics_nowhere() {
 fn every_truncation_is_an_error() {
     for file in small_files() {
         for len in 0..file.len() {
-            let error = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
-            let error = error.expect_err("a file that lacks bytes was read");
-            let expected = if len < 15 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
-            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
-            assert!(
-                error.byte_range().is_some_and(|range| range.start <= len as u64),
-                "{len} bytes: {error}"
-            );
+            assert_truncated(&file[..len], 15);
         }
     }
 }
@@ -75,14 +85,7 @@ fn every_truncation_of_a_source_of_unknown_length_panics_nowhere() {
 #[test]
 fn every_changed_byte_panics_nowhere() {
     for file in small_files() {
-        let mut opened = 0;
-        for place in 0..file.len() {
-            for change in [0x01, 0x80, 0xff] {
-                let mut damaged = file.clone();
-                damaged[place] ^= change;
-                opened += usize::from(support::exercise::bytes(&damaged));
-            }
-        }
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise::bytes);
         // Most bytes are coordinates; a reader that refuses those would pass this test otherwise.
         assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
     }
@@ -137,14 +140,7 @@ fn small_bodies() -> Vec<Vec<u8>> {
 fn every_truncation_of_a_body_is_an_error() {
     for file in small_bodies() {
         for len in 0..file.len() {
-            let error = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
-            let error = error.expect_err("a file that lacks bytes was read");
-            let expected = if len < 4 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
-            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
-            assert!(
-                error.byte_range().is_some_and(|range| range.start <= len as u64),
-                "{len} bytes: {error}"
-            );
+            assert_truncated(&file[..len], 4);
             let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
             assert!(
                 MeshFile::from_source(Source::ranged(reader), &Options::default()).is_err(),
@@ -157,14 +153,7 @@ fn every_truncation_of_a_body_is_an_error() {
 #[test]
 fn every_changed_byte_of_a_body_panics_nowhere() {
     for file in small_bodies() {
-        let mut opened = 0;
-        for place in 0..file.len() {
-            for change in [0x01, 0x80, 0xff] {
-                let mut damaged = file.clone();
-                damaged[place] ^= change;
-                opened += usize::from(support::exercise_openctm::bytes(&damaged));
-            }
-        }
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise_openctm::bytes);
         assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
     }
 }
@@ -182,14 +171,7 @@ fn small_documents() -> Vec<Vec<u8>> {
 fn every_truncation_of_a_document_is_an_error() {
     for file in small_documents() {
         for len in 0..file.len() {
-            let error = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
-            let error = error.expect_err("a file that lacks bytes was read");
-            let expected = if len < 3 { ErrorKind::UnknownFormat } else { ErrorKind::Truncated };
-            assert_eq!(error.kind(), expected, "{len} bytes: {error}");
-            assert!(
-                error.byte_range().is_some_and(|range| range.start <= len as u64),
-                "{len} bytes: {error}"
-            );
+            assert_truncated(&file[..len], 3);
             let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
                 let _ = (file.items(), file.validate(), file.mesh(&file.meshes()[0]));
@@ -201,14 +183,7 @@ fn every_truncation_of_a_document_is_an_error() {
 #[test]
 fn every_changed_byte_of_a_document_panics_nowhere() {
     for file in small_documents() {
-        let mut opened = 0;
-        for place in 0..file.len() {
-            for change in [0x01, 0x80, 0xff] {
-                let mut damaged = file.clone();
-                damaged[place] ^= change;
-                opened += usize::from(support::exercise_tmf::bytes(&damaged));
-            }
-        }
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise_tmf::bytes);
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
     }
 }
@@ -256,14 +231,7 @@ fn every_truncation_of_an_asset_is_an_error() {
 #[test]
 fn every_changed_byte_of_an_asset_panics_nowhere() {
     for file in small_assets() {
-        let mut opened = 0;
-        for place in 0..file.len() {
-            for change in [0x01, 0x80, 0xff] {
-                let mut damaged = file.clone();
-                damaged[place] ^= change;
-                opened += usize::from(support::exercise_slmesh::bytes(&damaged));
-            }
-        }
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise_slmesh::bytes);
         // A block that is damaged does not keep the file from opening.
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
     }

@@ -58,41 +58,33 @@
     )
 )]
 
-mod address;
-mod array;
-mod block;
-pub mod cgeo;
+mod bytes;
 mod codec;
-mod error;
-mod finding;
+mod decode;
+mod file;
 mod format;
-mod fragments;
-pub mod iqm;
+mod formats;
+mod limits;
 mod mesh;
-mod once;
-pub mod openctm;
+mod num;
 mod options;
-mod scan;
-pub mod slmesh;
-mod source;
-mod text;
-pub mod tmf;
-mod weld;
+mod report;
 
-pub use address::{Address, Segment};
-pub use array::{Array, Element, F16};
-pub use block::{Block, Codec, Scratch, decode_all};
-pub use error::{Error, ErrorKind, Result};
-pub use finding::Finding;
-pub use format::{Format, Item, MeshFile};
-pub use fragments::{Fragments, Step};
-pub use mesh::{
-    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MeshView, Scalar, Semantic, VertexFormat,
+pub use crate::bytes::{
+    Array, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text, coalesce,
 };
-pub use options::{Checksums, Decoder, Limits, Options, Parallelism, Strictness};
-pub use source::{Identity, ReadRange, ReadStats, Source, coalesce};
-pub use text::Text;
-pub use weld::{Weld, WeldGroup, WeldUses};
+pub use codec::{Codec, Decoder};
+pub use decode::{Block, Scratch, decode_all};
+pub use file::MeshFile;
+pub use format::Format;
+pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
+pub use limits::Limits;
+pub use mesh::{
+    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MeshView, Semantic, VertexFormat, Weld,
+    WeldGroup, WeldUses,
+};
+pub use options::{Checksums, Options, Parallelism, Strictness};
+pub use report::{Address, Error, ErrorKind, Finding, Item, Result, Segment};
 
 /// The examples of the README.
 #[cfg(doctest)]

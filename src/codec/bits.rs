@@ -4,8 +4,8 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::source::as_u64;
-use crate::{Error, ErrorKind, Result};
+use crate::num::as_u64;
+use crate::report::{Error, ErrorKind, Result};
 
 /// An array of numbers of 0 to 64 bits each, packed without padding: the most significant bit first, and the first
 /// number in the uppermost bits of the first byte.

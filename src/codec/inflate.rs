@@ -8,24 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-use crate::{Codec, Decoder};
-
-/// Why a stream cannot be decoded; whoever knows the format makes an error of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// The input ends before the stream does.
-    Truncated,
-    /// The stream ends after this many bytes, before what was asked for.
-    EndsEarly(u64),
-    /// The stream goes on behind what was asked for.
-    GoesOn,
-    /// Not a stream of its kind, or a damaged one.
-    Malformed(&'static str),
-    /// The checksum behind the stream is not that of what came out.
-    Checksum { stored: u32, computed: u32 },
-    /// The caller does not want it any more.
-    Cancelled,
-}
+use super::Fault;
+use crate::codec::{Codec, Decoder};
 
 /// The decoders, kept from one stream to the next: their memory is allocated once.
 #[derive(Default)]
@@ -153,7 +137,7 @@ impl<'a> Inflate<'a> {
             }
             filled = filled.saturating_add(count);
         }
-        self.produced = self.produced.saturating_add(crate::source::as_u64(filled));
+        self.produced = self.produced.saturating_add(crate::num::as_u64(filled));
         Ok(filled)
     }
 
@@ -168,7 +152,7 @@ impl<'a> Inflate<'a> {
             let length = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
             let Some(piece) = buffer.get_mut(..length).filter(|piece| !piece.is_empty()) else { break };
             self.read_exact(piece)?;
-            count = count.saturating_sub(crate::source::as_u64(length));
+            count = count.saturating_sub(crate::num::as_u64(length));
         }
         Ok(())
     }

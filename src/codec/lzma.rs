@@ -14,9 +14,9 @@ use std::hint::select_unpredictable;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::inflate::Fault;
-use crate::Decoder;
-use crate::source::as_u64;
+use super::Fault;
+use crate::codec::Decoder;
+use crate::num::as_u64;
 
 /// Refuses a length that no stream of so many bytes can have, before anything is allocated for it.
 ///

@@ -1,0 +1,205 @@
+use std::fmt;
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian as le};
+
+/// The type of one number of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Scalar {
+    /// Unsigned, 8 bits.
+    U8,
+    /// Signed, 8 bits.
+    I8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Signed, 16 bits.
+    I16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    I32,
+    /// IEEE 754 binary16.
+    F16,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+}
+
+impl Scalar {
+    /// Size in bytes.
+    #[must_use]
+    pub fn size(self) -> usize {
+        match self {
+            Self::U8 | Self::I8 => 1,
+            Self::U16 | Self::I16 | Self::F16 => 2,
+            Self::U32 | Self::I32 | Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+
+    /// Whether this is one of the floating-point types.
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32 | Self::F64)
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::U8 => "u8",
+            Self::I8 => "i8",
+            Self::U16 => "u16",
+            Self::I16 => "i16",
+            Self::U32 => "u32",
+            Self::I32 => "i32",
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
+
+/// What an [`Array`] can hold: numbers, short arrays of numbers, and the raw structures of the formats.
+pub trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
+    /// The element as it lies in the file: little-endian, without alignment.
+    type Stored: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + Send + Sync + fmt::Debug;
+    /// The numbers that make up one element; `None` for structures.
+    #[doc(hidden)]
+    const SHAPE: Option<(Scalar, u32)>;
+    #[doc(hidden)]
+    fn from_stored(stored: Self::Stored) -> Self;
+    /// The bytes as native elements, where alignment and byte order allow.
+    #[doc(hidden)]
+    fn native(bytes: &[u8]) -> Option<&[Self]>;
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// An IEEE 754 binary16 number, as its bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(transparent)]
+pub struct F16(pub u16);
+
+impl F16 {
+    /// The same number as `f32`: exact for every value; NaN keeps its payload.
+    #[must_use]
+    pub fn to_f32(self) -> f32 {
+        let sign = u32::from(self.0 & 0x8000) << 16;
+        let exponent = u32::from(self.0 >> 10) & 0x1f;
+        let mantissa = u32::from(self.0 & 0x3ff);
+        let magnitude = match exponent {
+            // Subnormals are multiples of 2^-24.
+            0 => {
+                return f32::from_bits(
+                    (f32::from(self.0 & 0x3ff) * f32::from_bits(0x3380_0000)).to_bits() | sign,
+                );
+            }
+            0x1f => 0x7f80_0000 | (mantissa << 13),
+            // The exponents' biases are 15 and 127.
+            _ => (exponent.wrapping_add(127 - 15) << 23) | (mantissa << 13),
+        };
+        f32::from_bits(sign | magnitude)
+    }
+}
+
+macro_rules! scalar {
+    ($native:ty, $stored:ty, $scalar:ident, $from:expr) => {
+        impl sealed::Sealed for $native {}
+        impl Element for $native {
+            type Stored = $stored;
+            const SHAPE: Option<(Scalar, u32)> = Some((Scalar::$scalar, 1));
+            fn from_stored(stored: Self::Stored) -> Self {
+                $from(stored)
+            }
+            fn native(bytes: &[u8]) -> Option<&[Self]> {
+                let native = <[Self]>::ref_from_bytes(bytes).ok();
+                native.filter(|_| cfg!(target_endian = "little") || size_of::<Self>() == 1)
+            }
+        }
+        impl<const N: usize> sealed::Sealed for [$native; N] {}
+        impl<const N: usize> Element for [$native; N] {
+            type Stored = [$stored; N];
+            const SHAPE: Option<(Scalar, u32)> = {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the widths that are used are single digits"
+                )]
+                Some((Scalar::$scalar, N as u32))
+            };
+            fn from_stored(stored: Self::Stored) -> Self {
+                stored.map($from)
+            }
+            fn native(bytes: &[u8]) -> Option<&[Self]> {
+                let native = <[Self]>::ref_from_bytes(bytes).ok();
+                native.filter(|_| cfg!(target_endian = "little") || size_of::<$native>() == 1)
+            }
+        }
+    };
+}
+
+scalar!(u8, u8, U8, |stored| stored);
+
+scalar!(i8, i8, I8, |stored| stored);
+
+scalar!(u16, le::U16, U16, le::U16::get);
+
+scalar!(i16, le::I16, I16, le::I16::get);
+
+scalar!(u32, le::U32, U32, le::U32::get);
+
+scalar!(i32, le::I32, I32, le::I32::get);
+
+scalar!(F16, le::U16, F16, |stored: le::U16| F16(stored.get()));
+
+scalar!(f32, le::F32, F32, le::F32::get);
+
+scalar!(f64, le::F64, F64, le::F64::get);
+
+/// Makes raw structures, which are their own stored form, elements of arrays.
+macro_rules! raw_elements {
+    ($($raw:ty),+ $(,)?) => {$(
+        impl crate::bytes::sealed::Sealed for $raw {}
+        impl crate::bytes::Element for $raw {
+            type Stored = Self;
+            const SHAPE: Option<(crate::bytes::Scalar, u32)> = None;
+            fn from_stored(stored: Self) -> Self {
+                stored
+            }
+            fn native(bytes: &[u8]) -> Option<&[Self]> {
+                <[Self] as zerocopy::FromBytes>::ref_from_bytes(bytes).ok()
+            }
+        }
+    )+};
+}
+
+pub(crate) use raw_elements;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_widen_exactly() {
+        // Exact, as `powi` need not be.
+        let power = |exponent: i32| f64::from_bits(u64::try_from(1023 + exponent).unwrap() << 52);
+        for bits in (0..=u16::MAX).step_by(if cfg!(miri) { 31 } else { 1 }) {
+            let wide = F16(bits).to_f32();
+            let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+            let magnitude = match exponent {
+                0 => mantissa * power(-24),
+                0x1f if mantissa == 0. => f64::INFINITY,
+                0x1f => {
+                    assert!(wide.is_nan(), "{bits:#x}");
+                    continue;
+                }
+                _ => (1. + mantissa / 1024.) * power(exponent - 15),
+            };
+            assert_eq!(f64::from(wide.abs()), magnitude, "{bits:#x}");
+            assert_eq!(wide.is_sign_negative(), bits >= 0x8000, "{bits:#x}");
+        }
+    }
+}

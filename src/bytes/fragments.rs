@@ -1,0 +1,379 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::bytes::{Source, coalesce, contains};
+use crate::num::as_u64;
+use crate::report::{Error, ErrorKind, Result};
+
+/// The bytes of a file that a client has so far: reading without I/O, for asynchronous clients.
+///
+/// The client supplies what it fetched, in any order, overlapping, in pieces or whole; [`step`](Self::step) runs a job
+/// until it says what is missing. Everything a job returns keeps sharing the fragments, so later accessors are
+/// stepped in the same way.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::{Fragments, Step, iqm};
+///
+/// let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
+/// let fragments = Fragments::new(Some(body.len() as u64));
+/// let model = loop {
+///     match fragments.step(|source| iqm::Model::from_source(source.clone()))? {
+///         Step::Done(model) => break model,
+///         Step::Need(ranges) => {
+///             for range in ranges {
+///                 // An HTTP client asks for `bytes={start}-{end - 1}` here.
+///                 let part = body[range.start as usize..range.end as usize].to_vec();
+///                 fragments.supply(range.start, part)?;
+///             }
+///         }
+///     }
+/// };
+/// assert_eq!(model.version(), 2);
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Fragments {
+    store: Arc<FragmentStore>,
+}
+
+/// How far a job got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step<T> {
+    /// These ranges are missing: ascending, apart from one another, beyond the end of the file only while its length
+    /// is unknown.
+    Need(Vec<Range<u64>>),
+    /// The job is done.
+    Done(T),
+}
+
+impl Fragments {
+    /// Nothing so far, of a file of this length, if that is known.
+    #[must_use]
+    pub fn new(len: Option<u64>) -> Self {
+        let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0, far_steps: 0 };
+        Self { store: Arc::new(FragmentStore { state: Mutex::new(state) }) }
+    }
+
+    /// Sets the length once it is known: from the head of a response, or because a response ended early.
+    ///
+    /// Without it a job that wants more than there is goes on asking.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](ErrorKind::Mismatch) where another length is known, or bytes behind it were supplied.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        let mut state = self.store.lock();
+        let end = state.pieces.last_key_value().map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
+        match state.len {
+            Some(known) if known != len => Err(mismatch("length of the fragments", known, len)),
+            _ if end > len => Err(mismatch("length of the fragments", end, len)),
+            _ => {
+                state.len = Some(len);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the bytes at an offset. Of bytes that were supplied before, the first ones stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](ErrorKind::Mismatch) where they reach beyond the length of the file.
+    pub fn supply(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
+        let bytes = bytes.into();
+        let mut state = self.store.lock();
+        let len = state.len.unwrap_or(u64::MAX);
+        match offset.checked_add(as_u64(bytes.len())) {
+            Some(end) if end <= len => {
+                state.insert(offset, &bytes);
+                Ok(())
+            }
+            end => Err(mismatch("fragment", len, end.unwrap_or(u64::MAX))),
+        }
+    }
+
+    /// A source of what is there. Reading what is not is [`NeedBytes`](ErrorKind::NeedBytes).
+    #[must_use]
+    pub fn source(&self) -> Source {
+        Source::of_fragments(Arc::clone(&self.store))
+    }
+
+    /// Runs a job, from its beginning, as far as the bytes go.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the job returns, but for missing bytes, which are [`Step::Need`].
+    pub fn step<T>(&self, job: impl FnOnce(&Source) -> Result<T>) -> Result<Step<T>> {
+        self.store.lock().wanted.clear();
+        match job(&self.source()) {
+            Ok(done) => Ok(Step::Done(done)),
+            Err(error) => {
+                let mut state = self.store.lock();
+                let wanted = coalesce(&std::mem::take(&mut state.wanted), 0);
+                if !matches!(error.kind(), ErrorKind::NeedBytes(_)) || wanted.is_empty() {
+                    return Err(error);
+                }
+                Ok(Step::Need(wanted))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Fragments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.store.lock();
+        let have: Vec<_> = state.pieces.iter().map(|(start, bytes)| piece_range(*start, bytes)).collect();
+        f.debug_struct("Fragments").field("len", &state.len).field("have", &have).finish()
+    }
+}
+
+/// What a [`Source`] of fragments reads from.
+pub(crate) struct FragmentStore {
+    state: Mutex<State>,
+}
+
+struct State {
+    len: Option<u64>,
+    /// By offset; never empty, never overlapping.
+    pieces: BTreeMap<u64, Bytes>,
+    /// What the job of this step missed.
+    wanted: Vec<Range<u64>>,
+    /// How often a walk has made its window twice as long.
+    widened: u32,
+    /// How often a walk has stepped so far that it did not.
+    far_steps: u64,
+}
+
+impl FragmentStore {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn len(&self) -> Option<u64> {
+        self.lock().len
+    }
+
+    pub(crate) fn has(&self, range: &Range<u64>) -> bool {
+        self.lock().gaps(range).is_empty()
+    }
+
+    /// The bytes of a range; else the first of the gaps in it, all of which are noted as wanted.
+    pub(crate) fn get(&self, range: &Range<u64>) -> Result<Bytes, Range<u64>> {
+        let mut state = self.lock();
+        match state.want(range) {
+            Some(gap) => Err(gap),
+            None => Ok(state.join(range)),
+        }
+    }
+
+    /// Notes every gap in these ranges as wanted, and returns the first one.
+    pub(crate) fn want_all(&self, ranges: &[Range<u64>]) -> Option<Range<u64>> {
+        let mut state = self.lock();
+        let gaps: Vec<_> = ranges.iter().filter_map(|range| state.want(range)).collect();
+        gaps.into_iter().next()
+    }
+
+    /// How much to ask for at once.
+    pub(crate) fn window(&self, first: u64) -> u64 {
+        const MOST_DOUBLINGS: u32 = 24;
+        first << self.lock().widened.min(MOST_DOUBLINGS)
+    }
+
+    pub(crate) fn far_steps(&self) -> u64 {
+        self.lock().far_steps
+    }
+
+    /// Makes the window twice as long after a step of a walk that was near; counts one that was not.
+    pub(crate) fn count_step(&self, is_near: bool) {
+        let mut state = self.lock();
+        if is_near {
+            state.widened = state.widened.saturating_add(1);
+        } else {
+            state.far_steps = state.far_steps.saturating_add(1);
+        }
+    }
+}
+
+impl State {
+    fn want(&mut self, range: &Range<u64>) -> Option<Range<u64>> {
+        let end = self.len.map_or(range.end, |len| len.min(range.end));
+        let gaps = self.gaps(&(range.start..end));
+        let first = gaps.first().cloned();
+        self.wanted.extend(gaps);
+        first
+    }
+
+    /// The parts of a range that no piece holds.
+    fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        if range.is_empty() {
+            return gaps;
+        }
+        let mut at = range.start;
+        for (start, bytes) in self.pieces.range(self.first_touching(range)..range.end) {
+            if *start > at {
+                gaps.push(at..*start);
+            }
+            at = at.max(piece_range(*start, bytes).end);
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        gaps
+    }
+
+    /// The key of the first piece that reaches into the range.
+    fn first_touching(&self, range: &Range<u64>) -> u64 {
+        let before = self.pieces.range(..=range.start).next_back();
+        before
+            .filter(|(start, bytes)| piece_range(**start, bytes).end > range.start)
+            .map_or(range.start, |p| *p.0)
+    }
+
+    fn insert(&mut self, offset: u64, bytes: &Bytes) {
+        let range = piece_range(offset, bytes);
+        for gap in self.gaps(&range) {
+            let part = |at: u64| usize::try_from(at.saturating_sub(offset)).unwrap_or(bytes.len());
+            self.pieces.insert(gap.start, bytes.slice(part(gap.start)..part(gap.end)));
+        }
+    }
+
+    /// The bytes of a range without gaps; pieces that it spans are made one, so that they are joined once only.
+    fn join(&mut self, range: &Range<u64>) -> Bytes {
+        let first = self.first_touching(range);
+        let touching = || self.pieces.range(first..range.end);
+        let mut piece = touching().next().map(|(_, bytes)| bytes.clone()).unwrap_or_default();
+        if !contains(&piece_range(first, &piece), range) {
+            let joined: Vec<u8> = touching().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+            let keys: Vec<u64> = touching().map(|(start, _)| *start).collect();
+            for key in keys {
+                self.pieces.remove(&key);
+            }
+            piece = joined.into();
+            self.pieces.insert(first, piece.clone());
+        }
+        let part =
+            |at: u64| usize::try_from(at.saturating_sub(first)).unwrap_or(piece.len()).min(piece.len());
+        piece.slice(part(range.start)..part(range.end))
+    }
+}
+
+fn piece_range(start: u64, bytes: &Bytes) -> Range<u64> {
+    start..start.saturating_add(as_u64(bytes.len()))
+}
+
+fn mismatch(what: &'static str, known: u64, found: u64) -> Error {
+    Error::new(ErrorKind::Mismatch, what).expected(format!("at most {known} bytes")).found(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn body() -> Vec<u8> {
+        (0..200).collect()
+    }
+
+    #[test]
+    fn fragments_of_an_unknown_length_ask_until_it_is_set() {
+        let fragments = Fragments::new(None);
+        let job = |source: &Source| source.get(0..10, "x");
+        assert_eq!(fragments.step(job).unwrap(), Step::Need(vec![0..10]));
+        fragments.supply(0, vec![1, 2, 3]).unwrap();
+        assert_eq!(fragments.step(job).unwrap(), Step::Need(vec![3..10]));
+        fragments.set_len(3).unwrap();
+        assert_eq!(fragments.step(job).unwrap_err().kind(), ErrorKind::Truncated);
+    }
+
+    #[test]
+    fn lengths_that_contradict_are_errors() {
+        let fragments = Fragments::new(Some(10));
+        assert_eq!(fragments.supply(8, vec![0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert_eq!(fragments.supply(u64::MAX, vec![0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert_eq!(fragments.set_len(11).unwrap_err().kind(), ErrorKind::Mismatch);
+        let open_end = Fragments::new(None);
+        open_end.supply(8, vec![0; 3]).unwrap();
+        assert_eq!(open_end.set_len(10).unwrap_err().kind(), ErrorKind::Mismatch);
+    }
+
+    #[test]
+    fn errors_of_the_job_pass_through() {
+        let fragments = Fragments::new(Some(0));
+        let error = fragments.step(|source| source.get(0..1, "x")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated);
+    }
+
+    #[test]
+    fn chain_through_a_long_file_takes_few_trips() {
+        // Thousands of nodes of 8 bytes, 1,024 bytes apart, each telling where the next one is.
+        let nodes = if cfg!(miri) { 32 } else { 4096_usize };
+        let mut body = vec![0; nodes * 1024];
+        for node in 0..nodes {
+            let next = (node as u64 + 1) * 1024;
+            body[node * 1024..][..8].copy_from_slice(&next.to_le_bytes());
+        }
+        let fragments = Fragments::new(Some(body.len() as u64));
+        let mut trips = 0;
+        let visited = loop {
+            let step = fragments.step(|source| {
+                let mut walk = source.walk();
+                let (mut at, mut visited) = (0, 0);
+                while at < body.len() as u64 {
+                    at = u64::from_le_bytes(walk.read_struct(at, "node")?);
+                    visited += 1;
+                }
+                Ok(visited)
+            });
+            match step.unwrap() {
+                Step::Done(visited) => break visited,
+                Step::Need(ranges) => {
+                    trips += 1;
+                    for range in ranges {
+                        let part = body[range.start as usize..range.end as usize].to_vec();
+                        fragments.supply(range.start, part).unwrap();
+                    }
+                }
+            }
+        };
+        assert_eq!(visited, nodes);
+        assert!(trips <= 12, "{trips} trips");
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_in_any_order_make_the_same_bytes(
+            pieces in proptest::collection::vec((0_usize..200, 0_usize..60), 0..12),
+            asked in (0_usize..200, 0_usize..200),
+        ) {
+            let body = body();
+            let fragments = Fragments::new(Some(200));
+            let mut have = [false; 200];
+            for (start, len) in pieces {
+                let end = (start + len).min(200);
+                fragments.supply(start as u64, body[start..end].to_vec()).unwrap();
+                have[start..end].fill(true);
+            }
+            let range = asked.0.min(asked.1)..asked.0.max(asked.1);
+            let step = fragments.step(|s| s.get(range.start as u64..range.end as u64, "x")).unwrap();
+            match step {
+                Step::Done(bytes) => {
+                    prop_assert!(have[range.clone()].iter().all(|h| *h));
+                    prop_assert_eq!(&bytes[..], &body[range]);
+                }
+                Step::Need(gaps) => {
+                    let missing: Vec<usize> = range.clone().filter(|i| !have[*i]).collect();
+                    let needed: Vec<usize> =
+                        gaps.iter().flat_map(|gap| gap.start as usize..gap.end as usize).collect();
+                    prop_assert_eq!(needed, missing);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Where the bytes of a file come from, and typed views of them.
+
+mod array;
+mod element;
+mod fragments;
+mod range;
+mod reader;
+mod source;
+mod text;
+mod walk;
+
+pub use array::Array;
+pub use element::{Element, F16, Scalar};
+pub use fragments::{Fragments, Step};
+pub use range::coalesce;
+pub use reader::{ReadRange, ReadStats};
+pub use source::{Identity, Source};
+pub use text::Text;
+
+pub(crate) use element::{raw_elements, sealed};
+pub(crate) use range::contains;
+pub(crate) use walk::Walk;

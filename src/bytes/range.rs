@@ -1,0 +1,35 @@
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Merges ranges that overlap, touch, or are at most `gap` bytes apart, so that they cost fewer requests. Ascending.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(meshmap::coalesce(&[100..110, 0..10, 12..20], 4), [0..20, 100..110]);
+/// ```
+#[must_use]
+pub fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
+    let mut sorted: Vec<_> = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+    sorted.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for range in sorted {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// The part of `bytes`, which begin at `start`, that a range asks for; `None` where they do not hold all of it.
+pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Bytes> {
+    let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
+    let to = usize::try_from(range.end.checked_sub(start)?).ok()?;
+    (from <= to && to <= bytes.len()).then(|| bytes.slice(from..to))
+}
+
+pub(crate) fn contains(outer: &Range<u64>, inner: &Range<u64>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}

@@ -1,0 +1,177 @@
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use zerocopy::FromZeros;
+
+use super::source::truncated;
+use crate::num::as_u64;
+use crate::report::{Error, Result};
+
+/// A store that answers ranges of bytes, and blocks until it has them.
+///
+/// [`File`] is one, and so is an `Arc` of one.
+#[expect(clippy::len_without_is_empty, reason = "a store of unknown length cannot tell")]
+pub trait ReadRange: Send + Sync {
+    /// The length in bytes, or `None` where the store does not know it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store reports.
+    fn len(&self) -> io::Result<Option<u64>>;
+
+    /// The bytes of a range: all of them, or fewer where the store ends inside it.
+    ///
+    /// Where [`len`](Self::len) is known, no range reaches beyond it. Where it is not, a range may (a damaged file can
+    /// announce anything), but no single one is longer than 16 MiB.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store reports.
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes>;
+}
+
+impl<T: ReadRange + ?Sized> ReadRange for Arc<T> {
+    fn len(&self) -> io::Result<Option<u64>> {
+        (**self).len()
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        (**self).read(range)
+    }
+}
+
+impl ReadRange for File {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.metadata()?.len()))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let out_of_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
+        let count = range.end.saturating_sub(range.start).try_into().map_err(out_of_memory)?;
+        let mut buffer =
+            u8::new_vec_zeroed(count).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match read_at(self, rest, range.start.saturating_add(as_u64(filled))) {
+                Ok(0) => break,
+                Ok(count) => filled = filled.saturating_add(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        buffer.truncate(filled);
+        Ok(buffer.into())
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(not(any(unix, windows)))]
+fn read_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Read, Seek, SeekFrom};
+    // Without positioned reads the position is shared; one reader at a time moves it.
+    static POSITION: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _guard = POSITION.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    file.seek(SeekFrom::Start(offset))?;
+    Read::read(&mut file, buffer)
+}
+
+/// A reader with what is known of its length, and a count of what it did.
+pub(super) struct Reader {
+    inner: Box<dyn ReadRange>,
+    pub(super) len: OnceLock<u64>,
+    pub(super) reads: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+impl Reader {
+    /// The longest single read while the length is unknown, so that a file's word alone costs no memory.
+    const BLIND_READ: u64 = 16 << 20;
+
+    pub(super) fn new(inner: impl ReadRange + 'static) -> Self {
+        Self {
+            inner: Box::new(inner),
+            len: OnceLock::new(),
+            reads: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn len(&self) -> io::Result<Option<u64>> {
+        if let Some(len) = self.len.get() {
+            return Ok(Some(*len));
+        }
+        Ok(self.inner.len()?.map(|len| *self.len.get_or_init(|| len)))
+    }
+
+    /// The whole range, or an error.
+    pub(super) fn read(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
+        let bytes = self.read_some(range, what)?;
+        let found = as_u64(bytes.len());
+        if found < range.end.saturating_sub(range.start) {
+            return Err(truncated(range, found, what));
+        }
+        Ok(bytes)
+    }
+
+    /// The range as far as the reader has it.
+    pub(super) fn read_some(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
+        let known = self.len.get().is_some();
+        // A read before this one may have told the length.
+        let range = &(range.start..self.len.get().map_or(range.end, |len| range.end.min(*len)));
+        if range.end <= range.start {
+            return Ok(Bytes::new());
+        }
+        if known || range.end.saturating_sub(range.start) <= Self::BLIND_READ {
+            return self.read_once(range, what);
+        }
+        let mut joined = Vec::new();
+        let mut start = range.start;
+        while start < range.end {
+            let end = start.saturating_add(Self::BLIND_READ).min(range.end);
+            let bytes = self.read_once(&(start..end), what)?;
+            joined.extend_from_slice(&bytes);
+            if as_u64(bytes.len()) < end.saturating_sub(start) {
+                break;
+            }
+            start = end;
+        }
+        Ok(joined.into())
+    }
+
+    fn read_once(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
+        let mut bytes =
+            self.inner.read(range.clone()).map_err(|error| Error::io(error, what).at(range.clone()))?;
+        bytes.truncate(usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX));
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
+        let end = range.start.saturating_add(as_u64(bytes.len()));
+        // A read that comes back with nothing tells no more than that the source ends before it, or where it begins.
+        if end < range.end && (!bytes.is_empty() || range.start == 0) {
+            let _ = self.len.set(end);
+        }
+        Ok(bytes)
+    }
+}
+
+/// How often and how much a source has read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReadStats {
+    /// Requests to the reader.
+    pub reads: u64,
+    /// Bytes that it returned.
+    pub bytes: u64,
+}

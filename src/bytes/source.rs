@@ -1,0 +1,367 @@
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+use std::{fmt, io};
+
+use bytes::Bytes;
+use zerocopy::FromBytes;
+
+use super::fragments::FragmentStore;
+use super::range::{coalesce, contains, slice};
+use super::reader::{ReadRange, ReadStats, Reader};
+use super::walk::Walk;
+use crate::format::Format;
+use crate::num::{as_u64, decimal};
+use crate::report::{Error, ErrorKind, Result};
+
+/// Where the bytes of a file come from: the one door to them.
+///
+/// | made by | reads | copies |
+/// |---|---|---|
+/// | [`open`](Self::open) | just the ranges that are asked for, by positioned reads | once, into memory |
+/// | [`map`](Self::map) | what is touched, by page faults | nothing |
+/// | [`from_bytes`](Self::from_bytes) | nothing | nothing |
+/// | [`ranged`](Self::ranged) | just the ranges that are asked for | as the reader does |
+/// | [`Fragments::source`](crate::Fragments::source) | nothing; says what is missing | where pieces are joined |
+///
+/// Cloning is cheap and shares everything. Whatever a source hands out keeps the bytes alive that it shows.
+#[derive(Clone)]
+pub struct Source {
+    pub(super) backing: Backing,
+    at_hand: Arc<[Piece]>,
+    file: Option<Arc<OpenedFile>>,
+    format: Option<Format>,
+}
+
+#[derive(Clone)]
+pub(super) enum Backing {
+    Memory(Bytes),
+    Reader(Arc<Reader>),
+    Fragments(Arc<FragmentStore>),
+}
+
+/// Bytes of a reader that were read ahead, so that neighbours cost no further read.
+#[derive(Clone)]
+struct Piece {
+    range: Range<u64>,
+    bytes: Bytes,
+}
+
+struct OpenedFile {
+    path: PathBuf,
+    identity: Identity,
+}
+
+impl Source {
+    /// Opens a file lazily: only what is asked for is read, by positioned reads; never the whole file.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) where the file cannot be opened, or is a directory.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let (file, opened) = open_file(path.as_ref())?;
+        let reader = Reader::new(file);
+        // The length at opening is the one that every range is checked against.
+        let _ = reader.len.set(opened.identity.len);
+        Ok(Self::new(Backing::Reader(Arc::new(reader)), Some(Arc::new(opened))))
+    }
+
+    /// Maps a file: every view shows the pages of the file itself. For files on local disks.
+    ///
+    /// No advice is given to the system for the whole map. An empty file maps to an empty source.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) where the file cannot be opened or mapped.
+    ///
+    /// # Safety
+    ///
+    /// While any view of this source lives, nobody truncates the file or writes into it, in this process or another:
+    /// the bytes under shared references would change, and a page behind the new end faults. Replace files by
+    /// renaming a new one over them; [`is_stale`](Self::is_stale) tells that this happened.
+    #[cfg(feature = "mmap")]
+    #[allow(unsafe_code, reason = "memory maps cannot be made safely; this is the only place that makes one")]
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
+        let (file, opened) = open_file(path.as_ref())?;
+        let bytes = if opened.identity.len == 0 {
+            Bytes::new()
+        } else {
+            // SAFETY: the caller promises that the file is not changed while views of the map live, and the map lives
+            // in the reference-counted owner of those views.
+            let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|error| Error::io(error, "file"))?;
+            Bytes::from_owner(map)
+        };
+        Ok(Self::new(Backing::Memory(bytes), Some(Arc::new(opened))))
+    }
+
+    /// Bytes in memory: a `Vec<u8>`, a `&'static [u8]`, `Bytes` of a response, `Bytes::from_owner` of anything.
+    #[must_use]
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
+        Self::new(Backing::Memory(bytes.into()), None)
+    }
+
+    /// Any store that answers ranges of bytes: an object store, an archive, a browser's file.
+    #[must_use]
+    pub fn ranged(reader: impl ReadRange + 'static) -> Self {
+        Self::new(Backing::Reader(Arc::new(Reader::new(reader))), None)
+    }
+
+    pub(crate) fn of_fragments(store: Arc<FragmentStore>) -> Self {
+        Self::new(Backing::Fragments(store), None)
+    }
+
+    fn new(backing: Backing, file: Option<Arc<OpenedFile>>) -> Self {
+        Self { backing, at_hand: Arc::new([]), file, format: None }
+    }
+
+    /// This source, naming `format` in its errors.
+    pub(crate) fn for_format(&self, format: Format) -> Self {
+        Self { format: Some(format), ..self.clone() }
+    }
+
+    /// The length in bytes, if it is known: always for files and memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) where the reader fails.
+    pub fn len(&self) -> Result<Option<u64>> {
+        match &self.backing {
+            Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
+            Backing::Reader(reader) => {
+                reader.len().map_err(|error| Error::io(error, "length of the source").format_is(self.format))
+            }
+            Backing::Fragments(store) => Ok(store.len()),
+        }
+    }
+
+    /// The bytes of a range, which errors call `what`. Shared, not copied, where they are in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Truncated`](ErrorKind::Truncated) where the source ends before the range does,
+    /// [`NeedBytes`](ErrorKind::NeedBytes) where fragments have not been supplied, [`Io`](ErrorKind::Io) where the
+    /// reader fails, [`OutOfRange`](ErrorKind::OutOfRange) for a range that ends before it starts.
+    pub fn get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
+        self.try_get(range.clone(), what).map_err(|error| error.format_is(self.format))
+    }
+
+    fn try_get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
+        if range.end < range.start {
+            return Err(Error::new(ErrorKind::OutOfRange, what)
+                .at(range)
+                .expected("an end behind the start"));
+        }
+        if let Some(len) = self.len()?
+            && range.end > len
+        {
+            return Err(truncated(&range, len.saturating_sub(range.start), what));
+        }
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        match &self.backing {
+            Backing::Memory(bytes) => slice(bytes, 0, &range).ok_or_else(|| truncated(&range, 0, what)),
+            Backing::Reader(reader) => match self.look_at_hand(&range) {
+                Some(bytes) => Ok(bytes),
+                None => reader.read(&range, what),
+            },
+            Backing::Fragments(store) => {
+                store.get(&range).map_err(|missing| Error::new(ErrorKind::NeedBytes(missing), what).at(range))
+            }
+        }
+    }
+
+    fn look_at_hand(&self, range: &Range<u64>) -> Option<Bytes> {
+        self.at_hand.iter().find_map(|piece| slice(&piece.bytes, piece.range.start, range))
+    }
+
+    /// The structure at an offset.
+    pub(crate) fn read_struct<T>(&self, offset: u64, what: &'static str) -> Result<T>
+    where
+        T: FromBytes,
+    {
+        let bytes = self.get(offset..offset.saturating_add(as_u64(size_of::<T>())), what)?;
+        // Fails only for a range that was cut at the end of the address space.
+        T::read_from_bytes(&bytes).map_err(|_| {
+            let range = offset..u64::MAX;
+            truncated(&range, as_u64(bytes.len()), what).format_is(self.format)
+        })
+    }
+
+    /// This source with its first `preferred` bytes at hand, or as many as there are; without the first `required`
+    /// no reading can begin.
+    pub(crate) fn with_head(&self, required: u64, preferred: u64, what: &'static str) -> Result<Self> {
+        match &self.backing {
+            Backing::Memory(_) => Ok(self.clone()),
+            Backing::Reader(_) => {
+                let end = self.len()?.map_or(preferred, |len| len.min(preferred));
+                if self.is_at_hand(&(0..end)) { Ok(self.clone()) } else { self.fetch(&[0..end], what) }
+            }
+            Backing::Fragments(store) => {
+                let required = store.len().map_or(required, |len| len.min(required));
+                self.need(&(0..required), 0..preferred, what)
+            }
+        }
+    }
+
+    /// This source with all of these ranges at hand, neighbours fetched together. Ranges that reach beyond the end
+    /// are left to the read that uses them.
+    pub(crate) fn with_ranges(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
+        /// Bytes between two ranges that are cheaper to read than another request.
+        const GAP: u64 = 16 << 10;
+        let end = self.len()?.unwrap_or(u64::MAX);
+        let absent = |range: &&Range<u64>| range.end <= end && !range.is_empty() && !self.is_at_hand(range);
+        let wanted: Vec<_> = ranges.iter().filter(absent).cloned().collect();
+        match &self.backing {
+            Backing::Memory(_) => Ok(self.clone()),
+            Backing::Reader(_) => self.fetch(&coalesce(&wanted, GAP), what),
+            Backing::Fragments(store) => match store.want_all(&wanted) {
+                None => Ok(self.clone()),
+                Some(missing) => {
+                    let range = missing.clone();
+                    Err(Error::new(ErrorKind::NeedBytes(missing), what).at(range).format_is(self.format))
+                }
+            },
+        }
+    }
+
+    /// Reads a chain of small structures that lead to one another.
+    pub(crate) fn walk(&self) -> Walk {
+        let window = match &self.backing {
+            Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
+            _ => Walk::FIRST_WINDOW,
+        };
+        Walk { source: self.clone(), window, end: 0, far_steps: 0 }
+    }
+
+    /// Whether every range is at hand: of maps and memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.backing, Backing::Memory(_))
+    }
+
+    pub(super) fn is_at_hand(&self, range: &Range<u64>) -> bool {
+        match &self.backing {
+            Backing::Memory(_) => true,
+            Backing::Reader(_) => self.at_hand.iter().any(|piece| contains(&piece.range, range)),
+            Backing::Fragments(store) => store.has(range),
+        }
+    }
+
+    /// Reads these ranges and keeps them at hand, in place of pieces that they contain.
+    pub(super) fn fetch(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
+        let Backing::Reader(reader) = &self.backing else { return Ok(self.clone()) };
+        let kept = |piece: &&Piece| !ranges.iter().any(|range| contains(range, &piece.range));
+        let mut pieces: Vec<Piece> = self.at_hand.iter().filter(kept).cloned().collect();
+        for range in ranges.iter().filter(|range| !range.is_empty()) {
+            let bytes = reader.read_some(range, what).map_err(|error| error.format_is(self.format))?;
+            let end = range.start.saturating_add(as_u64(bytes.len()));
+            pieces.push(Piece { range: range.start..end, bytes });
+        }
+        Ok(Self { at_hand: pieces.into(), ..self.clone() })
+    }
+
+    /// Of fragments: `Ok` where `required` is there, else the wish for the `preferred` range around it.
+    pub(super) fn need(
+        &self,
+        required: &Range<u64>,
+        preferred: Range<u64>,
+        what: &'static str,
+    ) -> Result<Self> {
+        match &self.backing {
+            Backing::Fragments(store) if !store.has(required) => {
+                let missing = store.want_all(&[preferred]).unwrap_or_else(|| required.clone());
+                let error = Error::new(ErrorKind::NeedBytes(missing), what).at(required.clone());
+                Err(error.format_is(self.format))
+            }
+            _ => Ok(self.clone()),
+        }
+    }
+
+    /// How much has been read so far through this source and its clones; nothing for maps and memory.
+    #[must_use]
+    pub fn read_stats(&self) -> ReadStats {
+        match &self.backing {
+            Backing::Reader(reader) => ReadStats {
+                reads: reader.reads.load(Ordering::Relaxed),
+                bytes: reader.bytes.load(Ordering::Relaxed),
+            },
+            _ => ReadStats::default(),
+        }
+    }
+
+    /// What the file was when it was opened or mapped; `None` where the source is no file.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.file.as_deref().map(|file| &file.identity)
+    }
+
+    /// Whether the path now leads to another file, or to the same one changed. `false` where the source is no file.
+    ///
+    /// # Errors
+    ///
+    /// [`Io`](ErrorKind::Io) where the system cannot tell.
+    pub fn is_stale(&self) -> Result<bool> {
+        let Some(file) = &self.file else { return Ok(false) };
+        match std::fs::metadata(&file.path) {
+            Ok(metadata) => Ok(Identity::of(&metadata) != file.identity),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(Error::io(error, "file").format_is(self.format)),
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.backing {
+            Backing::Memory(_) => "memory",
+            Backing::Reader(_) => "reader",
+            Backing::Fragments(_) => "fragments",
+        };
+        f.debug_struct("Source").field("kind", &kind).field("len", &self.len().ok().flatten()).finish()
+    }
+}
+
+/// What a file was when it was opened: two that are equal are the same file, unchanged as far as the system tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Identity {
+    /// Length in bytes.
+    pub len: u64,
+    /// Time of the last modification, where the system keeps one.
+    pub modified: Option<SystemTime>,
+    /// Device and number of the file, on Unix.
+    pub file_id: Option<(u64, u64)>,
+}
+
+impl Identity {
+    fn of(metadata: &std::fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let file_id = {
+            use std::os::unix::fs::MetadataExt;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        #[cfg(not(unix))]
+        let file_id = None;
+        Self { len: metadata.len(), modified: metadata.modified().ok(), file_id }
+    }
+}
+
+fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
+    let fail = |error| Error::io(error, "file");
+    let file = File::open(path).map_err(fail)?;
+    let metadata = file.metadata().map_err(fail)?;
+    if metadata.is_dir() {
+        return Err(fail(io::ErrorKind::IsADirectory.into()));
+    }
+    Ok((file, OpenedFile { path: path.to_owned(), identity: Identity::of(&metadata) }))
+}
+
+pub(super) fn truncated(range: &Range<u64>, found: u64, what: &'static str) -> Error {
+    Error::new(ErrorKind::Truncated, what)
+        .at(range.clone())
+        .expected(format!("{} bytes", decimal(range.end.saturating_sub(range.start))))
+        .found(decimal(found))
+}

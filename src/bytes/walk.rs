@@ -1,0 +1,90 @@
+use std::ops::Range;
+
+use bytes::Bytes;
+use zerocopy::FromBytes;
+
+use super::source::{Backing, Source};
+use crate::num::as_u64;
+use crate::report::Result;
+
+/// Reads structures one after the other where each says where the next one is.
+///
+/// What is read ahead doubles with every step that leaves it, in windows aligned to their size, so that a chain through
+/// the whole file costs as many reads as its length has bits. Far steps leave it as it is, for reading ahead would read
+/// all that lies between, until there were so many of them that reading the whole file would have cost less.
+pub(crate) struct Walk {
+    pub(super) source: Source,
+    pub(super) window: u64,
+    /// Where the last structure ended that was asked for.
+    pub(super) end: u64,
+    pub(super) far_steps: u64,
+}
+
+impl Walk {
+    pub(super) const FIRST_WINDOW: u64 = 4 << 10;
+    /// A step over more is far.
+    const NEAR: u64 = 64 << 10;
+    /// Bytes that are read for the price of a far step.
+    const FAR_STEP: u64 = 128 << 10;
+
+    pub(crate) fn read_struct<T>(&mut self, offset: u64, what: &'static str) -> Result<T>
+    where
+        T: FromBytes,
+    {
+        self.read_ahead(&(offset..offset.saturating_add(as_u64(size_of::<T>()))), what)?;
+        self.source.read_struct(offset, what)
+    }
+
+    /// The bytes of a range.
+    pub(crate) fn get(&mut self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
+        self.read_ahead(&range, what)?;
+        self.source.get(range, what)
+    }
+
+    fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
+        let len = self.source.len()?.unwrap_or(u64::MAX);
+        if range.end <= len && !self.source.is_at_hand(range) {
+            let step = range.start.abs_diff(self.end);
+            let whole = self.source.len()?.unwrap_or(range.end);
+            let is_near = step <= self.window.max(Self::NEAR)
+                || self.far_steps().saturating_mul(Self::FAR_STEP) >= whole;
+            let window = if is_near { self.window } else { Self::FIRST_WINDOW };
+            let start = range.start & !window.saturating_sub(1);
+            let end = start.saturating_add(window).max(range.end).min(len);
+            self.count(is_near);
+            self.source = match &self.source.backing {
+                Backing::Fragments(_) => self.source.need(range, start..end, what)?,
+                _ => self.source.fetch(std::slice::from_ref(&(start..end)), what)?,
+            };
+        }
+        self.end = range.end;
+        Ok(())
+    }
+
+    fn far_steps(&self) -> u64 {
+        match &self.source.backing {
+            Backing::Fragments(store) => store.far_steps(),
+            _ => self.far_steps,
+        }
+    }
+
+    /// Counts a far step, or makes the next window twice as long; of fragments, for the walk that begins anew when they
+    /// are there.
+    fn count(&mut self, is_near: bool) {
+        match &self.source.backing {
+            Backing::Fragments(store) => store.count_step(is_near),
+            _ if is_near => self.window = self.window.saturating_mul(2),
+            _ => self.far_steps = self.far_steps.saturating_add(1),
+        }
+    }
+
+    /// The source, with what was read ahead so far at hand.
+    pub(crate) fn source(&self) -> Source {
+        self.source.clone()
+    }
+
+    /// The source, with what was read ahead at hand.
+    pub(crate) fn into_source(self) -> Source {
+        self.source
+    }
+}

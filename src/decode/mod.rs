@@ -1,0 +1,12 @@
+//! The codecs applied to parts of files.
+
+mod block;
+mod fault;
+mod once;
+mod scratch;
+
+pub use block::{Block, decode_all};
+pub use scratch::Scratch;
+
+pub(crate) use block::lzma_into;
+pub(crate) use once::Once;

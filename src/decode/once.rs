@@ -1,0 +1,49 @@
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::report::Result;
+
+/// A value that is made once, by whoever asks first, while others wait for it. A failure is not kept: the next one
+/// tries again.
+///
+/// What makes the value must run nothing in parallel, so that a thread which waits cannot be one that is waited for.
+pub(crate) struct Once<T> {
+    value: OnceLock<T>,
+    making: Mutex<()>,
+}
+
+impl<T> Once<T> {
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.value.get()
+    }
+
+    pub(crate) fn get_or_try_make(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let value = make()?;
+        Ok(self.value.get_or_init(|| value))
+    }
+
+    /// A value that was made elsewhere, unless there is one.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn get_or_set(&self, value: T) -> &T {
+        self.value.get_or_init(|| value)
+    }
+}
+
+/// Of the value, not of who is making one.
+impl<T: Clone> Clone for Once<T> {
+    fn clone(&self) -> Self {
+        Self { value: self.value.clone(), making: Mutex::new(()) }
+    }
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self { value: OnceLock::new(), making: Mutex::new(()) }
+    }
+}

@@ -1,0 +1,205 @@
+//! Decoded snapshots, shared by all threads.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use moka::policy::EvictionPolicy;
+use moka::sync::Cache;
+
+use super::mesh::{Mesh, MeshBuffer};
+use super::proxy::Proxy;
+use crate::decode::Scratch;
+use crate::num::as_u64;
+use crate::report::Result;
+
+/// A cache of decoded snapshots of any number of proxies, with one capacity for all.
+///
+/// However many threads ask for a snapshot, it is decoded once, by one of them; the others wait for it. What was used
+/// longest ago goes first. Nothing is refused: a snapshot larger than the capacity is decoded, handed out and not kept.
+/// What callers hold is not counted, and lives as long as they hold it.
+///
+/// Decoding runs on the calling thread and takes no lock but the entry's own, so that it cannot hang, wherever it is
+/// called from. Cloning is cheap, and clones are the same cache.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::cgeo::{Proxy, SnapshotCache};
+///
+/// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
+/// let cache = SnapshotCache::new(256 << 20);
+/// let mesh = cache.get(&proxy, 3)?;
+/// assert_eq!(cache.try_get(&proxy, 3).map(|mesh| mesh.positions.len()), Some(mesh.positions.len()));
+/// assert_eq!(cache.stats().decodes, 1);
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct SnapshotCache {
+    cache: Cache<Key, Arc<Mesh>>,
+    shared: Arc<Shared>,
+}
+
+/// Proxy and snapshot.
+type Key = (u64, usize);
+
+#[derive(Default)]
+struct Shared {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    decodes: AtomicU64,
+    repeated: AtomicU64,
+    held: AtomicU64,
+    peak: AtomicU64,
+    /// What has been decoded before.
+    seen: Mutex<HashSet<Key>>,
+    /// Scratches that no thread is using.
+    scratches: Mutex<Vec<Scratch>>,
+}
+
+/// What a [`SnapshotCache`] has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Requests that found their snapshot.
+    pub hits: u64,
+    /// Requests that did not; those that waited for another thread's decode, too.
+    pub misses: u64,
+    /// Snapshots decoded.
+    pub decodes: u64,
+    /// Of those, snapshots that had been decoded before and were dropped: a sign of too small a capacity.
+    pub repeated_decodes: u64,
+    /// Bytes of decoded snapshots in the cache.
+    pub bytes_held: u64,
+    /// The most that this has been.
+    pub peak_bytes: u64,
+}
+
+/// The cache counts in these, since it has but 32 bits for the size of an entry.
+const UNIT: u64 = 1 << 10;
+
+impl SnapshotCache {
+    /// An empty cache that keeps this many bytes of decoded snapshots.
+    #[must_use]
+    pub fn new(capacity_bytes: u64) -> Self {
+        let shared = Arc::<Shared>::default();
+        let listener = Arc::clone(&shared);
+        let cache = Cache::builder()
+            // A capacity of 0 would switch the cache off, its account of what it drops included.
+            .max_capacity(capacity_bytes.checked_div(UNIT).unwrap_or(0).max(1))
+            .weigher(|_: &Key, mesh: &Arc<Mesh>| {
+                u32::try_from(mesh.size().div_ceil(UNIT)).unwrap_or(u32::MAX)
+            })
+            .eviction_policy(EvictionPolicy::lru())
+            .eviction_listener(move |_, mesh, _| {
+                listener.held.fetch_sub(mesh.size(), Ordering::Relaxed);
+            })
+            .build();
+        Self { cache, shared }
+    }
+
+    /// A snapshot's first mesh: at once if it is there, else when this thread or another has decoded it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept: the next request tries again.
+    pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
+        let key = (proxy.id(), index);
+        if let Some(mesh) = self.cache.get(&key) {
+            self.shared.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(mesh);
+        }
+        self.shared.misses.fetch_add(1, Ordering::Relaxed);
+        let mesh = self.cache.try_get_with(key, || self.decode(proxy, index, key));
+        // Drops what is too much now, not when the cache finds the time.
+        self.cache.run_pending_tasks();
+        mesh.map_err(|error| (*error).clone())
+    }
+
+    /// A snapshot's first mesh, if it is there; never waits.
+    #[must_use]
+    pub fn try_get(&self, proxy: &Proxy, index: usize) -> Option<Arc<Mesh>> {
+        let found = self.cache.get(&(proxy.id(), index));
+        let counter = if found.is_some() { &self.shared.hits } else { &self.shared.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// Decodes snapshots that will be wanted soon, in the caller's rayon pool, and returns at once. Errors are left to
+    /// whoever asks for the snapshot.
+    ///
+    /// Without the feature `rayon`, nothing happens.
+    pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>) {
+        for index in snapshots {
+            if self.cache.contains_key(&(proxy.id(), index)) {
+                continue;
+            }
+            #[cfg(feature = "rayon")]
+            {
+                let (this, proxy) = (self.clone(), proxy.clone());
+                rayon::spawn(move || {
+                    let _ = this.get(&proxy, index);
+                });
+            }
+        }
+    }
+
+    /// What the cache has done so far.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let shared = &self.shared;
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        CacheStats {
+            hits: read(&shared.hits),
+            misses: read(&shared.misses),
+            decodes: read(&shared.decodes),
+            repeated_decodes: read(&shared.repeated),
+            bytes_held: read(&shared.held),
+            peak_bytes: read(&shared.peak),
+        }
+    }
+
+    /// Drops every snapshot.
+    pub fn clear(&self) {
+        self.cache.invalidate_all();
+        self.cache.run_pending_tasks();
+    }
+
+    fn decode(&self, proxy: &Proxy, index: usize, key: Key) -> Result<Arc<Mesh>> {
+        let mut scratch = lock(&self.shared.scratches).pop().unwrap_or_default();
+        let mut buffer = MeshBuffer::default();
+        let decoded =
+            proxy.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut buffer, &mut scratch));
+        lock(&self.shared.scratches).push(scratch);
+        decoded?;
+
+        let shared = &self.shared;
+        shared.decodes.fetch_add(1, Ordering::Relaxed);
+        if !lock(&shared.seen).insert(key) {
+            shared.repeated.fetch_add(1, Ordering::Relaxed);
+        }
+        let mesh = Arc::new(buffer.into_mesh(proxy.topology_at(0)));
+        let held = shared.held.fetch_add(mesh.size(), Ordering::Relaxed).saturating_add(mesh.size());
+        shared.peak.fetch_max(held, Ordering::Relaxed);
+        Ok(mesh)
+    }
+}
+
+impl Mesh {
+    /// The memory that this mesh alone takes, in bytes: triangles that it shares with another are not counted.
+    fn size(&self) -> u64 {
+        let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
+        self.arrays_size().saturating_add(triangles)
+    }
+}
+
+impl fmt::Debug for SnapshotCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SnapshotCache").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,112 @@
+//! The text of the header: properties, one a line.
+
+use bytes::Bytes;
+
+use crate::bytes::Text;
+
+/// The properties of the header.
+///
+/// Lines of `name: value`, split at the first colon, without white space at both ends; names are compared in any case
+/// of letters, and of lines with the same name the first counts. Anything else between them is free text.
+#[derive(Clone, Debug)]
+pub struct Properties {
+    text: Bytes,
+}
+
+impl Properties {
+    pub(crate) fn new(text: Bytes) -> Self {
+        Self { text }
+    }
+
+    /// The whole text of the header, as stored.
+    #[must_use]
+    pub fn text(&self) -> Text {
+        Text::new(self.text.clone())
+    }
+
+    /// Every property, in the order of the file, those of the same name too.
+    pub fn iter(&self) -> impl Iterator<Item = (Text, Text)> + '_ {
+        self.text.split(|byte| *byte == b'\n').filter_map(|line| {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            let (name, value) = line.split_at_checked(colon)?;
+            let share = |part: &[u8]| Text::new(self.text.slice_ref(part.trim_ascii()));
+            Some((share(name), share(value.get(1..)?)))
+        })
+    }
+
+    /// The value of the first property of this name, in any case of letters.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<Text> {
+        let same = |(found, _): &(Text, Text)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes());
+        self.iter().find(same).map(|(_, value)| value)
+    }
+
+    /// A whole number.
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        self.get(name)?.to_str()?.parse().ok()
+    }
+
+    /// A number, with a point or, as some systems write it, a comma.
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        let value = self.get(name)?;
+        let value = value.to_str()?.replace(',', ".");
+        value.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// Three numbers with blanks between.
+    pub(crate) fn triple(&self, name: &str) -> Option<[f64; 3]> {
+        let value = self.get(name)?;
+        let mut numbers =
+            value.to_str()?.split_whitespace().map(|number| number.replace(',', ".").parse().ok());
+        let triple = [numbers.next()??, numbers.next()??, numbers.next()??];
+        triple.iter().all(|number: &f64| number.is_finite()).then_some(triple)
+    }
+}
+
+/// The names of the properties that the published text lists.
+pub(crate) mod names {
+    pub(crate) const VERSION: &str = "Version";
+    pub(crate) const SNAPSHOT_COUNT: &str = "Animation snapshot count";
+    pub(crate) const TIME_PER_SNAPSHOT: &str = "Time per animation snapshot [microseconds]";
+    pub(crate) const TIME_START: &str = "Animation time start";
+    pub(crate) const SCALE: &str = "Scale";
+    pub(crate) const MATERIAL_NAME: &str = "Original material name";
+    pub(crate) const OBJECT_NAME: &str = "Original object name";
+    pub(crate) const COMPRESSED: &str = "Compressed";
+    pub(crate) const DATE: &str = "Date created";
+    pub(crate) const FACES: &str = "Number of faces";
+    pub(crate) const VERTICES: &str = "Number of vertices";
+    pub(crate) const NORMALS: &str = "Number of normals";
+    pub(crate) const CHANNELS: &str = "Number of mapping channels";
+    pub(crate) const BOX_UNITS: &str = "Bounding box size (original units)";
+    pub(crate) const BOX_MILLIMETERS: &str = "Bounding box size (millimeters)";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn properties(text: &'static str) -> Properties {
+        Properties::new(Bytes::from_static(text.as_bytes()))
+    }
+
+    #[test]
+    fn properties_are_lines_with_a_colon() {
+        let header = properties(
+            "Free text.\r\nVersion: 7\r\n Scale :0,1\nversion: 8\nDate created: 2016-01-05/14:10:17\nX:",
+        );
+        assert_eq!(header.integer("VERSION"), Some(7));
+        assert_eq!(header.number("scale"), Some(0.1));
+        assert_eq!(header.get("date created").unwrap(), "2016-01-05/14:10:17");
+        assert_eq!(header.get("X").unwrap(), "");
+        assert_eq!(header.get("Free text."), None);
+        assert_eq!(header.iter().count(), 5);
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_absent() {
+        let header = properties("A: seven\nB: inf\nC: 1 2\nD: 1 2 3\nE: 9223372036854775808");
+        assert_eq!((header.integer("A"), header.number("B"), header.triple("C")), (None, None, None));
+        assert_eq!((header.triple("D"), header.integer("E")), (Some([1., 2., 3.]), None));
+    }
+}

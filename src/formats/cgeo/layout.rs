@@ -1,0 +1,217 @@
+//! Where everything is: the header, the offset table, and the extent of each snapshot.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::header::{Properties, names};
+use super::{finding, raw};
+use crate::bytes::{Array, Source};
+use crate::format::Format;
+use crate::num::{as_u64, decimal};
+use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+
+/// What is read first of a file that is read lazily, in bytes: the header and, in most files, the offset table.
+pub(crate) const HEAD: u64 = 64 << 10;
+
+/// The longest text of a header, in bytes; real ones have some hundred.
+const LONGEST_HEADER: u32 = 1 << 20;
+
+/// The layout of a file.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// The source, with header and table at hand.
+    pub(crate) source: Source,
+    pub(crate) properties: Properties,
+    pub(crate) header: Range<u64>,
+    pub(crate) flags: u32,
+    pub(crate) table: Array<raw::Offset>,
+    pub(crate) table_range: Range<u64>,
+    pub(crate) findings: Vec<Finding>,
+    /// The offsets of the table, ascending and each once; made when the first snapshot is asked for.
+    sorted: OnceLock<Vec<u64>>,
+}
+
+impl Layout {
+    pub(crate) fn read(source: &Source) -> Result<Self> {
+        let prologue_size = as_u64(size_of::<raw::Prologue>());
+        let source = source.for_format(Format::CGeo).with_head(prologue_size, HEAD, "header")?;
+        let prologue: raw::Prologue = source.read_struct(0, "header")?;
+        if prologue.magic != raw::MAGIC {
+            let error = Error::new(ErrorKind::UnknownFormat, "magic number").at(0..1);
+            return Err(cgeo(error).expected("0x43").found(format_args!("{:#04x}", prologue.magic)));
+        }
+        let size = prologue.header_size.get();
+        if size > LONGEST_HEADER {
+            let error = Error::new(ErrorKind::Malformed, "size of the header").at(1..5);
+            let expected = format!("at most {} bytes", decimal(LONGEST_HEADER.into()));
+            return Err(cgeo(error).expected(expected).found(decimal(size.into())));
+        }
+        let header = prologue_size..prologue_size.saturating_add(size.into());
+        let data = header.end;
+        let source = source.with_ranges(&[0..data.saturating_add(8)], "header")?;
+        let properties = Properties::new(source.get(header.clone(), "header")?);
+        let flags = tag(&source, data, "flags")?;
+        expect_tag(&source, data.saturating_add(4), raw::TAG_ANIM_TABLE_START, "TAG_ANIM_TABLE_START")?;
+
+        let mut findings = Findings::default();
+        let (source, table_range) = find_table(source, data.saturating_add(8), &properties, &mut findings)?;
+        let table = Array::new(source.get(table_range.clone(), "offset table")?);
+        note_header(&properties, &header, &mut findings);
+        Ok(Self {
+            source,
+            properties,
+            header,
+            flags,
+            table,
+            table_range,
+            findings: findings.into_vec(),
+            sorted: OnceLock::new(),
+        })
+    }
+
+    /// The bytes that a snapshot may take up: from its offset in the table to the next greater one, or to the end.
+    ///
+    /// The end is that of the source where its length is known.
+    pub(crate) fn extent(&self, index: usize) -> Result<Range<u64>> {
+        let offset = self.table.get(index).ok_or_else(|| {
+            let error = Error::new(ErrorKind::OutOfRange, "snapshot");
+            cgeo(error).expected(format!("less than {}", self.table.len())).found(index)
+        })?;
+        let offset = offset.offset.get();
+        let sorted = self.sorted.get_or_init(|| {
+            let mut offsets: Vec<u64> = self.table.iter().map(|entry| entry.offset.get()).collect();
+            offsets.sort_unstable();
+            offsets.dedup();
+            offsets
+        });
+        let next = sorted.partition_point(|other| *other <= offset);
+        let len = self.source.len()?.unwrap_or(u64::MAX);
+        let first = self.table_range.end.saturating_add(4);
+        if offset < first || offset >= len {
+            let place = self.table_range.start.saturating_add(as_u64(index).saturating_mul(8));
+            let error = Error::new(ErrorKind::Malformed, "offset table").of(snapshot_address(index));
+            let error = cgeo(error).at(place..place.saturating_add(8));
+            return Err(error
+                .expected(format!("an offset in {first:#x}..{len:#x}"))
+                .found(format_args!("{offset:#x}")));
+        }
+        Ok(offset..sorted.get(next).copied().unwrap_or(len).min(len))
+    }
+}
+
+/// The offset table: as long as the header says, if its end tag stands there, else up to where the end tag stands.
+fn find_table(
+    source: Source,
+    start: u64,
+    properties: &Properties,
+    findings: &mut Findings,
+) -> Result<(Source, Range<u64>)> {
+    /// Entries that are looked through for the end of a table that the header does not tell.
+    const MOST: u64 = 2 << 20;
+    let announced = properties.integer(names::SNAPSHOT_COUNT).and_then(|count| u64::try_from(count).ok());
+    let len = source.len()?.unwrap_or(u64::MAX);
+    if let Some(count) = announced {
+        let end = start.saturating_add(count.saturating_mul(8));
+        let tag_end = end.saturating_add(4);
+        if tag_end <= len && tag_end > end {
+            let with_table = source.with_ranges(&[start..tag_end], "offset table")?;
+            if tag(&with_table, end, "offset table")? == raw::TAG_ANIM_TABLE_END {
+                return Ok((with_table, start..end));
+            }
+        }
+    }
+
+    // A table ends before the first snapshot begins; what is there of its entries tells how far to look.
+    let mut at = start;
+    let mut bound = len;
+    let mut walk = source.walk();
+    for count in 0..MOST {
+        if at.saturating_add(4) > bound {
+            break;
+        }
+        let found: zerocopy::little_endian::U32 = walk.read_struct(at, "offset table")?;
+        if found.get() == raw::TAG_ANIM_TABLE_END {
+            findings.add(finding::SNAPSHOT_COUNT, |what| {
+                let stored = properties.get(names::SNAPSHOT_COUNT);
+                let stored =
+                    stored.map_or_else(|| "none".to_owned(), |stored| stored.to_string_lossy().into_owned());
+                let detail = format!("{stored:?} in the header, {count} in the table");
+                Finding::forbidden(what, detail).of(Address::field("header"))
+            });
+            let source = walk.into_source().with_ranges(&[start..at.saturating_add(4)], "offset table")?;
+            return Ok((source, start..at));
+        }
+        if at.saturating_add(8) > bound {
+            break;
+        }
+        let entry: raw::Offset = walk.read_struct(at, "offset table")?;
+        if entry.offset.get() > at {
+            bound = bound.min(entry.offset.get());
+        }
+        at = at.saturating_add(8);
+    }
+    let error =
+        cgeo(Error::new(ErrorKind::Malformed, "TAG_ANIM_TABLE_END")).at(start..at.saturating_add(4).min(len));
+    Err(error.expected(format!("{:#x} behind the offset table", raw::TAG_ANIM_TABLE_END)).found("none"))
+}
+
+fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Findings) {
+    let note = |findings: &mut Findings, detail: String| {
+        findings.add(finding::PROPERTY, |what| {
+            Finding::forbidden(what, detail).of(Address::field("header")).at(header.clone())
+        });
+    };
+    let mandatory = [
+        names::VERSION,
+        names::SNAPSHOT_COUNT,
+        names::TIME_PER_SNAPSHOT,
+        names::TIME_START,
+        names::SCALE,
+        names::MATERIAL_NAME,
+        names::OBJECT_NAME,
+    ];
+    for name in mandatory {
+        let count = properties
+            .iter()
+            .filter(|(found, _)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes()))
+            .count();
+        match count {
+            0 => note(findings, format!("{name}: absent")),
+            1 => {}
+            _ => note(findings, format!("{name}: {count} times; the first counts")),
+        }
+    }
+    for name in [names::VERSION, names::TIME_PER_SNAPSHOT, names::TIME_START] {
+        if properties.get(name).is_some() && properties.integer(name).is_none() {
+            note(findings, format!("{name}: not a whole number"));
+        }
+    }
+    if let Some(version) = properties.integer(names::VERSION).filter(|version| !(4..=7).contains(version)) {
+        findings.add(finding::VERSION, |what| {
+            Finding::forbidden(what, format!("{version}; 4 to 7 are known")).of(Address::field("header"))
+        });
+    }
+}
+
+/// An error of this format.
+pub(crate) fn cgeo(error: Error) -> Error {
+    error.format_is(Some(Format::CGeo))
+}
+
+pub(crate) fn snapshot_address(index: usize) -> Address {
+    Address::field("snapshots").index(as_u64(index))
+}
+
+/// The tag at an offset.
+pub(crate) fn tag(source: &Source, offset: u64, what: &'static str) -> Result<u32> {
+    source.read_struct::<zerocopy::little_endian::U32>(offset, what).map(|tag| tag.get())
+}
+
+pub(crate) fn expect_tag(source: &Source, offset: u64, expected: u32, what: &'static str) -> Result<()> {
+    let found = tag(source, offset, what)?;
+    if found == expected {
+        return Ok(());
+    }
+    let error = cgeo(Error::new(ErrorKind::Malformed, what)).at(offset..offset.saturating_add(4));
+    Err(error.expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
+}

@@ -1,0 +1,215 @@
+//! The sections of a snapshot.
+
+use std::ops::Range;
+
+use zerocopy::FromBytes;
+
+use super::dialect::{Dialect, OffsetTarget, SizeMeaning};
+use super::layout::{cgeo, expect_tag};
+use super::raw;
+use crate::bytes::Source;
+use crate::codec::inflate::{Inflate, Inflater};
+use crate::codec::{Codec, Decoder, Fault};
+use crate::num::as_u64;
+use crate::report::{Error, ErrorKind, Result};
+
+/// Sections that are followed in one snapshot; the published text has three kinds.
+pub(crate) const MOST: usize = 4096;
+
+/// The first byte of a complete mesh.
+pub(crate) const COMPLETE: u8 = 1;
+/// The first byte of a mesh that is stored as the difference from that of the first snapshot.
+pub(crate) const DIFFERENCE: u8 = 0;
+
+/// A section of a snapshot: located, not decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Section {
+    /// What it is: one of the tags in [`raw`](super::raw), or one that is not known.
+    pub tag: u32,
+    /// Tag, size and content, from the beginning of the file.
+    pub range: Range<u64>,
+    /// The content as stored, from the beginning of the file.
+    pub content: Range<u64>,
+    /// The size in its header, whatever that counts.
+    pub size: u64,
+}
+
+impl Section {
+    /// The section of a header at an offset, where sizes count stored bytes.
+    pub(crate) fn stored(header: &raw::SectionHeader, at: u64, size: SizeMeaning) -> Option<Self> {
+        let header_size = as_u64(size_of::<raw::SectionHeader>());
+        let content = match size {
+            SizeMeaning::StoredWithHeader => header.size.get().checked_sub(header_size)?,
+            _ => header.size.get(),
+        };
+        let start = at.checked_add(header_size)?;
+        let end = start.checked_add(content)?;
+        Some(Self { tag: header.tag.get(), range: at..end, content: start..end, size: header.size.get() })
+    }
+
+    /// Whether the published text says what the section holds.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(self.tag, raw::TAG_BOUNDING_BOX | raw::TAG_POINTCLOUD | raw::TAG_MESH_DATA)
+    }
+}
+
+/// The bytes of a snapshot from its first section to the end of its end tag, given its extent; its start tag must be
+/// where the dialect says.
+pub(crate) fn region(source: &Source, extent: &Range<u64>, offset: OffsetTarget) -> Result<Range<u64>> {
+    let (start_tag, before_next) = match offset {
+        OffsetTarget::StartTag => (extent.start, 0),
+        OffsetTarget::FirstSection => (extent.start.saturating_sub(4), 4),
+    };
+    expect_tag(source, start_tag, raw::TAG_ANIMATION_SNAPSHOT_START, "TAG_ANIMATION_SNAPSHOT_START")?;
+    let is_last = source.len()?.is_none_or(|len| extent.end >= len);
+    let end = if is_last { extent.end } else { extent.end.saturating_sub(before_next) };
+    let first = start_tag.saturating_add(4);
+    Ok(first..end.max(first))
+}
+
+/// Walks the sections of a snapshot, one at a time.
+pub(crate) struct Sections<'a> {
+    source: &'a Source,
+    dialect: Dialect,
+    decoder: Decoder,
+    /// What is left of the snapshot's bytes.
+    rest: Range<u64>,
+    left: usize,
+    inflater: &'a mut Inflater,
+}
+
+impl<'a> Sections<'a> {
+    pub(crate) fn new(
+        source: &'a Source,
+        region: Range<u64>,
+        dialect: Dialect,
+        decoder: Decoder,
+        inflater: &'a mut Inflater,
+    ) -> Self {
+        Self { source, dialect, decoder, rest: region, left: MOST, inflater }
+    }
+
+    /// The next section; `Ok(None)` at the end tag.
+    pub(crate) fn next(&mut self) -> Result<Option<Section>> {
+        let at = self.rest.start;
+        let tag_range = at..at.saturating_add(4);
+        let lost = |what, range: Range<u64>| cgeo(Error::new(ErrorKind::Malformed, what)).at(range);
+        if tag_range.end > self.rest.end {
+            let error = lost("TAG_ANIMATION_SNAPSHOT_END", tag_range);
+            return Err(error
+                .expected(format!("it before {:#x}, where the snapshot ends", self.rest.end))
+                .found("none"));
+        }
+        let tag = super::layout::tag(self.source, at, "tag of a section")?;
+        if tag == raw::TAG_ANIMATION_SNAPSHOT_END {
+            return Ok(None);
+        }
+        let header_end = at.saturating_add(as_u64(size_of::<raw::SectionHeader>()));
+        if header_end > self.rest.end || self.left == 0 {
+            let error = lost("header of a section", at..header_end);
+            let expected =
+                format!("a section of at most {MOST}, or the end tag, before {:#x}", self.rest.end);
+            return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));
+        }
+        let header: raw::SectionHeader = self.source.read_struct(at, "header of a section")?;
+        let section = match self.dialect.size {
+            SizeMeaning::Inflated => Some(self.inflated(&header, at)?),
+            size => Section::stored(&header, at, size),
+        };
+        let section = section.filter(|section| section.range.end <= self.rest.end).ok_or_else(|| {
+            let room = self.rest.end.saturating_sub(header_end);
+            let error = lost("size of a section", at.saturating_add(4)..header_end);
+            error
+                .expected(format!("at most {room:#x}, what is left of the snapshot"))
+                .found(hex(header.size.get()))
+        })?;
+        self.rest.start = section.range.end;
+        self.left = self.left.saturating_sub(1);
+        Ok(Some(section))
+    }
+
+    /// Where the next section, or the end tag, begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.rest.start
+    }
+
+    /// The first section from here on with this tag.
+    pub(crate) fn find(&mut self, tag: u32) -> Result<Option<Section>> {
+        while let Some(section) = self.next()? {
+            if section.tag == tag {
+                return Ok(Some(section));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A section whose size is that of its inflated content: where the stream ends, it ends.
+    fn inflated(&mut self, header: &raw::SectionHeader, at: u64) -> Result<Section> {
+        let start = at.saturating_add(as_u64(size_of::<raw::SectionHeader>()));
+        let bytes = self.source.get(start..self.rest.end, "section")?;
+        let (size, tag) = (header.size.get(), header.tag.get());
+        let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.inflater);
+        let used = used.map_err(|fault| fault_error(&fault, "section", start..self.rest.end))?;
+        let end = start.saturating_add(as_u64(used));
+        Ok(Section { tag, range: at..end, content: start..end, size })
+    }
+}
+
+/// Follows sections whose sizes are inflated lengths through a whole snapshot: `Ok` where that ends on the end tag.
+pub(crate) fn inflated_chain(
+    bytes: &[u8],
+    codec: Codec,
+    decoder: Decoder,
+    inflater: &mut Inflater,
+) -> Result<(), Fault> {
+    let mut rest = bytes;
+    for _ in 0..MOST {
+        if rest.first_chunk().is_some_and(|tag| u32::from_le_bytes(*tag) == raw::TAG_ANIMATION_SNAPSHOT_END) {
+            return Ok(());
+        }
+        let Ok((header, content)) = raw::SectionHeader::read_from_prefix(rest) else { break };
+        let used = stream_length(content, header.size.get(), codec, decoder, inflater)?;
+        rest = content.get(used..).unwrap_or_default();
+    }
+    Err(Fault::Truncated)
+}
+
+/// How many bytes a stream takes up that inflates to `size` bytes.
+fn stream_length(
+    bytes: &[u8],
+    size: u64,
+    codec: Codec,
+    decoder: Decoder,
+    inflater: &mut Inflater,
+) -> Result<usize, Fault> {
+    let mut inflate = Inflate::new(inflater, bytes, codec, decoder, None)?;
+    inflate.skip(size, &mut [0; 16 << 10])?;
+    inflate.finish()?;
+    Ok(inflate.consumed())
+}
+
+/// The error that a fault in the stream of a section is.
+pub(crate) fn fault_error(fault: &Fault, what: &'static str, stream: Range<u64>) -> Error {
+    let error = |kind| cgeo(Error::new(kind, what)).at(stream.clone());
+    match fault {
+        Fault::Truncated => {
+            error(ErrorKind::Truncated).expected("a stream that ends").found("the end of the section")
+        }
+        Fault::EndsEarly(length) => {
+            let error = error(ErrorKind::Malformed).decoded_at(*length..length.saturating_add(1));
+            error.expected("more content").found(format_args!("the end after {length} bytes"))
+        }
+        Fault::GoesOn => error(ErrorKind::Malformed).expected("the end of the content").found("more of it"),
+        Fault::Malformed(expected) => error(ErrorKind::Malformed).expected(*expected).found("something else"),
+        Fault::Checksum { stored, computed } => {
+            let error = error(ErrorKind::Malformed).expected(format!("the checksum {computed:#010x}"));
+            error.found(format_args!("{stored:#010x}"))
+        }
+        Fault::Cancelled => error(ErrorKind::Cancelled),
+    }
+}
+
+fn hex(number: u64) -> String {
+    format!("{number:#x}")
+}

@@ -1,0 +1,229 @@
+//! Checks that look at every value.
+
+use std::collections::HashSet;
+
+use super::header::names;
+use super::mesh::MeshBuffer;
+use super::proxy::{Proxy, UnitEvidence};
+use super::snapshot::Snapshot;
+use super::{finding, raw};
+use crate::decode::Scratch;
+use crate::mesh::Bounds;
+use crate::num::as_u64;
+use crate::report::{Address, ErrorKind, Finding, Findings, Result};
+
+impl Proxy {
+    /// Checks every snapshot: [`findings`](Self::findings), and those that only decoding all data can tell.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading. A snapshot that cannot be decoded is a finding that is not `tolerated`.
+    pub fn validate(&self) -> Result<Vec<Finding>> {
+        self.validate_with(|_| {})
+    }
+
+    /// The same, telling after each snapshot how many are done.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`validate`](Self::validate).
+    pub fn validate_with(&self, mut done: impl FnMut(usize)) -> Result<Vec<Finding>> {
+        let mut check = Check::default();
+        // Entries that point to the same snapshot are one snapshot.
+        let mut seen = HashSet::new();
+        for index in 0..self.len() {
+            let result = self.snapshot(index).and_then(|snapshot| {
+                if seen.insert(snapshot.range().start) { check.snapshot(self, &snapshot) } else { Ok(()) }
+            });
+            match result {
+                Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_)) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    let mut found = Finding::wrong(finding::SNAPSHOT, error.to_string());
+                    found.byte_range = error.byte_range();
+                    check.broken.push(found.of(super::layout::snapshot_address(index)));
+                }
+                Ok(()) => {}
+            }
+            done(index.saturating_add(1));
+        }
+        let mut all = self.findings().to_vec();
+        all.extend(check.findings.into_vec());
+        all.append(&mut check.broken);
+        Ok(all)
+    }
+}
+
+#[derive(Default)]
+struct Check {
+    findings: Findings,
+    /// One for each snapshot that cannot be read: their errors differ.
+    broken: Vec<Finding>,
+    buffer: MeshBuffer,
+    scratch: Scratch,
+}
+
+impl Check {
+    fn snapshot(&mut self, proxy: &Proxy, snapshot: &Snapshot) -> Result<()> {
+        let mut tags = Vec::new();
+        for section in snapshot.sections()? {
+            if section.tag != raw::TAG_MESH_DATA && tags.contains(&section.tag) {
+                self.findings.add(finding::REPEATED_SECTION, |what| {
+                    let detail = format!("tag {:#x}; the first counts", section.tag);
+                    Finding::forbidden(what, detail).of(snapshot.address()).at(section.range.clone())
+                });
+            } else if section.is_known() {
+                tags.push(section.tag);
+            }
+        }
+        let stored_box = snapshot.bounding_box_with(&mut self.scratch)?;
+        let mut cloud = Vec::new();
+        snapshot.point_cloud_into(&mut cloud, &mut self.scratch)?;
+        let samples = snapshot.samples()?.max(1);
+        for sample in 0..samples {
+            let sample = snapshot.sample(sample);
+            let unused = sample.checked_mesh_into(&mut self.buffer, &mut self.scratch)?;
+            if unused > 0 {
+                self.findings.add(finding::TRAILING_BYTES, |what| {
+                    Finding::suspicious(what, format!("{unused} bytes")).of(snapshot.address())
+                });
+            }
+            if sample.is_complete()? {
+                self.triangles(&sample);
+            }
+            self.numbers(&sample);
+        }
+        if samples == 1 {
+            self.bounding_box(snapshot, stored_box);
+        }
+        if snapshot.index() == 0 {
+            self.header(proxy, stored_box);
+        }
+        Ok(())
+    }
+
+    fn triangles(&mut self, snapshot: &Snapshot) {
+        const VERSION_7: usize = 3;
+        let triangles = &self.buffer.triangles;
+        let address = || snapshot.address().then("triangles");
+        if triangles.tail_len() != VERSION_7 && !triangles.is_empty() {
+            let (tail, has_normals) = (triangles.tail_len(), triangles.has_normals());
+            self.findings.add(finding::TRIANGLE_TAIL, |what| {
+                let normals = if has_normals { "" } else { ", and no indices of normals" };
+                let detail = format!("expected {VERSION_7} bytes behind the indices, found {tail}{normals}");
+                Finding::forbidden(what, detail).of(address())
+            });
+        }
+        let mut streams = vec![("positions", self.buffer.positions.len())];
+        if triangles.has_normals() {
+            streams.push(("normals", self.buffer.normals.len()));
+        }
+        streams.extend(self.buffer.map_channels.iter().map(|channel| ("map_channels", channel.len())));
+        let mut indices = Vec::new();
+        for (stream, (name, count)) in streams.into_iter().enumerate() {
+            triangles.stream_into(stream, &mut indices);
+            let flat = indices.as_flattened();
+            let (least, greatest) =
+                flat.iter().fold((u32::MAX, 0), |(a, b), index| (a.min(*index), b.max(*index)));
+            let count = as_u64(count);
+            if flat.is_empty() || u64::from(greatest) < count {
+                continue;
+            }
+            if least == 1 && u64::from(greatest) == count {
+                self.findings.add(finding::COUNTED_FROM_ONE, |what| {
+                    Finding::suspicious(what, format!("{name}: 1..={greatest}")).of(address())
+                });
+            }
+            let wrong = flat.iter().filter(|index| u64::from(**index) >= count);
+            let places = as_u64(wrong.count());
+            self.findings.add_many(finding::INDEX_OUT_OF_RANGE, places, |what| {
+                let detail = format!("{name}: expected less than {count}, found {greatest}");
+                Finding::wrong(what, detail).of(address())
+            });
+        }
+    }
+
+    fn numbers(&mut self, snapshot: &Snapshot) {
+        let arrays = [("positions", &self.buffer.positions), ("normals", &self.buffer.normals)];
+        let channels = self.buffer.map_channels.iter().map(|channel| ("map_channels", channel));
+        for (name, numbers) in arrays.into_iter().chain(channels) {
+            let numbers = numbers.as_flattened();
+            // A first look without a place in mind is several times as fast.
+            if !numbers.iter().fold(false, |wrong, number| wrong | !number.is_finite()) {
+                continue;
+            }
+            let count = as_u64(numbers.iter().filter(|number| !number.is_finite()).count());
+            self.findings.add_many(finding::NOT_FINITE, count, |what| {
+                Finding::suspicious(what, format!("a number of {name}")).of(snapshot.address().then(name))
+            });
+        }
+    }
+
+    fn bounding_box(&mut self, snapshot: &Snapshot, stored: Option<Bounds>) {
+        let computed = Bounds::around(self.buffer.positions.iter().copied());
+        let (Some(stored), Some(computed)) = (stored, computed) else { return };
+        let size = (0..3)
+            .filter_map(|axis| Some(computed.max.get(axis)? - computed.min.get(axis)?))
+            .fold(0.0, f32::max);
+        // Boxes may be computed before differences are rounded.
+        let tolerance = size.max(f32::MIN_POSITIVE) * 1e-3;
+        let close = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance);
+        if !close(stored.min, computed.min) || !close(stored.max, computed.max) {
+            self.findings.add(finding::BOUNDING_BOX, |what| {
+                let detail = format!(
+                    "{:?} .. {:?}; the positions are in {:?} .. {:?}",
+                    stored.min, stored.max, computed.min, computed.max
+                );
+                Finding::suspicious(what, detail).of(snapshot.address())
+            });
+        }
+    }
+
+    /// The header's numbers against the first snapshot.
+    fn header(&mut self, proxy: &Proxy, stored: Option<Bounds>) {
+        let header = || Address::field("header");
+        let properties = proxy.properties();
+        let counts = [
+            (names::VERTICES, self.buffer.positions.len()),
+            (names::FACES, self.buffer.triangles.len()),
+            (names::NORMALS, self.buffer.normals.len()),
+            (names::CHANNELS, self.buffer.map_channels.len()),
+        ];
+        for (name, found) in counts {
+            let said = properties.integer(name);
+            if said.is_some_and(|said| u64::try_from(said) != Ok(as_u64(found))) {
+                self.findings.add(finding::HEADER_COUNTS, |what| {
+                    let detail = format!("{name}: {}; snapshot 0 has {found}", said.unwrap_or_default());
+                    Finding::suspicious(what, detail).of(header())
+                });
+            }
+        }
+        if let (Some(said), Some(stored)) = (properties.triple(names::BOX_UNITS), stored) {
+            let found = [0, 1, 2].map(|axis: usize| {
+                let edge = |corner: [f32; 3]| f64::from(corner.get(axis).copied().unwrap_or_default());
+                edge(stored.max) - edge(stored.min)
+            });
+            if said
+                .iter()
+                .zip(found)
+                .any(|(said, found)| (said - found).abs() > said.abs().max(found.abs()) * 0.01)
+            {
+                self.findings.add(finding::HEADER_BOX, |what| {
+                    let detail = format!("{said:?}; the stored box of snapshot 0 has {found:?}");
+                    Finding::suspicious(what, detail).of(header())
+                });
+            }
+        }
+        if proxy.unit_length().is_some_and(|unit| unit.evidence == UnitEvidence::BoxSizesScaleDiffers) {
+            let scale = proxy.scale().unwrap_or_default();
+            self.findings.add(finding::SCALE, |what| {
+                Finding::suspicious(
+                    what,
+                    format!("{scale}, which neither is nor inverts the ratio of the box sizes"),
+                )
+                .of(header())
+            });
+        }
+    }
+}

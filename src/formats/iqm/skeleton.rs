@@ -1,0 +1,132 @@
+//! The bind pose of a skeleton, and what a pose makes of it.
+
+use super::model::Joint;
+use super::pose::{IDENTITY, Matrix, Trs, invert, multiply};
+use crate::format::Format;
+use crate::num::as_u64;
+use crate::report::{Address, Error, ErrorKind, Result};
+
+/// The joints of a model in its bind pose, as matrices.
+///
+/// As in the SDK: rotations are brought to length 1 first, and a joint's inverse is that of its own transformation
+/// times the inverse of its parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Skeleton {
+    parents: Vec<Option<u32>>,
+    bind: Vec<Matrix>,
+    inverse_bind: Vec<Matrix>,
+}
+
+impl Skeleton {
+    pub(crate) fn new(joints: impl Iterator<Item = Joint>) -> Self {
+        let mut this = Self { parents: Vec::new(), bind: Vec::new(), inverse_bind: Vec::new() };
+        for joint in joints {
+            let local = joint.trs.normalized().to_matrix();
+            let of_parent = |matrices: &[Matrix]| parent_matrix(joint.parent, matrices);
+            let (bind, inverse) = (
+                of_parent(&this.bind).map_or(local, |parent| multiply(&parent, &local)),
+                of_parent(&this.inverse_bind)
+                    .map_or_else(|| invert(&local), |parent| multiply(&invert(&local), &parent)),
+            );
+            this.parents.push(joint.parent);
+            this.bind.push(bind);
+            this.inverse_bind.push(inverse);
+        }
+        this
+    }
+
+    /// The number of joints.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.parents.len()
+    }
+
+    /// Whether there are no joints; never, for the skeleton of a model.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.parents.is_empty()
+    }
+
+    /// The parent of each joint, whose index is less than the joint's; `None` for roots.
+    #[must_use]
+    pub fn parents(&self) -> &[Option<u32>] {
+        &self.parents
+    }
+
+    /// For each joint the matrix from its space to the model's, in the bind pose.
+    #[must_use]
+    pub fn bind_matrices(&self) -> &[Matrix] {
+        &self.bind
+    }
+
+    /// For each joint the matrix from the model's space to its own, in the bind pose.
+    #[must_use]
+    pub fn inverse_bind_matrices(&self) -> &[Matrix] {
+        &self.inverse_bind
+    }
+
+    /// For each joint the matrix that moves vertices from the bind pose to this one: a frame of
+    /// [`Frames`](super::Frames), whose rotations are brought to length 1 first.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](ErrorKind::Mismatch) where there is not one pose for each joint.
+    pub fn skinning_matrices(&self, pose: &[Trs]) -> Result<Vec<Matrix>> {
+        let mut out = vec![IDENTITY; self.len()];
+        self.skinning_matrices_into(pose, &mut out)?;
+        Ok(out)
+    }
+
+    /// The same into `out`, which has an element for each joint.
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](ErrorKind::Mismatch) where there is not one pose, and one output, for each joint.
+    pub fn skinning_matrices_into(&self, pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
+        world_matrices(&self.parents, pose, out)?;
+        for (matrix, inverse) in out.iter_mut().zip(&self.inverse_bind) {
+            *matrix = multiply(matrix, inverse);
+        }
+        Ok(())
+    }
+}
+
+/// For each joint the matrix from its space to the model's, in a pose: into `out`.
+///
+/// Needs no bind pose, so that files of animations alone will do, with the parents of their poses. Rotations are
+/// brought to length 1 first.
+///
+/// # Errors
+///
+/// [`Mismatch`](ErrorKind::Mismatch) where the three do not have the same length, or a parent does not come before
+/// its child.
+pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
+    let mismatch = |what| Error::new(ErrorKind::Mismatch, what).format_is(Some(Format::Iqm));
+    for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {
+        if len != parents.len() {
+            return Err(mismatch(what).expected(format!("{}, one for each joint", parents.len())).found(len));
+        }
+    }
+    for (index, (parent, trs)) in parents.iter().zip(pose).enumerate() {
+        let local = trs.normalized().to_matrix();
+        let (done, rest) = out.split_at_mut(index);
+        let world = match parent {
+            None => local,
+            Some(parent) => {
+                let matrix = parent_matrix(Some(*parent), done).ok_or_else(|| {
+                    let address = Address::field("joints").index(as_u64(index));
+                    mismatch("parent").of(address).expected(format!("less than {index}")).found(parent)
+                })?;
+                multiply(&matrix, &local)
+            }
+        };
+        if let Some(slot) = rest.first_mut() {
+            *slot = world;
+        }
+    }
+    Ok(())
+}
+
+fn parent_matrix(parent: Option<u32>, matrices: &[Matrix]) -> Option<Matrix> {
+    matrices.get(usize::try_from(parent?).ok()?).copied()
+}

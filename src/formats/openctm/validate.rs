@@ -1,0 +1,129 @@
+//! Checks that look at every value.
+
+use super::finding;
+use super::layout::{Part, Section};
+use super::mesh::Mesh;
+use crate::bytes::Scalar;
+use crate::decode::Scratch;
+use crate::mesh::scan;
+use crate::num::{as_u64, decimal};
+use crate::report::{ErrorKind, Finding, Findings, Result};
+
+impl Mesh {
+    /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
+    ///
+    /// What the reference library refuses a file for is a finding that is not `tolerated`. What is decoded for this is
+    /// not kept.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and decoding.
+    pub fn validate(&self) -> Result<Vec<Finding>> {
+        let mesh = self.load()?.apart();
+        let mut check = Check { mesh: &mesh, findings: Findings::default() };
+        check.arrays()?;
+        check.grid()?;
+        check.streams();
+        let mut all = self.findings().to_vec();
+        all.extend(check.findings.into_vec());
+        Ok(all)
+    }
+}
+
+struct Check<'a> {
+    mesh: &'a Mesh,
+    findings: Findings,
+}
+
+impl Check<'_> {
+    fn arrays(&mut self) -> Result<()> {
+        let layout = &self.mesh.layout;
+        let arrays = match self.mesh.arrays() {
+            Ok(arrays) => arrays,
+            // The normals cannot be told; which index is wrong is found here, too.
+            Err(error)
+                if error.what() == finding::INDEX_OUT_OF_RANGE && error.kind() == ErrorKind::Malformed =>
+            {
+                return self.indices();
+            }
+            Err(error) => return Err(error),
+        };
+        self.indices()?;
+        self.numbers(&layout.positions, arrays.positions.as_bytes());
+        if let (Some(section), Some(normals)) = (&layout.normals, &arrays.normals) {
+            self.numbers(section, normals.as_bytes());
+        }
+        for (map, coords) in layout.uv_maps.iter().zip(&arrays.uv_maps) {
+            self.numbers(&map.section, coords.as_bytes());
+        }
+        for (map, values) in layout.attribute_maps.iter().zip(&arrays.attribute_maps) {
+            self.numbers(&map.section, values.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn indices(&mut self) -> Result<()> {
+        let (section, body) = (&self.mesh.layout.indices, self.mesh.layout.body);
+        let triangles = self.mesh.indices()?;
+        let corners = triangles.clone().flatten();
+        let count = self.mesh.vertex_count();
+        if let Some(found) = scan::out_of_range(corners.iter(), count) {
+            let index = corners.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
+            self.findings.add_many(finding::INDEX_OUT_OF_RANGE, found.count, |what| {
+                let detail = format!("expected less than {count}, found {index}");
+                let address = section.part.address(body).index(found.first);
+                Finding::wrong(what, detail).of(address).at(section.stored_range())
+            });
+        }
+        if let (1, Some([a, b, c])) = (triangles.len(), triangles.get(0))
+            && a == b
+            && b == c
+        {
+            self.findings.add(finding::POINT_CLOUD, |what| {
+                let detail = format!("{} vertices, and no other triangle", decimal(as_u64(count)));
+                Finding::suspicious(what, detail).of(section.part.address(body)).at(section.stored_range())
+            });
+        }
+        Ok(())
+    }
+
+    fn numbers(&mut self, section: &Section, bytes: &[u8]) {
+        let Some(found) = scan::not_finite(Scalar::F32, bytes) else { return };
+        self.findings.add_many(finding::NOT_FINITE, found.count, |what| {
+            let lanes = match section.part {
+                Part::UvMap(_) => 2,
+                Part::AttributeMap(_) => 4,
+                _ => 3,
+            };
+            let vertex = found.first.checked_div(lanes).unwrap_or(0);
+            let address = section.part.address(self.mesh.layout.body).index(vertex);
+            Finding::wrong(what, "a number of a vertex").of(address).at(section.stored_range())
+        });
+    }
+
+    fn grid(&mut self) -> Result<()> {
+        let Some(grid) = &self.mesh.layout.grid else { return Ok(()) };
+        let outside = self.mesh.decode().outside_grid(grid, &mut Scratch::default())?;
+        let Some((count, vertex, cell)) = outside else { return Ok(()) };
+        self.findings.add_many(finding::OUTSIDE_GRID, count, |what| {
+            let [x, y, z] = grid.header.div;
+            let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
+            let address = grid.indices.part.address(self.mesh.layout.body).index(as_u64(vertex));
+            Finding::forbidden(what, detail).of(address).at(grid.indices.stored_range())
+        });
+        Ok(())
+    }
+
+    /// Streams that were seen to go on when they were decoded.
+    fn streams(&mut self) {
+        for section in self.mesh.layout.sections() {
+            if section.has_tail() {
+                self.findings.add(finding::STREAM_TAIL, |what| {
+                    let detail = "does not end where its array does";
+                    let address = section.part.address(self.mesh.layout.body);
+                    Finding::forbidden(what, detail).of(address).at(section.stored_range())
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Decoded meshes in memory that is used again for the next one.
+
+use super::face::FaceLayout;
+use super::weights::{self, WeightScale};
+use crate::limits::Limits;
+use crate::num::as_u64;
+use crate::report::Result;
+
+/// What errors call an array that there is no room for.
+pub(crate) const ARRAY: &str = "array of a face";
+
+/// A mesh in memory that is used again for the next one; see [`Asset::lod_into`](super::Asset::lod_into).
+#[derive(Debug, Default)]
+pub struct MeshBuffer {
+    /// More than are used, where an earlier mesh had more.
+    faces: Vec<FaceBuffer>,
+    count: usize,
+}
+
+/// A face in memory that is used again. What a face does not have is empty.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct FaceBuffer {
+    /// Positions.
+    pub positions: Vec<[f32; 3]>,
+    /// Normals, not exactly of length 1.
+    pub normals: Vec<[f32; 3]>,
+    /// Texture coordinates.
+    pub tex_coords: Vec<[f32; 2]>,
+    /// Three indices a triangle, as stored: that they are less than the number of positions is not checked.
+    pub indices: Vec<u16>,
+    /// Joints; 255 where there is none.
+    pub joints: Vec<[u8; 4]>,
+    /// Weights of the joints, as stored: 65,535 is 1.
+    pub weights: Vec<[f32; 4]>,
+    /// Whether the face has geometry; otherwise it just keeps the place of a texture.
+    pub has_geometry: bool,
+}
+
+impl MeshBuffer {
+    /// The faces of the mesh that was decoded last.
+    #[must_use]
+    pub fn faces(&self) -> &[FaceBuffer] {
+        self.faces.get(..self.count).unwrap_or_default()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// The next face, to be filled.
+    pub(crate) fn next(&mut self) -> &mut FaceBuffer {
+        let index = self.count;
+        self.count = self.count.saturating_add(1);
+        if self.faces.len() < self.count {
+            self.faces.push(FaceBuffer::default());
+        }
+        #[expect(clippy::indexing_slicing, reason = "made a moment ago, where it was not there")]
+        &mut self.faces[index]
+    }
+}
+
+impl FaceBuffer {
+    /// Decodes a face of this content.
+    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, limits: &Limits) -> Result<()> {
+        self.has_geometry = face.has_geometry();
+        face.positions_into(content, &mut self.positions, limits)?;
+        face.normals_into(content, &mut self.normals, limits)?;
+        face.tex_coords_into(content, &mut self.tex_coords, limits)?;
+        let indices = face.indices(content);
+        limits.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
+        for (index, stored) in self.indices.iter_mut().zip(indices) {
+            *index = stored.get();
+        }
+        let (bytes, vertices) = match face.weights(content) {
+            Some(bytes) => (bytes, face.vertex_count()),
+            None => (&[][..], 0),
+        };
+        weights::unpack(bytes, vertices, WeightScale::Stored, limits, &mut self.joints, &mut self.weights)
+    }
+}

@@ -1,0 +1,213 @@
+//! Maps of LLSD whose keys are known: where the values are, and what they must be.
+
+use std::ops::Range;
+
+use super::llsd::{Event, Reader};
+use crate::limits::Limits;
+use crate::num::as_u64;
+use crate::report::{Error, ErrorKind, Result};
+
+/// A value of a map, by its bytes in the input. The syntax of what is in it has been checked.
+#[derive(Clone, Copy)]
+pub(crate) struct Value<'a> {
+    input: &'a [u8],
+    start: usize,
+    end: usize,
+    what: &'static str,
+}
+
+/// The first value of each of the keys that are known.
+pub(crate) struct Fields<'a, const N: usize> {
+    values: [Option<Value<'a>>; N],
+    /// Keys that are there, known or not.
+    pub(crate) count: u32,
+}
+
+impl<'a, const N: usize> Fields<'a, N> {
+    /// Reads the entries of a map that has begun, to its end.
+    pub(crate) fn read(
+        input: &'a [u8],
+        reader: &mut Reader<'a>,
+        count: u32,
+        keys: &[&'static str; N],
+    ) -> Result<Self> {
+        let mut values = [None; N];
+        while let Some(Event::Key(key)) = reader.next_event()? {
+            let start = reader.position();
+            reader.skip_value()?;
+            let place = values.iter_mut().zip(keys).find(|(_, name)| key == **name);
+            if let Some((value @ None, what)) = place {
+                *value = Some(Value { input, start, end: reader.position(), what });
+            }
+        }
+        Ok(Self { values, count })
+    }
+
+    /// The value of the key at this place in the list of keys.
+    pub(crate) fn get(&self, key: usize) -> Option<Value<'a>> {
+        self.values.get(key).copied().flatten()
+    }
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn new(input: &'a [u8], span: &Range<usize>, what: &'static str) -> Self {
+        Self { input, start: span.start, end: span.end, what }
+    }
+
+    fn reader(&self) -> Reader<'a> {
+        // How deep the value is nested has been checked.
+        let limits = Limits::default().with_max_depth(u32::MAX);
+        Reader::with_limits(self.input.get(self.start..self.end).unwrap_or_default(), &limits)
+    }
+
+    /// The bytes of the value, from the beginning of the input.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    /// The value, if it is a simple one; of others, how they begin.
+    pub(crate) fn event(&self) -> Result<Event<'a>> {
+        Ok(self.reader().next_event()?.unwrap_or(Event::Undefined))
+    }
+
+    /// Where the bytes of a binary are in the input.
+    pub(crate) fn binary(&self) -> Result<Range<usize>> {
+        match self.event()? {
+            Event::Binary(bytes) => Ok(self.end.saturating_sub(bytes.len())..self.end),
+            other => Err(self.wrong("a binary", other)),
+        }
+    }
+
+    /// Whether it is a string in quotes.
+    pub(crate) fn is_quoted(&self) -> bool {
+        matches!(self.input.get(self.start), Some(b'"' | b'\''))
+    }
+
+    /// A whole number, stored as an integer or a real.
+    pub(crate) fn integer(&self) -> Result<i64> {
+        match self.event()? {
+            Event::Integer(integer) => Ok(integer.into()),
+            Event::Real(real) => whole(real).ok_or_else(|| self.wrong("a whole number", Event::Real(real))),
+            other => Err(self.wrong("a whole number", other)),
+        }
+    }
+
+    /// An array of just so many numbers, integers or reals.
+    pub(crate) fn numbers<const N: usize>(&self) -> Result<[f32; N]> {
+        let mut reader = self.reader();
+        let mut numbers = [0.0; N];
+        match reader.next_event()? {
+            Some(Event::BeginArray(count)) if usize::try_from(count) == Ok(N) => {}
+            Some(Event::BeginArray(count)) => {
+                return Err(self.error().expected(format!("{N} numbers")).found(count));
+            }
+            other => return Err(self.wrong(format!("{N} numbers"), other.unwrap_or(Event::Undefined))),
+        }
+        for number in &mut numbers {
+            *number = match reader.next_event()? {
+                Some(Event::Integer(integer)) => single(integer.into()),
+                Some(Event::Real(real)) => single(real),
+                other => return Err(self.wrong(format!("{N} numbers"), other.unwrap_or(Event::Undefined))),
+            };
+        }
+        Ok(numbers)
+    }
+
+    /// The values of a map.
+    pub(crate) fn fields<const N: usize>(&self, keys: &[&'static str; N]) -> Result<Fields<'a, N>> {
+        let mut reader = self.reader();
+        match reader.next_event()? {
+            Some(Event::BeginMap(count)) => {
+                let input = self.input.get(self.start..self.end).unwrap_or_default();
+                let mut fields = Fields::read(input, &mut reader, count, keys)?;
+                for value in fields.values.iter_mut().flatten() {
+                    value.input = self.input;
+                    value.start = value.start.saturating_add(self.start);
+                    value.end = value.end.saturating_add(self.start);
+                }
+                Ok(fields)
+            }
+            other => Err(self.wrong("a map", other.unwrap_or(Event::Undefined))),
+        }
+    }
+
+    /// The values of an array, one after the other.
+    pub(crate) fn elements(&self, expected: &'static str) -> Result<Elements<'a>> {
+        let mut reader = self.reader();
+        match reader.next_event()? {
+            Some(Event::BeginArray(left)) => Ok(Elements { of: *self, reader, left }),
+            other => Err(self.wrong(expected, other.unwrap_or(Event::Undefined))),
+        }
+    }
+
+    /// The error for a value that is something else.
+    pub(crate) fn wrong(
+        &self,
+        expected: impl Into<std::borrow::Cow<'static, str>>,
+        found: Event<'_>,
+    ) -> Error {
+        self.error().expected(expected).found(name(&found))
+    }
+
+    pub(crate) fn error(&self) -> Error {
+        Error::new(ErrorKind::Malformed, self.what).at(as_u64(self.start)..as_u64(self.end))
+    }
+}
+
+/// The values of an array while they are read.
+pub(crate) struct Elements<'a> {
+    of: Value<'a>,
+    reader: Reader<'a>,
+    left: u32,
+}
+
+impl<'a> Elements<'a> {
+    /// How many there are still.
+    pub(crate) fn left(&self) -> u32 {
+        self.left
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<Value<'a>>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left = self.left.saturating_sub(1);
+        let start = self.reader.position().saturating_add(self.of.start);
+        self.reader.skip_value()?;
+        let end = self.reader.position().saturating_add(self.of.start);
+        Ok(Some(Value { start, end, ..self.of }))
+    }
+}
+
+/// A double rounded to single precision.
+pub(crate) fn single(number: f64) -> f32 {
+    #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, as the viewer does")]
+    let rounded = number as f32;
+    rounded
+}
+
+/// A double that is a whole number, as one.
+fn whole(number: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_whole = number.fract() == 0.0 && number.abs() <= EXACT;
+    #[expect(clippy::cast_possible_truncation, reason = "whole numbers of up to 53 bits are exact in both")]
+    is_whole.then_some(number as i64)
+}
+
+/// What an event is, for messages.
+pub(crate) fn name(event: &Event<'_>) -> &'static str {
+    match event {
+        Event::Undefined => "undefined",
+        Event::Boolean(_) => "a boolean",
+        Event::Integer(_) => "an integer",
+        Event::Real(_) => "a real",
+        Event::Uuid(_) => "a uuid",
+        Event::String(_) => "a string",
+        Event::Uri(_) => "a uri",
+        Event::Date(_) => "a date",
+        Event::Binary(_) => "a binary",
+        Event::BeginArray(_) | Event::EndArray => "an array",
+        Event::BeginMap(_) | Event::EndMap => "a map",
+        Event::Key(_) => "a key",
+    }
+}

@@ -1,0 +1,566 @@
+//! A pull reader of binary LLSD, the structured data of Second Life.
+//!
+//! All types are read; strings, keys and binaries are spans of the input, and nothing is allocated. Integers, reals and
+//! lengths are big-endian, dates little-endian, as the viewer writes them (its documentation says otherwise of dates).
+//!
+//! * Maps and arrays must have as many entries as they announce; the viewer asks for that, too.
+//! * Negative counts and lengths are refused, where the viewer takes some of them for empty.
+//! * Containers may be nested [`Limits::max_depth`] deep, as in the viewer; never deeper than [`MOST_DEPTH`].
+//! * Of equal keys the viewer takes the first; the reader shows all of them.
+//! * A first line `<? LLSD/Binary ?>` or `<?llsd/binary?>`, in upper or lower case, is skipped.
+//! * Bytes behind the value are not looked at.
+//!
+//! # Examples
+//!
+//! ```
+//! use meshmap::slmesh::llsd::{Event, Reader};
+//!
+//! let mut reader = Reader::new(b"{\x00\x00\x00\x01k\x00\x00\x00\x04sizei\x00\x00\x05\x19}");
+//! assert_eq!(reader.next_event()?, Some(Event::BeginMap(1)));
+//! let Some(Event::Key(key)) = reader.next_event()? else { panic!("a key") };
+//! assert!(key == "size");
+//! assert_eq!(reader.next_event()?, Some(Event::Integer(1305)));
+//! assert_eq!(reader.next_event()?, Some(Event::EndMap));
+//! assert_eq!(reader.next_event()?, None);
+//! # Ok::<(), meshmap::Error>(())
+//! ```
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::limits::Limits;
+use crate::num::{as_u64, decimal};
+use crate::report::{Error, ErrorKind, Result};
+
+/// Containers are never nested deeper, whatever [`Limits::max_depth`] allows: what is open is kept in a fixed place.
+pub const MOST_DEPTH: usize = 256;
+
+/// Reads one value, event by event.
+#[derive(Clone)]
+pub struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+    open: [Open; MOST_DEPTH],
+    depth: usize,
+    max_depth: usize,
+    /// A key has been read, whose value comes next.
+    has_key: bool,
+    started: bool,
+}
+
+/// A container that has not ended.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    /// Entries that are still to come.
+    left: u32,
+    is_map: bool,
+}
+
+/// What a [`Reader`] comes by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// `!`
+    Undefined,
+    /// `1` or `0`
+    Boolean(bool),
+    /// `i`
+    Integer(i32),
+    /// `r`; may be infinite or no number.
+    Real(f64),
+    /// `u`, in the order in which it is written.
+    Uuid([u8; 16]),
+    /// `s`, or quoted.
+    String(Str<'a>),
+    /// `l`
+    Uri(Str<'a>),
+    /// `d`: seconds since the beginning of 1970, UTC.
+    Date(f64),
+    /// `b`
+    Binary(&'a [u8]),
+    /// `[`, with as many values.
+    BeginArray(u32),
+    /// `]`
+    EndArray,
+    /// `{`, with as many pairs of key and value.
+    BeginMap(u32),
+    /// The key of the value that comes next.
+    Key(Str<'a>),
+    /// `}`
+    EndMap,
+}
+
+/// A string or a key: a span of the input, in which a quoted one may have escapes.
+#[derive(Clone, Copy)]
+pub struct Str<'a> {
+    raw: &'a [u8],
+    has_escapes: bool,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of the value at the beginning of these bytes, with the default limit of depth.
+    #[must_use]
+    pub fn new(input: &'a [u8]) -> Self {
+        Self::with_limits(input, &Limits::default())
+    }
+
+    /// The same with limits, of which [`max_depth`](Limits::max_depth) counts.
+    #[must_use]
+    pub fn with_limits(input: &'a [u8], limits: &Limits) -> Self {
+        let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
+        let is_there =
+            |line: &&[u8]| input.get(..line.len()).is_some_and(|start| start.eq_ignore_ascii_case(line));
+        Self {
+            input,
+            at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
+            open: [Open::default(); MOST_DEPTH],
+            depth: 0,
+            max_depth: usize::try_from(limits.max_depth).unwrap_or(MOST_DEPTH).min(MOST_DEPTH),
+            has_key: false,
+            started: false,
+        }
+    }
+
+    /// Where the next event begins, in bytes from the beginning of the input.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// How many containers are open.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The next event; `Ok(None)` behind the end of the value.
+    ///
+    /// # Errors
+    ///
+    /// [`Truncated`](ErrorKind::Truncated) where the input ends inside the value, or a count or a length is greater
+    /// than what is left, [`Malformed`](ErrorKind::Malformed), and [`LimitExceeded`](ErrorKind::LimitExceeded) for
+    /// containers that are nested too deep. [`byte_range`](Error::byte_range) is counted from the beginning of the
+    /// input. After an error the reader is of no more use.
+    pub fn next_event(&mut self) -> Result<Option<Event<'a>>> {
+        let innermost = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
+        match innermost {
+            None if self.started => return Ok(None),
+            None => self.started = true,
+            Some(_) if self.has_key => self.has_key = false,
+            Some(Open { left: 0, is_map }) => {
+                let is_map = *is_map;
+                return self.end(is_map).map(Some);
+            }
+            Some(open) => {
+                open.left = open.left.saturating_sub(1);
+                if open.is_map {
+                    self.has_key = true;
+                    return self.key().map(|key| Some(Event::Key(key)));
+                }
+            }
+        }
+        self.value().map(Some)
+    }
+
+    /// Skips the value that comes next, whatever is in it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`next_event`](Self::next_event).
+    pub fn skip_value(&mut self) -> Result<()> {
+        let depth = self.depth;
+        while self.next_event()?.is_some() && self.depth > depth {}
+        Ok(())
+    }
+
+    fn end(&mut self, is_map: bool) -> Result<Event<'a>> {
+        let (tag, what, expected) = match is_map {
+            true => (b'}', "LLSD map", "} behind as many entries as it announces"),
+            false => (b']', "LLSD array", "] behind as many values as it announces"),
+        };
+        let start = self.at;
+        let found = self.byte(what)?;
+        if found != tag {
+            return Err(self.malformed(what, start).expected(expected).found(shown(found)));
+        }
+        self.depth = self.depth.saturating_sub(1);
+        Ok(if is_map { Event::EndMap } else { Event::EndArray })
+    }
+
+    fn key(&mut self) -> Result<Str<'a>> {
+        let start = self.at;
+        match self.byte("LLSD key")? {
+            b'k' => self.sized("LLSD key").map(Str::plain),
+            quote @ (b'"' | b'\'') => self.quoted(quote, "LLSD key"),
+            found => {
+                let error = self.malformed("LLSD key", start);
+                Err(error.expected("k or a quote, as the map announces more entries").found(shown(found)))
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<Event<'a>> {
+        let start = self.at;
+        Ok(match self.byte("LLSD value")? {
+            b'!' => Event::Undefined,
+            b'1' => Event::Boolean(true),
+            b'0' => Event::Boolean(false),
+            b'i' => Event::Integer(i32::from_be_bytes(self.array("LLSD integer")?)),
+            b'r' => Event::Real(f64::from_be_bytes(self.array("LLSD real")?)),
+            b'u' => Event::Uuid(self.array("LLSD uuid")?),
+            b's' => Event::String(Str::plain(self.sized("LLSD string")?)),
+            quote @ (b'"' | b'\'') => Event::String(self.quoted(quote, "LLSD string")?),
+            b'l' => Event::Uri(Str::plain(self.sized("LLSD uri")?)),
+            b'd' => Event::Date(f64::from_le_bytes(self.array("LLSD date")?)),
+            b'b' => Event::Binary(self.sized("LLSD binary")?),
+            b'[' => Event::BeginArray(self.begin(false)?),
+            b'{' => Event::BeginMap(self.begin(true)?),
+            found => {
+                let error = self.malformed("LLSD value", start);
+                return Err(error.expected("the tag of a type").found(shown(found)));
+            }
+        })
+    }
+
+    fn begin(&mut self, is_map: bool) -> Result<u32> {
+        let what = if is_map { "LLSD map" } else { "LLSD array" };
+        let start = self.at;
+        let left = self.length(what)?;
+        // An entry takes up a byte at least, with its key three.
+        let bytes = u64::from(left).saturating_mul(if is_map { 3 } else { 1 });
+        let rest = as_u64(self.input.len().saturating_sub(self.at));
+        if bytes > rest {
+            let start = as_u64(self.at);
+            let error = Error::new(ErrorKind::Truncated, what).at(start..start.saturating_add(bytes));
+            let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left.into()));
+            return Err(error.expected(expected).found(decimal(rest)));
+        }
+        if self.depth >= self.max_depth {
+            let error = Error::new(ErrorKind::LimitExceeded, "LLSD nesting").at(self.span(start));
+            return Err(error.expected(format!("at most {} (max_depth)", self.max_depth)).found("more"));
+        }
+        if let Some(open) = self.open.get_mut(self.depth) {
+            *open = Open { left, is_map };
+        }
+        self.depth = self.depth.saturating_add(1);
+        Ok(left)
+    }
+
+    /// A count or a length, which has a sign.
+    fn length(&mut self, what: &'static str) -> Result<u32> {
+        let start = self.at;
+        let length = i32::from_be_bytes(self.array(what)?);
+        u32::try_from(length)
+            .map_err(|_| self.malformed(what, start).expected("a length of 0 or more").found(length))
+    }
+
+    fn sized(&mut self, what: &'static str) -> Result<&'a [u8]> {
+        let length = self.length(what)?;
+        self.take(usize::try_from(length).unwrap_or(usize::MAX), what)
+    }
+
+    /// The text up to a quote; escapes are checked here and undone by [`Str::bytes`].
+    fn quoted(&mut self, quote: u8, what: &'static str) -> Result<Str<'a>> {
+        let start = self.at;
+        let mut has_escapes = false;
+        loop {
+            match self.byte(what)? {
+                b'\\' => {
+                    has_escapes = true;
+                    let escape = self.at.saturating_sub(1);
+                    if self.byte(what)? == b'x' {
+                        let digits: [u8; 2] = self.array(what)?;
+                        if !digits.iter().all(u8::is_ascii_hexdigit) {
+                            let error =
+                                self.malformed(what, escape).expected("\\x and two hexadecimal digits");
+                            return Err(error.found(format_args!("\\x{}", digits.escape_ascii())));
+                        }
+                    }
+                }
+                byte if byte == quote => {
+                    let raw = self.input.get(start..self.at.saturating_sub(1)).unwrap_or_default();
+                    return Ok(Str { raw, has_escapes });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn byte(&mut self, what: &'static str) -> Result<u8> {
+        self.array(what).map(|[byte]| byte)
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+        match self.input.get(self.at..).unwrap_or_default().first_chunk() {
+            Some(bytes) => {
+                self.at = self.at.saturating_add(N);
+                Ok(*bytes)
+            }
+            None => Err(self.truncated(N, what)),
+        }
+    }
+
+    fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8]> {
+        match self.input.get(self.at..self.at.saturating_add(count)) {
+            Some(bytes) => {
+                self.at = self.at.saturating_add(count);
+                Ok(bytes)
+            }
+            None => Err(self.truncated(count, what)),
+        }
+    }
+
+    fn truncated(&self, count: usize, what: &'static str) -> Error {
+        let start = as_u64(self.at);
+        let error = Error::new(ErrorKind::Truncated, what).at(start..start.saturating_add(as_u64(count)));
+        let found = decimal(as_u64(self.input.len().saturating_sub(self.at)));
+        error.expected(format!("{} bytes", decimal(as_u64(count)))).found(found)
+    }
+
+    fn malformed(&self, what: &'static str, start: usize) -> Error {
+        Error::new(ErrorKind::Malformed, what).at(self.span(start))
+    }
+
+    /// The bytes from here to the position.
+    fn span(&self, start: usize) -> std::ops::Range<u64> {
+        as_u64(start)..as_u64(self.at)
+    }
+}
+
+impl fmt::Debug for Reader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let len = self.input.len();
+        f.debug_struct("Reader")
+            .field("len", &len)
+            .field("position", &self.at)
+            .field("depth", &self.depth)
+            .finish()
+    }
+}
+
+fn shown(byte: u8) -> String {
+    format!("{:#04x}", byte)
+}
+
+impl<'a> Str<'a> {
+    fn plain(raw: &'a [u8]) -> Self {
+        Self { raw, has_escapes: false }
+    }
+
+    /// The bytes as they lie in the input: without quotes, with escapes.
+    #[must_use]
+    pub fn raw(&self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// Whether there are escapes, so that [`raw`](Self::raw) is not the text.
+    #[must_use]
+    pub fn has_escapes(&self) -> bool {
+        self.has_escapes
+    }
+
+    /// The bytes of the text, escapes undone; in most files UTF-8.
+    #[must_use]
+    pub fn bytes(&self) -> Unescaped<'a> {
+        Unescaped { rest: self.raw, has_escapes: self.has_escapes }
+    }
+
+    /// The text; borrowed where there are no escapes. With U+FFFD in place of what is not UTF-8.
+    #[must_use]
+    pub fn to_string_lossy(&self) -> Cow<'a, str> {
+        if !self.has_escapes {
+            return String::from_utf8_lossy(self.raw);
+        }
+        let bytes: Vec<u8> = self.bytes().collect();
+        Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Compares the text, escapes undone.
+impl PartialEq for Str<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        if !self.has_escapes && !other.has_escapes {
+            self.raw == other.raw
+        } else {
+            self.bytes().eq(other.bytes())
+        }
+    }
+}
+
+impl Eq for Str<'_> {}
+
+impl PartialEq<[u8]> for Str<'_> {
+    fn eq(&self, other: &[u8]) -> bool {
+        if self.has_escapes { self.bytes().eq(other.iter().copied()) } else { self.raw == other }
+    }
+}
+
+impl PartialEq<str> for Str<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self == other.as_bytes()
+    }
+}
+
+impl PartialEq<&str> for Str<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        self == other.as_bytes()
+    }
+}
+
+impl fmt::Display for Str<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.to_string_lossy())
+    }
+}
+
+impl fmt::Debug for Str<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.to_string_lossy())
+    }
+}
+
+/// The bytes of a [`Str`], escapes undone.
+#[derive(Clone, Debug)]
+pub struct Unescaped<'a> {
+    rest: &'a [u8],
+    has_escapes: bool,
+}
+
+impl Iterator for Unescaped<'_> {
+    type Item = u8;
+
+    fn next(&mut self) -> Option<u8> {
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        if *byte != b'\\' || !self.has_escapes {
+            return Some(*byte);
+        }
+        let (escape, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(match escape {
+            b'a' => 0x07,
+            b'b' => 0x08,
+            b'f' => 0x0c,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'v' => 0x0b,
+            b'x' => {
+                let (digits, rest) = self.rest.split_at_checked(2)?;
+                self.rest = rest;
+                digits.iter().fold(0, |value: u8, digit| value << 4 | nibble(*digit))
+            }
+            // Quotes, the backslash, and whatever else is there stand for themselves, as in the viewer.
+            other => *other,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let least = if self.has_escapes { self.rest.len().div_ceil(4) } else { self.rest.len() };
+        (least, Some(self.rest.len()))
+    }
+}
+
+/// The value of a hexadecimal digit.
+fn nibble(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit.wrapping_sub(b'0'),
+        b'a'..=b'f' => digit.wrapping_sub(b'a').wrapping_add(10),
+        _ => digit.wrapping_sub(b'A').wrapping_add(10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn kinds(input: &[u8]) -> ErrorKind {
+        let mut reader = Reader::new(input);
+        loop {
+            match reader.next_event() {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("{input:?} was read"),
+                Err(error) => return error.kind(),
+            }
+        }
+    }
+
+    #[test]
+    fn dates_are_little_endian_and_reals_are_not() {
+        let mut date = vec![b'd'];
+        date.extend(1.5_f64.to_le_bytes());
+        assert_eq!(Reader::new(&date).next_event().unwrap(), Some(Event::Date(1.5)));
+        let mut real = vec![b'r'];
+        real.extend(1.5_f64.to_be_bytes());
+        assert_eq!(Reader::new(&real).next_event().unwrap(), Some(Event::Real(1.5)));
+    }
+
+    #[test]
+    fn escapes_are_undone_and_compared() {
+        let mut reader = Reader::new(br#""a\n\x41\q\"'""#);
+        let Some(Event::String(text)) = reader.next_event().unwrap() else { panic!() };
+        assert!(text == "a\nAq\"'" && text.has_escapes());
+        assert_eq!(text.bytes().collect::<Vec<_>>(), b"a\nAq\"'");
+        let mut plain = Reader::new(b"s\0\0\0\x06a\nAq\"'");
+        let Some(Event::String(same)) = plain.next_event().unwrap() else { panic!() };
+        assert_eq!(text, same);
+        assert_eq!(kinds(br#""\xg0""#), ErrorKind::Malformed);
+        assert_eq!(kinds(br#""\"#), ErrorKind::Truncated);
+    }
+
+    #[test]
+    fn counts_must_be_true() {
+        for (input, kind) in [
+            (&b"[\0\0\0\x01]"[..], ErrorKind::Malformed),
+            (b"[\0\0\0\x01!!]", ErrorKind::Malformed),
+            (b"[\0\0\0\x01!}", ErrorKind::Malformed),
+            (b"{\0\0\0\x01!!}", ErrorKind::Malformed),
+            (b"[\x7f\xff\xff\xff!", ErrorKind::Truncated),
+            (b"[\xff\xff\xff\xff]", ErrorKind::Malformed),
+            (b"b\xff\xff\xff\xff", ErrorKind::Malformed),
+            (b"[\0\0\0\x01!", ErrorKind::Truncated),
+        ] {
+            assert_eq!(kinds(input), kind, "{input:?}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded_by_the_limit_and_never_more_than_fits() {
+        let nested = |depth: usize| {
+            [b"[\0\0\0\x01".repeat(depth - 1), b"[\0\0\0\0".to_vec(), b"]".repeat(depth)].concat()
+        };
+        let read = |input: &[u8], limits: &Limits| {
+            let mut reader = Reader::with_limits(input, limits);
+            reader.skip_value().map(|()| reader.position()).map_err(|error| error.kind())
+        };
+        let standard = Limits::default();
+        assert_eq!(read(&nested(96), &standard), Ok(96 * 6));
+        assert_eq!(read(&nested(97), &standard), Err(ErrorKind::LimitExceeded));
+        let deep = standard.with_max_depth(u32::MAX);
+        assert_eq!(read(&nested(MOST_DEPTH), &deep), Ok(MOST_DEPTH * 6));
+        assert_eq!(read(&nested(MOST_DEPTH + 1), &deep), Err(ErrorKind::LimitExceeded));
+    }
+
+    #[test]
+    fn values_are_skipped_whole() {
+        let mut reader = Reader::new(b"[\0\0\0\x02{\0\0\0\x01k\0\0\0\x01a[\0\0\0\x01!]}i\0\0\0\x07]");
+        assert_eq!(reader.next_event().unwrap(), Some(Event::BeginArray(2)));
+        reader.skip_value().unwrap();
+        assert_eq!(reader.next_event().unwrap(), Some(Event::Integer(7)));
+        assert_eq!(reader.next_event().unwrap(), Some(Event::EndArray));
+        assert_eq!((reader.next_event().unwrap(), reader.depth()), (None, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end(input in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let mut reader = Reader::new(&input);
+            let mut events = 0;
+            while let Ok(Some(_)) = reader.next_event() {
+                events += 1;
+                prop_assert!(reader.position() <= input.len() && events <= input.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The convex hulls for physics.
+
+use std::fmt;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::face::{Domain, Place, floats_into};
+use super::fields::Value;
+use super::skin::whole;
+use crate::bytes::Array;
+use crate::limits::Limits;
+use crate::num::{as_u64, decimal};
+use crate::report::Result;
+
+/// "physics_convex": a hull around the mesh, and hulls that together have its shape. Cloning shares everything.
+///
+/// Points are integers in a [`domain`](Self::domain), decoded as the positions of a [`Face`](super::Face) are.
+#[derive(Clone)]
+pub struct PhysicsConvex {
+    content: Bytes,
+    hull_list: Option<Range<usize>>,
+    positions: Option<Range<usize>>,
+    bounding_verts: Option<Range<usize>>,
+    domain: Domain<3>,
+    limits: Limits,
+    /// Points behind those of the hulls.
+    pub(crate) surplus: usize,
+}
+
+const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"];
+
+impl PhysicsConvex {
+    /// Reads the content of the block; `Ok(None)` where that is undefined, as in sub-models.
+    pub(crate) fn new(content: &Bytes, place: &Place) -> Result<Option<Self>> {
+        Self::read(content, place).map_err(|error| place.decoded(error).of(place.address.clone()))
+    }
+
+    fn read(content: &Bytes, place: &Place) -> Result<Option<Self>> {
+        let Some(value) = whole(content, place, "physics_convex")? else { return Ok(None) };
+        let fields = value.fields(&KEYS)?;
+        let [hull_list, positions, bounding_verts, min, max] = std::array::from_fn(|key| fields.get(key));
+        let domain = match (min, max) {
+            (None, None) => Domain::HALF,
+            (min, max) => Domain::read(min, max, value)?,
+        };
+        let mut convex = Self {
+            content: content.clone(),
+            hull_list: hull_list.map(|value| value.binary()).transpose()?,
+            positions: positions.map(points).transpose()?,
+            bounding_verts: bounding_verts.map(points).transpose()?,
+            domain,
+            limits: place.limits,
+            surplus: 0,
+        };
+        let expected: usize = convex.sizes().sum();
+        let found = convex.positions.as_ref().map_or(0, |span| span.len() / 6);
+        match (hull_list, found.checked_sub(expected)) {
+            (Some(list), None) => {
+                let error = positions.unwrap_or(list).error();
+                let expected = format!("{} points, as HullList says", decimal(as_u64(expected)));
+                return Err(error.expected(expected).found(decimal(as_u64(found))));
+            }
+            (_, surplus) => convex.surplus = surplus.unwrap_or(0),
+        }
+        Ok(Some(convex))
+    }
+
+    fn bytes(&self, span: Option<&Range<usize>>) -> &[u8] {
+        span.and_then(|span| self.content.get(span.clone())).unwrap_or_default()
+    }
+
+    fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        let size = |count: &u8| if *count == 0 { 256 } else { usize::from(*count) };
+        self.bytes(self.hull_list.as_ref()).iter().map(size)
+    }
+
+    /// "Min" and "Max"; -0.5 to 0.5 where they are absent.
+    #[must_use]
+    pub fn domain(&self) -> Domain<3> {
+        self.domain
+    }
+
+    /// "HullList": the number of points of each hull, 1 to 256 (which is stored as 0); `None` where there is none.
+    #[must_use]
+    pub fn hull_sizes(&self) -> Option<impl ExactSizeIterator<Item = usize> + '_> {
+        self.hull_list.as_ref().map(|_| self.sizes())
+    }
+
+    /// The points of each hull, as stored: runs of [`raw_hull_points`](Self::raw_hull_points).
+    pub fn raw_hulls(&self) -> impl ExactSizeIterator<Item = Array<[u16; 3]>> + '_ {
+        let points = self.raw_hull_points().unwrap_or_else(|| Array::new(Bytes::new()));
+        let mut start = 0_usize;
+        self.sizes().map(move |size| {
+            let end = start.saturating_add(size);
+            let hull = points.slice(start..end);
+            start = end;
+            // That there are as many has been checked.
+            hull.unwrap_or_else(|| Array::new(Bytes::new()))
+        })
+    }
+
+    /// "Positions": the points of all hulls, one after the other, as stored; `None` where there are none.
+    #[must_use]
+    pub fn raw_hull_points(&self) -> Option<Array<[u16; 3]>> {
+        self.positions.clone().map(|span| Array::new(self.content.slice(span)))
+    }
+
+    /// The points of all hulls, one after the other; `Ok(None)` where there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    pub fn hull_points(&self) -> Result<Option<Array<[f32; 3]>>> {
+        self.decode(self.positions.as_ref())
+    }
+
+    /// "BoundingVerts": the points of the hull around everything, as stored; `None` where there are none.
+    #[must_use]
+    pub fn raw_bounding_verts(&self) -> Option<Array<[u16; 3]>> {
+        self.bounding_verts.clone().map(|span| Array::new(self.content.slice(span)))
+    }
+
+    /// The points of the hull around everything; `Ok(None)` where there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    pub fn bounding_verts(&self) -> Result<Option<Array<[f32; 3]>>> {
+        self.decode(self.bounding_verts.as_ref())
+    }
+
+    fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
+        let mut out = Vec::new();
+        floats_into(self.bytes(span), self.domain, &mut out, &self.limits)?;
+        Ok(span.map(|_| Array::from_vec(out)))
+    }
+}
+
+impl fmt::Debug for PhysicsConvex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PhysicsConvex")
+            .field("hulls", &self.sizes().len())
+            .field("points", &self.raw_hull_points().map(|points| points.len()))
+            .field("bounding_verts", &self.raw_bounding_verts().map(|points| points.len()))
+            .field("domain", &self.domain)
+            .finish()
+    }
+}
+
+/// A binary of whole points.
+fn points(value: Value<'_>) -> Result<Range<usize>> {
+    let span = value.binary()?;
+    if !span.len().is_multiple_of(6) {
+        let found = format!("{} bytes", decimal(as_u64(span.len())));
+        return Err(value.error().expected("points of 6 bytes").found(found));
+    }
+    Ok(span)
+}

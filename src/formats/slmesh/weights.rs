@@ -1,0 +1,287 @@
+//! Which joints move each vertex, and how much.
+
+use bytes::Bytes;
+
+use super::buffer::ARRAY;
+use crate::bytes::Array;
+use crate::codec::dequant::unit;
+use crate::limits::Limits;
+use crate::num::as_u64;
+use crate::report::{Error, Result};
+
+/// A joint of this number is none, and ends the influences of a vertex.
+const END: u8 = 0xff;
+
+/// Influences of a vertex, at most.
+const MOST: usize = 4;
+
+/// The joints and weights of the vertices of a [`Face`](super::Face): as stored, of a length that differs from vertex to
+/// vertex. That there are as many vertices as positions has been checked.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Weights {
+    bytes: Bytes,
+    vertices: usize,
+    limits: Limits,
+}
+
+/// The joints that move a vertex: at most four. None at all is legal, and not the same as a weight of 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Influences {
+    joints: [u8; MOST],
+    weights: [u16; MOST],
+    count: usize,
+}
+
+/// Joints and weights as arrays, an element for each vertex.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct WeightArrays {
+    /// Joints; 255 where there is none.
+    pub joints: Array<[u8; 4]>,
+    /// Their weights; 0 where there is none.
+    pub weights: Array<[f32; 4]>,
+}
+
+/// What weights are to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum WeightScale {
+    /// As stored: the integer divided by 65,535. Writers cut digits off, so that sums are a little less than 1. (The
+    /// viewer raises each to 0.001 at least, and lowers it to 0.999.)
+    #[default]
+    Stored,
+    /// Divided by their sum; 0 where all of them are 0, or there are none.
+    Normalized,
+}
+
+impl Weights {
+    pub(crate) fn new(bytes: Bytes, vertices: usize, limits: Limits) -> Self {
+        Self { bytes, vertices, limits }
+    }
+
+    /// The number of vertices.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.vertices
+    }
+
+    /// Whether there are no vertices.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.vertices == 0
+    }
+
+    /// The bytes as they are stored.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The influences of each vertex.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Influences> + '_ {
+        let mut rest = &self.bytes[..];
+        // There are as many, as was checked when the face was found.
+        (0..self.vertices).map(move |_| next(&mut rest).unwrap_or_default())
+    }
+
+    /// Four joints and four weights a vertex; joints that are not there are 255, their weights 0.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    pub fn arrays(&self, scale: WeightScale) -> Result<WeightArrays> {
+        let (mut joints, mut weights) = (Vec::new(), Vec::new());
+        self.arrays_into(scale, &mut joints, &mut weights)?;
+        Ok(WeightArrays { joints: Array::from_vec(joints), weights: Array::from_vec(weights) })
+    }
+
+    /// The same into memory that is used again.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`arrays`](Self::arrays).
+    pub fn arrays_into(
+        &self,
+        scale: WeightScale,
+        joints: &mut Vec<[u8; 4]>,
+        weights: &mut Vec<[f32; 4]>,
+    ) -> Result<()> {
+        unpack(&self.bytes, self.vertices, scale, &self.limits, joints, weights)
+    }
+
+    /// Four joints a vertex; those that are not there are 0.
+    pub(crate) fn joints(&self) -> Result<Array<[u8; 4]>> {
+        let mut out = self.limits.vec(as_u64(self.vertices), "Weights")?;
+        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.joints);
+        Ok(Array::from_vec(out))
+    }
+
+    /// Four weights a vertex as stored; those that are not there are 0.
+    pub(crate) fn shares(&self) -> Result<Array<[u16; 4]>> {
+        let mut out = self.limits.vec(as_u64(self.vertices), "Weights")?;
+        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.weights);
+        Ok(Array::from_vec(out))
+    }
+}
+
+impl std::fmt::Debug for Weights {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl Influences {
+    /// How many there are: 0 to 4.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The number of the joint, 0 to 254, and the weight as stored, of which 65,535 stands for 1.
+    pub fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
+        self.joints.into_iter().zip(self.weights).take(self.count)
+    }
+}
+
+/// The influences of the next vertex; `None` where the bytes end inside of them.
+#[inline]
+fn next(rest: &mut &[u8]) -> Option<Influences> {
+    if let Some((joints, weights)) = four(rest) {
+        return Some(Influences { joints, weights, count: MOST });
+    }
+    let mut influences = Influences::default();
+    for (joint, weight) in influences.joints.iter_mut().zip(&mut influences.weights) {
+        match *rest {
+            [END, after @ ..] => {
+                *rest = after;
+                break;
+            }
+            [number, low, high, after @ ..] => {
+                (*joint, *weight) = (*number, u16::from_le_bytes([*low, *high]));
+                influences.count = influences.count.wrapping_add(1);
+                *rest = after;
+            }
+            _ => return None,
+        }
+    }
+    Some(influences)
+}
+
+/// Four influences, which have no end; as most vertices of bodies and clothes have.
+#[inline]
+fn four(rest: &mut &[u8]) -> Option<([u8; MOST], [u16; MOST])> {
+    let ([a, al, ah, b, bl, bh, c, cl, ch, d, dl, dh], after) = rest.split_first_chunk()?;
+    let joints = [*a, *b, *c, *d];
+    if joints.contains(&END) {
+        return None;
+    }
+    *rest = after;
+    Some((joints, [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes)))
+}
+
+/// Whether the bytes are the influences of just so many vertices; otherwise, of how many they begin to be.
+pub(crate) fn check(bytes: &[u8], vertices: usize) -> Result<(), Miscount> {
+    let mut rest = bytes;
+    for vertex in 0..vertices {
+        if rest.is_empty() {
+            return Err(Miscount::Fewer(vertex));
+        }
+        if next(&mut rest).is_none() {
+            return Err(Miscount::Cut(vertex));
+        }
+    }
+    if rest.is_empty() { Ok(()) } else { Err(Miscount::Longer(rest.len())) }
+}
+
+/// Why weights are not those of all vertices.
+pub(crate) enum Miscount {
+    /// Those of this many.
+    Fewer(usize),
+    /// They end inside those of a vertex.
+    Cut(usize),
+    /// So many bytes are left.
+    Longer(usize),
+}
+
+impl Miscount {
+    pub(crate) fn describe(&self, error: Error, vertices: usize) -> Error {
+        let error = error.expected(format!("influences of {vertices} vertices"));
+        match self {
+            Self::Fewer(found) => error.found(format_args!("those of {found}")),
+            Self::Cut(vertex) => error.found(format_args!("an end inside those of vertex {vertex}")),
+            Self::Longer(bytes) => error.found(format_args!("{bytes} bytes more")),
+        }
+    }
+}
+
+/// Joints and weights of vertices that have been checked.
+pub(crate) fn unpack(
+    bytes: &[u8],
+    vertices: usize,
+    scale: WeightScale,
+    limits: &Limits,
+    joints: &mut Vec<[u8; 4]>,
+    weights: &mut Vec<[f32; 4]>,
+) -> Result<()> {
+    limits.resize(joints, as_u64(vertices), ARRAY)?;
+    limits.resize(weights, as_u64(vertices), ARRAY)?;
+    let mut rest = bytes;
+    for (joints, weights) in joints.iter_mut().zip(weights) {
+        let stored = match four(&mut rest) {
+            Some((four, stored)) => {
+                *joints = four;
+                stored
+            }
+            None => {
+                let influences = next(&mut rest).unwrap_or_default();
+                *joints = influences.joints;
+                joints.iter_mut().skip(influences.count).for_each(|joint| *joint = END);
+                influences.weights
+            }
+        };
+        *weights = match scale {
+            WeightScale::Stored => stored.map(unit),
+            WeightScale::Normalized => {
+                let sum: u32 = stored.iter().map(|weight| u32::from(*weight)).sum();
+                #[expect(clippy::cast_precision_loss, reason = "a sum of four u16 is exact")]
+                // Where the sum is 0, so is each weight.
+                let sum = sum.max(1) as f32;
+                stored.map(|weight| f32::from(weight) / sum)
+            }
+        };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weights(bytes: &'static [u8], vertices: usize) -> Weights {
+        Weights::new(Bytes::from_static(bytes), vertices, Limits::default())
+    }
+
+    #[test]
+    fn four_influences_have_no_end_and_fewer_have() {
+        let bytes = b"\x02\xff\xff\xff\xff\x01\x01\0\x02\x02\0\x03\x03\0\x04\x04\0\x05\0\0\xff";
+        let weights = weights(bytes, 4);
+        let counts: Vec<_> = weights.iter().map(|influences| influences.len()).collect();
+        assert_eq!(counts, [1, 0, 4, 1]);
+        let WeightArrays { joints, weights: shares } = weights.arrays(WeightScale::Stored).unwrap();
+        assert_eq!(joints.to_vec(), [[2, 255, 255, 255], [255; 4], [1, 2, 3, 4], [5, 255, 255, 255]]);
+        assert_eq!(shares.get(0), Some([1.0, 0.0, 0.0, 0.0]));
+        let shares = weights.arrays(WeightScale::Normalized).unwrap().weights;
+        assert_eq!(shares.get(2), Some([0.1, 0.2, 0.3, 0.4]));
+        assert_eq!((shares.get(1), shares.get(3)), (Some([0.0; 4]), Some([0.0; 4])));
+        assert!(check(bytes, 4).is_ok());
+        assert!(matches!(check(bytes, 5), Err(Miscount::Fewer(4))));
+        assert!(matches!(check(bytes, 3), Err(Miscount::Longer(4))));
+        assert!(matches!(check(&bytes[..19], 4), Err(Miscount::Cut(3))));
+    }
+}

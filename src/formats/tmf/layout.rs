@@ -1,0 +1,652 @@
+//! Where everything is: every segment located, every count checked against its bytes, nothing decoded.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use zerocopy::FromBytes;
+
+use super::decode::{self, Angles, Coordinates};
+use super::{finding, raw};
+use crate::bytes::{Source, Text, Walk};
+use crate::codec::bits::packed_len;
+use crate::format::Format;
+use crate::limits::Limits;
+use crate::num::{as_u64, decimal};
+use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+
+/// What is read first of a file that is read lazily, in bytes.
+pub(crate) const HEAD: u64 = 64 << 10;
+
+/// The two layouts of files.
+///
+/// Layout A is what the published specification describes. No file has been written in it since June 2023.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileLayout {
+    /// Minimum version 0.1 or less: written by the crate `tmf` 0.1.
+    A,
+    /// Minimum version 0.2: written by the crate `tmf` 0.2. Segment headers of 6 bytes, and a base for indices.
+    B,
+}
+
+/// What a segment holds: `seg_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SegmentType {
+    /// 0: to be ignored.
+    Invalid,
+    /// 1: vertices.
+    Vertex,
+    /// 2: indices into the vertices.
+    VertexTriangle,
+    /// 3: normals.
+    Normal,
+    /// 4: indices into the normals.
+    NormalTriangle,
+    /// 5: texture coordinates.
+    Uv,
+    /// 6: indices into the texture coordinates.
+    UvTriangle,
+    /// 9: tangents.
+    Tangent,
+    /// 10: indices into the tangents.
+    TangentTriangle,
+    /// 15: indices with a name.
+    CustomIndex,
+    /// 16: floats with a name.
+    CustomFloat,
+    /// 23: colours red, green, blue, alpha with a name.
+    CustomColorRgba,
+    /// 24: integers with a name.
+    CustomInteger,
+    /// 25: indices into several arrays at once.
+    SharedTriangle,
+    /// A number that a version of the format has a name for, but that no writer uses: materials, groups, colours.
+    Reserved(u16),
+    /// Any other number.
+    Unknown(u16),
+}
+
+impl SegmentType {
+    fn of(number: u16) -> Self {
+        match number {
+            0 => Self::Invalid,
+            1 => Self::Vertex,
+            2 => Self::VertexTriangle,
+            3 => Self::Normal,
+            4 => Self::NormalTriangle,
+            5 => Self::Uv,
+            6 => Self::UvTriangle,
+            9 => Self::Tangent,
+            10 => Self::TangentTriangle,
+            15 => Self::CustomIndex,
+            16 => Self::CustomFloat,
+            23 => Self::CustomColorRgba,
+            24 => Self::CustomInteger,
+            25 => Self::SharedTriangle,
+            7 | 8 | 11..=14 | 17..=21 => Self::Reserved(number),
+            _ => Self::Unknown(number),
+        }
+    }
+
+    /// Whether this is custom data, which has a name.
+    pub(crate) fn is_custom(self) -> bool {
+        matches!(self, Self::CustomIndex | Self::CustomFloat | Self::CustomColorRgba | Self::CustomInteger)
+    }
+
+    /// Whether this is in layout B alone.
+    fn is_of_layout_b(self) -> bool {
+        self.is_custom() || matches!(self, Self::Tangent | Self::TangentTriangle | Self::SharedTriangle)
+    }
+
+    /// The structure's name in errors.
+    fn what(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid segment",
+            Self::Vertex => "VertexSegment",
+            Self::VertexTriangle => "VertexTriangleSegment",
+            Self::Normal => "NormalSegment",
+            Self::NormalTriangle => "NormalTriangleSegment",
+            Self::Uv => "UvSegment",
+            Self::UvTriangle => "UvTriangleSegment",
+            Self::Tangent => "TangentSegment",
+            Self::TangentTriangle => "TangentTriangleSegment",
+            Self::CustomIndex => "CustomIndexSegment",
+            Self::CustomFloat => "CustomFloatSegment",
+            Self::CustomColorRgba => "CustomColorRGBA",
+            Self::CustomInteger => "CustomIntegerSegment",
+            Self::SharedTriangle => "SharedTriangleSegment",
+            Self::Reserved(_) | Self::Unknown(_) => "segment",
+        }
+    }
+}
+
+/// The layout of a file.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// The source, with the headers at hand.
+    pub(crate) source: Source,
+    pub(crate) header: raw::Header,
+    pub(crate) file_layout: FileLayout,
+    pub(crate) meshes: Vec<MeshEntry>,
+    pub(crate) segments: Vec<SegmentEntry>,
+    pub(crate) findings: Vec<Finding>,
+    /// Tables of angles, by their bits.
+    angles: [OnceLock<Angles>; Angles::MOST_BITS + 1],
+}
+
+/// A mesh.
+#[derive(Debug)]
+pub(crate) struct MeshEntry {
+    pub(crate) start: u64,
+    pub(crate) name: Bytes,
+    /// Its segments among those of the file.
+    pub(crate) segments: Range<usize>,
+}
+
+/// A segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentEntry {
+    pub(crate) kind: SegmentType,
+    pub(crate) compression: u8,
+    /// Where its header begins.
+    pub(crate) start: u64,
+    /// Where its data begins, and where that ends.
+    pub(crate) data: (u64, u64),
+    /// Where its bit array begins.
+    pub(crate) bits: u64,
+    pub(crate) count: u64,
+    /// The bits of each field of an element; what there are no fields of is 0.
+    pub(crate) widths: [u8; 3],
+    /// Of shared triangles, the arrays that they are for.
+    pub(crate) mask: u8,
+    /// Of coordinates of more than 32 bits, whether they are the crate's.
+    pub(crate) wrapped: bool,
+}
+
+impl SegmentEntry {
+    /// The bits of an element.
+    pub(crate) fn record_bits(&self) -> u64 {
+        let [a, b, c] = self.widths.map(u64::from);
+        match self.kind {
+            SegmentType::Vertex => a.saturating_add(b).saturating_add(c),
+            SegmentType::Normal => a.saturating_mul(2).saturating_add(3),
+            SegmentType::Tangent => a.saturating_mul(2).saturating_add(4),
+            SegmentType::Uv => a.saturating_mul(2),
+            SegmentType::CustomColorRgba => a.saturating_mul(4),
+            _ => a,
+        }
+    }
+
+    /// The bytes of a decoded element.
+    fn element_size(&self) -> u64 {
+        match self.kind {
+            SegmentType::Vertex | SegmentType::Normal => 12,
+            SegmentType::Tangent | SegmentType::CustomColorRgba => 16,
+            SegmentType::Uv => 8,
+            SegmentType::SharedTriangle => u64::from(self.mask & 7).count_ones().max(1).into(),
+            _ => 4,
+        }
+    }
+
+    /// The bytes of all its elements, decoded; `None` for a segment that is not decoded.
+    pub(crate) fn decoded_bytes(&self) -> Option<u64> {
+        match self.kind {
+            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => None,
+            _ => Some(self.count.saturating_mul(self.element_size())),
+        }
+    }
+
+    /// Whether its indices are not stored, but count up from 0.
+    pub(crate) fn is_omitted(&self) -> bool {
+        self.compression == OMITTED && self.kind == SegmentType::NormalTriangle
+    }
+
+    /// Its bytes, the header included.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.start..self.data.1
+    }
+}
+
+/// `compresion_type` of a segment that is derived from others.
+const OMITTED: u8 = 1;
+
+impl Layout {
+    pub(crate) fn read(source: &Source, limits: &Limits) -> Result<Self> {
+        let header_size = as_u64(size_of::<raw::Header>());
+        let source = source.for_format(Format::Tmf).with_head(header_size, HEAD, "TMF Header")?;
+        let header: raw::Header = source.read_struct(0, "TMF Header")?;
+        let file_layout = check_identity(&header)?;
+        let mut reader = Reader {
+            walk: source.walk(),
+            len: source.len()?,
+            file_layout,
+            limits,
+            meshes: Vec::new(),
+            segments: Vec::new(),
+            findings: Findings::default(),
+            unpaid: 0,
+        };
+        let mut end = header_size;
+        for index in 0..header.mesh_count.get() {
+            end = reader.mesh(index.into(), end)?;
+        }
+        if let Some(len) = source.len()?.filter(|len| *len > end) {
+            reader.findings.add(finding::TRAILING_BYTES, |what| {
+                let detail = format!("{} bytes behind the last mesh", len.saturating_sub(end));
+                Finding::suspicious(what, detail).at(end..len)
+            });
+        }
+        reader.look_at_wide_coordinates()?;
+        Ok(Self {
+            header,
+            file_layout,
+            meshes: reader.meshes,
+            segments: reader.segments,
+            findings: reader.findings.into_vec(),
+            source: reader.walk.into_source(),
+            angles: [const { OnceLock::new() }; Angles::MOST_BITS + 1],
+        })
+    }
+
+    /// The table for normals of so many bits, where `count` of them make it worth while.
+    pub(crate) fn angles(&self, bits: u8, count: usize) -> Option<&Angles> {
+        let cell = self.angles.get(usize::from(bits))?;
+        match cell.get() {
+            Some(angles) => Some(angles),
+            None if Angles::is_worth(bits, count) => Some(cell.get_or_init(|| Angles::new(bits))),
+            None => None,
+        }
+    }
+
+    /// The segments of a mesh.
+    pub(crate) fn segments_of(&self, mesh: &MeshEntry) -> &[SegmentEntry] {
+        self.segments.get(mesh.segments.clone()).unwrap_or_default()
+    }
+
+    /// The bytes of a mesh, its header included.
+    pub(crate) fn mesh_range(&self, mesh: &MeshEntry) -> Range<u64> {
+        let header = mesh.start.saturating_add(4).saturating_add(as_u64(mesh.name.len()));
+        let end = self.segments_of(mesh).last().map_or(header, |segment| segment.data.1);
+        mesh.start..end
+    }
+}
+
+fn check_identity(header: &raw::Header) -> Result<FileLayout> {
+    if header.magic != raw::MAGIC {
+        let error = Error::new(ErrorKind::UnknownFormat, "Magic").at(0..3).format_is(Some(Format::Tmf));
+        let found = format!("\"{}\"", header.magic.escape_ascii());
+        return Err(error.expected("\"TMF\"").found(found));
+    }
+    match (header.min_tmf_major.get(), header.min_tmf_minor.get()) {
+        (0, 0 | 1) => Ok(FileLayout::A),
+        (0, 2) => Ok(FileLayout::B),
+        (major, minor) => {
+            let error = Error::new(ErrorKind::Unsupported, "MIN_TMF_MAJOR, MIN_TMF_MINOR").at(7..11);
+            let error = error.format_is(Some(Format::Tmf)).expected("0.2 or less");
+            Err(error.found(format_args!("{major}.{minor}")))
+        }
+    }
+}
+
+/// Walks from header to header.
+struct Reader<'a> {
+    walk: Walk,
+    len: Option<u64>,
+    file_layout: FileLayout,
+    limits: &'a Limits,
+    meshes: Vec<MeshEntry>,
+    segments: Vec<SegmentEntry>,
+    findings: Findings,
+    /// Decoded bytes of elements that take up none in the file.
+    unpaid: u64,
+}
+
+/// Where a segment stands, for saying so.
+#[derive(Clone, Copy)]
+struct Place {
+    mesh: u64,
+    segment: u64,
+}
+
+impl Place {
+    fn address(self) -> Address {
+        Address::field("meshes").index(self.mesh).then("segments").index(self.segment)
+    }
+
+    fn error(self, kind: ErrorKind, what: &'static str, range: Range<u64>) -> Error {
+        Error::new(kind, what).of(self.address()).at(range).format_is(Some(Format::Tmf))
+    }
+}
+
+impl Reader<'_> {
+    /// Reads a mesh; where it ends.
+    fn mesh(&mut self, index: u64, start: u64) -> Result<u64> {
+        let address = || Address::field("meshes").index(index);
+        let at = |error: Error| error.of(address());
+        let name_len = self.u16(start, "str_len").map_err(at)?;
+        let name_start = start.saturating_add(2);
+        let name_end = name_start.saturating_add(name_len.into());
+        let name = self.walk.get(name_start..name_end, "str_bytes").map_err(at)?;
+        let count = self.u16(name_end, "seg_count").map_err(at)?;
+        if str::from_utf8(&name).is_err() {
+            self.findings.add(finding::NAME_NOT_UTF8, |what| {
+                let detail = "the name of the mesh is not UTF-8";
+                Finding::forbidden(what, detail).of(address()).at(name_start..name_end)
+            });
+        }
+        let first = self.segments.len();
+        let mut end = name_end.saturating_add(2);
+        for segment in 0..count {
+            end = self.segment(Place { mesh: index, segment: segment.into() }, end)?;
+        }
+        self.meshes.push(MeshEntry { start, name, segments: first..self.segments.len() });
+        self.check_tables()?;
+        self.count_omitted(index, first)?;
+        Ok(end)
+    }
+
+    fn u16(&mut self, offset: u64, what: &'static str) -> Result<u16> {
+        self.walk.read_struct::<zerocopy::little_endian::U16>(offset, what).map(|number| number.get())
+    }
+
+    /// Lists of empty meshes and segments are larger than the file.
+    fn check_tables(&self) -> Result<()> {
+        let meshes = as_u64(self.meshes.len()).saturating_mul(as_u64(size_of::<MeshEntry>()));
+        let segments = as_u64(self.segments.len()).saturating_mul(as_u64(size_of::<SegmentEntry>()));
+        let bytes = meshes.saturating_add(segments);
+        if bytes <= self.limits.max_block_bytes {
+            return Ok(());
+        }
+        let error = Error::new(ErrorKind::LimitExceeded, "lists of meshes and segments").at(11..15);
+        let most = decimal(self.limits.max_block_bytes);
+        let error = error.format_is(Some(Format::Tmf)).expected(format!("at most {most} bytes"));
+        Err(error.found(decimal(bytes)))
+    }
+
+    /// Reads a segment's headers; where it ends.
+    fn segment(&mut self, place: Place, start: u64) -> Result<u64> {
+        let at = |error: Error| error.of(place.address());
+        let (number, data_length, compression, data) = match self.file_layout {
+            FileLayout::A => {
+                let header: raw::SegmentHeaderA =
+                    self.walk.read_struct(start, "Segment Header").map_err(at)?;
+                let data = start.saturating_add(as_u64(size_of::<raw::SegmentHeaderA>()));
+                (header.seg_type.get(), header.data_length.get(), header.compresion_type, data)
+            }
+            FileLayout::B => {
+                let header: raw::SegmentHeaderB =
+                    self.walk.read_struct(start, "Segment Header").map_err(at)?;
+                let data = start.saturating_add(as_u64(size_of::<raw::SegmentHeaderB>()));
+                (header.seg_type.into(), header.data_length.get().into(), header.compresion_type, data)
+            }
+        };
+        let kind = SegmentType::of(number);
+        let end = data.saturating_add(data_length);
+        if self.len.is_some_and(|len| end > len) || data.checked_add(data_length).is_none() {
+            let there = self.len.unwrap_or(0).saturating_sub(data);
+            let error = place.error(ErrorKind::Truncated, kind.what(), data..end);
+            return Err(error.expected(format!("{} bytes", decimal(data_length))).found(decimal(there)));
+        }
+        let mut entry = SegmentEntry {
+            kind,
+            compression,
+            start,
+            data: (data, end),
+            bits: end,
+            count: 0,
+            widths: [0; 3],
+            mask: 0,
+            wrapped: false,
+        };
+        self.note_type(place, &entry, number);
+        if entry.decoded_bytes().is_some() {
+            self.content(place, &mut entry)?;
+        }
+        self.segments.push(entry);
+        Ok(end)
+    }
+
+    fn note_type(&mut self, place: Place, entry: &SegmentEntry, number: u16) {
+        match entry.kind {
+            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
+                self.findings.add(finding::UNKNOWN_SEGMENT, |what| {
+                    let detail = format!("type {number} is not one that is written; skipped");
+                    Finding::suspicious(what, detail).of(place.address()).at(entry.range())
+                });
+            }
+            kind if kind.is_of_layout_b() && self.file_layout == FileLayout::A => {
+                self.findings.add(finding::TYPE_OF_OTHER_LAYOUT, |what| {
+                    let detail = format!("type {number} is of layout B");
+                    Finding::forbidden(what, detail).of(place.address()).at(entry.range())
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads what precedes the bit array, and checks the array against the segment's bytes.
+    fn content(&mut self, place: Place, entry: &mut SegmentEntry) -> Result<()> {
+        if entry.is_omitted() {
+            // The count is that of the normals, which may still follow.
+            if self.file_layout == FileLayout::B {
+                self.findings.add(finding::OMITTED_IN_LAYOUT_B, |what| {
+                    let detail = "normal triangles are omitted, which layout B does not provide for";
+                    Finding::suspicious(what, detail).of(place.address()).at(entry.range())
+                });
+            }
+            return Ok(());
+        }
+        if entry.compression != 0 {
+            let at = entry.data.0.saturating_sub(1)..entry.data.0;
+            let error = place.error(ErrorKind::Unsupported, "compresion_type", at);
+            return Err(error.expected("0 (or 1 of normal triangles)").found(entry.compression));
+        }
+        let mut at = entry.data.0;
+        if entry.kind.is_custom() {
+            at = self.custom_name(place, entry)?;
+        }
+        match entry.kind {
+            SegmentType::Vertex => {
+                let head: raw::Vertex = self.head(place, entry, &mut at)?;
+                (entry.count, entry.widths) = (head.vertex_count.get(), head.prec);
+            }
+            SegmentType::Normal | SegmentType::Tangent | SegmentType::CustomColorRgba => {
+                let head: raw::CountPrecision = self.head(place, entry, &mut at)?;
+                (entry.count, entry.widths) = (head.count.get(), [head.precision, 0, 0]);
+            }
+            SegmentType::CustomFloat => {
+                let head: raw::CustomFloat = self.head(place, entry, &mut at)?;
+                (entry.count, entry.widths) = (head.count.get(), [head.precision, 0, 0]);
+            }
+            _ => {
+                if entry.kind == SegmentType::SharedTriangle {
+                    entry.mask = self.head(place, entry, &mut at)?;
+                    self.note_mask(place, entry);
+                }
+                let head: raw::PrecisionCount = self.head(place, entry, &mut at)?;
+                (entry.count, entry.widths) = (head.count.get(), [head.precision, 0, 0]);
+                if self.file_layout == FileLayout::B && entry.kind != SegmentType::Uv {
+                    let _base: zerocopy::little_endian::U64 = self.head(place, entry, &mut at)?;
+                }
+            }
+        }
+        entry.bits = at;
+        self.check_bits(place, entry)
+    }
+
+    /// A structure within the segment.
+    fn head<T: FromBytes>(&mut self, place: Place, entry: &SegmentEntry, at: &mut u64) -> Result<T> {
+        let end = at.saturating_add(as_u64(size_of::<T>()));
+        if end > entry.data.1 {
+            let error = place.error(ErrorKind::Malformed, entry.kind.what(), entry.data.0..entry.data.1);
+            let needed = decimal(end.saturating_sub(entry.data.0));
+            let error = error.expected(format!("at least {needed} bytes (data_length)"));
+            return Err(error.found(decimal(entry.data.1.saturating_sub(entry.data.0))));
+        }
+        let found = self.walk.read_struct(*at, entry.kind.what());
+        *at = end;
+        found.map_err(|error| error.of(place.address()))
+    }
+
+    /// Checks the name of custom data; where it ends.
+    fn custom_name(&mut self, place: Place, entry: &SegmentEntry) -> Result<u64> {
+        let mut at = entry.data.0;
+        let len: u8 = self.head(place, entry, &mut at)?;
+        let name = at..at.saturating_add(len.into());
+        if name.end > entry.data.1 {
+            let error = place.error(ErrorKind::Malformed, "name of custom data", name);
+            return Err(error.expected(format!("an end at {:#x} (data_length) or before", entry.data.1)));
+        }
+        let bytes = self.walk.get(name.clone(), "name of custom data");
+        if str::from_utf8(&bytes.map_err(|error| error.of(place.address()))?).is_err() {
+            self.findings.add(finding::NAME_NOT_UTF8, |what| {
+                let detail = "the name of custom data is not UTF-8";
+                Finding::forbidden(what, detail).of(place.address()).at(name.clone())
+            });
+        }
+        Ok(name.end)
+    }
+
+    fn note_mask(&mut self, place: Place, entry: &SegmentEntry) {
+        if entry.mask & 7 == 0 || entry.mask > 7 {
+            self.findings.add(finding::SHARED_MASK, |what| {
+                let detail = format!("expected 1..7, found {}", entry.mask);
+                let at = entry.data.0..entry.data.0.saturating_add(1);
+                Finding::suspicious(what, detail).of(place.address()).at(at)
+            });
+        }
+    }
+
+    fn check_bits(&mut self, place: Place, entry: &SegmentEntry) -> Result<()> {
+        const WIDEST: u8 = 64;
+        let range = entry.bits..entry.data.1;
+        if entry.kind != SegmentType::Vertex && entry.widths.iter().any(|width| *width > WIDEST) {
+            let error = place.error(ErrorKind::Malformed, "precision", entry.data.0..entry.bits);
+            return Err(error.expected("at most 64 bits").found(entry.widths[0]));
+        }
+        let there = range.end.saturating_sub(range.start);
+        let needed = packed_len(entry.count, entry.record_bits());
+        if needed.is_none_or(|needed| needed > there) {
+            let error = place.error(ErrorKind::Malformed, entry.kind.what(), range);
+            let needed = needed.map_or_else(|| "more than 64 bits count".to_owned(), decimal);
+            let what = format!(
+                "{needed} bytes for {} elements of {} bits",
+                decimal(entry.count),
+                entry.record_bits()
+            );
+            return Err(error.expected(what).found(decimal(there)));
+        }
+        if let Some(tail) = needed.map(|needed| range.start.saturating_add(needed)).filter(|t| *t < range.end)
+        {
+            self.findings.add(finding::SEGMENT_TAIL, |what| {
+                let detail = format!("{} bytes behind the data", range.end.saturating_sub(tail));
+                Finding::suspicious(what, detail).of(place.address()).at(tail..range.end)
+            });
+        }
+        if entry.record_bits() == 0 {
+            self.pay(place.address(), entry, entry.count)?;
+        }
+        self.note_no_bits(place, entry);
+        Ok(())
+    }
+
+    fn note_no_bits(&mut self, place: Place, entry: &SegmentEntry) {
+        let none = match entry.kind {
+            SegmentType::Vertex => entry.widths.contains(&0),
+            SegmentType::Uv | SegmentType::CustomColorRgba | SegmentType::CustomFloat => entry.widths[0] == 0,
+            _ => false,
+        };
+        if none && entry.count > 0 {
+            self.findings.add(finding::NO_BITS, |what| {
+                let detail = "numbers of no bits, read as the least value there is";
+                Finding::suspicious(what, detail).of(place.address()).at(entry.range())
+            });
+        }
+    }
+
+    /// Omitted normal triangles are as many as the mesh has normals, wherever those stand.
+    fn count_omitted(&mut self, mesh: u64, first: usize) -> Result<()> {
+        let own = self.segments.get(first..).unwrap_or_default();
+        let normals = own.iter().filter(|segment| segment.kind == SegmentType::Normal);
+        let normals = normals.fold(0_u64, |sum, segment| sum.saturating_add(segment.count));
+        for index in first..self.segments.len() {
+            let Some(segment) = self.segments.get_mut(index).filter(|segment| segment.is_omitted()) else {
+                continue;
+            };
+            segment.count = normals;
+            let segment = *segment;
+            let place = Place { mesh, segment: as_u64(index.saturating_sub(first)) };
+            self.pay(place.address(), &segment, normals)?;
+        }
+        Ok(())
+    }
+
+    /// Elements that take up no bytes are limited all together, for there may be any number of such segments.
+    fn pay(&mut self, address: Address, entry: &SegmentEntry, count: u64) -> Result<()> {
+        let bytes = count.saturating_mul(entry.element_size());
+        self.unpaid = self.unpaid.saturating_add(bytes);
+        let error = |name: &str, most: u64, found: u64| {
+            let error = Error::new(ErrorKind::LimitExceeded, entry.kind.what()).of(address).at(entry.range());
+            let error = error.format_is(Some(Format::Tmf));
+            error.expected(format!("at most {} bytes ({name})", decimal(most))).found(decimal(found))
+        };
+        if bytes > self.limits.max_block_bytes {
+            return Err(error("max_block_bytes", self.limits.max_block_bytes, bytes));
+        }
+        if self.unpaid > self.limits.max_total_bytes {
+            return Err(error("max_total_bytes", self.limits.max_total_bytes, self.unpaid));
+        }
+        Ok(())
+    }
+
+    /// Decides how coordinates of more than 32 bits are read, for which all of them must be looked at.
+    fn look_at_wide_coordinates(&mut self) -> Result<()> {
+        let is_wide = |segment: &SegmentEntry| {
+            segment.kind == SegmentType::Vertex && segment.widths.iter().any(|width| *width > 32)
+        };
+        let meshes = std::mem::take(&mut self.meshes);
+        for (mesh, entry) in (0_u64..).zip(&meshes) {
+            let segments = self.segments.get_mut(entry.segments.clone()).unwrap_or_default();
+            for (index, segment) in (0..).zip(segments).filter(|(_, segment)| is_wide(segment)) {
+                let place = Place { mesh, segment: index };
+                let bytes = self.walk.get(segment.bits..segment.data.1, "VertexSegment");
+                let bytes = bytes.map_err(|error| error.of(place.address()))?;
+                segment.wrapped = Coordinates::are_wrapped(&bytes, segment.widths, segment.count);
+                let [x, y, z] = segment.widths;
+                let how = if segment.wrapped {
+                    "by their writer's scale"
+                } else {
+                    "by the specification's formula"
+                };
+                let range = segment.range();
+                self.findings.add(finding::WIDE_COORDINATES, |what| {
+                    let detail = format!("{x}, {y} and {z} bits, {how}");
+                    Finding::suspicious(what, detail).of(place.address()).at(range)
+                });
+            }
+        }
+        self.meshes = meshes;
+        Ok(())
+    }
+}
+
+/// The name of custom data; the layout has checked that it is within the segment.
+pub(crate) fn custom_name(source: &Source, entry: &SegmentEntry) -> Result<Text> {
+    let start = entry.data.0.saturating_add(1);
+    let len = source.get(entry.data.0..start, "name of custom data")?;
+    let len = len.first().copied().unwrap_or(0);
+    source.get(start..start.saturating_add(len.into()), "name of custom data").map(Text::new)
+}
+
+/// What a segment's elements are decoded with.
+pub(crate) fn decoder<'a>(
+    layout: &'a Layout,
+    source: &Source,
+    entry: &SegmentEntry,
+    count: usize,
+) -> Result<decode::Decoder<'a>> {
+    let head = source.get(entry.data.0..entry.bits, entry.kind.what())?;
+    decode::Decoder::new(layout, entry, &head, count)
+}

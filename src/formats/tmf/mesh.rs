@@ -1,0 +1,299 @@
+//! A mesh: its arrays, by their names in the specification.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::layout::{self, Layout, MeshEntry, SegmentEntry, SegmentType};
+use super::packed::{Packed, PackedElement};
+use crate::bytes::{Array, Source, Text};
+use crate::num::as_u64;
+use crate::options::Options;
+use crate::report::{Address, Result};
+
+/// A mesh of a [`Document`](super::Document).
+///
+/// Every array is `None` where the mesh has no segment of it.
+#[derive(Clone)]
+pub struct Mesh {
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) source: Source,
+    options: Options,
+    index: usize,
+}
+
+impl Mesh {
+    pub(crate) fn new(layout: &Arc<Layout>, options: Options, index: usize) -> Self {
+        Self { layout: Arc::clone(layout), source: layout.source.clone(), options, index }
+    }
+
+    /// This mesh with all its bytes at hand: of a source that is read lazily, they are read at once, and what is asked
+    /// of the mesh that is returned reads nothing more.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn load(&self) -> Result<Self> {
+        let source = self.source.with_ranges(&[self.range()], "mesh")?;
+        Ok(Self { source, ..self.clone() })
+    }
+
+    fn entry(&self) -> Option<&MeshEntry> {
+        self.layout.meshes.get(self.index)
+    }
+
+    /// Where the mesh stands in the file: `meshes[0]`.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        Address::field("meshes").index(as_u64(self.index))
+    }
+
+    /// The name; not always unique.
+    #[must_use]
+    pub fn name(&self) -> Text {
+        self.entry().map(|mesh| Text::new(mesh.name.clone())).unwrap_or_default()
+    }
+
+    /// The bytes of the mesh, from the beginning of the source, its header included.
+    #[must_use]
+    pub fn range(&self) -> Range<u64> {
+        self.entry().map_or(0..0, |mesh| self.layout.mesh_range(mesh))
+    }
+
+    /// The segments, in the order of the file, those that are not read included.
+    pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
+        self.entries().iter().map(Segment::new)
+    }
+
+    pub(crate) fn entries(&self) -> &[SegmentEntry] {
+        self.entry().map(|mesh| self.layout.segments_of(mesh)).unwrap_or_default()
+    }
+
+    /// An array of the segments that pass, by their numbers in the file.
+    fn array<T: PackedElement>(
+        &self,
+        name: &'static str,
+        has: impl Fn(&SegmentEntry) -> bool,
+    ) -> Option<Packed<T>> {
+        let segments = self.entry()?.segments.clone();
+        let own = segments.filter(|index| self.layout.segments.get(*index).is_some_and(&has));
+        Packed::new(&self.layout, &self.source, self.options, self.address().then(name), own)
+    }
+
+    fn indices(&self, name: &'static str, kind: SegmentType, bit: u8) -> Option<Packed<u32>> {
+        self.array(name, |entry| {
+            entry.kind == kind || entry.kind == SegmentType::SharedTriangle && entry.mask & bit != 0
+        })
+    }
+
+    /// The vertices: points in space.
+    #[must_use]
+    pub fn vertices(&self) -> Option<Packed<[f32; 3]>> {
+        self.array("vertices", |entry| entry.kind == SegmentType::Vertex)
+    }
+
+    /// The normals, of length 1 as far as their precision goes.
+    #[must_use]
+    pub fn normals(&self) -> Option<Packed<[f32; 3]>> {
+        self.array("normals", |entry| entry.kind == SegmentType::Normal)
+    }
+
+    /// The texture coordinates u, v, in 0..=1.
+    #[must_use]
+    pub fn uvs(&self) -> Option<Packed<[f32; 2]>> {
+        self.array("uvs", |entry| entry.kind == SegmentType::Uv)
+    }
+
+    /// The tangents: x, y, z of length 1, and the handedness, 1 or -1.
+    #[must_use]
+    pub fn tangents(&self) -> Option<Packed<[f32; 4]>> {
+        self.array("tangents", |entry| entry.kind == SegmentType::Tangent)
+    }
+
+    /// The vertex of each corner of the triangles. Not checked against the number of vertices.
+    #[must_use]
+    pub fn vertex_triangles(&self) -> Option<Packed<u32>> {
+        self.indices("vertex_triangles", SegmentType::VertexTriangle, 1)
+    }
+
+    /// The normal of each corner. Where the file omits them, they count up from 0.
+    #[must_use]
+    pub fn normal_triangles(&self) -> Option<Packed<u32>> {
+        self.indices("normal_triangles", SegmentType::NormalTriangle, 2)
+    }
+
+    /// The texture coordinate of each corner.
+    #[must_use]
+    pub fn uv_triangles(&self) -> Option<Packed<u32>> {
+        self.indices("uv_triangles", SegmentType::UvTriangle, 4)
+    }
+
+    /// The tangent of each corner.
+    #[must_use]
+    pub fn tangent_triangles(&self) -> Option<Packed<u32>> {
+        // Shared triangles have no bit for tangents.
+        self.indices("tangent_triangles", SegmentType::TangentTriangle, 0)
+    }
+
+    /// All indices, decoded. Arrays that are the same segments are decoded once, and are the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Packed::decode`].
+    pub fn triangles(&self) -> Result<Triangles> {
+        let streams =
+            [self.vertex_triangles(), self.normal_triangles(), self.uv_triangles(), self.tangent_triangles()];
+        let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();
+        for stream in streams.iter().flatten() {
+            let same = decoded.iter().find(|(other, _)| other.shares(stream));
+            let array = match same {
+                Some((_, array)) => array.clone(),
+                None => stream.decode()?,
+            };
+            decoded.push((stream, array));
+        }
+        let mut decoded = decoded.into_iter().map(|(_, array)| array);
+        let [vertex, normal, uv, tangent] =
+            streams.each_ref().map(|stream| stream.as_ref().and_then(|_| decoded.next()));
+        Ok(Triangles { vertex, normal, uv, tangent })
+    }
+
+    /// Custom data, in the order of the file. Names may repeat.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the names.
+    pub fn custom(&self) -> Result<Vec<Custom>> {
+        let segments = self.entry().map(|mesh| mesh.segments.clone()).unwrap_or_default();
+        let mut all = Vec::new();
+        for index in segments {
+            let Some(entry) = self.layout.segments.get(index).filter(|entry| entry.kind.is_custom()) else {
+                continue;
+            };
+            let name = layout::custom_name(&self.source, entry)?;
+            let address = self.address().then("custom").index(as_u64(all.len()));
+            let values = match entry.kind {
+                SegmentType::CustomFloat => self.one(address, index).map(CustomValues::Float),
+                SegmentType::CustomColorRgba => self.one(address, index).map(CustomValues::ColorRgba),
+                SegmentType::CustomIndex => self.one(address, index).map(CustomValues::Index),
+                _ => self.one(address, index).map(CustomValues::Integer),
+            };
+            all.extend(values.map(|values| Custom { name, values }));
+        }
+        Ok(all)
+    }
+
+    fn one<T: PackedElement>(&self, address: Address, segment: usize) -> Option<Packed<T>> {
+        Packed::new(&self.layout, &self.source, self.options, address, std::iter::once(segment))
+    }
+
+    /// The first custom data with this name.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the names.
+    pub fn custom_named(&self, name: impl AsRef<[u8]>) -> Result<Option<CustomValues>> {
+        let named = self.custom()?.into_iter().find(|custom| custom.name == *name.as_ref());
+        Ok(named.map(|custom| custom.values))
+    }
+}
+
+impl fmt::Debug for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mesh")
+            .field("address", &self.address())
+            .field("name", &self.name())
+            .field("segments", &self.entries().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The indices of a mesh, decoded: for each corner of a triangle one into each array.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Triangles {
+    /// Into the vertices.
+    pub vertex: Option<Array<u32>>,
+    /// Into the normals.
+    pub normal: Option<Array<u32>>,
+    /// Into the texture coordinates.
+    pub uv: Option<Array<u32>>,
+    /// Into the tangents.
+    pub tangent: Option<Array<u32>>,
+}
+
+/// Data with a name, of which the format does not say what it is for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Custom {
+    /// The name, of at most 255 bytes.
+    pub name: Text,
+    /// The data.
+    pub values: CustomValues,
+}
+
+/// The kinds of custom data.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CustomValues {
+    /// Indices.
+    Index(Packed<u32>),
+    /// Integers, which are stored as indices are.
+    Integer(Packed<u32>),
+    /// Floats.
+    Float(Packed<f32>),
+    /// Colours red, green, blue, alpha, in 0..=1.
+    ColorRgba(Packed<[f32; 4]>),
+}
+
+impl CustomValues {
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Index(values) | Self::Integer(values) => values.len(),
+            Self::Float(values) => values.len(),
+            Self::ColorRgba(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A segment, located and not decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Segment {
+    /// What it holds.
+    pub kind: SegmentType,
+    /// `compresion_type`: 0, or 1 where it is omitted; of segments that are not read, any number.
+    pub compression: u8,
+    /// Its bytes, from the beginning of the source, the segment header included.
+    pub range: Range<u64>,
+    /// Its data.
+    pub data: Range<u64>,
+    /// How many elements it has; 0 of segments that are not read.
+    pub count: u64,
+    /// The bits of each field of an element: one number for most kinds, three for vertices.
+    pub precision: [u8; 3],
+    /// Of shared triangles, which arrays they are for: 1 vertices, 2 normals, 4 texture coordinates.
+    pub mask: u8,
+}
+
+impl Segment {
+    fn new(entry: &SegmentEntry) -> Self {
+        Self {
+            kind: entry.kind,
+            compression: entry.compression,
+            range: entry.range(),
+            data: entry.data.0..entry.data.1,
+            count: entry.count,
+            precision: entry.widths,
+            mask: entry.mask,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Checks that look at every value.
+
+use super::decode::stored_box;
+use super::document::Document;
+use super::finding;
+use super::layout::SegmentType;
+use super::mesh::{CustomValues, Mesh};
+use super::packed::{Packed, PackedElement};
+use super::view::unassigned_findings;
+use crate::mesh::{Bounds, scan};
+use crate::num::as_u64;
+use crate::report::{ErrorKind, Finding, Findings, Result};
+
+impl Document {
+    /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading and decoding. Wrong values are findings, of which those not `tolerated` make the mesh unusable.
+    pub fn validate(&self) -> Result<Vec<Finding>> {
+        let mut findings = Findings::default();
+        for mesh in self.meshes() {
+            let mesh = mesh.load()?;
+            boxes(&mesh, &mut findings)?;
+            triangles(&mesh, &mut findings)?;
+            numbers(&mesh, &mut findings)?;
+        }
+        let mut all = self.findings().to_vec();
+        all.extend(findings.into_vec());
+        Ok(all)
+    }
+}
+
+/// Looks at an array a part at a time, large enough to be decoded in parallel.
+fn each_block<T: PackedElement>(
+    array: &Packed<T>,
+    range: std::ops::Range<usize>,
+    mut look: impl FnMut(usize, &[T]),
+) -> Result<()> {
+    const BLOCK: usize = 64 << 10;
+    let mut block = vec![T::default(); BLOCK.min(range.len())];
+    let mut first = range.start;
+    while first < range.end {
+        let end = first.saturating_add(BLOCK).min(range.end);
+        let block = block.get_mut(..end.saturating_sub(first)).unwrap_or_default();
+        array.range_into(first..end, block)?;
+        look(first, block);
+        first = end;
+    }
+    Ok(())
+}
+
+/// The stored box of each vertex segment beside that of its points.
+fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
+    let Some(vertices) = mesh.vertices() else { return Ok(()) };
+    let mut first = 0;
+    for (index, entry) in (0..).zip(mesh.entries()).filter(|(_, entry)| entry.kind == SegmentType::Vertex) {
+        let end = usize::try_from(entry.count).unwrap_or(usize::MAX).saturating_add(first);
+        let mut bounds: Option<Bounds> = None;
+        let mut not_finite = 0_u64;
+        each_block(&vertices, first..end, |_, points| {
+            bounds = Bounds::around(points.iter().copied().chain(bounds.iter().flat_map(|b| [b.min, b.max])));
+            let wrong = points.as_flattened().iter().filter(|number| !number.is_finite()).count();
+            not_finite = not_finite.saturating_add(as_u64(wrong));
+        })?;
+        first = end;
+        let address = || mesh.address().then("segments").index(index);
+        findings.add_many(finding::NOT_FINITE, not_finite, |what| {
+            Finding::suspicious(what, "a coordinate").of(address()).at(entry.range())
+        });
+        let head = mesh.source.get(entry.data.0..entry.bits, "VertexSegment")?;
+        let (Some(bounds), Some(stored)) = (bounds, stored_box(&head)) else { continue };
+        let found = bounds.min.into_iter().zip(bounds.max);
+        let wrong = stored.into_iter().zip(entry.widths).zip(found).any(|((stored, bits), found)| {
+            let (min, max) = stored;
+            // One step, and what an f32 cannot tell.
+            let steps = 2_f64.powi(bits.min(32).into()) - 1.0;
+            let step = (max - min).abs() / steps.max(1.0) + (min.abs() + max.abs()) * 1e-6;
+            (f64::from(found.0) - min).abs() > step || (f64::from(found.1) - max).abs() > step
+        });
+        if wrong {
+            findings.add(finding::STORED_BOX, |what| {
+                let [x, y, z] = stored;
+                let detail = format!(
+                    "{} {} {} .. {} {} {}, of the points {:?} .. {:?}",
+                    x.0, y.0, z.0, x.1, y.1, z.1, bounds.min, bounds.max
+                );
+                Finding::suspicious(what, detail).of(address()).at(entry.data.0..entry.bits)
+            });
+        }
+    }
+    Ok(())
+}
+
+fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
+    let counts = [
+        mesh.vertices().map(|array| array.len()),
+        mesh.normals().map(|array| array.len()),
+        mesh.uvs().map(|array| array.len()),
+        mesh.tangents().map(|array| array.len()),
+    ];
+    let streams =
+        [mesh.vertex_triangles(), mesh.normal_triangles(), mesh.uv_triangles(), mesh.tangent_triangles()];
+    let mut seen: Vec<(&Packed<u32>, Option<usize>)> = Vec::new();
+    for (stream, count) in streams.iter().zip(counts) {
+        let Some(stream) = stream else { continue };
+        if !seen.iter().any(|(other, of)| other.shares(stream) && *of == count) {
+            indices(mesh, stream, count, findings)?;
+            seen.push((stream, count));
+        }
+    }
+    let [vertex, ..] = &streams;
+    let corners = vertex.as_ref().map_or(0, Packed::len);
+    if !corners.is_multiple_of(3) {
+        findings.add(finding::ODD_INDICES, |what| {
+            let detail = format!("expected a multiple of three, found {corners}");
+            Finding::suspicious(what, detail).of(mesh.address())
+        });
+    }
+    let corners = streams.each_ref().map(|stream| stream.as_ref().map(Packed::len));
+    for unassigned in unassigned_findings(mesh, counts, corners) {
+        findings.add(finding::UNASSIGNED, |_| unassigned);
+    }
+    Ok(())
+}
+
+/// Indices that must be less than a count; without elements, indices are of no use, but do no harm.
+fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
+    let count = count.unwrap_or(usize::MAX);
+    let mut wrong: Option<(u64, u32)> = None;
+    let mut places = 0_u64;
+    readable(
+        findings,
+        each_block(stream, 0..stream.len(), |first, indices| {
+            let Some(found) = scan::out_of_range(indices.iter().copied(), count) else { return };
+            let place = usize::try_from(found.first).unwrap_or(usize::MAX);
+            let index = indices.get(place).copied().unwrap_or_default();
+            wrong = wrong.or(Some((as_u64(first).saturating_add(found.first), index)));
+            places = places.saturating_add(found.count);
+        }),
+    )?;
+    if let Some((corner, index)) = wrong {
+        findings.add_many(finding::INDEX_OUT_OF_RANGE, places, |what| {
+            let detail = format!("expected less than {count}, found {index}");
+            Finding::wrong(what, detail).of(stream.address().clone().index(corner)).at(mesh.range())
+        });
+    }
+    Ok(())
+}
+
+/// Makes a finding of an index that does not fit 32 bits, which decoding takes for an error.
+fn readable(findings: &mut Findings, outcome: Result<()>) -> Result<()> {
+    let Err(error) = &outcome else { return Ok(()) };
+    if error.kind() != ErrorKind::Malformed {
+        return outcome;
+    }
+    findings.add(finding::INDEX_TOO_LARGE, |what| {
+        let detail = format!("expected {}, found {}", error.expected_text(), error.found_text());
+        Finding {
+            address: error.address().cloned(),
+            byte_range: error.byte_range(),
+            ..Finding::wrong(what, detail)
+        }
+    });
+    Ok(())
+}
+
+/// Decodes what has no rules of its own, for the errors of decoding and for numbers that are not finite.
+fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
+    if let Some(normals) = mesh.normals() {
+        each_block(&normals, 0..normals.len(), |_, _| {})?;
+    }
+    if let Some(tangents) = mesh.tangents() {
+        each_block(&tangents, 0..tangents.len(), |_, _| {})?;
+    }
+    if let Some(uvs) = mesh.uvs() {
+        each_block(&uvs, 0..uvs.len(), |_, _| {})?;
+    }
+    for custom in mesh.custom()? {
+        match custom.values {
+            CustomValues::Index(values) | CustomValues::Integer(values) => {
+                readable(findings, each_block(&values, 0..values.len(), |_, _| {}))?;
+            }
+            CustomValues::ColorRgba(values) => each_block(&values, 0..values.len(), |_, _| {})?,
+            CustomValues::Float(values) => {
+                let mut wrong = 0_u64;
+                each_block(&values, 0..values.len(), |_, floats| {
+                    let here = floats.iter().filter(|float| !float.is_finite()).count();
+                    wrong = wrong.saturating_add(as_u64(here));
+                })?;
+                findings.add_many(finding::NOT_FINITE, wrong, |what| {
+                    Finding::suspicious(what, "a custom float").of(values.address().clone())
+                });
+            }
+        }
+    }
+    Ok(())
+}

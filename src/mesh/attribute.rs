@@ -1,0 +1,220 @@
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::bounds::Bounds;
+use super::convert::{Conversion, Dequant, lane_to_f32, lane_to_f64};
+use super::semantic::Semantic;
+use super::vertex_format::VertexFormat;
+use crate::bytes::{Array, Element, Scalar};
+use crate::report::{Error, ErrorKind, Result};
+
+/// One attribute of all vertices of a mesh, in place or decoded; tightly packed.
+#[derive(Clone, PartialEq)]
+pub struct Attribute {
+    semantic: Semantic,
+    format: VertexFormat,
+    bytes: Bytes,
+    dequant: Option<Dequant>,
+}
+
+impl Attribute {
+    pub(crate) fn new(semantic: Semantic, format: VertexFormat, bytes: Bytes) -> Self {
+        Self { semantic, format, bytes, dequant: None }
+    }
+
+    /// Of normalized integers that lie in a domain.
+    pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
+        Self { dequant: Some(dequant), ..self }
+    }
+
+    /// What the attribute means.
+    #[must_use]
+    pub fn semantic(&self) -> &Semantic {
+        &self.semantic
+    }
+
+    /// How it is stored.
+    #[must_use]
+    pub fn format(&self) -> VertexFormat {
+        self.format
+    }
+
+    /// The domain of the stored integers, where they have one: every conversion to floats applies it, and what is
+    /// written as stored leaves it to the shader.
+    #[must_use]
+    pub fn dequant(&self) -> Option<Dequant> {
+        self.dequant
+    }
+
+    /// The number of elements, one for each vertex.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len().checked_div(self.format.size()).unwrap_or(0)
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements as stored: packed, little-endian, at any address.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements as stored, shared.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
+    /// The elements as a typed array, shared; `None` where `T` is not what is stored.
+    ///
+    /// `Array<[f32; 3]>` for a format of three `f32`, `Array<[u8; 4]>` for four `u8`, normalized or not.
+    #[must_use]
+    pub fn array<T: Element>(&self) -> Option<Array<T>> {
+        (T::SHAPE == Some((self.format.scalar, self.format.lanes))).then(|| Array::new(self.bytes.clone()))
+    }
+
+    /// The elements of a range of vertices, shared; `None` where the range reaches beyond the end.
+    #[must_use]
+    pub fn slice(&self, vertices: std::ops::Range<usize>) -> Option<Self> {
+        if vertices.start > vertices.end || vertices.end > self.len() {
+            return None;
+        }
+        let size = self.format.size();
+        let bytes = self.bytes.slice(vertices.start.checked_mul(size)?..vertices.end.checked_mul(size)?);
+        Some(Self { bytes, ..self.clone() })
+    }
+
+    /// A copy as `[f32; N]`: integers converted, or scaled where the format is normalized, and
+    /// [moved into their domain](Self::dequant) where they have one.
+    ///
+    /// Lanes that are not stored are 0; those beyond `N` are left out.
+    #[must_use]
+    pub fn to_f32<const N: usize>(&self) -> Vec<[f32; N]> {
+        self.iter_f32().collect()
+    }
+
+    /// The elements as `[f32; N]`, as in [`to_f32`](Self::to_f32), without a copy of all.
+    pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
+        let convert = |element: &[u8]| {
+            let mut lanes = [0.0; N];
+            let stored = element.chunks_exact(self.format.scalar.size());
+            for (index, (value, lane)) in lanes.iter_mut().zip(stored).enumerate() {
+                *value = self.lane_to_f32(index, lane);
+            }
+            lanes
+        };
+        self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
+    }
+
+    pub(super) fn lane_to_f32(&self, index: usize, lane: &[u8]) -> f32 {
+        let number = lane_to_f32(self.format, lane);
+        self.dequant.map_or(number, |dequant| dequant.apply(index, number))
+    }
+
+    /// Every lane of every element, exactly, without regard to normalization.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        let scalar = self.format.scalar;
+        self.bytes.chunks_exact(scalar.size()).map(move |lane| lane_to_f64(scalar, lane))
+    }
+
+    /// A copy as `[f32; 3]`: what a position or a normal becomes.
+    #[must_use]
+    pub fn to_f32x3(&self) -> Vec<[f32; 3]> {
+        self.array::<[f32; 3]>().map_or_else(|| self.to_f32(), |array| array.to_vec())
+    }
+
+    /// The smallest box around the first three lanes; `None` where no element is finite.
+    #[must_use]
+    pub fn bounds(&self) -> Option<Bounds> {
+        match self.array::<[f32; 3]>() {
+            Some(array) => Bounds::around(array.iter()),
+            None => Bounds::around(self.iter_f32()),
+        }
+    }
+
+    /// Writes the attribute as a GPU wants it, piece by piece, into any kind of memory.
+    ///
+    /// `write(offset, bytes)` is called with whole elements at ascending offsets, each byte once, and nothing is read
+    /// back: fit for mapped GPU memory. Elements lie `stride` bytes apart, from offset 0; what lies between them is
+    /// not written. Numbers are in the byte order of the host.
+    ///
+    /// Any number becomes a float (scaled where the format stored is normalized, and in its
+    /// [domain](Self::dequant) where it has one); integers become other integers that can hold them; and any format
+    /// becomes itself with more lanes. New lanes are 0, a new fourth one is 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](ErrorKind::Unsupported) for other conversions, [`OutOfRange`](ErrorKind::OutOfRange) for a
+    /// stride less than an element, or an integer that the target cannot hold.
+    pub fn write_chunks(
+        &self,
+        target: VertexFormat,
+        stride: usize,
+        mut write: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
+        if stride < target.size() {
+            let error = Error::new(ErrorKind::OutOfRange, "stride");
+            return Err(error.expected(format!("at least {} bytes", target.size())).found(stride));
+        }
+        let conversion = self.conversion(target)?;
+        let scalar_size = self.format.scalar.size();
+        let elements = self.bytes.chunks_exact(self.format.size().max(1));
+        if self.format == target && cfg!(target_endian = "little") {
+            if stride == target.size() {
+                write(0, &self.bytes);
+            } else {
+                elements.enumerate().for_each(|(i, element)| write(i.saturating_mul(stride), element));
+            }
+            return Ok(());
+        }
+        if self.is_empty() {
+            // A file may announce elements of any size where it has none of them.
+            return Ok(());
+        }
+        let one = target.one();
+        let mut out = Vec::with_capacity(target.size());
+        for (index, element) in elements.enumerate() {
+            for (index, lane) in element.chunks_exact(scalar_size).enumerate() {
+                conversion.append(self, index, lane, &mut out)?;
+            }
+            for lane in self.format.lanes..target.lanes {
+                out.extend_from_slice(if lane == 3 { &one } else { target.zero() });
+            }
+            write(index.saturating_mul(stride), &out);
+            out.clear();
+        }
+        Ok(())
+    }
+
+    fn conversion(&self, target: VertexFormat) -> Result<Conversion> {
+        let VertexFormat { scalar, lanes, normalized } = self.format;
+        let integers = |format: VertexFormat| !format.scalar.is_float() && !format.normalized;
+        if target.lanes < lanes {
+            Err(())
+        } else if scalar == target.scalar && normalized == target.normalized {
+            Ok(Conversion::Copy)
+        } else if target.scalar == Scalar::F32 {
+            Ok(Conversion::ToF32)
+        } else if integers(self.format) && integers(target) {
+            Ok(Conversion::ToInteger { from: scalar, to: target.scalar })
+        } else {
+            Err(())
+        }
+        .map_err(|()| {
+            let error = Error::new(ErrorKind::Unsupported, "conversion of a vertex attribute");
+            error.expected(format!("{} or one that holds it", self.format)).found(target)
+        })
+    }
+}
+
+impl fmt::Debug for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Attribute({} {}, {} elements)", self.semantic, self.format, self.len())
+    }
+}

@@ -1,0 +1,22 @@
+//! Meshes as a renderer sees them, whatever the format.
+
+mod attribute;
+mod bounds;
+mod convert;
+mod indices;
+mod remap;
+pub(crate) mod scan;
+mod semantic;
+mod vertex_format;
+mod view;
+
+pub use attribute::Attribute;
+pub use bounds::Bounds;
+pub use convert::Dequant;
+pub use indices::{IndexFormat, Indices};
+pub use remap::{Weld, WeldGroup, WeldUses};
+pub use semantic::{AttributeInfo, Semantic};
+pub use vertex_format::VertexFormat;
+pub use view::MeshView;
+
+pub(crate) use view::sealed;

@@ -1,0 +1,559 @@
+//! One index buffer out of several.
+
+use std::ops::Range;
+
+use crate::report::{Address, Error, ErrorKind, Result};
+
+/// One vertex buffer and one index buffer, made of a mesh that has an index for each attribute.
+///
+/// CGeo and TMF store, for each corner of a triangle, one index into the positions, another one into the normals, and so
+/// on; graphics cards take one index for all. Corners whose indices are all the same become one vertex. Vertices are
+/// numbered in the order of their first use, so the same input gives the same mesh.
+///
+/// A weld holds no attribute, only where each vertex takes its attributes from ([`sources`](Self::sources)). It is
+/// computed once for a topology; another snapshot with the same indices costs a [`gather_into`](Self::gather_into) for
+/// each attribute.
+///
+/// # Examples
+///
+/// Two triangles that share an edge, whose normals do not:
+///
+/// ```
+/// use meshmap::Weld;
+///
+/// let positions = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]];
+/// let normals = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]];
+/// let weld = Weld::new(&[&[0, 1, 2, 2, 1, 3], &[0, 0, 0, 0, 0, 1]], &[positions.len(), normals.len()])?;
+///
+/// assert_eq!(weld.indices(), [0, 1, 2, 2, 1, 3]);
+/// assert_eq!(weld.gather(0, &positions)?.len(), weld.vertex_count());
+/// assert_eq!(weld.gather(1, &normals)?[3], [1.0, 0.0, 0.0]);
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weld {
+    indices: Vec<u32>,
+    /// For each attribute, the element of each vertex.
+    sources: Vec<Vec<u32>>,
+    /// For each attribute, how many elements there are.
+    counts: Vec<usize>,
+    groups: Vec<WeldGroup>,
+    triangles: Option<Vec<u32>>,
+}
+
+/// The triangles of one material: what one draw call takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WeldGroup {
+    /// The material.
+    pub material: u32,
+    /// The triangles, in the order of the weld; three indices each.
+    pub triangles: Range<usize>,
+    /// A range of vertices that has all that the triangles use.
+    pub vertices: Range<u32>,
+}
+
+/// The vertices that took an element of an attribute: the way back from a file's element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeldUses {
+    /// Where the vertices of each element begin, and in the end their number.
+    starts: Vec<u32>,
+    vertices: Vec<u32>,
+}
+
+impl Weld {
+    /// Welds corners. For each attribute, `streams` has the index of each corner, and `counts` the number of elements.
+    ///
+    /// Takes time in proportion to the number of corners where few vertices share an element of the first attribute
+    /// (put positions first), and never more than sorting them takes.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for an index that is not less than its count, with the attribute and the
+    /// corner as its [address](Error::address) `streams[attribute][corner]`; [`Mismatch`](ErrorKind::Mismatch) for
+    /// streams of several lengths or without a count; [`LimitExceeded`](ErrorKind::LimitExceeded) for more corners
+    /// than 32 bits number.
+    pub fn new(streams: &[&[u32]], counts: &[usize]) -> Result<Self> {
+        check(streams, counts)?;
+        let (indices, firsts) = weld(streams);
+        let sources = streams.iter().map(|stream| gather(stream, &firsts)).collect();
+        Ok(Self { indices, sources, counts: counts.to_vec(), groups: Vec::new(), triangles: None })
+    }
+
+    /// The same, with triangles ordered by material: [`groups`](Self::groups) has a run of triangles for each.
+    ///
+    /// `materials` has an element for each triangle, that is, for three corners. Materials ascend; triangles of one
+    /// stay in their order, and [`triangles`](Self::triangles) tells which they are. Vertices may be shared by
+    /// materials.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`new`](Self::new), and [`Mismatch`](ErrorKind::Mismatch) where there are not three corners for each
+    /// element of `materials`.
+    pub fn by_material(streams: &[&[u32]], counts: &[usize], materials: &[u32]) -> Result<Self> {
+        let corners = check(streams, counts)?;
+        if materials.len().checked_mul(3) != Some(corners) {
+            let error = Error::new(ErrorKind::Mismatch, "materials of a weld");
+            return Err(error
+                .expected("one for three corners")
+                .found(format_args!("{} for {corners}", materials.len())));
+        }
+        let material = |triangle: u32| materials.get(at(triangle)).copied().unwrap_or(0);
+        let mut triangles: Vec<u32> = (0..u32::try_from(materials.len()).unwrap_or(u32::MAX)).collect();
+        triangles.sort_by_key(|triangle| material(*triangle));
+        let ordered: Vec<Vec<u32>> = streams.iter().map(|stream| by_triangle(stream, &triangles)).collect();
+        let streams: Vec<&[u32]> = ordered.iter().map(Vec::as_slice).collect();
+        let mut this = Self::new(&streams, counts)?;
+        this.groups = groups(&triangles, &this.indices, material);
+        this.triangles = Some(triangles);
+        Ok(this)
+    }
+
+    /// The number of vertices.
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.sources.first().map_or(0, Vec::len)
+    }
+
+    /// The vertex of each corner.
+    #[must_use]
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The vertex of each corner, without a copy.
+    #[must_use]
+    pub fn into_indices(self) -> Vec<u32> {
+        self.indices
+    }
+
+    /// The element of each vertex of an attribute; `None` where there is no such attribute.
+    #[must_use]
+    pub fn sources(&self, attribute: usize) -> Option<&[u32]> {
+        self.sources.get(attribute).map(Vec::as_slice)
+    }
+
+    /// The vertices of each element of an attribute; `None` where there is no such attribute.
+    ///
+    /// What moves one element of the file has to move these.
+    #[must_use]
+    pub fn uses(&self, attribute: usize) -> Option<WeldUses> {
+        let (sources, count) = (self.sources.get(attribute)?, *self.counts.get(attribute)?);
+        Some(WeldUses::new(sources, count))
+    }
+
+    /// The runs of triangles of each material, materials ascending; empty but for [`by_material`](Self::by_material).
+    #[must_use]
+    pub fn groups(&self) -> &[WeldGroup] {
+        &self.groups
+    }
+
+    /// The number in the file of each triangle; `None` where triangles are in the file's order.
+    #[must_use]
+    pub fn triangles(&self) -> Option<&[u32]> {
+        self.triangles.as_deref()
+    }
+
+    /// An attribute of all vertices, out of the elements of the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`gather_into`](Self::gather_into).
+    pub fn gather<T: Copy>(&self, attribute: usize, elements: &[T]) -> Result<Vec<T>> {
+        Ok(gather(elements, self.checked_sources(attribute, elements.len())?))
+    }
+
+    /// An attribute of all vertices, out of the elements of the file, into `out`, which has an element for each vertex.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such attribute or `out` has another length;
+    /// [`Mismatch`](ErrorKind::Mismatch) where there are not as many elements as were when the weld was made.
+    pub fn gather_into<T: Copy>(&self, attribute: usize, elements: &[T], out: &mut [T]) -> Result<()> {
+        let sources = self.checked_sources(attribute, elements.len())?;
+        if out.len() != sources.len() {
+            let error = Error::new(ErrorKind::OutOfRange, "length of the output");
+            return Err(error.expected(format!("{} vertices", sources.len())).found(out.len()));
+        }
+        for (out, source) in out.iter_mut().zip(sources) {
+            if let Some(element) = elements.get(at(*source)) {
+                *out = *element;
+            }
+        }
+        Ok(())
+    }
+
+    fn checked_sources(&self, attribute: usize, elements: usize) -> Result<&[u32]> {
+        let (Some(sources), Some(count)) = (self.sources(attribute), self.counts.get(attribute)) else {
+            let error = Error::new(ErrorKind::OutOfRange, "attribute of a weld");
+            return Err(error.expected(format!("less than {}", self.sources.len())).found(attribute));
+        };
+        if *count != elements {
+            let error = Error::new(ErrorKind::Mismatch, "elements of a welded attribute");
+            return Err(error.expected(count.to_string()).found(elements));
+        }
+        Ok(sources)
+    }
+}
+
+impl WeldUses {
+    fn new(sources: &[u32], count: usize) -> Self {
+        let mut starts = vec![0_u32; count.saturating_add(1)];
+        for source in sources {
+            if let Some(uses) = starts.get_mut(at(*source).saturating_add(1)) {
+                *uses = uses.saturating_add(1);
+            }
+        }
+        let mut sum = 0_u32;
+        for start in &mut starts {
+            sum = sum.saturating_add(*start);
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut vertices = vec![0; sources.len()];
+        for (vertex, source) in (0..).zip(sources) {
+            if let Some(next) = next.get_mut(at(*source))
+                && let Some(place) = vertices.get_mut(at(*next))
+            {
+                *place = vertex;
+                *next = next.saturating_add(1);
+            }
+        }
+        Self { starts, vertices }
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Whether there are no elements.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The vertices of an element, ascending; empty where no corner uses it, or there is no such element.
+    #[must_use]
+    pub fn get(&self, element: usize) -> &[u32] {
+        let bounds = self.starts.get(element..).unwrap_or_default();
+        let [start, end, ..] = bounds else { return &[] };
+        self.vertices.get(at(*start)..at(*end)).unwrap_or_default()
+    }
+}
+
+/// The number of corners, where streams are of one length and every index is in range.
+fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
+    let corners = streams.first().map_or(0, |stream| stream.len());
+    if streams.len() != counts.len() {
+        let error = Error::new(ErrorKind::Mismatch, "streams of a weld");
+        return Err(error.expected(format!("a count for each of {}", streams.len())).found(counts.len()));
+    }
+    if u32::try_from(corners).is_err() {
+        let error = Error::new(ErrorKind::LimitExceeded, "corners of a weld");
+        return Err(error.expected(format!("at most {}", u32::MAX)).found(corners));
+    }
+    for (attribute, (stream, count)) in (0..).zip(streams.iter().zip(counts)) {
+        let address = Address::field("streams").index(attribute);
+        if stream.len() != corners {
+            let error = Error::new(ErrorKind::Mismatch, "streams of a weld").of(address);
+            return Err(error.expected(format!("{corners} corners")).found(stream.len()));
+        }
+        let greatest = stream.iter().copied().max();
+        if greatest.is_some_and(|greatest| at(greatest) >= *count) {
+            let mut wrong = (0_u64..).zip(*stream).filter(|(_, index)| at(**index) >= *count);
+            let (corner, index) = wrong.next().unwrap_or((0, &0));
+            let error = Error::new(ErrorKind::OutOfRange, "index of a corner").of(address.index(corner));
+            return Err(error.expected(format!("less than {count}")).found(index));
+        }
+    }
+    Ok(corners)
+}
+
+/// The vertex of each corner, and the first corner of each vertex.
+///
+/// Streams are taken one after the other: what was told apart so far, and the next stream, make pairs that are numbered
+/// anew.
+fn weld(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
+    let Some((first, rest)) = streams.split_first() else { return Default::default() };
+    let mut ids = first.to_vec();
+    let mut firsts = Vec::new();
+    // A single stream is paired with itself, which numbers it by first use.
+    for stream in if rest.is_empty() { streams } else { rest } {
+        (ids, firsts) = chain(&ids, stream).unwrap_or_else(|| sort(&ids, stream));
+    }
+    (ids, firsts)
+}
+
+/// Numbers pairs in the order of their first use; `None` where so many share their first part that looking for each
+/// would take too long.
+fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
+    const NONE: u32 = u32::MAX;
+    let buckets = ids.iter().copied().max().map_or(0, |greatest| at(greatest).saturating_add(1));
+    let mut effort = ids.len().saturating_mul(8).saturating_add(1024);
+    // A few corners with great numbers do not deserve a table.
+    if buckets > effort {
+        return None;
+    }
+    let mut heads = vec![NONE; buckets];
+    let mut chained: Vec<Chained> = Vec::with_capacity(buckets.min(ids.len()));
+    let mut firsts = Vec::with_capacity(buckets.min(ids.len()));
+    let mut numbers = Vec::with_capacity(ids.len());
+    for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
+        let head = heads.get_mut(at(*id))?;
+        let mut number = *head;
+        while let Some(vertex) = chained.get(at(number)).filter(|vertex| vertex.other != *other) {
+            number = vertex.next;
+            effort = effort.checked_sub(1)?;
+        }
+        if number == NONE {
+            number = u32::try_from(chained.len()).ok()?;
+            chained.push(Chained { other: *other, next: *head });
+            firsts.push(corner);
+            *head = number;
+        }
+        numbers.push(number);
+    }
+    Some((numbers, firsts))
+}
+
+/// A vertex among those that share the first part of their pair.
+struct Chained {
+    other: u32,
+    next: u32,
+}
+
+/// The same by sorting, whatever the pairs.
+fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut order: Vec<(u32, u32, u32)> =
+        ids.iter().zip(stream).zip(0..).map(|((id, other), corner)| (*id, *other, corner)).collect();
+    order.sort_unstable();
+    // The first corner of each pair, at the place of every corner that has it.
+    let mut numbers = vec![0; ids.len()];
+    for equal in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let first = equal.first().map_or(0, |(_, _, corner)| *corner);
+        for (_, _, corner) in equal {
+            if let Some(number) = numbers.get_mut(at(*corner)) {
+                *number = first;
+            }
+        }
+    }
+    let mut firsts: Vec<u32> = Vec::new();
+    for corner in 0..numbers.len() {
+        let first = numbers.get(corner).copied().unwrap_or(0);
+        let number = if at(first) == corner {
+            firsts.push(first);
+            u32::try_from(firsts.len().saturating_sub(1)).unwrap_or(u32::MAX)
+        } else {
+            // The first corner comes before this one, and has its number.
+            numbers.get(at(first)).copied().unwrap_or(0)
+        };
+        if let Some(place) = numbers.get_mut(corner) {
+            *place = number;
+        }
+    }
+    (numbers, firsts)
+}
+
+fn gather<T: Copy>(elements: &[T], sources: &[u32]) -> Vec<T> {
+    // Every source is an index that was checked.
+    sources.iter().filter_map(|source| elements.get(at(*source)).copied()).collect()
+}
+
+fn by_triangle(stream: &[u32], triangles: &[u32]) -> Vec<u32> {
+    let (corners, _) = stream.as_chunks::<3>();
+    gather(corners, triangles).into_flattened()
+}
+
+fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> Vec<WeldGroup> {
+    let (corners, _) = indices.as_chunks::<3>();
+    let mut start = 0_usize;
+    let mut groups = Vec::new();
+    for run in triangles.chunk_by(|a, b| material(*a) == material(*b)) {
+        let end = start.saturating_add(run.len());
+        let used = corners.get(start..end).unwrap_or_default().as_flattened();
+        let least = used.iter().copied().min().unwrap_or(0);
+        let greatest = used.iter().copied().max().unwrap_or(0);
+        groups.push(WeldGroup {
+            material: run.first().map_or(0, |triangle| material(*triangle)),
+            triangles: start..end,
+            vertices: least..greatest.saturating_add(1),
+        });
+        start = end;
+    }
+    groups
+}
+
+/// An index as a place; no slice is as long as the greatest.
+fn at(index: u32) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The plain way: a map of all indices of a corner.
+    fn naive(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
+        let mut seen: HashMap<Vec<u32>, u32> = HashMap::new();
+        let (mut numbers, mut firsts) = (Vec::new(), Vec::new());
+        for corner in 0..streams[0].len() {
+            let key = streams.iter().map(|stream| stream[corner]).collect();
+            let next = firsts.len() as u32;
+            numbers.push(*seen.entry(key).or_insert_with(|| {
+                firsts.push(corner as u32);
+                next
+            }));
+        }
+        (numbers, firsts)
+    }
+
+    fn slices(streams: &[Vec<u32>]) -> Vec<&[u32]> {
+        streams.iter().map(Vec::as_slice).collect()
+    }
+
+    #[test]
+    fn corners_with_the_same_indices_become_one_vertex() {
+        let weld = Weld::new(&[&[7, 7, 3, 7], &[1, 0, 0, 1]], &[8, 2]).unwrap();
+        assert_eq!(weld.indices(), [0, 1, 2, 0]);
+        assert_eq!(weld.sources(0).unwrap(), [7, 7, 3]);
+        assert_eq!(weld.sources(1).unwrap(), [1, 0, 0]);
+        let uses = weld.uses(0).unwrap();
+        assert_eq!((uses.len(), uses.get(7), uses.get(3), uses.get(0)), (8, &[0, 1][..], &[2][..], &[][..]));
+        assert!(uses.get(8).is_empty() && weld.uses(2).is_none() && weld.sources(2).is_none());
+    }
+
+    #[test]
+    fn materials_order_triangles_and_keep_their_order_inside() {
+        let positions = [0, 1, 2, 2, 1, 3, 3, 1, 0];
+        let weld = Weld::by_material(&[&positions], &[4], &[5, 2, 5]).unwrap();
+        assert_eq!(weld.triangles().unwrap(), [1, 0, 2]);
+        assert_eq!(weld.sources(0).unwrap(), [2, 1, 3, 0]);
+        assert_eq!(weld.indices(), [0, 1, 2, 3, 1, 0, 2, 1, 3]);
+        let [two, five] = weld.groups() else { panic!("{:?}", weld.groups()) };
+        assert_eq!((two.material, two.triangles.clone(), two.vertices.clone()), (2, 0..1, 0..3));
+        assert_eq!((five.material, five.triangles.clone(), five.vertices.clone()), (5, 1..3, 0..4));
+    }
+
+    #[test]
+    fn wrong_input_is_an_error_that_says_where() {
+        let error = Weld::new(&[&[0, 1], &[0, 2]], &[2, 2]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange);
+        assert_eq!(error.address().unwrap().to_string(), "streams[1][1]");
+        let mismatches = [
+            Weld::new(&[&[0, 1], &[0]], &[2, 2]),
+            Weld::new(&[&[0]], &[]),
+            Weld::by_material(&[&[0, 0]], &[1], &[0]),
+            Weld::by_material(&[&[0; 6]], &[1], &[0]),
+        ];
+        for result in mismatches {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Mismatch);
+        }
+        let weld = Weld::new(&[&[0, 1]], &[2]).unwrap();
+        assert_eq!(weld.gather(0, &[0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert_eq!(weld.gather(1, &[0; 2]).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(weld.gather_into(0, &[0; 2], &mut [0]).unwrap_err().kind(), ErrorKind::OutOfRange);
+    }
+
+    #[test]
+    fn nothing_welds_to_nothing() {
+        for weld in [Weld::new(&[], &[]), Weld::new(&[&[], &[]], &[0, 3]), Weld::by_material(&[], &[], &[])] {
+            let weld = weld.unwrap();
+            assert_eq!((weld.vertex_count(), weld.indices().len(), weld.groups().len()), (0, 0, 0));
+        }
+    }
+
+    /// A million corners on one position would take half a million looks each.
+    #[test]
+    fn corners_on_one_position_are_sorted_instead() {
+        let different = if cfg!(miri) { 60 } else { 150_000 };
+        let normals: Vec<u32> = (0..different * 2).map(|corner| corner % different).collect();
+        let positions = vec![0; normals.len()];
+        assert!(chain(&positions, &normals).is_none());
+        let weld = Weld::new(&[&positions, &normals], &[1, different as usize]).unwrap();
+        assert_eq!(weld.vertex_count(), different as usize);
+        assert_eq!(weld.indices(), normals);
+    }
+
+    #[test]
+    fn few_corners_with_great_indices_take_little() {
+        let count = usize::try_from(u32::MAX).unwrap();
+        let weld = Weld::new(&[&[u32::MAX - 1, 5]], &[count]).unwrap();
+        assert_eq!((weld.indices(), weld.sources(0).unwrap()), (&[0, 1][..], &[u32::MAX - 1, 5][..]));
+    }
+
+    proptest! {
+        #[test]
+        fn weld_is_what_a_map_of_corners_gives(
+            streams in (0..4_usize, 0..60_usize).prop_flat_map(|(rest, corners)| {
+                prop::collection::vec(prop::collection::vec(0..9_u32, corners), rest + 1)
+            })
+        ) {
+            let streams = slices(&streams);
+            let weld = Weld::new(&streams, &vec![9; streams.len()]).unwrap();
+            let (numbers, firsts) = naive(&streams);
+            prop_assert_eq!(weld.indices(), numbers);
+            for (attribute, stream) in streams.iter().enumerate() {
+                let elements: Vec<u32> = (100..109).collect();
+                let gathered = weld.gather(attribute, &elements).unwrap();
+                let fetched: Vec<u32> = stream.iter().map(|index| elements[*index as usize]).collect();
+                let welded: Vec<u32> = weld.indices().iter().map(|vertex| gathered[*vertex as usize]).collect();
+                prop_assert_eq!(welded, fetched);
+                let mut out = vec![0; weld.vertex_count()];
+                weld.gather_into(attribute, &elements, &mut out).unwrap();
+                prop_assert_eq!(&out, &gathered);
+                let uses = weld.uses(attribute).unwrap();
+                let all: usize = (0..uses.len()).map(|element| uses.get(element).len()).sum();
+                prop_assert_eq!(all, firsts.len());
+                for (element, vertices) in (0..uses.len()).map(|element| (element, uses.get(element))) {
+                    prop_assert!(vertices.iter().all(|v| weld.sources(attribute).unwrap()[*v as usize] == element as u32));
+                }
+            }
+        }
+
+        #[test]
+        fn welding_what_is_welded_changes_nothing(stream in prop::collection::vec(0..20_u32, 0..60)) {
+            let once = Weld::new(&[&stream, &stream], &[20, 20]).unwrap();
+            let again = Weld::new(&[once.indices()], &[once.vertex_count()]).unwrap();
+            prop_assert_eq!(again.indices(), once.indices());
+        }
+
+        #[test]
+        fn chains_and_sorting_agree(pairs in prop::collection::vec((0..6_u32, 0..6_u32), 0..80)) {
+            let (ids, stream): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
+            prop_assert_eq!(chain(&ids, &stream).unwrap(), sort(&ids, &stream));
+        }
+
+        #[test]
+        fn materials_only_reorder_triangles(
+            triangles in prop::collection::vec(([0..9_u32, 0..9, 0..9], [0..4_u32, 0..4, 0..4], 0..5_u32), 0..40)
+        ) {
+            let positions: Vec<u32> = triangles.iter().flat_map(|triangle| triangle.0).collect();
+            let normals: Vec<u32> = triangles.iter().flat_map(|triangle| triangle.1).collect();
+            let materials: Vec<u32> = triangles.iter().map(|triangle| triangle.2).collect();
+            let weld = Weld::by_material(&[&positions, &normals], &[9, 4], &materials).unwrap();
+            let order = weld.triangles().unwrap();
+            for group in weld.groups() {
+                let members = &order[group.triangles.clone()];
+                prop_assert!(members.is_sorted());
+                prop_assert!(members.iter().all(|triangle| materials[*triangle as usize] == group.material));
+                let corners = &weld.indices()[group.triangles.start * 3..group.triangles.end * 3];
+                prop_assert!(corners.iter().all(|vertex| group.vertices.contains(vertex)));
+            }
+            prop_assert!(weld.groups().is_sorted_by(|a, b| a.material < b.material && a.triangles.end == b.triangles.start));
+            prop_assert_eq!(weld.groups().iter().map(|group| group.triangles.len()).sum::<usize>(), materials.len());
+            for (place, corners) in weld.indices().chunks(3).enumerate() {
+                let file = order[place] as usize * 3;
+                for (corner, vertex) in (file..).zip(corners) {
+                    prop_assert_eq!(weld.sources(0).unwrap()[*vertex as usize], positions[corner]);
+                    prop_assert_eq!(weld.sources(1).unwrap()[*vertex as usize], normals[corner]);
+                }
+            }
+        }
+    }
+}

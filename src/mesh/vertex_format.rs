@@ -1,0 +1,84 @@
+use std::fmt;
+
+use crate::bytes::Scalar;
+
+/// How one element of an attribute is stored: packed little-endian numbers.
+///
+/// The constants have the names of WebGPU's vertex formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct VertexFormat {
+    /// The type of each number.
+    pub scalar: Scalar,
+    /// Numbers in an element; at least 1.
+    pub lanes: u32,
+    /// Whether integers stand for 0..1 (unsigned: `c / (2^bits - 1)`) or -1..1 (signed: `max(c / (2^(bits-1) - 1), -1)`).
+    pub normalized: bool,
+}
+
+macro_rules! vertex_formats {
+    ($($name:ident = $scalar:ident $lanes:literal $normalized:literal),+ $(,)?) => {
+        impl VertexFormat {
+            $(
+                #[doc = concat!("`", stringify!($name), "` of WebGPU.")]
+                pub const $name: Self = Self::new(Scalar::$scalar, $lanes, $normalized);
+            )+
+        }
+    };
+}
+
+vertex_formats! {
+    UINT8 = U8 1 false, UINT8X2 = U8 2 false, UINT8X4 = U8 4 false,
+    SINT8 = I8 1 false, SINT8X2 = I8 2 false, SINT8X4 = I8 4 false,
+    UNORM8 = U8 1 true, UNORM8X2 = U8 2 true, UNORM8X4 = U8 4 true,
+    SNORM8 = I8 1 true, SNORM8X2 = I8 2 true, SNORM8X4 = I8 4 true,
+    UINT16 = U16 1 false, UINT16X2 = U16 2 false, UINT16X4 = U16 4 false,
+    SINT16 = I16 1 false, SINT16X2 = I16 2 false, SINT16X4 = I16 4 false,
+    UNORM16 = U16 1 true, UNORM16X2 = U16 2 true, UNORM16X4 = U16 4 true,
+    SNORM16 = I16 1 true, SNORM16X2 = I16 2 true, SNORM16X4 = I16 4 true,
+    FLOAT16 = F16 1 false, FLOAT16X2 = F16 2 false, FLOAT16X4 = F16 4 false,
+    FLOAT32 = F32 1 false, FLOAT32X2 = F32 2 false, FLOAT32X3 = F32 3 false, FLOAT32X4 = F32 4 false,
+    UINT32 = U32 1 false, UINT32X2 = U32 2 false, UINT32X3 = U32 3 false, UINT32X4 = U32 4 false,
+    SINT32 = I32 1 false, SINT32X2 = I32 2 false, SINT32X3 = I32 3 false, SINT32X4 = I32 4 false,
+}
+
+impl VertexFormat {
+    pub(crate) const fn new(scalar: Scalar, lanes: u32, normalized: bool) -> Self {
+        Self { scalar, lanes, normalized }
+    }
+
+    /// Size of one element in bytes.
+    #[must_use]
+    pub fn size(self) -> usize {
+        usize::try_from(self.lanes).unwrap_or(usize::MAX).saturating_mul(self.scalar.size())
+    }
+
+    /// The bytes of a lane that is 0, in any byte order.
+    pub(super) fn zero(self) -> &'static [u8] {
+        [0; 8].get(..self.scalar.size()).unwrap_or_default()
+    }
+
+    /// The bytes of a lane that is 1, in the byte order of the host.
+    pub(super) fn one(self) -> Vec<u8> {
+        match (self.scalar, self.normalized) {
+            (Scalar::U8, true) => u8::MAX.to_ne_bytes().into(),
+            (Scalar::I8, true) => i8::MAX.to_ne_bytes().into(),
+            (Scalar::U16, true) => u16::MAX.to_ne_bytes().into(),
+            (Scalar::I16, true) => i16::MAX.to_ne_bytes().into(),
+            (Scalar::U32, true) => u32::MAX.to_ne_bytes().into(),
+            (Scalar::I32, true) => i32::MAX.to_ne_bytes().into(),
+            (Scalar::U8 | Scalar::I8, false) => 1_u8.to_ne_bytes().into(),
+            (Scalar::U16 | Scalar::I16, false) => 1_u16.to_ne_bytes().into(),
+            (Scalar::U32 | Scalar::I32, false) => 1_u32.to_ne_bytes().into(),
+            (Scalar::F16, _) => 0x3c00_u16.to_ne_bytes().into(),
+            (Scalar::F32, _) => 1_f32.to_ne_bytes().into(),
+            (Scalar::F64, _) => 1_f64.to_ne_bytes().into(),
+        }
+    }
+}
+
+impl fmt::Display for VertexFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}{}", self.scalar, self.lanes, if self.normalized { " normalized" } else { "" })
+    }
+}

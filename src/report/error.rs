@@ -1,0 +1,264 @@
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+use std::{fmt, io};
+
+use crate::format::Format;
+use crate::report::Address;
+
+/// The result of everything that can fail in this library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, where, what was expected and what was found.
+///
+/// One pointer wide. Displayed as one line:
+///
+/// ```text
+/// iqm: unsupported iqmheader.version at 0x10..0x14: expected 1 or 2, found 9
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::{ErrorKind, Source, iqm};
+///
+/// let error = iqm::Model::from_source(Source::from_bytes("INTERQUAKEMODEL\0")).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Truncated);
+/// assert_eq!(error.to_string(), "iqm: truncated iqmheader at 0x0..0x7c: expected 124 bytes, found 16");
+/// ```
+#[derive(Clone)]
+pub struct Error(Arc<Inner>);
+
+const _: () = assert!(size_of::<Error>() == size_of::<usize>());
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    format: Option<Format>,
+    what: &'static str,
+    address: Option<Address>,
+    byte_range: Option<Range<u64>>,
+    decoded_range: Option<Range<u64>>,
+    expected: Cow<'static, str>,
+    found: Cow<'static, str>,
+    io: Option<Arc<io::Error>>,
+}
+
+/// What kind of thing went wrong: what a program decides by.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The file is of no format that this library knows.
+    #[error("unknown format")]
+    UnknownFormat,
+    /// The file ends too early: more bytes would help.
+    #[error("truncated")]
+    Truncated,
+    /// These bytes have not been supplied to the [`Fragments`](crate::Fragments) yet.
+    #[error("missing bytes {:#x}..{:#x}: not supplied yet,", .0.start, .0.end)]
+    NeedBytes(Range<u64>),
+    /// The file breaks a rule of its format; no reader could make sense of it.
+    #[error("malformed")]
+    Malformed,
+    /// Valid, or perhaps so, but not read by this library.
+    #[error("unsupported")]
+    Unsupported,
+    /// More memory would be needed than the [`Limits`](crate::Limits) allow.
+    #[error("limit exceeded by")]
+    LimitExceeded,
+    /// The caller asked for something that is not there, or brought a buffer of the wrong length.
+    #[error("out of range")]
+    OutOfRange,
+    /// Two things do not belong together, such as a mesh and the animation of another skeleton.
+    #[error("mismatch of")]
+    Mismatch,
+    /// The caller's flag said that the result is not wanted any more.
+    #[error("cancelled")]
+    Cancelled,
+    /// The operating system or a [`ReadRange`](crate::ReadRange) failed.
+    #[error("cannot read")]
+    Io(io::ErrorKind),
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, what: &'static str) -> Self {
+        Self(Arc::new(Inner {
+            kind,
+            format: None,
+            what,
+            address: None,
+            byte_range: None,
+            decoded_range: None,
+            expected: Cow::Borrowed(""),
+            found: Cow::Borrowed(""),
+            io: None,
+        }))
+    }
+
+    pub(crate) fn io(error: io::Error, what: &'static str) -> Self {
+        let mut this = Self::new(ErrorKind::Io(error.kind()), what);
+        this.edit().io = Some(Arc::new(error));
+        this
+    }
+
+    pub(crate) fn kind_is(mut self, kind: ErrorKind) -> Self {
+        self.edit().kind = kind;
+        self
+    }
+
+    pub(crate) fn format_is(mut self, format: Option<Format>) -> Self {
+        if self.0.format.is_none() {
+            self.edit().format = format;
+        }
+        self
+    }
+
+    pub(crate) fn at(mut self, range: Range<u64>) -> Self {
+        self.edit().byte_range = Some(range);
+        self
+    }
+
+    /// The place inside the decoded block whose bytes [`at`](Self::at) names.
+    pub(crate) fn decoded_at(mut self, range: Range<u64>) -> Self {
+        self.edit().decoded_range = Some(range);
+        self
+    }
+
+    pub(crate) fn of(mut self, address: Address) -> Self {
+        self.edit().address = Some(address);
+        self
+    }
+
+    pub(crate) fn expected(mut self, expected: impl Into<Cow<'static, str>>) -> Self {
+        self.edit().expected = expected.into();
+        self
+    }
+
+    pub(crate) fn found(mut self, found: impl fmt::Display) -> Self {
+        self.edit().found = found.to_string().into();
+        self
+    }
+
+    fn edit(&mut self) -> &mut Inner {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// The kind of error.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind.clone()
+    }
+
+    /// The format that was being read, if that was known.
+    #[must_use]
+    pub fn format(&self) -> Option<Format> {
+        self.0.format
+    }
+
+    /// The structure or field, in the words of the format's specification.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        self.0.what
+    }
+
+    /// The part of the file, where there are several like it.
+    #[must_use]
+    pub fn address(&self) -> Option<&Address> {
+        self.0.address.as_ref()
+    }
+
+    /// The bytes that are wrong or missing, from the beginning of the source.
+    #[must_use]
+    pub fn byte_range(&self) -> Option<Range<u64>> {
+        self.0.byte_range.clone()
+    }
+
+    /// The bytes that are wrong inside a decoded block, from its beginning; [`byte_range`](Self::byte_range) is then the
+    /// block's.
+    #[must_use]
+    pub fn decoded_range(&self) -> Option<Range<u64>> {
+        self.0.decoded_range.clone()
+    }
+
+    /// What should have been there; empty where [`kind`](Self::kind) says it all.
+    #[must_use]
+    pub fn expected_text(&self) -> &str {
+        &self.0.expected
+    }
+
+    /// What was there; empty where [`kind`](Self::kind) says it all.
+    #[must_use]
+    pub fn found_text(&self) -> &str {
+        &self.0.found
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        if let Some(format) = inner.format {
+            write!(f, "{format}: ")?;
+        }
+        write!(f, "{} {}", inner.kind, inner.what)?;
+        if let Some(address) = &inner.address {
+            write!(f, " of {address}")?;
+        }
+        if let Some(range) = &inner.byte_range {
+            write!(f, " at {:#x}..{:#x}", range.start, range.end)?;
+        }
+        if let Some(range) = &inner.decoded_range {
+            write!(f, " (decoded {:#x}..{:#x})", range.start, range.end)?;
+        }
+        match (inner.expected.is_empty(), inner.found.is_empty()) {
+            (true, true) => {}
+            (false, true) => write!(f, ": expected {}", inner.expected)?,
+            (true, false) => write!(f, ": found {}", inner.found)?,
+            (false, false) => write!(f, ": expected {}, found {}", inner.expected, inner.found)?,
+        }
+        if let Some(io) = &inner.io {
+            // An error of the caller's own reader may span lines; this one does not.
+            let text = io.to_string();
+            write!(f, ": {}", text.lines().collect::<Vec<_>>().join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Error({self})")
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.io.as_deref().map(|error| error as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_is_one_line_with_every_part() {
+        let error = Error::new(ErrorKind::Malformed, "iqmmesh.name")
+            .format_is(Some(Format::Iqm))
+            .of(Address::field("meshes").index(3))
+            .at(0x7c..0x80)
+            .expected("less than 12")
+            .found(99);
+        assert_eq!(
+            error.to_string(),
+            "iqm: malformed iqmmesh.name of meshes[3] at 0x7c..0x80: expected less than 12, found 99"
+        );
+    }
+
+    #[test]
+    fn io_error_keeps_its_source_and_stays_on_one_line() {
+        let error = Error::io(io::Error::other("first\nsecond"), "file");
+        assert_eq!(error.to_string(), "cannot read file: first second");
+        assert!(std::error::Error::source(&error).is_some());
+        assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
+    }
+}

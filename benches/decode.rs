@@ -2,21 +2,18 @@
 //!
 //! The file is generated; with `MESHMAP_CORPUS`, it is the large one of the corpus in that folder.
 
-#[path = "../tests/support/tmf.rs"]
-#[allow(dead_code, reason = "tests use the rest of the writer")]
-mod writer;
-
 use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput};
 use meshmap::tmf::{BitArray, Document, Mesh, Packed, PackedElement};
 use meshmap::{Options, Parallelism, Source, Weld};
+use meshmap_testing::fixtures;
 
 fn main() {
     let file = bytes::Bytes::from(match std::env::var_os("MESHMAP_CORPUS") {
         Some(corpus) => std::fs::read(Path::new(&corpus).join("tmf/large/large_torus_2M.tmf")).unwrap(),
-        None => writer::grid(700),
+        None => fixtures::tmf::grid(700),
     });
     let mut criterion = Criterion::default().configure_from_args();
     arrays(&mut criterion, &file);

@@ -2,20 +2,16 @@
 //!
 //! The files are generated; with `MESHMAP_CORPUS`, they are the large ones of the corpus in that folder.
 
-#[path = "support/iqm.rs"]
-mod support;
-
 use std::fs::File;
 use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput};
 use meshmap::iqm::{Model, Pose};
-use meshmap::{Options, Parallelism};
+use meshmap::{Options, Parallelism, Source};
+use meshmap_testing::measure::iqm::{files, plain_loop};
 use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
-
-use crate::support::{files, map, plain_loop};
 
 fn main() {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -25,6 +21,12 @@ fn main() {
     check(&mut criterion, &mesh);
     poses(&mut criterion, &animation);
     criterion.final_summary();
+}
+
+#[allow(unsafe_code, reason = "maps are what is measured")]
+fn map(path: &Path) -> Source {
+    // SAFETY: nothing writes to the corpus, nor to the generated files once they are complete.
+    unsafe { Source::map(path) }.expect("a file that can be mapped")
 }
 
 #[allow(unsafe_code, reason = "maps are what is measured")]

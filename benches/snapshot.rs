@@ -3,12 +3,6 @@
 //! Prints a table of ratios, with the bar that each is held against. The files are generated; with `MESHMAP_CORPUS`,
 //! the animation is the large one of the corpus in that folder.
 
-#[path = "../tests/support/cgeo.rs"]
-#[allow(dead_code, reason = "the writer of the tests")]
-mod cgeo;
-#[path = "support/interleave.rs"]
-mod interleave;
-
 use std::fs::File;
 use std::hint::black_box;
 use std::io::{Seek, SeekFrom, Write};
@@ -19,8 +13,8 @@ use std::sync::{Barrier, Mutex};
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, raw};
 use meshmap::{Scratch, Source};
-
-use crate::interleave::{Table, interleave};
+use meshmap_testing::fixtures::cgeo;
+use meshmap_testing::measure::{Table, interleave};
 
 const ROUNDS: usize = 200;
 

@@ -1,14 +1,12 @@
 //! A file is the same however its bytes come in: mapped, opened, in memory, by ranges, in fragments.
 
-mod support;
-
 use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
 use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm, openctm, slmesh, tmf};
-use support::Recorder;
+use meshmap_testing::{Recorder, data};
 
 /// Everything that a model says, as text.
 fn describe(model: &iqm::Model) -> Result<String> {
@@ -64,7 +62,7 @@ fn part(bytes: &[u8], range: std::ops::Range<u64>) -> Vec<u8> {
 
 /// The files that are read in every way; for Miri, a few small ones.
 fn files() -> Vec<PathBuf> {
-    let mut files = support::data("iqm/valid");
+    let mut files = data::folder("iqm/valid");
     if cfg!(miri) {
         let small = ["frames_odd.iqm", "va_shared_bytes.iqm"];
         files.retain(|path| small.iter().any(|name| path.ends_with(name)));
@@ -108,7 +106,7 @@ fn fragments_of_one_byte_give_the_same() {
     let most = if cfg!(miri) { 37 } else { 1 };
     let names = ["frames_odd", "no_names", "anim_constant", "ours_no_vertexes_a"];
     for name in &names[..if cfg!(miri) { 1 } else { 4 }] {
-        let bytes = fs::read(support::path(&format!("{name}.iqm"))).unwrap();
+        let bytes = fs::read(data::valid("iqm", &format!("{name}.iqm"))).unwrap();
         let expected = read(Source::from_bytes(bytes.clone())).unwrap();
         let one = |fragments: &Fragments, range: std::ops::Range<u64>| {
             let end = range.end.min(range.start + most);
@@ -265,14 +263,14 @@ fn every_way_in_gives(describe: impl Fn(&Source) -> Result<String>, path: &PathB
 
 #[test]
 fn every_way_into_a_document_gives_the_same() {
-    for path in support::data("tmf/valid") {
+    for path in data::folder("tmf/valid") {
         every_way_in_gives(describe_document, &path);
     }
 }
 
 #[test]
 fn every_way_into_bodies_gives_the_same() {
-    let mut files = support::data("openctm/valid");
+    let mut files = data::folder("openctm/valid");
     // Streams of more than a few bytes take Miri minutes.
     files.retain(|path| !cfg!(miri) || fs::metadata(path).unwrap().len() < 160);
     assert!(files.len() > 2);
@@ -306,7 +304,7 @@ fn describe_asset(source: &Source) -> Result<String> {
 
 #[test]
 fn every_way_into_an_asset_gives_the_same() {
-    for path in support::data("slmesh/valid") {
+    for path in data::folder("slmesh/valid") {
         // Miri takes long; there, one file.
         if !cfg!(miri) || path.ends_with("odd_a00_baseline.slmesh") {
             every_way_in_gives(describe_asset, &path);

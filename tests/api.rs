@@ -1,7 +1,5 @@
 //! The parts that all formats share, as a user calls them.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 
@@ -11,7 +9,7 @@ use meshmap::{
     Address, Array, Attribute, Error, ErrorKind, Finding, Format, Fragments, IndexFormat, Indices, Item,
     MeshFile, Options, Semantic, Source, Text, VertexFormat, coalesce,
 };
-use support::Recorder;
+use meshmap_testing::{Recorder, data, fixtures};
 
 #[test]
 fn public_types_go_anywhere() {
@@ -59,7 +57,7 @@ fn memory_is_shared_and_not_copied() {
 
 #[test]
 fn views_outlive_source_and_model() {
-    let path = support::path("skin_multi_anim.iqm");
+    let path = data::valid("iqm", "skin_multi_anim.iqm");
     let positions = Model::open(&path).unwrap().positions().unwrap().unwrap();
     let again = Model::from_source(Source::from_bytes(fs::read(path).unwrap())).unwrap().positions().unwrap();
     assert_eq!(Some(positions), again);
@@ -88,9 +86,9 @@ fn directories_and_missing_files_are_errors_of_the_system() {
 fn sources_tell_that_their_file_was_replaced_or_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.iqm");
-    fs::write(&path, support::small()).unwrap();
+    fs::write(&path, fixtures::iqm::small()).unwrap();
     let source = Source::open(&path).unwrap();
-    assert_eq!(source.identity().unwrap().len, support::small().len() as u64);
+    assert_eq!(source.identity().unwrap().len, fixtures::iqm::small().len() as u64);
     assert!(!source.is_stale().unwrap());
 
     fs::File::options().append(true).open(&path).unwrap().write_all(b"x").unwrap();
@@ -113,7 +111,7 @@ fn file_that_shrank_is_truncated_and_no_more() {
 
 #[test]
 fn sources_count_what_they_read() {
-    let source = Source::open(support::path("skin_multi_anim.iqm")).unwrap();
+    let source = Source::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     source.clone().get(0..10, "x").unwrap();
     source.get(5..15, "x").unwrap();
     assert_eq!((source.read_stats().reads, source.read_stats().bytes), (2, 20));
@@ -196,7 +194,7 @@ fn look_alikes_are_named() {
 
 /// The first mesh of a file of the repository.
 fn attribute(file: &str, semantic: &Semantic) -> Attribute {
-    let file = MeshFile::open(support::path(file)).unwrap();
+    let file = MeshFile::open(data::valid("iqm", file)).unwrap();
     file.mesh(&file.meshes()[0]).unwrap().attribute(semantic).unwrap().unwrap()
 }
 
@@ -287,7 +285,7 @@ fn halves_and_bytes_become_floats() {
 
 #[test]
 fn indices_are_written_narrow_and_wide() {
-    let file = MeshFile::open(support::path("skin_multi_anim.iqm")).unwrap();
+    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let indices = file.mesh(&file.meshes()[0]).unwrap().indices().unwrap();
     let mut narrow = Vec::new();
     indices.write_chunks(IndexFormat::Uint16, |_, bytes| narrow.extend_from_slice(bytes)).unwrap();
@@ -297,7 +295,7 @@ fn indices_are_written_narrow_and_wide() {
 
 #[test]
 fn addresses_find_meshes_by_index_and_name() {
-    let file = MeshFile::open(support::path("ours_many_meshes_a.iqm")).unwrap();
+    let file = MeshFile::open(data::valid("iqm", "ours_many_meshes_a.iqm")).unwrap();
     let by_name: Address = r#"meshes["mesh03"]"#.parse().unwrap();
     assert_eq!(file.mesh(&by_name).unwrap().name(), "mesh03");
     assert_eq!(file.mesh(&Address::field("meshes").index(3)).unwrap().name(), "mesh03");

@@ -1,15 +1,13 @@
 //! How much memory is taken, and how much is read: never on a file's word.
 
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
 use meshmap::iqm::Model;
 use meshmap::tmf::Document;
 use meshmap::{ErrorKind, Limits, MeshFile, Options, Source};
-use support::Recorder;
-use support::counting::{Counting, counted};
+use meshmap_testing::allocator::{Counting, counted};
+use meshmap_testing::{Recorder, data, fixtures};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -19,8 +17,8 @@ const MIB: i64 = 1 << 20;
 
 /// A model of the corpus with large arrays; without the corpus, one of the repository.
 fn large_mesh() -> PathBuf {
-    support::corpus().map_or_else(
-        || support::path("ours_many_meshes_a.iqm"),
+    data::corpus().map_or_else(
+        || data::valid("iqm", "ours_many_meshes_a.iqm"),
         |corpus| corpus.join("iqm/large/large_mesh.iqm"),
     )
 }
@@ -61,7 +59,7 @@ fn opening_lazily_holds_little() {
 
 #[test]
 fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
-    let recorder = Recorder::new(support::long_animation());
+    let recorder = Recorder::new(fixtures::iqm::long_animation());
     let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
     let frames = model.frames();
     let section = model.items().into_iter().find(|item| item.address.to_string() == "frames").unwrap().range;
@@ -103,8 +101,8 @@ fn assert_modest(name: &str, bytes: &[u8]) {
 
 #[test]
 fn bad_files_take_no_more_than_their_size() {
-    let mut files = support::data("iqm/bad");
-    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("iqm/bad"))));
+    let mut files = data::folder("iqm/bad");
+    files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("iqm/bad"))));
     for path in files {
         assert_modest(&path.display().to_string(), &fs::read(&path).unwrap());
     }
@@ -113,15 +111,15 @@ fn bad_files_take_no_more_than_their_size() {
 /// Good files, too: nothing is copied to be checked.
 #[test]
 fn checking_every_value_takes_no_more_than_the_size_of_the_file() {
-    let mut files = support::data("iqm/valid");
-    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("iqm/large"))));
+    let mut files = data::folder("iqm/valid");
+    files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("iqm/large"))));
     files.iter().for_each(|path| assert_modest(&path.display().to_string(), &fs::read(path).unwrap()));
 }
 
 /// Every count and offset of the header, as large as they go.
 #[test]
 fn count_bombs_take_no_more_than_their_size() {
-    let file = support::small();
+    let file = fixtures::iqm::small();
     for field in (20..124).step_by(4) {
         for value in [0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x0fff_ffff, 0x0010_0000_u32] {
             let mut bomb = file.clone();
@@ -174,7 +172,7 @@ fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
 #[test]
 fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
     // A pose whose channels are constant costs nothing in the file, however many frames there are.
-    let mut file = fs::read(support::path("anim_constant.iqm")).unwrap();
+    let mut file = fs::read(data::valid("iqm", "anim_constant.iqm")).unwrap();
     set(&mut file, 0x5c, 100_000_000);
     let model = Model::from_source(Source::from_bytes(file)).unwrap();
     let (result, count) = counted(|| model.frames().to_vec());
@@ -183,13 +181,13 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
 
     let limits = Limits::default().with_max_block_bytes(100);
     let options = Options::default().with_limits(limits);
-    let small = Model::from_source_with(Source::from_bytes(support::small()), &options).unwrap();
+    let small = Model::from_source_with(Source::from_bytes(fixtures::iqm::small()), &options).unwrap();
     assert_eq!(small.frames().to_vec().unwrap_err().kind(), ErrorKind::LimitExceeded);
 }
 
 #[test]
 fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
-    let model = Model::from_source(Source::from_bytes(support::small())).unwrap();
+    let model = Model::from_source(Source::from_bytes(fixtures::iqm::small())).unwrap();
     let frames = model.frames();
     let mut pose = vec![Default::default(); frames.poses()];
     let ((), count) = counted(|| {
@@ -223,8 +221,8 @@ mod cgeo {
     fn bad_files_take_no_more_than_the_limit() {
         const LIMIT: i64 = 32 * MIB;
         let limits = Limits::default().with_max_block_bytes(LIMIT as u64);
-        let mut files = support::data("cgeo/bad");
-        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("cgeo/bad"))));
+        let mut files = data::folder("cgeo/bad");
+        files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("cgeo/bad"))));
         for path in files {
             let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
             let (_, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
@@ -235,7 +233,7 @@ mod cgeo {
     /// A file that is refused when it is opened takes no memory to speak of.
     #[test]
     fn headers_and_tables_are_not_believed() {
-        for path in support::data("cgeo/bad") {
+        for path in data::folder("cgeo/bad") {
             let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
             let size = bytes.len() as i64;
             let (proxy, count) = counted(|| Proxy::from_source(Source::from_bytes(bytes)));
@@ -248,8 +246,8 @@ mod cgeo {
     #[test]
     fn inflate_bombs_are_stopped_at_the_limit() {
         let limits = Limits::default().with_max_block_bytes(32 << 20);
-        let sheet = support::cgeo::Mesh::sheet(3, 0, 0.0);
-        let good = support::cgeo::snapshot(&sheet, sheet.complete());
+        let sheet = fixtures::cgeo::Mesh::sheet(3, 0, 0.0);
+        let good = fixtures::cgeo::snapshot(&sheet, sheet.complete());
         let count = |counts: [u32; 4]| [vec![1], counts.map(u32::to_le_bytes).concat()].concat();
         let inflated = |mut content: Vec<u8>, length| {
             content.resize(length, 0);
@@ -263,7 +261,7 @@ mod cgeo {
             (raw::TAG_POINTCLOUD, cloud(3)),
         ];
         for (tag, content) in cases {
-            let file = support::cgeo::file(&[good.clone(), vec![(tag, content)]], Dialect::default());
+            let file = fixtures::cgeo::file(&[good.clone(), vec![(tag, content)]], Dialect::default());
             let bytes = bytes::Bytes::from(file);
             let (result, count) = counted(|| read_all(Source::from_bytes(bytes), limits));
             assert!(result.is_err());
@@ -273,13 +271,13 @@ mod cgeo {
 
     #[test]
     fn snapshots_take_no_memory_after_warm_up() {
-        let (_, snapshots) = support::cgeo::animation(40, 6);
+        let (_, snapshots) = fixtures::cgeo::animation(40, 6);
         assert_no_memory_after_warm_up(&snapshots);
     }
 
     /// Everything of the first snapshot, and then, into the same memory, of the others.
-    fn assert_no_memory_after_warm_up(snapshots: &[support::cgeo::Snapshot]) {
-        let file = support::cgeo::file(snapshots, Dialect::default());
+    fn assert_no_memory_after_warm_up(snapshots: &[fixtures::cgeo::Snapshot]) {
+        let file = fixtures::cgeo::file(snapshots, Dialect::default());
         let proxy = Proxy::from_source(Source::from_bytes(file)).unwrap();
         let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
         let (mut positions, mut normals, mut channel, mut cloud) =
@@ -306,15 +304,15 @@ mod cgeo {
     /// The same of complete snapshots, whose triangles are decoded each time.
     #[test]
     fn complete_snapshots_take_no_memory_after_warm_up() {
-        let meshes = (0..4).map(|time| support::cgeo::Mesh::sheet(30, 1, time as f32));
-        let snapshots: Vec<_> = meshes.map(|mesh| support::cgeo::snapshot(&mesh, mesh.complete())).collect();
+        let meshes = (0..4).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));
+        let snapshots: Vec<_> = meshes.map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete())).collect();
         assert_no_memory_after_warm_up(&snapshots);
     }
 
     #[test]
     fn playing_holds_the_capacity_and_the_base() {
-        let (_, snapshots) = support::cgeo::animation(150, 30);
-        let file = support::cgeo::file(&snapshots, Dialect::default());
+        let (_, snapshots) = fixtures::cgeo::animation(150, 30);
+        let file = fixtures::cgeo::file(&snapshots, Dialect::default());
         let options = Options::default().with_parallelism(meshmap::Parallelism::Off);
         let source = Source::from_bytes(bytes::Bytes::from(file));
         let proxy = Proxy::from_source_with(source, &options, &ReadOptions::default()).unwrap();
@@ -335,7 +333,7 @@ mod slmesh {
     use meshmap::slmesh::llsd::Reader;
     use meshmap::slmesh::{Asset, Lod, MeshBuffer, ReadOptions, UploadCache};
     use meshmap::{Limits, Parallelism, Scratch};
-    use support::slmesh::{Llsd, Writer, large, sheet};
+    use meshmap_testing::fixtures::slmesh::{Llsd, Writer, large, sheet};
 
     use super::*;
 
@@ -366,8 +364,8 @@ mod slmesh {
 
     #[test]
     fn bad_files_take_no_more_than_twice_the_limit() {
-        let mut files = support::data("slmesh/bad");
-        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("slmesh/bad"))));
+        let mut files = data::folder("slmesh/bad");
+        files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("slmesh/bad"))));
         for path in files {
             let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
             let (_, count) = counted(|| read_all(&bytes));
@@ -440,7 +438,7 @@ mod slmesh {
     #[test]
     fn lists_of_millions_are_refused() {
         let mut faces = b"[\0\x0f\x42\x40".to_vec();
-        faces.extend(support::slmesh::no_geometry().to_bytes().repeat(1_000_000));
+        faces.extend(fixtures::slmesh::no_geometry().to_bytes().repeat(1_000_000));
         faces.push(b']');
         let mut keys = b"{\0\x0f\x42\x40".to_vec();
         keys.extend(b"k\0\0\0\0!".repeat(1_000_000));
@@ -520,7 +518,7 @@ fn decode_document(bytes: &bytes::Bytes) -> meshmap::Result<()> {
 /// Files of a few dozen bytes that announce billions of elements of every kind, each an error that costs nothing.
 #[test]
 fn documents_that_announce_billions_take_next_to_nothing() {
-    use support::tmf::Writer;
+    use meshmap_testing::fixtures::tmf::Writer;
     let counts = [1 << 20, 1 << 31, 1 << 32, 1 << 60, (1 << 61) + 1, u64::MAX / 3, u64::MAX];
     for count in counts.map(u64::to_le_bytes) {
         for bits in [1, 8, 31, 32, 33, 63, 64] {
@@ -561,8 +559,8 @@ fn documents_that_announce_billions_take_next_to_nothing() {
 
 #[test]
 fn bad_documents_take_next_to_nothing() {
-    let mut files = support::data("tmf/bad");
-    files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("tmf/bad"))));
+    let mut files = data::folder("tmf/bad");
+    files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("tmf/bad"))));
     for path in files {
         let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
         let (result, count) = counted(|| decode_document(&bytes));
@@ -574,7 +572,7 @@ fn bad_documents_take_next_to_nothing() {
 
 #[test]
 fn decoding_documents_into_buffers_takes_next_to_nothing() {
-    let document = Document::from_source(Source::from_bytes(support::tmf::grid(100))).unwrap();
+    let document = Document::from_source(Source::from_bytes(fixtures::tmf::grid(100))).unwrap();
     let mesh = document.mesh(0).unwrap();
     let vertices = mesh.vertices().unwrap();
     let mut out = vec![[0.0; 3]; vertices.len()];
@@ -589,7 +587,7 @@ fn set(file: &mut [u8], field: usize, value: u32) {
 mod openctm {
     use meshmap::openctm::{Mesh, MeshBuffer};
     use meshmap::{Parallelism, Scratch};
-    use support::openctm::{Body, MG1, MG2, RAW};
+    use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, RAW};
 
     use super::*;
 
@@ -599,7 +597,7 @@ mod openctm {
 
     /// An MG2 file of the corpus with a million triangles; without the corpus, a sheet.
     fn large_body() -> bytes::Bytes {
-        let corpus = support::corpus().map(|corpus| corpus.join("openctm/large/big1M_MG2.ctm"));
+        let corpus = data::corpus().map(|corpus| corpus.join("openctm/large/big1M_MG2.ctm"));
         corpus.map_or_else(|| Body::sheet(MG2, 150).to_bytes(), |path| fs::read(path).unwrap()).into()
     }
 
@@ -632,7 +630,7 @@ mod openctm {
     /// Unusual numbers of context bits, of which there are 4,096 contexts: a few bytes take a few of them.
     #[test]
     fn small_streams_of_many_contexts_take_little() {
-        let path = support::path_of("openctm", "hand_mg1_lc8lp4pb4_b.ctm");
+        let path = data::valid("openctm", "hand_mg1_lc8lp4pb4_b.ctm");
         let bytes = bytes::Bytes::from(fs::read(path).unwrap());
         let mesh = Mesh::from_source_with(Source::from_bytes(bytes), &alone()).unwrap();
         let (arrays, count) = counted(|| mesh.arrays().unwrap());
@@ -664,8 +662,8 @@ mod openctm {
 
     #[test]
     fn bad_bodies_take_no_more_than_their_size() {
-        let mut files = support::data("openctm/bad");
-        files.extend(support::corpus().iter().flat_map(|corpus| support::files(&corpus.join("openctm/bad"))));
+        let mut files = data::folder("openctm/bad");
+        files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("openctm/bad"))));
         for path in files {
             let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
             let (_, count) = counted(|| read_all(&bytes));
@@ -700,7 +698,7 @@ mod openctm {
     fn bombs_exceed_the_limit_before_anything_is_taken() {
         let zeros = |_: &[u8]| {
             // Zeros without end: runs of 273 bytes, whose probabilities become as small as they can.
-            let (properties, stream) = support::openctm::lzma(&vec![0; 40 << 20]);
+            let (properties, stream) = fixtures::openctm::lzma(&vec![0; 40 << 20]);
             (properties, stream)
         };
         let mut body = Body::sheet(MG1, 2);

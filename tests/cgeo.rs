@@ -1,7 +1,5 @@
 //! CGeo: what the values mean, in every dialect, and what they cost.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -9,8 +7,8 @@ use meshmap::cgeo::{
     Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Triangle, UnitEvidence, Wrap, finding, raw,
 };
 use meshmap::{Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Source, Strictness};
-use support::Recorder;
-use support::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
+use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
+use meshmap_testing::{Recorder, data, fixtures};
 
 fn proxy(bytes: Vec<u8>) -> Proxy {
     Proxy::from_source(Source::from_bytes(bytes)).unwrap()
@@ -295,8 +293,8 @@ fn huge_files_are_opened_in_three_reads() {
     const SNAPSHOTS: usize = 4_000;
     let (meshes, snapshots) = sheet();
     let bytes: Vec<_> =
-        snapshots.iter().map(|s| support::cgeo::snapshot_bytes(s, Dialect::default())).collect();
-    let mut head = support::cgeo::header(SNAPSHOTS, Dialect::default());
+        snapshots.iter().map(|s| fixtures::cgeo::snapshot_bytes(s, Dialect::default())).collect();
+    let mut head = fixtures::cgeo::header(SNAPSHOTS, Dialect::default());
     let first = (head.len() + SNAPSHOTS * 8 + 4) as u64;
     let start = |index: u64| first + index * (10 << 20);
     (0..SNAPSHOTS as u64).for_each(|index| head.extend((start(index) + 4).to_le_bytes()));
@@ -425,7 +423,7 @@ fn index_out_of_range_is_a_finding_and_no_view() {
 fn strict_reading_refuses_what_contradicts_the_text() {
     let strict = Options::default().with_strictness(Strictness::Strict);
     let read = |name: &str| {
-        let path = support::data("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
+        let path = data::folder("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
         MeshFile::open_with(path, &strict)
     };
     assert!(read("anim_a.cgeo").is_ok());

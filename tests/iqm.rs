@@ -1,14 +1,13 @@
 //! IQM: what the values mean.
 
-mod support;
-
 use std::fs;
 
 use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, VertexArrayType, finding};
 use meshmap::{ErrorKind, MeshView, Options, Scalar, Semantic, Source, Strictness};
+use meshmap_testing::{data, fixtures};
 
 fn model(name: &str) -> Model {
-    Model::open(support::path(name)).unwrap()
+    Model::open(data::valid("iqm", name)).unwrap()
 }
 
 fn strict(bytes: Vec<u8>) -> meshmap::Result<Model> {
@@ -286,7 +285,7 @@ fn meshes_that_use_others_vertices_have_all_of_them_and_a_finding() {
 
 #[test]
 fn index_out_of_range_is_found_by_each_check() {
-    let mut file = support::small();
+    let mut file = fixtures::iqm::small();
     let triangles = get(&file, 0x3c);
     let vertexes = get(&file, 0x30) as u32;
     set(&mut file, triangles + 20, vertexes);
@@ -305,7 +304,7 @@ fn index_out_of_range_is_found_by_each_check() {
 
 #[test]
 fn strict_reading_refuses_what_the_text_forbids_only() {
-    let read = |name: &str| strict(fs::read(support::path(name)).unwrap());
+    let read = |name: &str| strict(fs::read(data::valid("iqm", name)).unwrap());
     // Suspicious but legal: no framerate.
     assert!(read("skin_multi_anim.iqm").is_ok());
     for name in ["ours_odd_a.iqm", "ours_types_a.iqm"] {
@@ -349,7 +348,7 @@ fn findings_name_what_is_odd() {
 /// The rules that no file of the repository breaks, broken one at a time.
 #[test]
 fn findings_of_damaged_fields_name_them() {
-    let file = support::small();
+    let file = fixtures::iqm::small();
     let (text, adjacency, bounds) = (get(&file, 0x20), get(&file, 0x40), get(&file, 0x68));
     let weights = |array: usize| get(&file, get(&file, 0x34) + array * 20 + 16);
     let cases: [(usize, u32, &str); 8] = [
@@ -375,7 +374,7 @@ fn findings_of_damaged_fields_name_them() {
 #[test]
 #[cfg_attr(miri, ignore = "looks at 64 times the bytes of the file, an index at a time")]
 fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
-    let mut file = support::small();
+    let mut file = fixtures::iqm::small();
     let mesh = file[get(&file, 0x28)..][..24].to_vec();
     let moved = file.len() as u32;
     let count = 50_000;
@@ -402,7 +401,7 @@ fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
 #[test]
 fn split_models_join() {
     // A model with its poses taken away, and one with its meshes and joints taken away.
-    let whole = support::small();
+    let whole = fixtures::iqm::small();
     let (mut mesh, mut animation) = (whole.clone(), whole.clone());
     for field in [0x4c, 0x50, 0x54, 0x58, 0x5c, 0x60, 0x64, 0x68] {
         set(&mut mesh, field, 0);
@@ -429,7 +428,7 @@ fn skeletons_that_differ_do_not_join() {
     assert_eq!(error.kind(), ErrorKind::Mismatch);
     assert!(error.to_string().contains("expected 5 poses"), "{error}");
 
-    let mut file = support::small();
+    let mut file = fixtures::iqm::small();
     let poses = get(&file, 0x50);
     // Pose 3 hangs on pose 0 instead of pose 2.
     set(&mut file, poses + 3 * 88, 0);
@@ -458,7 +457,7 @@ fn extensions_of_fte_are_typed() {
 
 #[test]
 fn skins_longer_than_their_data_are_malformed() {
-    let mut file = fs::read(support::path("ext_fte_skins.iqm")).unwrap();
+    let mut file = fs::read(data::valid("iqm", "ext_fte_skins.iqm")).unwrap();
     let model = Model::from_source(Source::from_bytes(file.clone())).unwrap();
     let skins = model.extensions().find(|extension| extension.name == "FTE_SKINS").unwrap();
     set(&mut file, skins.range.start as usize, u32::MAX);

@@ -1,7 +1,5 @@
 //! OpenCTM: what each method stores, and that every array is decoded alone, once, and where it is asked for.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -10,7 +8,8 @@ use meshmap::{
     Array, ErrorKind, Fragments, Limits, MeshFile, MeshView, Options, Result, Scratch, Semantic, Source,
     Step, Strictness,
 };
-use support::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
+use meshmap_testing::Recorder;
+use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
 
 const METHODS: [[u8; 4]; 3] = [RAW, MG1, MG2];
 
@@ -137,7 +136,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
         ([93, 0, 0, 1, 0], std::iter::once(0).chain((0..200_000).map(|_| next())).collect())
     };
     let body = Body { pack: stored, ..Body::sheet(MG2, 4) };
-    let reader = support::Recorder::new(body.to_bytes());
+    let reader = Recorder::new(body.to_bytes());
     let mesh = Mesh::from_source(Source::ranged(Arc::clone(&reader))).unwrap();
     let blocks = mesh.blocks();
     let names: Vec<_> = blocks.iter().map(|block| block.address.to_string()).collect();

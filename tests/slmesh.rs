@@ -1,7 +1,5 @@
 //! Second Life mesh assets: what is handed out, what it costs, and what is refused.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
@@ -11,9 +9,9 @@ use meshmap::{
     Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, MeshView, Options, Scratch, Semantic,
     Source, Step, Strictness, VertexFormat,
 };
+use meshmap_testing::fixtures::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
+use meshmap_testing::{Recorder, data};
 use serde_json::{Value, json};
-use support::Recorder;
-use support::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
 
 fn asset(bytes: Vec<u8>) -> Asset {
     Asset::from_source(Source::from_bytes(bytes)).unwrap()
@@ -113,7 +111,7 @@ fn assert_vectors(folder: &Path) {
 #[test]
 fn llsd_vectors_read_as_expected() {
     assert_vectors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/llsd"));
-    if let Some(corpus) = support::corpus() {
+    if let Some(corpus) = data::corpus() {
         assert_vectors(&corpus.join("slmesh/llsd"));
     }
 }
@@ -591,7 +589,7 @@ fn validation_tells_what_the_text_forbids() {
     let bytes = Writer::default().block("high_lod", &lod(&[sheet(3, 5)])).block("skin", &skin(2)).to_bytes();
     assert!(of(bytes).contains(&finding::JOINT_OUT_OF_RANGE));
     for name in ["gen_01_triangle", "nodemv_02_static_4lod"] {
-        let bytes = fs::read(support::path_of("slmesh", &format!("{name}.slmesh"))).unwrap();
+        let bytes = fs::read(data::valid("slmesh", &format!("{name}.slmesh"))).unwrap();
         assert!(asset(bytes).validate().unwrap().iter().all(|finding| finding.tolerated), "{name}");
     }
 }
@@ -599,7 +597,7 @@ fn validation_tells_what_the_text_forbids() {
 #[cfg(feature = "hash")]
 #[test]
 fn hashes_are_those_of_the_stored_blocks() {
-    let mut bytes = fs::read(support::path_of("slmesh", "gen_08_server_header.slmesh")).unwrap();
+    let mut bytes = fs::read(data::valid("slmesh", "gen_08_server_header.slmesh")).unwrap();
     let whole = asset(bytes.clone());
     assert!(whole.entry("physics_mesh").unwrap().hash().is_some());
     assert!(whole.check_hashes().unwrap().is_empty());

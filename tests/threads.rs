@@ -1,13 +1,12 @@
 //! The same values for any number of threads, and no deadlock wherever the library is called from.
 #![cfg(feature = "rayon")]
 
-mod support;
-
 use std::time::Duration;
 
 use meshmap::cgeo::{Dialect, Proxy};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Options, Parallelism, Source};
+use meshmap_testing::{data, fixtures, with_watchdog};
 use rayon::prelude::*;
 use zerocopy::IntoBytes;
 
@@ -16,7 +15,7 @@ const THREADS: &[usize] = if cfg!(miri) { &[1, 2] } else { &[1, 2, 8] };
 
 fn many_frames(parallelism: Parallelism) -> Model {
     let options = Options::default().with_parallelism(parallelism);
-    Model::from_source_with(Source::from_bytes(support::long_animation()), &options).unwrap()
+    Model::from_source_with(Source::from_bytes(fixtures::iqm::long_animation()), &options).unwrap()
 }
 
 fn pool(threads: usize) -> rayon::ThreadPool {
@@ -40,7 +39,7 @@ fn frames_are_the_same_for_any_number_of_threads() {
 
 #[test]
 fn nested_parallel_calls_end() {
-    support::with_watchdog(Duration::from_secs(120), || {
+    with_watchdog(Duration::from_secs(120), || {
         let model = many_frames(Parallelism::Rayon);
         let expected = model.frames().to_vec().unwrap();
         for &threads in THREADS {
@@ -56,7 +55,7 @@ fn nested_parallel_calls_end() {
 
 #[test]
 fn many_threads_read_one_lazy_model() {
-    let path = support::path("skin_multi_anim.iqm");
+    let path = data::valid("iqm", "skin_multi_anim.iqm");
     let model = Model::open(path).unwrap();
     let expected = model.frames().to_vec().unwrap();
     let (threads, rounds) = if cfg!(miri) { (2, 5) } else { (16_usize, 200) };
@@ -77,8 +76,8 @@ fn many_threads_read_one_lazy_model() {
 }
 
 fn sheets(side: u32, snapshots: usize) -> Proxy {
-    let (_, snapshots) = support::cgeo::animation(side, snapshots);
-    Proxy::from_source(Source::from_bytes(support::cgeo::file(&snapshots, Dialect::default()))).unwrap()
+    let (_, snapshots) = fixtures::cgeo::animation(side, snapshots);
+    Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default()))).unwrap()
 }
 
 /// All bytes of all snapshots, as playing hands them out.
@@ -142,10 +141,10 @@ mod cache {
     #[test]
     fn random_nested_requests_end_with_one_decode_each() {
         const SNAPSHOTS: usize = 12;
-        support::with_watchdog(Duration::from_secs(300), || {
+        with_watchdog(Duration::from_secs(300), || {
             let bytes = {
-                let (_, snapshots) = support::cgeo::animation(6, SNAPSHOTS);
-                support::cgeo::file(&snapshots, Dialect::default())
+                let (_, snapshots) = fixtures::cgeo::animation(6, SNAPSHOTS);
+                fixtures::cgeo::file(&snapshots, Dialect::default())
             };
             for threads in [1, 2, 8] {
                 let pool = pool(threads);
@@ -221,7 +220,7 @@ mod cache {
         let (proxy, cache) = (sheets(20, 10), SnapshotCache::new(64 << 20));
         let pool = pool(2);
         pool.install(|| cache.prefetch(&proxy, 2..6));
-        support::with_watchdog(Duration::from_secs(60), || {
+        with_watchdog(Duration::from_secs(60), || {
             while (2..6).any(|index| cache.try_get(&proxy, index).is_none()) {
                 std::thread::yield_now();
             }
@@ -248,7 +247,7 @@ fn decoded(document: &meshmap::tmf::Document) -> Vec<u8> {
 fn packed_arrays_are_the_same_for_any_number_of_threads() {
     let open = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        let source = Source::from_bytes(support::tmf::grid(300));
+        let source = Source::from_bytes(fixtures::tmf::grid(300));
         meshmap::tmf::Document::from_source_with(source, &options).unwrap()
     };
     let expected = decoded(&open(Parallelism::Off));
@@ -258,7 +257,7 @@ fn packed_arrays_are_the_same_for_any_number_of_threads() {
             "{threads} threads"
         );
     }
-    support::with_watchdog(Duration::from_secs(120), || {
+    with_watchdog(Duration::from_secs(120), || {
         let document = open(Parallelism::Rayon);
         for threads in [1, 2, 8] {
             pool(threads).install(|| {
@@ -270,7 +269,7 @@ fn packed_arrays_are_the_same_for_any_number_of_threads() {
 
 /// A body that compresses so badly that several threads are worth waking.
 fn rough_body(method: [u8; 4]) -> Vec<u8> {
-    let mut body = support::openctm::Body::sheet(method, 120);
+    let mut body = fixtures::openctm::Body::sheet(method, 120);
     let mut noise = 1_u32;
     let mut next = || {
         noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -297,7 +296,7 @@ fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
 fn bodies_are_the_same_for_any_number_of_threads() {
-    use support::openctm::{MG1, MG2};
+    use meshmap_testing::fixtures::openctm::{MG1, MG2};
     for method in [MG1, MG2] {
         let bytes = bytes::Bytes::from(rough_body(method));
         let open = |parallelism| {
@@ -315,7 +314,7 @@ fn bodies_are_the_same_for_any_number_of_threads() {
             let found = pool(threads).install(|| body_bytes(&open(Parallelism::Rayon)));
             assert!(found == expected, "{threads} threads");
         }
-        support::with_watchdog(Duration::from_secs(120), || {
+        with_watchdog(Duration::from_secs(120), || {
             for threads in [1, 2, 8] {
                 for round in 0..4 {
                     let mesh = open(Parallelism::Rayon);
@@ -339,7 +338,7 @@ fn bodies_are_the_same_for_any_number_of_threads() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
 fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
-    let mut file = rough_body(support::openctm::MG2);
+    let mut file = rough_body(fixtures::openctm::MG2);
     let open = |file: &[u8], parallelism| {
         let options = Options::default().with_parallelism(parallelism);
         meshmap::openctm::Mesh::from_source_with(Source::from_bytes(file.to_vec()), &options).unwrap()
@@ -360,7 +359,7 @@ fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
 fn errors_are_the_same_for_any_number_of_threads() {
     let mut numbers = vec![0; 200_000];
     (70_001..200_000).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
-    let file = support::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
+    let file = fixtures::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
     let document = meshmap::tmf::Document::from_source(Source::from_bytes(file)).unwrap();
     let array = document.mesh(0).unwrap().vertex_triangles().unwrap();
     for threads in [1, 2, 8] {
@@ -385,13 +384,13 @@ fn all_of(asset: &meshmap::slmesh::Asset) -> Vec<u8> {
 fn assets_are_the_same_for_any_number_of_threads() {
     use meshmap::slmesh::{Asset, ReadOptions};
     // Beside the largest block, there is enough to wake another thread for.
-    let bytes = support::slmesh::large(110);
+    let bytes = fixtures::slmesh::large(110);
     let open = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
         Asset::from_source_with(Source::from_bytes(bytes.clone()), &options, &ReadOptions::default()).unwrap()
     };
     let expected = all_of(&open(Parallelism::Off));
-    support::with_watchdog(Duration::from_secs(120), || {
+    with_watchdog(Duration::from_secs(120), || {
         let asset = open(Parallelism::Rayon);
         for threads in [1, 2, 8] {
             let pool = pool(threads);
@@ -407,8 +406,8 @@ fn assets_are_the_same_for_any_number_of_threads() {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn faces_of_a_file_are_decoded_without_a_hang() {
-    let bytes = support::slmesh::large(24);
-    support::with_watchdog(Duration::from_secs(120), || {
+    let bytes = fixtures::slmesh::large(24);
+    with_watchdog(Duration::from_secs(120), || {
         for threads in [1, 2, 8] {
             for _ in 0..20 {
                 let source = Source::from_bytes(bytes.clone());

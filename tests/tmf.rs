@@ -1,7 +1,5 @@
 //! TMF: the values of both layouts, arrays by element, by range and whole, welded views, findings.
 
-mod support;
-
 use std::fs;
 
 use meshmap::tmf::{
@@ -10,7 +8,8 @@ use meshmap::tmf::{
 use meshmap::{
     ErrorKind, Finding, Limits, MeshFile, MeshView, Options, Semantic, Source, Strictness, VertexFormat,
 };
-use support::tmf::{Packer, Writer, everything, floats, grid};
+use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
+use meshmap_testing::{Recorder, data};
 
 fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
     Document::from_source(Source::from_bytes(bytes))
@@ -48,7 +47,7 @@ fn assert_agrees<T: PackedElement + PartialEq + std::fmt::Debug>(array: Option<P
 #[test]
 fn elements_ranges_and_whole_arrays_agree() {
     let mut files: Vec<Vec<u8>> =
-        support::data("tmf/valid").iter().map(|path| fs::read(path).unwrap()).collect();
+        data::folder("tmf/valid").iter().map(|path| fs::read(path).unwrap()).collect();
     files.push(grid(60));
     for file in files {
         for mesh in read(file).unwrap().meshes() {
@@ -411,7 +410,7 @@ fn limits_bound_what_is_decoded() {
 
 #[test]
 fn loaded_meshes_read_nothing_more() {
-    let recorder = support::Recorder::new(grid(200));
+    let recorder = Recorder::new(grid(200));
     let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
     let mesh = document.mesh(0).unwrap();
     recorder.reads.lock().unwrap().clear();
@@ -430,7 +429,7 @@ fn loaded_meshes_read_nothing_more() {
 #[test]
 fn files_of_the_crate_weld_as_they_should() {
     for (name, welded) in [("v021_unified_cube.tmf", false), ("v011_cube.tmf", true)] {
-        let document = Document::open(support::path_of("tmf", name)).unwrap();
+        let document = Document::open(data::valid("tmf", name)).unwrap();
         let view = document.mesh_view(0).unwrap().unwrap();
         assert_eq!(view.weld().is_some(), welded, "{name}");
         assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (24, 36), "{name}");

@@ -1,8 +1,7 @@
 //! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
 
-mod support;
-
 use meshmap::{ErrorKind, Fragments, MeshFile, Options, Source, Step, iqm};
+use meshmap_testing::{Recorder, data, exercise, fixtures};
 
 /// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
 /// lacks, with a range that begins in what there is.
@@ -32,13 +31,13 @@ fn changed_bytes(file: &[u8], changes: &[u8], exercise: fn(&[u8]) -> bool) -> us
 fn small_files() -> Vec<Vec<u8>> {
     let names =
         ["skin_scale_nonuniform", "ours_v1_full_a", "ours_extensions_a", "frames_odd", "ext_fte_skins"];
-    names.map(|name| std::fs::read(support::path(&format!("{name}.iqm"))).unwrap()).to_vec()
+    names.map(|name| std::fs::read(data::valid("iqm", &format!("{name}.iqm"))).unwrap()).to_vec()
 }
 
 /// A tiny CGeo file of each dialect: a complete snapshot and a difference.
 fn small_proxies() -> Vec<Vec<u8>> {
-    let (_, snapshots) = support::cgeo::animation(3, 2);
-    support::cgeo::dialects().into_iter().map(|dialect| support::cgeo::file(&snapshots, dialect)).collect()
+    let (_, snapshots) = fixtures::cgeo::animation(3, 2);
+    fixtures::cgeo::dialects().into_iter().map(|dialect| fixtures::cgeo::file(&snapshots, dialect)).collect()
 }
 
 #[test]
@@ -56,7 +55,7 @@ fn every_truncation_of_a_proxy_is_an_error() {
 #[test]
 fn every_changed_byte_of_a_proxy_panics_nowhere() {
     for file in small_proxies() {
-        let opened = changed_bytes(&file, &[0x01, 0xff], support::exercise_cgeo::bytes);
+        let opened = changed_bytes(&file, &[0x01, 0xff], exercise::cgeo::bytes);
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 2);
     }
 }
@@ -74,7 +73,7 @@ fn every_truncation_is_an_error() {
 fn every_truncation_of_a_source_of_unknown_length_panics_nowhere() {
     for file in small_files() {
         for len in 0..file.len() {
-            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            let reader = Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(model) = iqm::Model::from_source(Source::ranged(reader)) {
                 let _ = (model.triangles(), model.validate(), model.frames().to_vec());
             }
@@ -85,7 +84,7 @@ fn every_truncation_of_a_source_of_unknown_length_panics_nowhere() {
 #[test]
 fn every_changed_byte_panics_nowhere() {
     for file in small_files() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise::bytes);
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::iqm::bytes);
         // Most bytes are coordinates; a reader that refuses those would pass this test otherwise.
         assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
     }
@@ -99,7 +98,7 @@ fn every_extreme_number_in_the_header_panics_nowhere() {
             for value in [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_fff0, 0xffff_ffff, 0x2000_0001_u32] {
                 let mut damaged = file.clone();
                 damaged[field..field + 4].copy_from_slice(&value.to_le_bytes());
-                support::exercise::bytes(&damaged);
+                exercise::iqm::bytes(&damaged);
             }
         }
     }
@@ -107,7 +106,7 @@ fn every_extreme_number_in_the_header_panics_nowhere() {
 
 #[test]
 fn fragments_of_a_truncated_file_end_in_an_error() {
-    let file = support::small();
+    let file = fixtures::iqm::small();
     for len in [0, 10, 123, 124, 1000, file.len() - 1] {
         let fragments = Fragments::new(Some(len as u64));
         let error = loop {
@@ -128,10 +127,10 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
 
 /// A body of each method with everything that it can have, and files of the reference encoder.
 fn small_bodies() -> Vec<Vec<u8>> {
-    use support::openctm::{Body, MG1, MG2, RAW};
+    use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, RAW};
     let mut files: Vec<_> = [RAW, MG1, MG2].map(|method| Body::sheet(method, 3).to_bytes()).into();
     for name in ["tri1_MG1_all", "degen_MG2_pu", "tri1_MG2_pn"] {
-        files.push(std::fs::read(support::path_of("openctm", &format!("{name}.ctm"))).unwrap());
+        files.push(std::fs::read(data::valid("openctm", &format!("{name}.ctm"))).unwrap());
     }
     files
 }
@@ -141,7 +140,7 @@ fn every_truncation_of_a_body_is_an_error() {
     for file in small_bodies() {
         for len in 0..file.len() {
             assert_truncated(&file[..len], 4);
-            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            let reader = Recorder::of_unknown_length(file[..len].to_vec());
             assert!(
                 MeshFile::from_source(Source::ranged(reader), &Options::default()).is_err(),
                 "{len} bytes"
@@ -153,16 +152,16 @@ fn every_truncation_of_a_body_is_an_error() {
 #[test]
 fn every_changed_byte_of_a_body_panics_nowhere() {
     for file in small_bodies() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise_openctm::bytes);
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::openctm::bytes);
         assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
     }
 }
 
 /// TMF files of both layouts, with everything that each has.
 fn small_documents() -> Vec<Vec<u8>> {
-    let mut files = vec![support::tmf::everything(false), support::tmf::everything(true)];
+    let mut files = vec![fixtures::tmf::everything(false), fixtures::tmf::everything(true)];
     for name in ["v011_cube", "v021_unified_cube", "v021_tiny_edge_1e-12", "hand_v1_omitted_normal_tri_a"] {
-        files.push(std::fs::read(support::path_of("tmf", &format!("{name}.tmf"))).unwrap());
+        files.push(std::fs::read(data::valid("tmf", &format!("{name}.tmf"))).unwrap());
     }
     files
 }
@@ -172,7 +171,7 @@ fn every_truncation_of_a_document_is_an_error() {
     for file in small_documents() {
         for len in 0..file.len() {
             assert_truncated(&file[..len], 3);
-            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            let reader = Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
                 let _ = (file.items(), file.validate(), file.mesh(&file.meshes()[0]));
             }
@@ -183,16 +182,16 @@ fn every_truncation_of_a_document_is_an_error() {
 #[test]
 fn every_changed_byte_of_a_document_panics_nowhere() {
     for file in small_documents() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise_tmf::bytes);
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::tmf::bytes);
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
     }
 }
 
 /// Small mesh assets: one with every block, and one whose blocks lie in front of each other in any order.
 fn small_assets() -> Vec<Vec<u8>> {
-    let mut files = vec![support::slmesh::everything()];
+    let mut files = vec![fixtures::slmesh::everything()];
     for name in ["gen_01_triangle", "ours_quoted_a", "odd_w07_zero_influences", "odd_z01_gzip_block"] {
-        files.push(std::fs::read(support::path_of("slmesh", &format!("{name}.slmesh"))).unwrap());
+        files.push(std::fs::read(data::valid("slmesh", &format!("{name}.slmesh"))).unwrap());
     }
     files
 }
@@ -220,7 +219,7 @@ fn every_truncation_of_an_asset_is_an_error() {
             );
         }
         for len in (0..file.len()).step_by(7) {
-            let reader = support::Recorder::of_unknown_length(file[..len].to_vec());
+            let reader = Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(file) = MeshFile::from_source(Source::ranged(reader), &Options::default()) {
                 let _ = (file.items(), file.validate(), file.meshes());
             }
@@ -231,7 +230,7 @@ fn every_truncation_of_an_asset_is_an_error() {
 #[test]
 fn every_changed_byte_of_an_asset_panics_nowhere() {
     for file in small_assets() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], support::exercise_slmesh::bytes);
+        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::slmesh::bytes);
         // A block that is damaged does not keep the file from opening.
         assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
     }
@@ -240,7 +239,7 @@ fn every_changed_byte_of_an_asset_panics_nowhere() {
 /// The content of a block, damaged before it is compressed: what inflates is wrong.
 #[test]
 fn every_changed_byte_of_a_block_panics_nowhere() {
-    use support::slmesh::{Llsd, Writer, hulls, sheet, skin};
+    use meshmap_testing::fixtures::slmesh::{Llsd, Writer, hulls, sheet, skin};
     let lod = Llsd::Array(vec![sheet(2, 3)]).to_bytes();
     for (name, content) in
         [("high_lod", lod), ("skin", skin(2).to_bytes()), ("physics_convex", hulls(&[2, 1]).to_bytes())]
@@ -250,7 +249,7 @@ fn every_changed_byte_of_a_block_panics_nowhere() {
                 let mut damaged = content.clone();
                 damaged[place] ^= change;
                 let file = Writer::default().block(name, &Llsd::Raw(damaged)).to_bytes();
-                assert!(support::exercise_slmesh::bytes(&file), "the header is good");
+                assert!(exercise::slmesh::bytes(&file), "the header is good");
             }
         }
     }

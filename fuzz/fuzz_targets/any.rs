@@ -1,10 +1,6 @@
 //! Whatever the bytes and whatever their format, every way to open them shows the same.
 #![no_main]
 
-#[path = "../../tests/support/exercise.rs"]
-#[allow(dead_code, reason = "the target `iqm` uses the rest")]
-mod exercise;
-
 use std::io;
 use std::ops::Range;
 
@@ -18,6 +14,7 @@ use meshmap::{
     Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
     iqm::finding, openctm,
 };
+use meshmap_testing::exercise;
 
 fuzz_target!(|data: &[u8]| {
     let body = Bytes::copy_from_slice(data);

@@ -1,22 +1,19 @@
 //! Whatever the order of requests and the capacity, a cache hands out what a snapshot decodes to, and keeps its account.
 #![no_main]
 
-#[path = "../../tests/support/cgeo.rs"]
-#[allow(dead_code, reason = "the writer of the tests")]
-mod writer;
-
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::cgeo::{Dialect, Mesh, Proxy, SnapshotCache};
 use meshmap::{ErrorKind, Source};
+use meshmap_testing::fixtures::cgeo as fixtures;
 
 const SNAPSHOTS: usize = 16;
 
 /// A proxy with a damaged snapshot, and what the others decode to.
 static PROXY: LazyLock<(Proxy, Vec<Option<Mesh>>)> = LazyLock::new(|| {
-    let (_, snapshots) = writer::animation(5, SNAPSHOTS);
-    let mut file = writer::file(&snapshots, Dialect::default());
+    let (_, snapshots) = fixtures::animation(5, SNAPSHOTS);
+    let mut file = fixtures::file(&snapshots, Dialect::default());
     let proxy = |file: &Vec<u8>| Proxy::from_source(Source::from_bytes(file.clone())).expect("a good file");
     let damaged = proxy(&file).snapshot(7).and_then(|snapshot| snapshot.sections()).expect("sections");
     let content = damaged.last().expect("a mesh").content.clone();

@@ -1,14 +1,9 @@
 //! Whatever the bytes, everything that a user can call on a CGeo file keeps its promises.
 #![no_main]
 
-#[path = "../../tests/support/exercise.rs"]
-#[allow(dead_code, reason = "what is said of errors is shared")]
-mod exercise;
-#[path = "../../tests/support/exercise_cgeo.rs"]
-mod exercise_cgeo;
-
 use libfuzzer_sys::fuzz_target;
+use meshmap_testing::exercise;
 
 fuzz_target!(|data: &[u8]| {
-    exercise_cgeo::bytes(data);
+    exercise::cgeo::bytes(data);
 });

@@ -1,11 +1,9 @@
 //! Whatever the bytes, everything that a user can call on an IQM model keeps its promises.
 #![no_main]
 
-#[path = "../../tests/support/exercise.rs"]
-mod exercise;
-
 use libfuzzer_sys::fuzz_target;
+use meshmap_testing::exercise;
 
 fuzz_target!(|data: &[u8]| {
-    exercise::bytes(data);
+    exercise::iqm::bytes(data);
 });

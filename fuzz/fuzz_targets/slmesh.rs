@@ -2,17 +2,11 @@
 //! the content of a block.
 #![no_main]
 
-#[path = "../../tests/support/exercise.rs"]
-#[allow(dead_code, reason = "what is said of errors is shared")]
-mod exercise;
-#[path = "../../tests/support/exercise_slmesh.rs"]
-#[allow(dead_code, reason = "the target `llsd` uses the rest")]
-mod exercise_slmesh;
-
 use libfuzzer_sys::fuzz_target;
+use meshmap_testing::exercise;
 
 fuzz_target!(|data: &[u8]| {
-    exercise_slmesh::bytes(data);
+    exercise::slmesh::bytes(data);
     // No mutation of a compressed block is still one; what is in it is mutated like this.
     let Some((choice, content)) = data.split_first() else { return };
     let names = ["high_lod", "skin", "physics_convex", "physics_mesh"];
@@ -30,5 +24,5 @@ fuzz_target!(|data: &[u8]| {
     key("size", &[&b"i"[..], &(block.len() as u32).to_be_bytes()].concat());
     file.extend(b"}}");
     file.extend(block);
-    assert!(exercise_slmesh::bytes(&file), "the header is good");
+    assert!(exercise::slmesh::bytes(&file), "the header is good");
 });

@@ -11,8 +11,7 @@ use lzma_rs::decompress::raw::{LzmaDecoder, LzmaParams, LzmaProperties};
 use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
 use meshmap::openctm::Mesh;
 use meshmap::{Address, Block, Codec, Options, Scratch, Source};
-
-use crate::interleave::{Table, Times, interleave};
+use meshmap_testing::measure::{Table, Times, interleave};
 
 const LZMA_RUST2: &str =
     if cfg!(feature = "optimization") { "lzma-rust2, optimization" } else { "lzma-rust2, safe" };

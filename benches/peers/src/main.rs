@@ -1,14 +1,10 @@
 //! meshmap beside what it is measured against, in one run; see README.md.
 
 mod assimp;
-#[path = "../../support/interleave.rs"]
-mod interleave;
 mod libopenctm;
 mod lzma;
 mod openctm;
 mod slmesh;
-#[path = "../../support/iqm.rs"]
-mod support;
 mod tmf;
 
 use std::error::Error;
@@ -16,10 +12,9 @@ use std::hint::black_box;
 use std::path::Path;
 
 use meshmap::iqm::{Model, Pose};
-use meshmap::{Options, Parallelism};
-
-use crate::interleave::{Table, interleave};
-use crate::support::{files, map, plain_loop};
+use meshmap::{Options, Parallelism, Source};
+use meshmap_testing::measure::iqm::{files, plain_loop};
+use meshmap_testing::measure::{Table, interleave};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
@@ -56,6 +51,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     print!("{table}");
     Ok(())
+}
+
+/// The file, mapped.
+fn map(path: &Path) -> Source {
+    // SAFETY: nothing writes to the corpus, nor to the generated files once they are complete.
+    unsafe { Source::map(path) }.expect("a file that can be mapped")
 }
 
 fn model(path: &Path) -> Model {

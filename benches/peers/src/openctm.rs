@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use meshmap::openctm::{Mesh, MeshArrays, MeshBuffer};
 use meshmap::{Options, Parallelism, Scratch};
+use meshmap_testing::measure::{Table, interleave};
 
-use crate::interleave::{Table, interleave};
 use crate::libopenctm::{self, Context, Method, c_path};
-use crate::support::map;
+use crate::map;
 
 /// Rounds of files that take the reference library a quarter of a second and more.
 const ROUNDS: usize = 15;

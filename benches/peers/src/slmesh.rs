@@ -1,10 +1,6 @@
 //! The crates `serde-llsd` and `flate2`, with what is then left to be written by hand: how a Second Life mesh is read in
 //! Rust without meshmap.
 
-#[path = "../../../tests/support/slmesh.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
-mod writer;
-
 use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
@@ -16,15 +12,15 @@ use bytes::Bytes;
 use flate2::read::ZlibDecoder;
 use meshmap::slmesh::{Asset, Face, Lod, Mesh, MeshBuffer, ReadOptions, WeightScale};
 use meshmap::{Options, Parallelism, Scratch, Source};
+use meshmap_testing::fixtures;
+use meshmap_testing::measure::{Table, interleave};
 use rayon::prelude::*;
 use serde_llsd::LLSDValue;
-
-use crate::interleave::{Table, interleave};
 
 /// Assets of eight faces of 20,000 vertices each: with skin and weights, and (in the corpus) without.
 fn large() -> Result<Vec<Bytes>, Box<dyn Error>> {
     let Some(corpus) = std::env::var_os("MESHMAP_CORPUS") else {
-        return Ok(vec![writer::large(142).into()]);
+        return Ok(vec![fixtures::slmesh::large(142).into()]);
     };
     let folder = PathBuf::from(corpus).join("slmesh/large");
     let files = ["11_large_skinned_8x20k.slmesh", "10_large_8x20k.slmesh"];

@@ -8,9 +8,8 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use meshmap::tmf::{BitArray, Document, Mesh};
 use meshmap::{Options, Parallelism, Source};
+use meshmap_testing::measure::{Table, interleave};
 use tmf::{TMFMesh, TMFPrecisionInfo};
-
-use crate::interleave::{Table, interleave};
 
 /// A file of a million vertices and two million triangles.
 fn large() -> Result<Vec<u8>, Box<dyn Error>> {

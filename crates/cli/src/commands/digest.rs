@@ -1,0 +1,26 @@
+//! `meshmap digest`: the digest of a file.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::digest::{self, Refused};
+use crate::{files, show};
+
+pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<bool> {
+    match digest(path, mmap) {
+        Ok(object) => {
+            writeln!(out, "{object}")?;
+            Ok(true)
+        }
+        Err(error) => {
+            eprintln!("{}: {error}", show::path(path));
+            Ok(false)
+        }
+    }
+}
+
+fn digest(path: &Path, mmap: bool) -> Result<Value, Refused> {
+    digest::of(&files::open(path, mmap)?)
+}

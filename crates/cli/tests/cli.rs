@@ -1,0 +1,307 @@
+//! The command line: what it prints, where, and with which exit status.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use meshmap_testing::{data, fixtures};
+
+fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// A folder with a good file, one with findings, a damaged one, a cut one, and one that is no mesh.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |from: &str, to: &str| fs::copy(data::valid("iqm", from), folder.path().join(to)).unwrap();
+    fs::create_dir(folder.path().join("deep")).unwrap();
+    copy("skin_scale_nonuniform.iqm", "deep/good.iqm");
+    copy("ours_odd_a.iqm", "odd.iqm");
+    copy("skin_multi_anim.iqm", "no_ending");
+    let mut damaged = fixtures::iqm::small();
+    let at =
+        |file: &[u8], field: usize| u32::from_le_bytes(file[field..field + 4].try_into().unwrap()) as usize;
+    let triangles = at(&damaged, 0x3c);
+    damaged[triangles..triangles + 4].fill(0xff);
+    fs::write(folder.path().join("damaged.iqm"), damaged).unwrap();
+    fs::write(folder.path().join("cut.iqm"), &fixtures::iqm::small()[..1000]).unwrap();
+    fs::write(folder.path().join("notes.txt"), "no mesh").unwrap();
+    folder
+}
+
+#[test]
+fn info_of_one_file_is_a_page() {
+    for arguments in [&["info"][..], &["info", "--mmap"], &["info", "--full"]] {
+        let output = meshmap(arguments, &[&data::valid("iqm", "skin_multi_anim.iqm")]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+        let page = text(&output.stdout);
+        assert!(page.starts_with("skin_multi_anim.iqm   IQM 2   6.7 KiB"), "{page}");
+        for part in [
+            "30 vertices   40 triangles",
+            "5 joints, 1 root, depth 3",
+            "idle",
+            "24.5 fps",
+            "0.000 0.000 0.067",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let cost = if arguments.contains(&"--mmap") { "mapped" } else { "1 read, 6.7 KiB" };
+        assert_eq!(page.lines().last().unwrap().trim(), cost);
+    }
+}
+
+#[test]
+fn info_of_a_proxy_tells_dialect_and_snapshots() {
+    let path = data::valid("cgeo", "dialect_gzip_a.cgeo");
+    let page = meshmap(&["info"], &[&path]);
+    let page = text(&page.stdout);
+    for part in
+        ["CGeo 7", "gzip, size = stored bytes, offset = first section   (found)", "192 triangles", "10 mm"]
+    {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let list = meshmap(&["info", "--snapshots"], &[&path]);
+    let list: Vec<_> = text(&list.stdout).lines().collect();
+    assert_eq!(list.len(), 4, "{list:#?}");
+    assert!(list[1].contains("complete") && list[2].contains("difference"), "{list:#?}");
+}
+
+#[test]
+fn info_of_openctm_tells_arrays_or_bodies() {
+    let path = |name: &str| data::valid("openctm", &format!("{name}.ctm"));
+    let page = meshmap(&["info"], &[&path("cyl_MG2_multi")]);
+    let page = text(&page.stdout);
+    for part in [
+        "OpenCTM 5, MG2 (lossy)   3.3 KiB",
+        "360 vertices   624 triangles   1 body",
+        "(grid 11 x 11 x 13)",
+        "position 1/4   normal 0.03",
+        "uv[1] \"uv set 1\"",
+        "texture \"\u{65e5}\u{672c}.png\"",
+        "(normals need positions and indices)",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let page = meshmap(&["info"], &[&path("hand_concat_b")]);
+    let page = text(&page.stdout);
+    assert!(page.starts_with("hand_concat_b.ctm   OpenCTM 5, MG1   5.9 KiB\n"), "{page}");
+    assert!(page.contains("3 bodies") && page.contains("0xd6c"), "{page}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.ctm");
+    let mut bytes = fs::read(path("hand_mg1_a")).unwrap();
+    let at = bytes.windows(4).position(|tag| tag == b"VERT").unwrap();
+    bytes[at + 13] = 1;
+    fs::write(&damaged, bytes).unwrap();
+    let output = meshmap(&["info"], &[&damaged]);
+    assert_eq!(output.status.code(), Some(0));
+    let page = text(&output.stdout);
+    assert!(page.contains("indices") && page.contains("! openctm: malformed VERT"), "{page}");
+    assert_eq!(meshmap(&["verify"], &[&damaged]).status.code(), Some(1));
+}
+
+#[test]
+fn cross_check_finds_the_decoders_in_agreement() {
+    let folders = ["openctm", "slmesh"].map(|format| data::root().join(format).join("valid"));
+    let output = meshmap(&["verify", "--cross-check"], &[&folders[0], &folders[1]]);
+    let report = text(&output.stdout);
+    assert!(!report.contains("two decoders") && report.contains("0 unreadable"), "{report}");
+}
+
+/// What a user pastes into a bug report has no names in it.
+#[test]
+fn report_of_a_proxy_has_the_structure_and_no_names() {
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let output = meshmap(&["info", "--report"], &[&path]);
+    let report = text(&output.stdout);
+    for part in ["Version: 7", "tag 0x35f71ea8", "begins 78 ", "flags       0x", "table       12 entries"] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    assert!(report.contains("Original object name: (") && !report.contains("Box001"), "{report}");
+}
+
+#[test]
+fn decoders_agree_on_every_proxy() {
+    let folder = data::root().join("cgeo/valid");
+    let output = meshmap(&["verify", "--cross-check"], &[&folder]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
+fn info_of_an_asset_lists_its_blocks() {
+    let page = |path: &Path, arguments: &[&str]| {
+        let output = meshmap(arguments, &[path]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+        text(&output.stdout).to_owned()
+    };
+    let server = data::valid("slmesh", "gen_08_server_header.slmesh");
+    for arguments in [&["info"][..], &["info", "--mmap"], &["info", "--full"]] {
+        let page = page(&server, arguments);
+        assert!(page.starts_with("gen_08_server_header.slmesh   Second Life mesh asset   8.6 KiB"), "{page}");
+        for part in [
+            "version 1   creator a2e76fcd-9360-4f6d-a924-000000000003",
+            "uploaded 2017-06-28",
+            "first 4,096 bytes: medium_lod, low_lod, lowest_lod",
+            "(high_lod)",
+            "3,990..7,905",
+            "24 points",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+    // A block that is damaged does not take the others with it.
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("damaged.slmesh");
+    let mut bytes = fixtures::slmesh::everything();
+    *bytes.last_mut().unwrap() ^= 0xff;
+    let middle = bytes.len() * 2 / 3;
+    bytes[middle] ^= 0xff;
+    fs::write(&damaged, bytes).unwrap();
+    let page = page(&damaged, &["info"]);
+    assert!(page.contains("! slmesh: malformed block of ") && page.contains("3 joints (mJoint0"), "{page}");
+    let verdict = meshmap(&["verify", "--cross-check"], &[&server]);
+    assert_eq!(verdict.status.code(), Some(0), "{}", text(&verdict.stdout));
+    let rows = meshmap(&["info"], &[folder.path(), &server]);
+    assert!(text(&rows.stdout).contains("196 v   338 t   4 LODs"), "{}", text(&rows.stdout));
+}
+
+#[test]
+fn pages_fit_a_screen_and_have_no_control_characters() {
+    let folders = ["cgeo/valid", "iqm/valid", "slmesh/valid", "tmf/valid"];
+    let mut files: Vec<_> = folders.iter().flat_map(|folder| data::folder(folder)).collect();
+    for folder in folders {
+        files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join(folder))));
+    }
+    for file in files {
+        let output = meshmap(&["info"], &[&file]);
+        let page = text(&output.stdout);
+        assert!(page.lines().count() <= 25, "{page}");
+        assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+        assert!(!page.contains(|c: char| c.is_control() && c != '\n'), "{page}");
+    }
+}
+
+#[test]
+fn info_of_a_document_tells_how_its_numbers_are_stored() {
+    let page = |name: &str, arguments: &[&str]| {
+        let output = meshmap(arguments, &[&data::valid("tmf", name)]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+        text(&output.stdout).to_owned()
+    };
+    let unified = page("v021_unified_cube.tmf", &["info"]);
+    assert!(unified.starts_with("v021_unified_cube.tmf   TMF 0.2   336 B   layout B"), "{unified}");
+    for part in
+        ["24 vertices   12 triangles", "normal 7 bits (about 1 degree)", "uv 14 bits", "nothing to weld"]
+    {
+        assert!(unified.contains(part), "{part}: {unified}");
+    }
+    assert_eq!(unified.lines().last().unwrap().trim(), "1 read, 336 B");
+    let far = page("v011_last_vertex_far.tmf", &["info", "--full"]);
+    assert!(far.contains("layout A") && far.contains("! stored boxes are wrong"), "{far}");
+    let wide = page("v021_tiny_edge_1e-30.tmf", &["info"]);
+    assert!(wide.contains("255, 255 and 255 bits, by their writer's scale"), "{wide}");
+    let rows = page("v021_one_triangle.tmf", &["verify"]);
+    assert!(rows.starts_with("good: 1 file"), "{rows}");
+}
+
+#[test]
+fn info_of_a_bad_file_is_one_line_of_error() {
+    for command in ["info", "verify", "digest"] {
+        let cut = data::root().join("iqm/bad/truncated_half.iqm");
+        let output = meshmap(&[command], &[&cut]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""), "{command}");
+        let error = text(&output.stderr);
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.contains("iqm: truncated file at 0x0..0x1174: expected 4,468 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn info_of_many_files_is_a_row_each() {
+    let folder = folder();
+    let output = meshmap(&["info"], &[folder.path()]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
+    let rows: Vec<_> = text(&output.stdout).lines().collect();
+    assert_eq!(rows.len(), 6, "{rows:#?}");
+    assert!(
+        rows[0].starts_with("x ") && rows[0].contains("cut.iqm") && rows[0].contains("iqm: truncated"),
+        "{rows:#?}"
+    );
+    assert!(rows[2].contains("good.iqm") && rows[2].contains("5 joints"), "{rows:#?}");
+    assert!(rows[5].starts_with("5 files, 4 read, 1 bad, 1 other "), "{rows:#?}");
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let folder = folder();
+    let output = meshmap(&["info", "--json"], &[folder.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    let objects: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(objects.len(), 5);
+    let broken: Vec<_> = objects.iter().filter(|object| !object["error"].is_null()).collect();
+    assert_eq!(broken.len(), 1);
+    assert_eq!((&broken[0]["format"], &broken[0]["error"]["kind"]), (&"iqm".into(), &"truncated".into()));
+    for object in objects.iter().filter(|object| object["error"].is_null()) {
+        assert_eq!((&object["schema"], &object["format"]), (&1.into(), &"iqm".into()));
+        let items = object["items"].as_array().unwrap();
+        assert!(items.iter().any(|item| item["address"] == "triangles"), "{object}");
+        for item in items {
+            let range = item["range"].as_array().unwrap();
+            let length = range[1].as_u64().unwrap() - range[0].as_u64().unwrap();
+            assert_eq!(Some(length), item["stored"].as_u64());
+        }
+    }
+}
+
+#[test]
+fn verify_ends_in_a_verdict() {
+    let folder = folder();
+    let output = meshmap(&["verify"], &[folder.path()]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed = text(&output.stdout);
+    let last = printed.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "not good: 5 files, 1 without a finding, 2 with findings, 1 damaged, 1 unreadable; 1 other"
+    );
+    assert!(printed.contains("x triangles[0]: iqmtriangle.vertex: expected less than 30"), "{printed}");
+
+    let odd = folder.path().join("odd.iqm");
+    assert_eq!(meshmap(&["verify"], &[&odd]).status.code(), Some(0));
+    assert_eq!(meshmap(&["verify", "--fail-on", "finding"], &[&odd]).status.code(), Some(1));
+    let good = folder.path().join("deep/good.iqm");
+    let output = meshmap(&["verify", "--fail-on", "finding"], &[&good]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout), "good: 1 file, 1 without a finding, 0 with findings, 0 unreadable\n");
+}
+
+#[test]
+fn wrong_usage_is_status_2() {
+    for arguments in
+        [&[][..], &["info"], &["digest", "a", "b"], &["verify", "--fail-on", "x", "a"], &["unknown"]]
+    {
+        assert_eq!(meshmap(arguments, &[]).status.code(), Some(2), "{arguments:?}");
+    }
+    assert_eq!(meshmap(&["--version"], &[]).status.code(), Some(0));
+}
+
+#[test]
+fn missing_files_are_errors() {
+    let output = meshmap(&["info"], &[Path::new("/nowhere/at/all.iqm")]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+/// A reader of the output that goes away is no failure.
+#[test]
+fn closed_output_is_no_panic() {
+    let path = data::valid("iqm", "skin_multi_anim.iqm");
+    let command = format!("'{}' info --json '{}' | true", env!("CARGO_BIN_EXE_meshmap"), path.display());
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    assert_eq!(text(&output.stderr), "");
+}

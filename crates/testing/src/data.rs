@@ -1,0 +1,35 @@
+//! The files of the repository and of the larger corpus.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder `tests/data` of the repository.
+pub fn root() -> PathBuf {
+    let this = Path::new(env!("CARGO_MANIFEST_DIR"));
+    this.ancestors().nth(2).expect("this crate lies in `crates` of the repository").join("tests/data")
+}
+
+/// The files of a folder below `tests/data`, in order, without expectations and lists.
+pub fn folder(folder: &str) -> Vec<PathBuf> {
+    files(&root().join(folder))
+}
+
+/// A good file of a format.
+pub fn valid(format: &str, name: &str) -> PathBuf {
+    root().join(format).join("valid").join(name)
+}
+
+/// The folder of the larger corpus, where the environment variable `MESHMAP_CORPUS` names one.
+pub fn corpus() -> Option<PathBuf> {
+    std::env::var_os("MESHMAP_CORPUS").map(PathBuf::from)
+}
+
+/// The files of a folder, of which there must be some, in order, without expectations and lists.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.is_file() && file.extension().is_none_or(|ending| ending != "json"));
+    files.sort();
+    assert!(!files.is_empty(), "{} is empty", folder.display());
+    files
+}

@@ -1,0 +1,135 @@
+//! Calls everything that a user can call on an OpenCTM file, and asserts what the documentation promises of any bytes.
+
+use std::fmt::Debug;
+
+use meshmap::openctm::{Bodies, Mesh, MeshBuffer, finding};
+use meshmap::{
+    Array, Decoder, Element, ErrorKind, Finding, MeshFile, Options, Result, Scratch, Source, Strictness,
+};
+
+use super::{assert_array, assert_finding, assert_mesh, options, seen};
+
+/// Parts of a kind that are looked at.
+const MOST: usize = 8;
+
+/// Opens the bytes tolerantly and strictly, and calls everything on what opens.
+///
+/// Returns whether the bytes are a file that opens.
+pub fn bytes(bytes: &[u8]) -> bool {
+    let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
+    let source = Source::from_bytes(bytes.to_vec());
+    let Some(bodies) = check(Bodies::from_source(source.clone(), &options)) else {
+        assert!(Mesh::from_source_with(source, &options).map_err(seen).is_err());
+        return false;
+    };
+    assert!(matches!(MeshFile::from_source(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
+    bodies.findings().iter().for_each(assert_finding);
+    let mut end = 0;
+    for mesh in bodies.iter().take(MOST) {
+        assert_eq!(mesh.range().start, end, "bodies lie back to back");
+        end = mesh.range().end;
+        assert!(end <= bytes.len() as u64);
+        self::mesh(mesh, &options);
+    }
+    let strict = Mesh::from_source_with(source, &options.with_strictness(Strictness::Strict)).map_err(seen);
+    let first = bodies.get(0).expect("there is always one");
+    let is_strict = first.validate().is_ok_and(|findings| !findings.iter().any(|finding| finding.forbidden));
+    assert_eq!(strict.is_ok(), is_strict, "strict reading");
+    true
+}
+
+fn check<T>(result: Result<T>) -> Option<T> {
+    result.map_err(seen).ok()
+}
+
+fn mesh(mesh: &Mesh, options: &Options) {
+    let _ =
+        (mesh.header(), mesh.method(), mesh.mg2_header(), mesh.comment().to_string(), format!("{mesh:?}"));
+    let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
+    assert!(vertices > 0 && triangles > 0);
+    let mut scratch = Scratch::default();
+    let (indices, positions) = (check(mesh.indices()), check(mesh.positions()));
+    same(indices.as_ref(), triangles, |out| mesh.indices_into(out, &mut scratch));
+    same(positions.as_ref(), vertices, |out| mesh.positions_into(out, &mut scratch));
+    let normals = check(mesh.normals());
+    if let Some(Some(normals)) = &normals {
+        same(Some(normals), vertices, |out| mesh.normals_into(out, &mut scratch).map(|there| assert!(there)));
+    }
+    let mut all_good = indices.is_some() && positions.is_some() && normals.is_some();
+    for map in mesh.uv_maps().take(MOST) {
+        let _ = (map.name().to_string(), map.file().to_string(), map.precision());
+        let coords = check(map.coords());
+        same(coords.as_ref(), vertices, |out| map.coords_into(out, &mut scratch));
+        all_good &= coords.is_some();
+    }
+    for map in mesh.attribute_maps().take(MOST) {
+        let _ = (map.name().to_string(), map.precision());
+        let values = check(map.values());
+        same(values.as_ref(), vertices, |out| map.values_into(out, &mut scratch));
+        all_good &= values.is_some();
+    }
+    let arrays = check(mesh.arrays());
+    let mut buffer = MeshBuffer::default();
+    let into = check(mesh.arrays_into(&mut buffer, &mut scratch));
+    assert_eq!(arrays.is_some(), into.is_some());
+    if let Some(arrays) = arrays {
+        assert!(all_good && Some(&arrays.positions) == positions.as_ref());
+        assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
+        assert_eq!(Array::from_vec(buffer.indices), arrays.indices);
+        assert_eq!(arrays.normals.is_some(), mesh.has_normals());
+        assert_eq!(
+            arrays.normals.unwrap_or_else(|| Array::from_vec(Vec::new())),
+            Array::from_vec(buffer.normals)
+        );
+    }
+    second_opinion(mesh, options);
+    let findings = check(mesh.validate());
+    if let Some(findings) = &findings {
+        findings.iter().for_each(assert_finding);
+        assert!(findings.iter().all(|finding| finding.tolerated || finding.forbidden));
+    }
+    view(mesh, findings.as_deref());
+}
+
+/// What is decoded into a slice is what is decoded as an array.
+fn same<T: Element + Default + Debug + zerocopy::IntoBytes + zerocopy::Immutable>(
+    array: Option<&Array<T>>,
+    count: usize,
+    into: impl FnOnce(&mut [T]) -> Result<()>,
+) {
+    // What cannot be decoded may be larger than memory is for.
+    let Some(array) = array else { return };
+    assert_eq!(array.len(), count);
+    assert_array(array);
+    let mut out = vec![T::default(); count];
+    into(&mut out).expect("an array that was decoded before");
+    assert_eq!(Array::from_vec(out), *array);
+}
+
+/// The two decoders take the same streams, and make the same of them.
+fn second_opinion(mesh: &Mesh, options: &Options) {
+    let mut scratch = Scratch::default();
+    for block in mesh.blocks().iter().take(MOST) {
+        let mut decode = |options: Options| block.decode(mesh.source(), &options, &mut scratch).map_err(seen);
+        match (decode(*options), decode(options.with_decoder(Decoder::SecondOpinion))) {
+            (Ok(one), Ok(other)) => assert!(one == other, "the decoders differ"),
+            (one, other) => assert_eq!(one.is_err(), other.is_err(), "{one:?}, {other:?}"),
+        }
+    }
+}
+
+fn view(mesh: &Mesh, findings: Option<&[Finding]>) {
+    match mesh.mesh_view() {
+        Ok(view) => {
+            assert_eq!(view.mesh().range(), mesh.range());
+            if findings.is_some() {
+                assert_mesh(&view);
+            }
+        }
+        Err(error) if error.what() == finding::INDEX_OUT_OF_RANGE => {
+            assert_eq!(error.kind(), ErrorKind::Malformed);
+            assert!(findings.is_none_or(|all| all.iter().any(|f| f.what == finding::INDEX_OUT_OF_RANGE)));
+        }
+        Err(error) => assert!(findings.is_none(), "{}", seen(error)),
+    }
+}

@@ -1,0 +1,212 @@
+//! Calls everything that a user can call on a mesh asset, and asserts what the documentation promises of any bytes.
+
+use meshmap::slmesh::llsd::{Event, MOST_DEPTH, Reader};
+use meshmap::slmesh::{
+    Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, finding,
+};
+use meshmap::{ErrorKind, Options, Result, Scratch, Source, Strictness};
+
+use super::{assert_finding, assert_mesh, options, seen};
+
+/// Faces that are looked at.
+const MOST: usize = 16;
+
+/// Opens the bytes tolerantly and strictly, and calls everything on what opens.
+///
+/// Returns whether the bytes are a file that opens.
+pub fn bytes(bytes: &[u8]) -> bool {
+    let source = || Source::from_bytes(bytes.to_vec());
+    let open = |options: &Options| {
+        Asset::from_source_with(source(), options, &ReadOptions::default().with_max_version(i32::MAX))
+    };
+    if let Some(cache) = check(UploadCache::from_source(source(), &options())) {
+        cache.meshes().iter().for_each(|range| assert!(range.start <= range.end));
+        if let Some(Some(asset)) = check(cache.mesh(0)) {
+            everything(&asset);
+        }
+    }
+    let _ = CacheEntry::detect(&source());
+    if let Some(entry) = check(CacheEntry::from_source(&source(), &options())) {
+        let _ = entry.has("high_lod");
+        everything(entry.asset());
+    }
+    let strict = check(open(&options().with_strictness(Strictness::Strict)));
+    let Some(asset) = check(open(&options())) else {
+        assert!(strict.is_none(), "strict reading is never the more tolerant");
+        return false;
+    };
+    if let Some(findings) = check(asset.validate()) {
+        findings.iter().for_each(assert_finding);
+        assert_eq!(findings[..asset.findings().len()], *asset.findings());
+        assert!(findings.iter().all(|finding| finding.tolerated || finding.forbidden));
+        assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.forbidden), "strict reading");
+    } else {
+        assert!(strict.is_none());
+    }
+    everything(&asset);
+    true
+}
+
+fn check<T>(result: Result<T>) -> Option<T> {
+    result.map_err(seen).ok()
+}
+
+fn everything(asset: &Asset) {
+    let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
+    let _ = (asset.is_not_found(), asset.items().len(), format!("{asset:?}"), asset.header_range());
+    for (name, value) in asset.header().take(MOST) {
+        let _ = (name.to_str(), Reader::new(&value).skip_value());
+    }
+    let blocks = check(asset.blocks());
+    for entry in asset.entries().take(MOST) {
+        let _ = (entry.hash(), entry.mesh_triangles(), check(entry.range()));
+        let _ = entry.name().to_str().map(|name| check(asset.raw_block(name)));
+    }
+    assert!(blocks.is_none_or(|blocks| blocks.len() <= asset.entries().len()));
+    let decoded = asset.decode_all().expect("bytes in memory can be read");
+    let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    for lod in Lod::ALL {
+        let one = asset.lod(lod).map_err(seen);
+        let all = decoded.lod(lod).map_err(seen);
+        let into = asset.lod_into(lod, &mut buffer, &mut scratch).map_err(seen);
+        let range = asset.lod_range(lod).map_err(seen);
+        match (&one, &all) {
+            (Ok(one), Ok(all)) => {
+                assert_eq!(one.as_ref().map(Mesh::content), all.map(Mesh::content));
+                assert_eq!(one.is_some(), range.unwrap().is_some());
+                assert_eq!(one.as_ref().map(Mesh::range), asset.lod_range(lod).unwrap());
+            }
+            // All together may be more than is allowed.
+            (Ok(_), Err(error)) => assert_eq!(error.kind(), ErrorKind::LimitExceeded),
+            (Err(one), Err(all)) => assert_eq!(one.to_string(), all.to_string()),
+            (Err(error), Ok(_)) => panic!("decoded with others only: {error}"),
+        }
+        match (&one, &into) {
+            (Ok(Some(mesh)), Ok(is_there)) => {
+                assert!(*is_there);
+                same(mesh, &buffer);
+            }
+            (Ok(one), Ok(is_there)) => assert_eq!(one.is_some(), *is_there),
+            // Floats take twice the memory of integers.
+            (Ok(_), Err(error)) => assert_eq!(error.kind(), ErrorKind::LimitExceeded),
+            (Err(one), Err(into)) => assert_eq!(one.to_string(), into.to_string()),
+            (Err(error), Ok(_)) => panic!("decoded into memory only: {error}"),
+        }
+        if let Ok(Some(mesh)) = &one {
+            self::mesh(mesh);
+        }
+        let best = asset.best_lod(lod);
+        assert!(best.is_none_or(|lod| asset.lod_range(lod).unwrap().is_some()));
+        assert!(asset.triangle_estimate(lod).is_none_or(|triangles| triangles > 0));
+    }
+    if let Some(Some(mesh)) = check(asset.physics_mesh()) {
+        self::mesh(&mesh);
+    }
+    if let Some(Some(skin)) = check(asset.skin()) {
+        let _ = format!("{skin:?}");
+    }
+    if let Some(Some(convex)) = check(asset.physics_convex()) {
+        let sizes: Vec<_> = convex.hull_sizes().map(Iterator::collect).unwrap_or_default();
+        let hulls: Vec<_> = convex.raw_hulls().map(|hull| hull.len()).collect();
+        assert_eq!(sizes, hulls);
+        let _ = (check(convex.hull_points()), check(convex.bounding_verts()), format!("{convex:?}"));
+    }
+}
+
+fn same(mesh: &Mesh, buffer: &MeshBuffer) {
+    assert_eq!(mesh.len(), buffer.faces().len());
+    for (face, buffer) in mesh.faces().zip(buffer.faces()) {
+        let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+        assert_eq!(face.has_geometry(), buffer.has_geometry);
+        assert_eq!(
+            bits(face.positions().unwrap().to_vec().as_flattened()),
+            bits(buffer.positions.as_flattened())
+        );
+        let normals = face.normals().unwrap().map(|array| array.to_vec()).unwrap_or_default();
+        assert_eq!(bits(normals.as_flattened()), bits(buffer.normals.as_flattened()));
+        let tex_coords = face.tex_coords().unwrap().map(|array| array.to_vec()).unwrap_or_default();
+        assert_eq!(bits(tex_coords.as_flattened()), bits(buffer.tex_coords.as_flattened()));
+        assert_eq!(face.indices().to_vec(), buffer.indices);
+        let arrays = face.weights().map(|weights| weights.arrays(WeightScale::Stored).unwrap());
+        let joints = arrays.as_ref().map(|arrays| arrays.joints.to_vec()).unwrap_or_default();
+        assert_eq!(joints, buffer.joints);
+        let weights = arrays.map(|arrays| arrays.weights.to_vec()).unwrap_or_default();
+        assert_eq!(weights, buffer.weights);
+    }
+}
+
+fn mesh(mesh: &Mesh) {
+    assert!(mesh.face(mesh.len()).is_none() && mesh.is_empty() == mesh.face(0).is_none());
+    let faces =
+        mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangles().len()));
+    assert_eq!(faces, mesh.counts());
+    mesh.faces().take(MOST).for_each(|face| self::face(&face));
+}
+
+fn face(face: &Face) {
+    let count = face.vertex_count();
+    assert!(face.has_geometry() || count == 0 && face.indices().is_empty());
+    assert_eq!(face.raw_positions().len(), count);
+    assert!(face.raw_normals().is_none_or(|normals| normals.len() == count));
+    assert!(face.raw_tex_coords().is_none_or(|tex_coords| tex_coords.len() == count));
+    assert_eq!(face.triangles().len() * 3, face.indices().len());
+    let _ = (face.position_domain(), face.tex_coord_domain(), face.normalized_scale(), format!("{face:?}"));
+    assert_eq!(
+        face.raw_field("Position").is_some(),
+        face.has_geometry() || face.raw_field("Position").is_some()
+    );
+    if let Some(weights) = face.weights() {
+        assert_eq!(weights.len(), count);
+        assert_eq!(weights.is_empty(), count == 0);
+        let stored: usize =
+            weights.iter().map(|one| one.iter().count() * 3 + usize::from(one.len() < 4)).sum();
+        assert_eq!(stored, weights.as_bytes().len());
+        let normalized = weights.arrays(WeightScale::Normalized).unwrap();
+        for weights in normalized.weights.iter() {
+            let sum: f32 = weights.iter().sum();
+            assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-6, "{weights:?}");
+        }
+    }
+    match (face.view().map_err(seen), face.indices_checked().map_err(seen)) {
+        (Ok(view), Ok(indices)) => {
+            assert_eq!(indices, face.indices());
+            assert_mesh(&view);
+        }
+        (Err(_), Err(error)) => {
+            assert!(error.decoded_range().is_some() && error.what() == "TriangleList", "{error}");
+        }
+        _ => panic!("{}", finding::INDEX_OUT_OF_RANGE),
+    }
+}
+
+/// Reads any bytes as LLSD, in two ways.
+pub fn llsd(bytes: &[u8]) {
+    let mut reader = Reader::new(bytes);
+    let (mut events, mut open) = (0_usize, 0_usize);
+    let read = loop {
+        let before = reader.position();
+        match reader.next_event() {
+            Ok(Some(event)) => {
+                events += 1;
+                assert!(reader.position() > before && reader.position() <= bytes.len());
+                match event {
+                    Event::BeginArray(_) | Event::BeginMap(_) => open += 1,
+                    Event::EndArray | Event::EndMap => open -= 1,
+                    Event::String(text) | Event::Uri(text) | Event::Key(text) => {
+                        let unescaped: Vec<u8> = text.bytes().collect();
+                        assert!(text == unescaped[..] && unescaped.len() <= text.raw().len());
+                        assert_eq!(text.has_escapes(), text.raw() != unescaped);
+                    }
+                    _ => {}
+                }
+                assert!(open == reader.depth() && open <= MOST_DEPTH && events <= bytes.len());
+            }
+            Ok(None) => break Ok(reader.position()),
+            Err(error) => break Err(seen(error).to_string()),
+        }
+    };
+    assert!(read.is_err() || open == 0);
+    let mut skipping = Reader::new(bytes);
+    let skipped = skipping.skip_value().map(|()| skipping.position()).map_err(|error| error.to_string());
+    assert_eq!(read, skipped);
+}

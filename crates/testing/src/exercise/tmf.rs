@@ -1,0 +1,98 @@
+//! Calls everything that a user can call on a TMF file, and asserts what the documentation promises of any bytes.
+
+use std::fmt::Debug;
+
+use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, finding};
+use meshmap::{Array, ErrorKind, MeshView, Options, Result, Source, Strictness};
+
+use super::{assert_finding, assert_mesh, options, seen};
+
+/// Parts of a kind that are looked at.
+const MOST: usize = 16;
+
+/// Opens the bytes tolerantly and strictly, and calls everything on what opens.
+///
+/// Returns whether the bytes are a file that opens.
+pub fn bytes(bytes: &[u8]) -> bool {
+    let options = options().with_limits(options().limits.with_max_total_bytes(2 << 20));
+    let open = |options: &Options| Document::from_source_with(Source::from_bytes(bytes.to_vec()), options);
+    let strict = check(open(&options.with_strictness(Strictness::Strict)));
+    let Some(document) = check(open(&options)) else {
+        assert!(strict.is_none(), "strict reading is never the more tolerant");
+        return false;
+    };
+    let findings = document.validate().expect("bytes in memory can be read");
+    findings.iter().for_each(assert_finding);
+    assert!(findings.iter().all(|finding| finding.tolerated || finding.forbidden));
+    assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.forbidden), "strict reading");
+    let _ = (document.header(), document.file_layout(), document.items().len());
+    for (index, mesh) in document.meshes().enumerate().take(MOST) {
+        self::mesh(&document, &mesh);
+        // Indices that are wrong are all that can be wrong with a mesh that was opened.
+        match document.mesh_view(index).map_err(seen) {
+            Ok(view) => self::view(&view.expect("the mesh is listed")),
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => {}
+            Err(error) => {
+                let wrong = [finding::INDEX_OUT_OF_RANGE, finding::INDEX_TOO_LARGE];
+                assert!(findings.iter().any(|finding| wrong.contains(&finding.what)), "{error}");
+            }
+        }
+    }
+    assert!(document.mesh_view(document.meshes().len()).unwrap().is_none());
+    true
+}
+
+fn check<T>(result: Result<T>) -> Option<T> {
+    result.map_err(seen).ok()
+}
+
+fn mesh(document: &Document, mesh: &Mesh) {
+    assert!(document.mesh_named(mesh.name().as_bytes()).is_some());
+    assert!(mesh.segments().all(|segment| segment.data.end == segment.range.end));
+    assert!(check(mesh.load()).is_some());
+    packed(mesh.vertices());
+    packed(mesh.normals());
+    packed(mesh.uvs());
+    packed(mesh.tangents());
+    packed(mesh.vertex_triangles());
+    packed(mesh.normal_triangles());
+    packed(mesh.uv_triangles());
+    packed(mesh.tangent_triangles());
+    check(mesh.triangles());
+    for custom in mesh.custom().expect("names were read when opening").into_iter().take(MOST) {
+        assert!(mesh.custom_named(custom.name.as_bytes()).unwrap().is_some());
+        match custom.values {
+            CustomValues::Index(values) | CustomValues::Integer(values) => packed(Some(values)),
+            CustomValues::Float(values) => packed(Some(values)),
+            CustomValues::ColorRgba(values) => packed(Some(values)),
+            other => panic!("custom data that this program does not know: {other:?}"),
+        }
+    }
+}
+
+/// Elements on their own and ranges are those of the whole array, bit by bit.
+fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
+    let Some(array) = array else { return };
+    let _ = (array.address(), array.ranges().len(), array.precisions().len(), format!("{array:?}"));
+    assert!(array.shares(&array.clone()) && array.get(array.len()).unwrap().is_none());
+    let Some(whole) = check(array.decode()) else { return };
+    let len = whole.len();
+    assert_eq!(len, array.len());
+    for index in (0..len).take(MOST).chain(len.saturating_sub(MOST)..len) {
+        let alone = array.get(index).unwrap();
+        assert_eq!(format!("{alone:?}"), format!("{:?}", whole.get(index)));
+    }
+    let part = len / 3..len - len / 5;
+    let mut out = vec![T::default(); part.len()];
+    array.range_into(part.clone(), &mut out).unwrap();
+    assert_eq!(Array::from_vec(out).as_bytes(), whole.slice(part).unwrap().as_bytes());
+    assert_eq!(array.iter().take(3000).filter(Result::is_ok).count(), len.min(3000));
+}
+
+fn view(view: &dyn MeshView) {
+    // An integer of more bits than an attribute has shows only where it is decoded.
+    let decodes = |info: &meshmap::AttributeInfo| check(view.attribute(&info.semantic)).is_some();
+    if view.attributes().iter().all(decodes) {
+        assert_mesh(view);
+    }
+}

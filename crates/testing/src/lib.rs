@@ -1,0 +1,12 @@
+//! What the tests, benchmarks and fuzzers of `meshmap` share. Not published.
+
+pub mod allocator;
+pub mod data;
+pub mod exercise;
+pub mod fixtures;
+pub mod measure;
+mod recorder;
+mod watchdog;
+
+pub use recorder::Recorder;
+pub use watchdog::with_watchdog;

@@ -1,0 +1,6 @@
+//! What measurements share: jobs in turns, the table of their ratios, and what they are compared with.
+
+mod interleave;
+pub mod iqm;
+
+pub use interleave::{Table, Times, interleave};

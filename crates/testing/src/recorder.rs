@@ -1,0 +1,35 @@
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use meshmap::ReadRange;
+
+/// A reader of memory that keeps account of what it was asked for.
+pub struct Recorder {
+    pub bytes: Vec<u8>,
+    pub tells_length: bool,
+    pub reads: Mutex<Vec<Range<u64>>>,
+}
+
+impl Recorder {
+    pub fn new(bytes: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self { bytes, tells_length: true, reads: Mutex::default() })
+    }
+
+    pub fn of_unknown_length(bytes: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self { bytes, tells_length: false, reads: Mutex::default() })
+    }
+}
+
+impl ReadRange for Recorder {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(self.tells_length.then_some(self.bytes.len() as u64))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        self.reads.lock().unwrap().push(range.clone());
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
+        Ok(Bytes::copy_from_slice(&self.bytes[at(range.start)..at(range.end)]))
+    }
+}

@@ -80,11 +80,13 @@ pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::Limits;
 pub use mesh::{
-    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MeshView, Semantic, VertexFormat, Weld,
-    WeldGroup, WeldUses,
+    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MaterialGroup, MeshView, Role, Semantic,
+    VertexFormat, VertexRemap, VertexUses,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
-pub use report::{Address, Error, ErrorKind, Finding, Item, Result, Segment};
+pub use report::{
+    Address, Error, ErrorKind, Finding, Item, ParseAddressError, Result, Rule, Segment, Severity,
+};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -1,7 +1,7 @@
 use crate::codec::Decoder;
 use crate::format::Format;
 use crate::limits::Limits;
-use crate::report::{Finding, Result};
+use crate::report::{Finding, Result, Severity};
 
 /// How files are read; given once, when opening.
 ///
@@ -113,7 +113,7 @@ pub(crate) fn refuse_forbidden(
     if options.strictness == Strictness::Tolerant {
         return Ok(());
     }
-    match validate()?.iter().find(|finding| finding.forbidden) {
+    match validate()?.iter().find(|finding| finding.severity() >= Severity::Forbidden) {
         Some(finding) => Err(finding.to_error(format)),
         None => Ok(()),
     }

@@ -2,6 +2,7 @@
 
 mod array;
 mod element;
+mod fragment_store;
 mod fragments;
 mod range;
 mod reader;
@@ -18,5 +19,4 @@ pub use source::{Identity, Source};
 pub use text::Text;
 
 pub(crate) use element::{raw_elements, sealed};
-pub(crate) use range::contains;
 pub(crate) use walk::Walk;

@@ -2,6 +2,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::num::{Span, decimal};
+use crate::report::{Error, ErrorKind};
+
 /// Merges ranges that overlap, touch, or are at most `gap` bytes apart, so that they cost fewer requests. Ascending.
 ///
 /// # Examples
@@ -30,6 +33,10 @@ pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Byt
     (from <= to && to <= bytes.len()).then(|| bytes.slice(from..to))
 }
 
-pub(crate) fn contains(outer: &Range<u64>, inner: &Range<u64>) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
+/// The error of a source that ends inside a range.
+pub(super) fn truncated(range: &Range<u64>, found: u64, what: &'static str) -> Error {
+    Error::new(ErrorKind::Truncated, what)
+        .at(range.clone())
+        .expected(format!("{} bytes", decimal(range.end.saturating_sub(range.start))))
+        .found(decimal(found))
 }

@@ -1,21 +1,20 @@
+use std::{fmt, io};
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
-use std::{fmt, io};
 
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
-use super::fragments::FragmentStore;
-use super::range::{coalesce, contains, slice};
-use super::reader::{ReadRange, ReadStats, Reader};
-use super::walk::Walk;
 use crate::format::Format;
-use crate::num::{as_u64, decimal};
+use crate::num::{Span, as_u64, decimal};
 use crate::report::{Error, ErrorKind, Result};
+use super::fragment_store::FragmentStore;
+use super::range::{coalesce, slice, truncated};
+use super::reader::{ReadRange, ReadStats, Reader};
 
 /// Where the bytes of a file come from: the one door to them.
 ///
@@ -228,15 +227,6 @@ impl Source {
         }
     }
 
-    /// Reads a chain of small structures that lead to one another.
-    pub(crate) fn walk(&self) -> Walk {
-        let window = match &self.backing {
-            Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
-            _ => Walk::FIRST_WINDOW,
-        };
-        Walk { source: self.clone(), window, end: 0, far_steps: 0 }
-    }
-
     /// Whether every range is at hand: of maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))
@@ -245,7 +235,7 @@ impl Source {
     pub(super) fn is_at_hand(&self, range: &Range<u64>) -> bool {
         match &self.backing {
             Backing::Memory(_) => true,
-            Backing::Reader(_) => self.at_hand.iter().any(|piece| contains(&piece.range, range)),
+            Backing::Reader(_) => self.at_hand.iter().any(|piece| piece.range.covers(range)),
             Backing::Fragments(store) => store.has(range),
         }
     }
@@ -253,7 +243,7 @@ impl Source {
     /// Reads these ranges and keeps them at hand, in place of pieces that they contain.
     pub(super) fn fetch(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
         let Backing::Reader(reader) = &self.backing else { return Ok(self.clone()) };
-        let kept = |piece: &&Piece| !ranges.iter().any(|range| contains(range, &piece.range));
+        let kept = |piece: &&Piece| !ranges.iter().any(|range| range.covers(&piece.range));
         let mut pieces: Vec<Piece> = self.at_hand.iter().filter(kept).cloned().collect();
         for range in ranges.iter().filter(|range| !range.is_empty()) {
             let bytes = reader.read_some(range, what).map_err(|error| error.format_is(self.format))?;
@@ -357,11 +347,4 @@ fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
         return Err(fail(io::ErrorKind::IsADirectory.into()));
     }
     Ok((file, OpenedFile { path: path.to_owned(), identity: Identity::of(&metadata) }))
-}
-
-pub(super) fn truncated(range: &Range<u64>, found: u64, what: &'static str) -> Error {
-    Error::new(ErrorKind::Truncated, what)
-        .at(range.clone())
-        .expected(format!("{} bytes", decimal(range.end.saturating_sub(range.start))))
-        .found(decimal(found))
 }

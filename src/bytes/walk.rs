@@ -3,9 +3,20 @@ use std::ops::Range;
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
-use super::source::{Backing, Source};
 use crate::num::as_u64;
 use crate::report::Result;
+use super::source::{Backing, Source};
+
+impl Source {
+    /// Reads a chain of small structures that lead to one another.
+    pub(crate) fn walk(&self) -> Walk {
+        let window = match &self.backing {
+            Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
+            _ => Walk::FIRST_WINDOW,
+        };
+        Walk { source: self.clone(), window, end: 0, far_steps: 0 }
+    }
+}
 
 /// Reads structures one after the other where each says where the next one is.
 ///
@@ -13,15 +24,15 @@ use crate::report::Result;
 /// the whole file costs as many reads as its length has bits. Far steps leave it as it is, for reading ahead would read
 /// all that lies between, until there were so many of them that reading the whole file would have cost less.
 pub(crate) struct Walk {
-    pub(super) source: Source,
-    pub(super) window: u64,
+    source: Source,
+    window: u64,
     /// Where the last structure ended that was asked for.
-    pub(super) end: u64,
-    pub(super) far_steps: u64,
+    end: u64,
+    far_steps: u64,
 }
 
 impl Walk {
-    pub(super) const FIRST_WINDOW: u64 = 4 << 10;
+    const FIRST_WINDOW: u64 = 4 << 10;
     /// A step over more is far.
     const NEAR: u64 = 64 << 10;
     /// Bytes that are read for the price of a far step.

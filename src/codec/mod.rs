@@ -1,4 +1,4 @@
-//! The codecs: bytes in, bytes out. They know no format.
+//! The codecs: bytes in, bytes out. They know no file and no format.
 
 pub(crate) mod bits;
 pub(crate) mod dequant;
@@ -16,39 +16,67 @@ pub enum Codec {
     Zlib,
     /// A gzip stream (RFC 1952).
     Gzip,
-    /// A deflate stream (RFC 1951) without header and checksum.
+    /// A deflate stream (RFC 1951), without a header or checksum.
     Deflate,
-    /// An LZMA stream without a header, of a length that is known.
+    /// An LZMA stream without a header, whose decoded length is known.
     Lzma {
-        /// One byte of lc, lp and pb, and the dictionary size, as at the beginning of an `.lzma` file.
+        /// lc, lp and pb in one byte, then the dictionary size: the first five bytes of an `.lzma` file.
         properties: [u8; 5],
     },
 }
 
-/// Which of the two decoders of each codec is used. They give the same bytes.
+/// Which of the two decoders of each codec is used. Both give the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Decoder {
-    /// The faster one: deflate by zlib-rs (with the feature of that name; else miniz_oxide), LZMA by this library's own.
+    /// The faster one: deflate by zlib-rs (miniz_oxide without the feature `zlib-rs`), LZMA by this library.
     #[default]
     Fast,
-    /// The other one, for checking: deflate by miniz_oxide, LZMA by lzma-rs.
-    SecondOpinion,
+    /// The reference decoder, for cross-checks: deflate by miniz_oxide, LZMA by lzma-rs.
+    Reference,
 }
 
-/// Why a stream cannot be decoded; whoever knows the format makes an error of it.
+/// Why a stream cannot be decoded, and how far it came. Whoever knows the file makes an error of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) struct Fault {
+    pub(crate) kind: FaultKind,
+    /// What kind of stream, such as `zlib`.
+    pub(crate) stream: &'static str,
+    /// Bytes that came out before.
+    pub(crate) decoded: u64,
+}
+
+/// Why a stream cannot be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FaultKind {
     /// The input ends before the stream does.
     Truncated,
-    /// The stream ends after this many bytes, before what was asked for.
-    EndsEarly(u64),
-    /// The stream goes on behind what was asked for.
-    GoesOn,
-    /// Not a stream of its kind, or a damaged one.
-    Malformed(&'static str),
-    /// The checksum behind the stream is not that of what came out.
+    /// The stream ends before the output is full.
+    Short,
+    /// The stream goes on when the output is full.
+    Long,
+    /// Not a stream of its kind, or a damaged one: what was found.
+    Corrupt(&'static str),
+    /// The checksum behind the stream is not that of the output.
     Checksum { stored: u32, computed: u32 },
-    /// The caller does not want it any more.
+    /// The caller does not want the output any more.
     Cancelled,
+}
+
+impl Codec {
+    /// The name in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stored => "uncompressed",
+            Self::Zlib => "zlib",
+            Self::Gzip => "gzip",
+            Self::Deflate => "deflate",
+            Self::Lzma { .. } => "LZMA",
+        }
+    }
+
+    /// The fault of a stream before anything has come out.
+    pub(crate) fn fault(self, kind: FaultKind) -> Fault {
+        Fault { kind, stream: self.name(), decoded: 0 }
+    }
 }

@@ -3,14 +3,15 @@ use std::ops::Range;
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
-use super::fault::fault_error;
-use super::scratch::Scratch;
 use crate::bytes::Source;
+use crate::codec::{Codec, Fault, FaultKind, lzma};
 use crate::codec::inflate::Inflate;
-use crate::codec::{Codec, Fault, lzma};
-use crate::num::{as_u64, decimal};
+use crate::limits::Budget;
+use crate::num::{Span, as_u64, as_usize};
 use crate::options::{Checksums, Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Result};
+use super::fault::fault_error;
+use super::scratch::Scratch;
 
 /// A compressed part of a file: located, not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Block {
     /// The content, decoded to its end, with the checksum verified, unless [`Options`] say that it is ignored.
     ///
     /// LZMA has none. With [`Strictness::Strict`] its stream must end where the block does, with nothing left over, which
-    /// few damaged streams do; [`Decoder::SecondOpinion`](crate::Decoder::SecondOpinion) sees only whether bytes are
+    /// few damaged streams do; [`Decoder::Reference`](crate::Decoder::Reference) sees only whether bytes are
     /// left.
     ///
     /// # Errors
@@ -92,8 +93,8 @@ impl Block {
             .decoded_len
             .ok_or_else(|| malformed().expected("the length of what an LZMA stream holds").found("none"))?;
         lzma::check_length(length, as_u64(input.len()))
-            .map_err(|fault| here(fault_error(&fault, self.what)))?;
-        let mut out = options.limits.vec(length, self.what).map_err(here)?;
+            .map_err(|fault| here(fault_error(&fault, self.what, Some(length))))?;
+        let mut out = Budget::new(&options.limits).vec(length, self.what).map_err(here)?;
         let end = lzma_into(input, properties, &mut out, self.what, options, scratch).map_err(here)?;
         if !end.is_clean && options.strictness == Strictness::Strict {
             let found = format!("{} of {} bytes used", end.consumed, input.len());
@@ -112,17 +113,13 @@ impl Block {
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let error = |kind| Error::new(kind, self.what).at(self.range.clone()).of(self.address.clone());
-        let most = options.limits.max_block_bytes.min(options.limits.max_total_bytes);
-        let too_much = |found: String| {
-            let expected = format!("at most {} bytes (max_block_bytes)", decimal(most));
-            error(ErrorKind::LimitExceeded).expected(expected).found(found)
-        };
+        let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
+        let budget = Budget::new(&options.limits);
+        let most = budget.largest();
         if let Some(length) = self.decoded_len.filter(|length| *length > most) {
-            return Err(too_much(decimal(length)));
+            return Err(here(budget.exceeded(length, self.what)));
         }
-        let fail =
-            |fault: Fault| fault_error(&fault, self.what).at(self.range.clone()).of(self.address.clone());
+        let fail = |fault: Fault| here(fault_error(&fault, self.what, self.decoded_len));
         let Scratch { inflater, cancel, .. } = scratch;
         let mut inflate =
             Inflate::new(inflater, input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
@@ -137,8 +134,8 @@ impl Block {
             self.decoded_len.unwrap_or_else(|| as_u64(input.len()).saturating_mul(FIRST_GUESS).max(256));
         loop {
             let length = as_u64(filled).saturating_add(room).max(as_u64(out.len())).min(longest);
-            let length_there = usize::try_from(length).unwrap_or(usize::MAX);
-            grow(out, length_there).map_err(|()| too_much(decimal(length)))?;
+            let length_there = as_usize(length);
+            grow(out, length_there).map_err(|()| here(budget.exceeded_by_machine(length, self.what)))?;
             let free = out.get_mut(filled..length_there).unwrap_or_default();
             let count = inflate.read(free).map_err(fail)?;
             let is_full = count == free.len();
@@ -148,16 +145,18 @@ impl Block {
             }
             if as_u64(filled) >= most {
                 // It may end just here.
-                return inflate.finish().map(|()| filled).map_err(|fault| match fault {
-                    Fault::GoesOn => too_much("more".to_owned()),
-                    fault => fail(fault),
+                return inflate.finish().map(|()| filled).map_err(|fault| match fault.kind {
+                    FaultKind::Long => here(budget.exceeded(most.saturating_add(1), self.what).found("more")),
+                    _ => fail(fault),
                 });
             }
             room = as_u64(filled).max(4096);
         }
         inflate.finish().map_err(fail)?;
         match self.decoded_len {
-            Some(length) if length != as_u64(filled) => Err(fail(Fault::EndsEarly(as_u64(filled)))),
+            Some(length) if length != as_u64(filled) => {
+                Err(fail(Fault { decoded: as_u64(filled), ..self.codec.fault(FaultKind::Short) }))
+            }
             _ => Ok(filled),
         }
     }
@@ -174,7 +173,7 @@ pub(crate) fn lzma_into(
 ) -> Result<lzma::End> {
     let Scratch { lzma, cancel, .. } = scratch;
     let end = lzma.decode(properties, input, out, options.decoder, cancel.as_deref());
-    end.map_err(|fault| fault_error(&fault, what))
+    end.map_err(|fault| fault_error(&fault, what, Some(as_u64(out.len()))))
 }
 
 /// Makes a buffer at least this long. Fails where the machine does not have as much.
@@ -199,15 +198,11 @@ const FIRST_GUESS: u64 = 3;
 /// the blocks, is refused, so that the outcome does not depend on threads.
 pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
     let mut results = decode_each(source, blocks, options);
-    let mut total = 0_u64;
+    let mut budget = Budget::new(&options.limits);
     for (result, block) in results.iter_mut().zip(blocks) {
         let Ok(bytes) = result else { continue };
-        total = total.saturating_add(as_u64(bytes.len()));
-        if total > options.limits.max_total_bytes {
-            let error = Error::new(ErrorKind::LimitExceeded, block.what).at(block.range.clone());
-            let expected =
-                format!("at most {} bytes (max_total_bytes)", decimal(options.limits.max_total_bytes));
-            *result = Err(error.of(block.address.clone()).expected(expected).found(decimal(total)));
+        if let Err(error) = budget.spend(as_u64(bytes.len()), block.what) {
+            *result = Err(error.at(block.range.clone()).of(block.address.clone()));
         }
     }
     results
@@ -223,8 +218,7 @@ fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Resu
         /// each of which counts as many times where it is LZMA, which takes so much longer.
         const LZMA: u64 = 16;
         let work = blocks.iter().map(|block| {
-            let length = block.range.end.saturating_sub(block.range.start);
-            length.saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) { LZMA } else { 1 })
+            block.range.length().saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) { LZMA } else { 1 })
         });
         let largest = work.clone().max().unwrap_or(0);
         let all = work.fold(0_u64, u64::saturating_add);
@@ -324,7 +318,7 @@ mod tests {
         let ignoring = Options::default().with_checksums(Checksums::Ignore);
         for (end, kind) in [(end, ErrorKind::Malformed), (end - 4, ErrorKind::Truncated)] {
             blocks[0].range.end = end;
-            for decoder in [crate::codec::Decoder::Fast, crate::codec::Decoder::SecondOpinion] {
+            for decoder in [crate::codec::Decoder::Fast, crate::codec::Decoder::Reference] {
                 let decode = |options: Options| {
                     blocks[0].decode(&source, &options.with_decoder(decoder), &mut Scratch::default())
                 };
@@ -360,7 +354,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
     fn lzma_is_decoded_by_both_decoders_for_any_parallelism() {
         let (source, blocks, contents) = lzma_streams(&[1, 5000, 300_000, 400_000]);
-        for decoder in [crate::codec::Decoder::Fast, crate::codec::Decoder::SecondOpinion] {
+        for decoder in [crate::codec::Decoder::Fast, crate::codec::Decoder::Reference] {
             for parallelism in [Parallelism::Off, Parallelism::Rayon] {
                 let options = Options::default().with_parallelism(parallelism).with_decoder(decoder);
                 let options = options.with_strictness(Strictness::Strict);

@@ -2,12 +2,12 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use super::bounds::Bounds;
-use super::convert::{Conversion, Dequant, lane_to_f32, lane_to_f64};
-use super::semantic::Semantic;
-use super::vertex_format::VertexFormat;
 use crate::bytes::{Array, Element, Scalar};
 use crate::report::{Error, ErrorKind, Result};
+use super::bounds::Bounds;
+use super::convert::{Conversion, Dequant, Stored, component_to_f64};
+use super::semantic::Semantic;
+use super::vertex_format::VertexFormat;
 
 /// One attribute of all vertices of a mesh, in place or decoded; tightly packed.
 #[derive(Clone, PartialEq)]
@@ -76,7 +76,7 @@ impl Attribute {
     /// `Array<[f32; 3]>` for a format of three `f32`, `Array<[u8; 4]>` for four `u8`, normalized or not.
     #[must_use]
     pub fn array<T: Element>(&self) -> Option<Array<T>> {
-        (T::SHAPE == Some((self.format.scalar, self.format.lanes))).then(|| Array::new(self.bytes.clone()))
+        (T::SHAPE == Some((self.format.scalar, self.format.components))).then(|| Array::new(self.bytes.clone()))
     }
 
     /// The elements of a range of vertices, shared; `None` where the range reaches beyond the end.
@@ -102,25 +102,24 @@ impl Attribute {
     /// The elements as `[f32; N]`, as in [`to_f32`](Self::to_f32), without a copy of all.
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
         let convert = |element: &[u8]| {
-            let mut lanes = [0.0; N];
+            let mut components = [0.0; N];
             let stored = element.chunks_exact(self.format.scalar.size());
-            for (index, (value, lane)) in lanes.iter_mut().zip(stored).enumerate() {
-                *value = self.lane_to_f32(index, lane);
+            for (index, (value, component)) in components.iter_mut().zip(stored).enumerate() {
+                *value = self.stored().to_f32(index, component);
             }
-            lanes
+            components
         };
         self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
     }
 
-    pub(super) fn lane_to_f32(&self, index: usize, lane: &[u8]) -> f32 {
-        let number = lane_to_f32(self.format, lane);
-        self.dequant.map_or(number, |dequant| dequant.apply(index, number))
+    fn stored(&self) -> Stored {
+        Stored { format: self.format, dequant: self.dequant }
     }
 
-    /// Every lane of every element, exactly, without regard to normalization.
+    /// Every component of every element, exactly, without regard to normalization.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
         let scalar = self.format.scalar;
-        self.bytes.chunks_exact(scalar.size()).map(move |lane| lane_to_f64(scalar, lane))
+        self.bytes.chunks_exact(scalar.size()).map(move |component| component_to_f64(scalar, component))
     }
 
     /// A copy as `[f32; 3]`: what a position or a normal becomes.
@@ -129,7 +128,7 @@ impl Attribute {
         self.array::<[f32; 3]>().map_or_else(|| self.to_f32(), |array| array.to_vec())
     }
 
-    /// The smallest box around the first three lanes; `None` where no element is finite.
+    /// The smallest box around the first three components; `None` where no element is finite.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
         match self.array::<[f32; 3]>() {
@@ -146,7 +145,7 @@ impl Attribute {
     ///
     /// Any number becomes a float (scaled where the format stored is normalized, and in its
     /// [domain](Self::dequant) where it has one); integers become other integers that can hold them; and any format
-    /// becomes itself with more lanes. New lanes are 0, a new fourth one is 1.
+    /// becomes itself with more components. New components are 0, a new fourth one is 1.
     ///
     /// # Errors
     ///
@@ -180,11 +179,11 @@ impl Attribute {
         let one = target.one();
         let mut out = Vec::with_capacity(target.size());
         for (index, element) in elements.enumerate() {
-            for (index, lane) in element.chunks_exact(scalar_size).enumerate() {
-                conversion.append(self, index, lane, &mut out)?;
+            for (index, component) in element.chunks_exact(scalar_size).enumerate() {
+                conversion.append(self.stored(), index, component, &mut out)?;
             }
-            for lane in self.format.lanes..target.lanes {
-                out.extend_from_slice(if lane == 3 { &one } else { target.zero() });
+            for component in self.format.components..target.components {
+                out.extend_from_slice(if component == 3 { &one } else { target.zero() });
             }
             write(index.saturating_mul(stride), &out);
             out.clear();
@@ -193,9 +192,9 @@ impl Attribute {
     }
 
     fn conversion(&self, target: VertexFormat) -> Result<Conversion> {
-        let VertexFormat { scalar, lanes, normalized } = self.format;
+        let VertexFormat { scalar, components, normalized } = self.format;
         let integers = |format: VertexFormat| !format.scalar.is_float() && !format.normalized;
-        if target.lanes < lanes {
+        if target.components < components {
             Err(())
         } else if scalar == target.scalar && normalized == target.normalized {
             Ok(Conversion::Copy)

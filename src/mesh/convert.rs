@@ -1,41 +1,55 @@
-use super::attribute::Attribute;
-use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 use crate::report::{Error, ErrorKind, Result};
+use super::vertex_format::VertexFormat;
 
-/// How the numbers of an attribute lie in a domain of their own: `number * scale + offset` for each lane, where
-/// `number` is in 0..1 or -1..1 as the format's normalization says.
+/// Dequantization: `value * scale + offset` for each component.
 ///
-/// Two operations in single precision, each rounded. What a shader does with the stored integers to get the values.
+/// `value` is the normalized integer, in 0..1 or -1..1. Both operations are rounded to single precision, as in a
+/// shader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Dequant {
-    /// The extent of the domain; 1 for lanes that are not stored.
+    /// The scale of each component; 1 for components that are not stored.
     pub scale: [f32; 4],
-    /// Where it begins; 0 for lanes that are not stored.
+    /// The offset of each component; 0 for components that are not stored.
     pub offset: [f32; 4],
 }
 
 impl Dequant {
-    /// Of lanes from `min` to `max`.
+    /// Of components between `min` and `max`.
     pub(crate) fn of_domain<const N: usize>(min: [f32; N], max: [f32; N]) -> Self {
         let mut dequant = Self { scale: [1.0; 4], offset: [0.0; 4] };
-        let lanes = dequant.scale.iter_mut().zip(&mut dequant.offset);
-        for ((scale, offset), (min, max)) in lanes.zip(min.into_iter().zip(max)) {
+        let components = dequant.scale.iter_mut().zip(&mut dequant.offset);
+        for ((scale, offset), (min, max)) in components.zip(min.into_iter().zip(max)) {
             (*scale, *offset) = (max - min, min);
         }
         dequant
     }
 
-    pub(super) fn apply(&self, lane: usize, number: f32) -> f32 {
-        match (self.scale.get(lane), self.offset.get(lane)) {
+    fn apply(&self, component: usize, number: f32) -> f32 {
+        match (self.scale.get(component), self.offset.get(component)) {
             (Some(scale), Some(offset)) => number * scale + offset,
             _ => number,
         }
     }
 }
 
-/// How one stored lane becomes one of the target.
+/// How the elements of an attribute are stored.
+#[derive(Clone, Copy)]
+pub(super) struct Stored {
+    pub(super) format: VertexFormat,
+    pub(super) dequant: Option<Dequant>,
+}
+
+impl Stored {
+    /// The value of the component at `index`, whose bytes these are.
+    pub(super) fn to_f32(self, index: usize, component: &[u8]) -> f32 {
+        let number = component_to_f32(self.format, component);
+        self.dequant.map_or(number, |dequant| dequant.apply(index, number))
+    }
+}
+
+/// How one stored component becomes one of the target.
 #[derive(Clone, Copy)]
 pub(super) enum Conversion {
     Copy,
@@ -44,20 +58,18 @@ pub(super) enum Conversion {
 }
 
 impl Conversion {
-    /// Appends a lane in the byte order of the host.
-    pub(super) fn append(
-        self,
-        attribute: &Attribute,
+    /// Appends a component in the byte order of the host.
+    pub(super) fn append(self, stored: Stored,
         index: usize,
-        lane: &[u8],
+        component: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<()> {
         match self {
-            Self::ToF32 => out.extend_from_slice(&attribute.lane_to_f32(index, lane).to_ne_bytes()),
-            Self::Copy if cfg!(target_endian = "little") => out.extend_from_slice(lane),
-            Self::Copy => out.extend(lane.iter().rev()),
+            Self::ToF32 => out.extend_from_slice(&stored.to_f32(index, component).to_ne_bytes()),
+            Self::Copy if cfg!(target_endian = "little") => out.extend_from_slice(component),
+            Self::Copy => out.extend(component.iter().rev()),
             Self::ToInteger { from, to } => {
-                let value = lane_to_i64(from, lane);
+                let value = component_to_i64(from, component);
                 let too_large = |_| {
                     let error = Error::new(ErrorKind::OutOfRange, "integer of a vertex attribute");
                     error.expected(format!("one that {to} can hold")).found(value)
@@ -86,29 +98,29 @@ impl Conversion {
     }
 }
 
-/// The number in the bytes of one lane; integers scaled where the format is normalized.
-pub(super) fn lane_to_f32(format: VertexFormat, lane: &[u8]) -> f32 {
+/// The number in the bytes of one component; integers scaled where the format is normalized.
+fn component_to_f32(format: VertexFormat, component: &[u8]) -> f32 {
     let scalar = format.scalar;
     let number = match scalar {
-        Scalar::F32 => return f32::from_le_bytes(leading(lane)),
+        Scalar::F32 => return f32::from_le_bytes(leading(component)),
         _ if format.normalized && !scalar.is_float() => {
-            (lane_to_f64(scalar, lane) / largest(scalar)).max(-1.0)
+            (component_to_f64(scalar, component) / largest(scalar)).max(-1.0)
         }
-        _ => lane_to_f64(scalar, lane),
+        _ => component_to_f64(scalar, component),
     };
     #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, which is what is promised")]
     let rounded = number as f32;
     rounded
 }
 
-/// The number in the bytes of one lane, exactly.
-pub(super) fn lane_to_f64(scalar: Scalar, lane: &[u8]) -> f64 {
+/// The number in the bytes of one component, exactly.
+pub(super) fn component_to_f64(scalar: Scalar, component: &[u8]) -> f64 {
     match scalar {
-        Scalar::F16 => F16(u16::from_le_bytes(leading(lane))).to_f32().into(),
-        Scalar::F32 => f32::from_le_bytes(leading(lane)).into(),
-        Scalar::F64 => f64::from_le_bytes(leading(lane)),
+        Scalar::F16 => F16(u16::from_le_bytes(leading(component))).to_f32().into(),
+        Scalar::F32 => f32::from_le_bytes(leading(component)).into(),
+        Scalar::F64 => f64::from_le_bytes(leading(component)),
         #[expect(clippy::cast_precision_loss, reason = "no integer of these formats has more than 32 bits")]
-        integer => lane_to_i64(integer, lane) as f64,
+        integer => component_to_i64(integer, component) as f64,
     }
 }
 
@@ -125,16 +137,16 @@ fn largest(scalar: Scalar) -> f64 {
     }
 }
 
-/// The integer in the bytes of one lane.
-fn lane_to_i64(scalar: Scalar, lane: &[u8]) -> i64 {
+/// The integer in the bytes of one component.
+fn component_to_i64(scalar: Scalar, component: &[u8]) -> i64 {
     match scalar {
-        Scalar::U8 => u8::from_le_bytes(leading(lane)).into(),
-        Scalar::I8 => i8::from_le_bytes(leading(lane)).into(),
-        Scalar::U16 => u16::from_le_bytes(leading(lane)).into(),
-        Scalar::I16 => i16::from_le_bytes(leading(lane)).into(),
-        Scalar::U32 => u32::from_le_bytes(leading(lane)).into(),
-        Scalar::I32 => i32::from_le_bytes(leading(lane)).into(),
-        // Floats are converted by `lane_to_f32` alone.
+        Scalar::U8 => u8::from_le_bytes(leading(component)).into(),
+        Scalar::I8 => i8::from_le_bytes(leading(component)).into(),
+        Scalar::U16 => u16::from_le_bytes(leading(component)).into(),
+        Scalar::I16 => i16::from_le_bytes(leading(component)).into(),
+        Scalar::U32 => u32::from_le_bytes(leading(component)).into(),
+        Scalar::I32 => i32::from_le_bytes(leading(component)).into(),
+        // Floats are converted by `component_to_f32` alone.
         Scalar::F16 | Scalar::F32 | Scalar::F64 => 0,
     }
 }

@@ -1,68 +1,68 @@
-//! One index buffer out of several.
+//! One index buffer out of several: meshes that have an index for each attribute.
 
 use std::ops::Range;
 
 use crate::report::{Address, Error, ErrorKind, Result};
 
-/// One vertex buffer and one index buffer, made of a mesh that has an index for each attribute.
+/// One index buffer for a mesh that stores an index for each attribute.
 ///
-/// CGeo and TMF store, for each corner of a triangle, one index into the positions, another one into the normals, and so
-/// on; graphics cards take one index for all. Corners whose indices are all the same become one vertex. Vertices are
-/// numbered in the order of their first use, so the same input gives the same mesh.
+/// CGeo and TMF store, for each corner of a triangle, an index into the positions, another into the normals, and so on;
+/// a GPU takes one index for all. Corners with equal indices become one vertex; no positions are merged by distance.
+/// Vertices are numbered in the order of their first use, so that the same input gives the same mesh.
 ///
-/// A weld holds no attribute, only where each vertex takes its attributes from ([`sources`](Self::sources)). It is
-/// computed once for a topology; another snapshot with the same indices costs a [`gather_into`](Self::gather_into) for
-/// each attribute.
+/// A remap holds no attributes, only where each vertex takes them from ([`sources`](Self::sources)). It is computed once
+/// for a topology; another snapshot with the same indices then costs one [`gather_into`](Self::gather_into) for each
+/// attribute.
 ///
 /// # Examples
 ///
 /// Two triangles that share an edge, whose normals do not:
 ///
 /// ```
-/// use meshmap::Weld;
+/// use meshmap::VertexRemap;
 ///
 /// let positions = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]];
 /// let normals = [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]];
-/// let weld = Weld::new(&[&[0, 1, 2, 2, 1, 3], &[0, 0, 0, 0, 0, 1]], &[positions.len(), normals.len()])?;
+/// let remap = VertexRemap::new(&[&[0, 1, 2, 2, 1, 3], &[0, 0, 0, 0, 0, 1]], &[positions.len(), normals.len()])?;
 ///
-/// assert_eq!(weld.indices(), [0, 1, 2, 2, 1, 3]);
-/// assert_eq!(weld.gather(0, &positions)?.len(), weld.vertex_count());
-/// assert_eq!(weld.gather(1, &normals)?[3], [1.0, 0.0, 0.0]);
+/// assert_eq!(remap.indices(), [0, 1, 2, 2, 1, 3]);
+/// assert_eq!(remap.gather(0, &positions)?.len(), remap.vertex_count());
+/// assert_eq!(remap.gather(1, &normals)?[3], [1.0, 0.0, 0.0]);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weld {
+pub struct VertexRemap {
     indices: Vec<u32>,
     /// For each attribute, the element of each vertex.
     sources: Vec<Vec<u32>>,
     /// For each attribute, how many elements there are.
     counts: Vec<usize>,
-    groups: Vec<WeldGroup>,
+    groups: Vec<MaterialGroup>,
     triangles: Option<Vec<u32>>,
 }
 
-/// The triangles of one material: what one draw call takes.
+/// The triangles of one material: one draw call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct WeldGroup {
+pub struct MaterialGroup {
     /// The material.
     pub material: u32,
-    /// The triangles, in the order of the weld; three indices each.
+    /// The triangles, in the order of the remap; three indices each.
     pub triangles: Range<usize>,
-    /// A range of vertices that has all that the triangles use.
+    /// A range of vertices that contains all that the triangles use.
     pub vertices: Range<u32>,
 }
 
-/// The vertices that took an element of an attribute: the way back from a file's element.
+/// The vertices that use each element of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WeldUses {
+pub struct VertexUses {
     /// Where the vertices of each element begin, and in the end their number.
     starts: Vec<u32>,
     vertices: Vec<u32>,
 }
 
-impl Weld {
-    /// Welds corners. For each attribute, `streams` has the index of each corner, and `counts` the number of elements.
+impl VertexRemap {
+    /// VertexRemaps corners. For each attribute, `streams` has the index of each corner, and `counts` the number of elements.
     ///
     /// Takes time in proportion to the number of corners where few vertices share an element of the first attribute
     /// (put positions first), and never more than sorting them takes.
@@ -75,12 +75,12 @@ impl Weld {
     /// than 32 bits number.
     pub fn new(streams: &[&[u32]], counts: &[usize]) -> Result<Self> {
         check(streams, counts)?;
-        let (indices, firsts) = weld(streams);
+        let (indices, firsts) = number(streams);
         let sources = streams.iter().map(|stream| gather(stream, &firsts)).collect();
         Ok(Self { indices, sources, counts: counts.to_vec(), groups: Vec::new(), triangles: None })
     }
 
-    /// The same, with triangles ordered by material: [`groups`](Self::groups) has a run of triangles for each.
+    /// Makes a remap whose triangles are ordered by material; [`groups`](Self::groups) has the triangles of each.
     ///
     /// `materials` has an element for each triangle, that is, for three corners. Materials ascend; triangles of one
     /// stay in their order, and [`triangles`](Self::triangles) tells which they are. Vertices may be shared by
@@ -93,7 +93,7 @@ impl Weld {
     pub fn by_material(streams: &[&[u32]], counts: &[usize], materials: &[u32]) -> Result<Self> {
         let corners = check(streams, counts)?;
         if materials.len().checked_mul(3) != Some(corners) {
-            let error = Error::new(ErrorKind::Mismatch, "materials of a weld");
+            let error = Error::new(ErrorKind::Mismatch, "materials of a vertex remap");
             return Err(error
                 .expected("one for three corners")
                 .found(format_args!("{} for {corners}", materials.len())));
@@ -137,14 +137,14 @@ impl Weld {
     ///
     /// What moves one element of the file has to move these.
     #[must_use]
-    pub fn uses(&self, attribute: usize) -> Option<WeldUses> {
+    pub fn uses(&self, attribute: usize) -> Option<VertexUses> {
         let (sources, count) = (self.sources.get(attribute)?, *self.counts.get(attribute)?);
-        Some(WeldUses::new(sources, count))
+        Some(VertexUses::new(sources, count))
     }
 
     /// The runs of triangles of each material, materials ascending; empty but for [`by_material`](Self::by_material).
     #[must_use]
-    pub fn groups(&self) -> &[WeldGroup] {
+    pub fn groups(&self) -> &[MaterialGroup] {
         &self.groups
     }
 
@@ -168,7 +168,7 @@ impl Weld {
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such attribute or `out` has another length;
-    /// [`Mismatch`](ErrorKind::Mismatch) where there are not as many elements as were when the weld was made.
+    /// [`Mismatch`](ErrorKind::Mismatch) where there are not as many elements as when the remap was made.
     pub fn gather_into<T: Copy>(&self, attribute: usize, elements: &[T], out: &mut [T]) -> Result<()> {
         let sources = self.checked_sources(attribute, elements.len())?;
         if out.len() != sources.len() {
@@ -185,18 +185,18 @@ impl Weld {
 
     fn checked_sources(&self, attribute: usize, elements: usize) -> Result<&[u32]> {
         let (Some(sources), Some(count)) = (self.sources(attribute), self.counts.get(attribute)) else {
-            let error = Error::new(ErrorKind::OutOfRange, "attribute of a weld");
+            let error = Error::new(ErrorKind::OutOfRange, "attribute of a vertex remap");
             return Err(error.expected(format!("less than {}", self.sources.len())).found(attribute));
         };
         if *count != elements {
-            let error = Error::new(ErrorKind::Mismatch, "elements of a welded attribute");
+            let error = Error::new(ErrorKind::Mismatch, "elements of a remapped attribute");
             return Err(error.expected(count.to_string()).found(elements));
         }
         Ok(sources)
     }
 }
 
-impl WeldUses {
+impl VertexUses {
     fn new(sources: &[u32], count: usize) -> Self {
         let mut starts = vec![0_u32; count.saturating_add(1)];
         for source in sources {
@@ -224,14 +224,9 @@ impl WeldUses {
 
     /// The number of elements.
     #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether an attribute without elements is used")]
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The vertices of an element, ascending; empty where no corner uses it, or there is no such element.
@@ -247,17 +242,17 @@ impl WeldUses {
 fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
     let corners = streams.first().map_or(0, |stream| stream.len());
     if streams.len() != counts.len() {
-        let error = Error::new(ErrorKind::Mismatch, "streams of a weld");
+        let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap");
         return Err(error.expected(format!("a count for each of {}", streams.len())).found(counts.len()));
     }
     if u32::try_from(corners).is_err() {
-        let error = Error::new(ErrorKind::LimitExceeded, "corners of a weld");
+        let error = Error::new(ErrorKind::LimitExceeded, "corners of a vertex remap");
         return Err(error.expected(format!("at most {}", u32::MAX)).found(corners));
     }
     for (attribute, (stream, count)) in (0..).zip(streams.iter().zip(counts)) {
         let address = Address::field("streams").index(attribute);
         if stream.len() != corners {
-            let error = Error::new(ErrorKind::Mismatch, "streams of a weld").of(address);
+            let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap").of(address);
             return Err(error.expected(format!("{corners} corners")).found(stream.len()));
         }
         let greatest = stream.iter().copied().max();
@@ -275,7 +270,7 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
 ///
 /// Streams are taken one after the other: what was told apart so far, and the next stream, make pairs that are numbered
 /// anew.
-fn weld(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
+fn number(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
     let Some((first, rest)) = streams.split_first() else { return Default::default() };
     let mut ids = first.to_vec();
     let mut firsts = Vec::new();
@@ -324,7 +319,7 @@ struct Chained {
     next: u32,
 }
 
-/// The same by sorting, whatever the pairs.
+/// Numbers pairs in the order of their first use by sorting, whatever the pairs.
 fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut order: Vec<(u32, u32, u32)> =
         ids.iter().zip(stream).zip(0..).map(|((id, other), corner)| (*id, *other, corner)).collect();
@@ -366,7 +361,7 @@ fn by_triangle(stream: &[u32], triangles: &[u32]) -> Vec<u32> {
     gather(corners, triangles).into_flattened()
 }
 
-fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> Vec<WeldGroup> {
+fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> Vec<MaterialGroup> {
     let (corners, _) = indices.as_chunks::<3>();
     let mut start = 0_usize;
     let mut groups = Vec::new();
@@ -375,7 +370,7 @@ fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> 
         let used = corners.get(start..end).unwrap_or_default().as_flattened();
         let least = used.iter().copied().min().unwrap_or(0);
         let greatest = used.iter().copied().max().unwrap_or(0);
-        groups.push(WeldGroup {
+        groups.push(MaterialGroup {
             material: run.first().map_or(0, |triangle| material(*triangle)),
             triangles: start..end,
             vertices: least..greatest.saturating_add(1),
@@ -419,10 +414,10 @@ mod tests {
 
     #[test]
     fn corners_with_the_same_indices_become_one_vertex() {
-        let weld = Weld::new(&[&[7, 7, 3, 7], &[1, 0, 0, 1]], &[8, 2]).unwrap();
-        assert_eq!(weld.indices(), [0, 1, 2, 0]);
-        assert_eq!(weld.sources(0).unwrap(), [7, 7, 3]);
-        assert_eq!(weld.sources(1).unwrap(), [1, 0, 0]);
+        let remap = VertexRemap::new(&[&[7, 7, 3, 7], &[1, 0, 0, 1]], &[8, 2]).unwrap();
+        assert_eq!(remap.indices(), [0, 1, 2, 0]);
+        assert_eq!(remap.sources(0).unwrap(), [7, 7, 3]);
+        assert_eq!(remap.sources(1).unwrap(), [1, 0, 0]);
         let uses = weld.uses(0).unwrap();
         assert_eq!((uses.len(), uses.get(7), uses.get(3), uses.get(0)), (8, &[0, 1][..], &[2][..], &[][..]));
         assert!(uses.get(8).is_empty() && weld.uses(2).is_none() && weld.sources(2).is_none());
@@ -431,10 +426,10 @@ mod tests {
     #[test]
     fn materials_order_triangles_and_keep_their_order_inside() {
         let positions = [0, 1, 2, 2, 1, 3, 3, 1, 0];
-        let weld = Weld::by_material(&[&positions], &[4], &[5, 2, 5]).unwrap();
-        assert_eq!(weld.triangles().unwrap(), [1, 0, 2]);
-        assert_eq!(weld.sources(0).unwrap(), [2, 1, 3, 0]);
-        assert_eq!(weld.indices(), [0, 1, 2, 3, 1, 0, 2, 1, 3]);
+        let remap = VertexRemap::by_material(&[&positions], &[4], &[5, 2, 5]).unwrap();
+        assert_eq!(remap.triangles().unwrap(), [1, 0, 2]);
+        assert_eq!(remap.sources(0).unwrap(), [2, 1, 3, 0]);
+        assert_eq!(remap.indices(), [0, 1, 2, 3, 1, 0, 2, 1, 3]);
         let [two, five] = weld.groups() else { panic!("{:?}", weld.groups()) };
         assert_eq!((two.material, two.triangles.clone(), two.vertices.clone()), (2, 0..1, 0..3));
         assert_eq!((five.material, five.triangles.clone(), five.vertices.clone()), (5, 1..3, 0..4));
@@ -442,27 +437,27 @@ mod tests {
 
     #[test]
     fn wrong_input_is_an_error_that_says_where() {
-        let error = Weld::new(&[&[0, 1], &[0, 2]], &[2, 2]).unwrap_err();
+        let error = VertexRemap::new(&[&[0, 1], &[0, 2]], &[2, 2]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfRange);
         assert_eq!(error.address().unwrap().to_string(), "streams[1][1]");
         let mismatches = [
-            Weld::new(&[&[0, 1], &[0]], &[2, 2]),
-            Weld::new(&[&[0]], &[]),
-            Weld::by_material(&[&[0, 0]], &[1], &[0]),
-            Weld::by_material(&[&[0; 6]], &[1], &[0]),
+            VertexRemap::new(&[&[0, 1], &[0]], &[2, 2]),
+            VertexRemap::new(&[&[0]], &[]),
+            VertexRemap::by_material(&[&[0, 0]], &[1], &[0]),
+            VertexRemap::by_material(&[&[0; 6]], &[1], &[0]),
         ];
         for result in mismatches {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::Mismatch);
         }
-        let weld = Weld::new(&[&[0, 1]], &[2]).unwrap();
-        assert_eq!(weld.gather(0, &[0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
-        assert_eq!(weld.gather(1, &[0; 2]).unwrap_err().kind(), ErrorKind::OutOfRange);
-        assert_eq!(weld.gather_into(0, &[0; 2], &mut [0]).unwrap_err().kind(), ErrorKind::OutOfRange);
+        let remap = VertexRemap::new(&[&[0, 1]], &[2]).unwrap();
+        assert_eq!(remap.gather(0, &[0; 3]).unwrap_err().kind(), ErrorKind::Mismatch);
+        assert_eq!(remap.gather(1, &[0; 2]).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(remap.gather_into(0, &[0; 2], &mut [0]).unwrap_err().kind(), ErrorKind::OutOfRange);
     }
 
     #[test]
     fn nothing_welds_to_nothing() {
-        for weld in [Weld::new(&[], &[]), Weld::new(&[&[], &[]], &[0, 3]), Weld::by_material(&[], &[], &[])] {
+        for weld in [VertexRemap::new(&[], &[]), VertexRemap::new(&[&[], &[]], &[0, 3]), VertexRemap::by_material(&[], &[], &[])] {
             let weld = weld.unwrap();
             assert_eq!((weld.vertex_count(), weld.indices().len(), weld.groups().len()), (0, 0, 0));
         }
@@ -475,15 +470,15 @@ mod tests {
         let normals: Vec<u32> = (0..different * 2).map(|corner| corner % different).collect();
         let positions = vec![0; normals.len()];
         assert!(chain(&positions, &normals).is_none());
-        let weld = Weld::new(&[&positions, &normals], &[1, different as usize]).unwrap();
-        assert_eq!(weld.vertex_count(), different as usize);
-        assert_eq!(weld.indices(), normals);
+        let remap = VertexRemap::new(&[&positions, &normals], &[1, different as usize]).unwrap();
+        assert_eq!(remap.vertex_count(), different as usize);
+        assert_eq!(remap.indices(), normals);
     }
 
     #[test]
     fn few_corners_with_great_indices_take_little() {
         let count = usize::try_from(u32::MAX).unwrap();
-        let weld = Weld::new(&[&[u32::MAX - 1, 5]], &[count]).unwrap();
+        let remap = VertexRemap::new(&[&[u32::MAX - 1, 5]], &[count]).unwrap();
         assert_eq!((weld.indices(), weld.sources(0).unwrap()), (&[0, 1][..], &[u32::MAX - 1, 5][..]));
     }
 
@@ -495,9 +490,9 @@ mod tests {
             })
         ) {
             let streams = slices(&streams);
-            let weld = Weld::new(&streams, &vec![9; streams.len()]).unwrap();
+            let remap = VertexRemap::new(&streams, &vec![9; streams.len()]).unwrap();
             let (numbers, firsts) = naive(&streams);
-            prop_assert_eq!(weld.indices(), numbers);
+            prop_assert_eq!(remap.indices(), numbers);
             for (attribute, stream) in streams.iter().enumerate() {
                 let elements: Vec<u32> = (100..109).collect();
                 let gathered = weld.gather(attribute, &elements).unwrap();
@@ -518,8 +513,8 @@ mod tests {
 
         #[test]
         fn welding_what_is_welded_changes_nothing(stream in prop::collection::vec(0..20_u32, 0..60)) {
-            let once = Weld::new(&[&stream, &stream], &[20, 20]).unwrap();
-            let again = Weld::new(&[once.indices()], &[once.vertex_count()]).unwrap();
+            let once = VertexRemap::new(&[&stream, &stream], &[20, 20]).unwrap();
+            let again = VertexRemap::new(&[once.indices()], &[once.vertex_count()]).unwrap();
             prop_assert_eq!(again.indices(), once.indices());
         }
 
@@ -536,7 +531,7 @@ mod tests {
             let positions: Vec<u32> = triangles.iter().flat_map(|triangle| triangle.0).collect();
             let normals: Vec<u32> = triangles.iter().flat_map(|triangle| triangle.1).collect();
             let materials: Vec<u32> = triangles.iter().map(|triangle| triangle.2).collect();
-            let weld = Weld::by_material(&[&positions, &normals], &[9, 4], &materials).unwrap();
+            let remap = VertexRemap::by_material(&[&positions, &normals], &[9, 4], &materials).unwrap();
             let order = weld.triangles().unwrap();
             for group in weld.groups() {
                 let members = &order[group.triangles.clone()];
@@ -546,12 +541,12 @@ mod tests {
                 prop_assert!(corners.iter().all(|vertex| group.vertices.contains(vertex)));
             }
             prop_assert!(weld.groups().is_sorted_by(|a, b| a.material < b.material && a.triangles.end == b.triangles.start));
-            prop_assert_eq!(weld.groups().iter().map(|group| group.triangles.len()).sum::<usize>(), materials.len());
+            prop_assert_eq!(remap.groups().iter().map(|group| group.triangles.len()).sum::<usize>(), materials.len());
             for (place, corners) in weld.indices().chunks(3).enumerate() {
                 let file = order[place] as usize * 3;
                 for (corner, vertex) in (file..).zip(corners) {
-                    prop_assert_eq!(weld.sources(0).unwrap()[*vertex as usize], positions[corner]);
-                    prop_assert_eq!(weld.sources(1).unwrap()[*vertex as usize], normals[corner]);
+                    prop_assert_eq!(remap.sources(0).unwrap()[*vertex as usize], positions[corner]);
+                    prop_assert_eq!(remap.sources(1).unwrap()[*vertex as usize], normals[corner]);
                 }
             }
         }

@@ -10,7 +10,7 @@ pub enum Semantic {
     Position,
     /// Normal.
     Normal,
-    /// Tangent, and in a fourth lane the sign of the bitangent.
+    /// Tangent, and in a fourth component the sign of the bitangent.
     Tangent,
     /// Texture coordinates; the number tells several sets apart.
     TexCoord(u32),

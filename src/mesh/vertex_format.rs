@@ -11,17 +11,17 @@ pub struct VertexFormat {
     /// The type of each number.
     pub scalar: Scalar,
     /// Numbers in an element; at least 1.
-    pub lanes: u32,
+    pub components: u32,
     /// Whether integers stand for 0..1 (unsigned: `c / (2^bits - 1)`) or -1..1 (signed: `max(c / (2^(bits-1) - 1), -1)`).
     pub normalized: bool,
 }
 
 macro_rules! vertex_formats {
-    ($($name:ident = $scalar:ident $lanes:literal $normalized:literal),+ $(,)?) => {
+    ($($name:ident = $scalar:ident $components:literal $normalized:literal),+ $(,)?) => {
         impl VertexFormat {
             $(
                 #[doc = concat!("`", stringify!($name), "` of WebGPU.")]
-                pub const $name: Self = Self::new(Scalar::$scalar, $lanes, $normalized);
+                pub const $name: Self = Self::new(Scalar::$scalar, $components, $normalized);
             )+
         }
     };
@@ -43,22 +43,22 @@ vertex_formats! {
 }
 
 impl VertexFormat {
-    pub(crate) const fn new(scalar: Scalar, lanes: u32, normalized: bool) -> Self {
-        Self { scalar, lanes, normalized }
+    pub(crate) const fn new(scalar: Scalar, components: u32, normalized: bool) -> Self {
+        Self { scalar, components, normalized }
     }
 
     /// Size of one element in bytes.
     #[must_use]
     pub fn size(self) -> usize {
-        usize::try_from(self.lanes).unwrap_or(usize::MAX).saturating_mul(self.scalar.size())
+        usize::try_from(self.components).unwrap_or(usize::MAX).saturating_mul(self.scalar.size())
     }
 
-    /// The bytes of a lane that is 0, in any byte order.
+    /// The bytes of a component that is 0, in any byte order.
     pub(super) fn zero(self) -> &'static [u8] {
         [0; 8].get(..self.scalar.size()).unwrap_or_default()
     }
 
-    /// The bytes of a lane that is 1, in the byte order of the host.
+    /// The bytes of a component that is 1, in the byte order of the host.
     pub(super) fn one(self) -> Vec<u8> {
         match (self.scalar, self.normalized) {
             (Scalar::U8, true) => u8::MAX.to_ne_bytes().into(),
@@ -79,6 +79,6 @@ impl VertexFormat {
 
 impl fmt::Display for VertexFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}{}", self.scalar, self.lanes, if self.normalized { " normalized" } else { "" })
+        write!(f, "{}x{}{}", self.scalar, self.components, if self.normalized { " normalized" } else { "" })
     }
 }

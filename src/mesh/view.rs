@@ -1,15 +1,18 @@
 use std::fmt;
+use std::sync::Arc;
 
+use crate::report::{Address, Finding, Result};
 use super::attribute::Attribute;
 use super::bounds::Bounds;
 use super::indices::Indices;
+use super::role::Role;
 use super::semantic::{AttributeInfo, Semantic};
-use crate::report::{Finding, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///
-/// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are the file's, and
-/// axes, winding and units are those of the format (see its module).
+/// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are the file's. Axes,
+/// winding and units are those of the format (see its module). Indices are read and checked when a view is made, an
+/// attribute when it is asked for. Cloning is cheap.
 ///
 /// # Examples
 ///
@@ -32,49 +35,131 @@ use crate::report::{Finding, Result};
 ///     })?;
 /// }
 /// let mut indices = Vec::new();
-/// mesh.indices()?.write_chunks(IndexFormat::Uint32, |_, bytes| indices.extend_from_slice(bytes))?;
-/// # assert_eq!(indices.len(), mesh.indices()?.len() * 4);
+/// mesh.indices().write_chunks(IndexFormat::Uint32, |_, bytes| indices.extend_from_slice(bytes))?;
+/// # assert_eq!(indices.len(), mesh.indices().len() * 4);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-pub trait MeshView: fmt::Debug + Send + Sync + sealed::Sealed {
+#[derive(Clone)]
+pub struct MeshView {
+    name: String,
+    address: Address,
+    role: Role,
+    vertex_count: usize,
+    indices: Indices,
+    attributes: Arc<[AttributeInfo]>,
+    loader: Arc<dyn LoadAttribute>,
+    findings: Arc<[Finding]>,
+}
+
+/// What a [`MeshView`] gets its attributes from.
+pub(crate) trait LoadAttribute: Send + Sync {
+    /// The attribute at an index of the list that the view was made with.
+    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute>;
+}
+
+impl MeshView {
+    /// A view without a name and without findings, of indices that have been checked.
+    pub(crate) fn new(
+        address: Address,
+        role: Role,
+        vertex_count: usize,
+        indices: Indices,
+        attributes: Vec<AttributeInfo>,
+        loader: impl LoadAttribute + 'static,
+    ) -> Self {
+        Self {
+            name: String::new(),
+            address,
+            role,
+            vertex_count,
+            indices,
+            attributes: attributes.into(),
+            loader: Arc::new(loader),
+            findings: Arc::new([]),
+        }
+    }
+
+    pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    pub(crate) fn with_findings(self, findings: Vec<Finding>) -> Self {
+        Self { findings: findings.into(), ..self }
+    }
+
     /// The mesh's name, with U+FFFD in place of what is not UTF-8; empty where it has none.
-    fn name(&self) -> String;
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where the mesh is in its file.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What the mesh is for.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
 
     /// The number of vertices: elements of every attribute.
-    fn vertex_count(&self) -> usize;
+    #[must_use]
+    pub fn vertex_count(&self) -> usize {
+        self.vertex_count
+    }
 
-    /// What the mesh stores of each vertex, in the order of the file.
-    fn attributes(&self) -> Vec<AttributeInfo>;
+    /// The number of triangles.
+    #[must_use]
+    pub fn triangle_count(&self) -> usize {
+        self.indices.len() / 3
+    }
+
+    /// What the mesh stores for each vertex, in the order of the file.
+    #[must_use]
+    pub fn attributes(&self) -> &[AttributeInfo] {
+        &self.attributes
+    }
 
     /// One attribute of all vertices; `Ok(None)` where the mesh does not have it.
     ///
     /// # Errors
     ///
     /// Those of reading and decoding the attribute.
-    fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>>;
+    pub fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
+        let found = self.attributes.iter().enumerate().find(|(_, info)| info.semantic == *semantic);
+        found.map(|(index, info)| self.loader.load(index, info)).transpose()
+    }
 
-    /// The corners of the triangles, three after three; every index is less than
+    /// The corners of the triangles, three for each; every index is less than
     /// [`vertex_count`](Self::vertex_count).
-    ///
-    /// # Errors
-    ///
-    /// Those of reading and decoding the indices, and [`Malformed`](ErrorKind::Malformed) for one that is too large.
-    fn indices(&self) -> Result<Indices>;
+    #[must_use]
+    pub fn indices(&self) -> &Indices {
+        &self.indices
+    }
 
-    /// The smallest box around the positions, computed from them; `Ok(None)` where there is no position that is
-    /// finite.
+    /// The smallest box around the positions, computed from them; `Ok(None)` where no position is finite.
     ///
     /// # Errors
     ///
     /// Those of reading and decoding the positions.
-    fn bounds(&self) -> Result<Option<Bounds>> {
+    pub fn bounds(&self) -> Result<Option<Bounds>> {
         Ok(self.attribute(&Semantic::Position)?.and_then(|positions| positions.bounds()))
     }
 
-    /// What this mesh deviates in from its format's specification.
-    fn findings(&self) -> &[Finding];
+    /// Where this mesh breaks rules of its format.
+    #[must_use]
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
 }
 
-pub(crate) mod sealed {
-    pub trait Sealed {}
+impl fmt::Debug for MeshView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, vertex_count, attributes, .. } = self;
+        let triangles = self.triangle_count();
+        write!(f, "MeshView({address}, {vertex_count} vertices, {triangles} triangles, {attributes:?})")
+    }
 }

@@ -1,10 +1,11 @@
+use std::{fmt, io};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
-use std::{fmt, io};
 
 use crate::format::Format;
-use crate::report::Address;
+use super::address::Address;
+use super::parse_address::ParseAddressError;
 
 /// The result of everything that can fail in this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -106,10 +107,27 @@ impl Error {
         self
     }
 
+    /// This error, of a format where it has none of its own.
     pub(crate) fn format_is(mut self, format: Option<Format>) -> Self {
         if self.0.format.is_none() {
             self.edit().format = format;
         }
+        self
+    }
+
+    /// This error, with what it does not know of its place.
+    pub(crate) fn or_place(
+        mut self,
+        format: Format,
+        address: Option<&Address>,
+        range: Option<&Range<u64>>,
+        decoded: Option<&Range<u64>>,
+    ) -> Self {
+        let inner = self.edit();
+        inner.format = inner.format.or(Some(format));
+        inner.address = inner.address.take().or_else(|| address.cloned());
+        inner.byte_range = inner.byte_range.take().or_else(|| range.cloned());
+        inner.decoded_range = inner.decoded_range.take().or_else(|| decoded.cloned());
         self
     }
 
@@ -118,7 +136,7 @@ impl Error {
         self
     }
 
-    /// The place inside the decoded block whose bytes [`at`](Self::at) names.
+    /// The bytes inside the decoded block whose stored bytes [`at`](Self::at) names.
     pub(crate) fn decoded_at(mut self, range: Range<u64>) -> Self {
         self.edit().decoded_range = Some(range);
         self
@@ -227,6 +245,15 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Error({self})")
+    }
+}
+
+/// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
+impl From<ParseAddressError> for Error {
+    fn from(error: ParseAddressError) -> Self {
+        Self::new(ErrorKind::OutOfRange, "address")
+            .expected(error.expected)
+            .found(format_args!("{:?}", error.found))
     }
 }
 

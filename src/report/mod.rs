@@ -4,10 +4,16 @@ mod address;
 mod error;
 mod finding;
 mod item;
+mod parse_address;
+mod place;
+mod rule;
 
 pub use address::{Address, Segment};
 pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
 pub use item::Item;
+pub use parse_address::ParseAddressError;
+pub use rule::{Rule, Severity};
 
 pub(crate) use finding::Findings;
+pub(crate) use place::Place;

@@ -1,0 +1,145 @@
+use std::fmt;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::bytes::{Source, coalesce};
+use crate::num::{Span, as_u64};
+use crate::report::{Error, ErrorKind, Result};
+
+/// What a [`Source`] of fragments reads from.
+pub(super) struct FragmentStore {
+    pub(super) state: Mutex<State>,
+}
+
+pub(super) struct State {
+    pub(super) len: Option<u64>,
+    /// By offset; never empty, never overlapping.
+    pub(super) pieces: BTreeMap<u64, Bytes>,
+    /// What the job of this step missed.
+    pub(super) wanted: Vec<Range<u64>>,
+    /// How often a walk has made its window twice as long.
+    pub(super) widened: u32,
+    /// How often a walk has stepped so far that it did not.
+    pub(super) far_steps: u64,
+}
+
+impl FragmentStore {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn len(&self) -> Option<u64> {
+        self.lock().len
+    }
+
+    pub(super) fn has(&self, range: &Range<u64>) -> bool {
+        self.lock().gaps(range).is_empty()
+    }
+
+    /// The bytes of a range; else the first of the gaps in it, all of which are noted as wanted.
+    pub(super) fn get(&self, range: &Range<u64>) -> Result<Bytes, Range<u64>> {
+        let mut state = self.lock();
+        match state.want(range) {
+            Some(gap) => Err(gap),
+            None => Ok(state.join(range)),
+        }
+    }
+
+    /// Notes every gap in these ranges as wanted, and returns the first one.
+    pub(super) fn want_all(&self, ranges: &[Range<u64>]) -> Option<Range<u64>> {
+        let mut state = self.lock();
+        let gaps: Vec<_> = ranges.iter().filter_map(|range| state.want(range)).collect();
+        gaps.into_iter().next()
+    }
+
+    /// How much to ask for at once.
+    pub(super) fn window(&self, first: u64) -> u64 {
+        const MOST_DOUBLINGS: u32 = 24;
+        first << self.lock().widened.min(MOST_DOUBLINGS)
+    }
+
+    pub(super) fn far_steps(&self) -> u64 {
+        self.lock().far_steps
+    }
+
+    /// Makes the window twice as long after a step of a walk that was near; counts one that was not.
+    pub(super) fn count_step(&self, is_near: bool) {
+        let mut state = self.lock();
+        if is_near {
+            state.widened = state.widened.saturating_add(1);
+        } else {
+            state.far_steps = state.far_steps.saturating_add(1);
+        }
+    }
+}
+
+impl State {
+    fn want(&mut self, range: &Range<u64>) -> Option<Range<u64>> {
+        let end = self.len.map_or(range.end, |len| len.min(range.end));
+        let gaps = self.gaps(&(range.start..end));
+        let first = gaps.first().cloned();
+        self.wanted.extend(gaps);
+        first
+    }
+
+    /// The parts of a range that no piece holds.
+    fn gaps(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        if range.is_empty() {
+            return gaps;
+        }
+        let mut at = range.start;
+        for (start, bytes) in self.pieces.range(self.first_touching(range)..range.end) {
+            if *start > at {
+                gaps.push(at..*start);
+            }
+            at = at.max(piece_range(*start, bytes).end);
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        gaps
+    }
+
+    /// The key of the first piece that reaches into the range.
+    fn first_touching(&self, range: &Range<u64>) -> u64 {
+        let before = self.pieces.range(..=range.start).next_back();
+        before
+            .filter(|(start, bytes)| piece_range(**start, bytes).end > range.start)
+            .map_or(range.start, |p| *p.0)
+    }
+
+    pub(super) fn insert(&mut self, offset: u64, bytes: &Bytes) {
+        let range = piece_range(offset, bytes);
+        for gap in self.gaps(&range) {
+            let part = |at: u64| usize::try_from(at.saturating_sub(offset)).unwrap_or(bytes.len());
+            self.pieces.insert(gap.start, bytes.slice(part(gap.start)..part(gap.end)));
+        }
+    }
+
+    /// The bytes of a range without gaps; pieces that it spans are made one, so that they are joined once only.
+    fn join(&mut self, range: &Range<u64>) -> Bytes {
+        let first = self.first_touching(range);
+        let touching = || self.pieces.range(first..range.end);
+        let mut piece = touching().next().map(|(_, bytes)| bytes.clone()).unwrap_or_default();
+        if !piece_range(first, &piece).covers(range) {
+            let joined: Vec<u8> = touching().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
+            let keys: Vec<u64> = touching().map(|(start, _)| *start).collect();
+            for key in keys {
+                self.pieces.remove(&key);
+            }
+            piece = joined.into();
+            self.pieces.insert(first, piece.clone());
+        }
+        let part =
+            |at: u64| usize::try_from(at.saturating_sub(first)).unwrap_or(piece.len()).min(piece.len());
+        piece.slice(part(range.start)..part(range.end))
+    }
+}
+
+pub(super) fn piece_range(start: u64, bytes: &Bytes) -> Range<u64> {
+    start..start.saturating_add(as_u64(bytes.len()))
+}

@@ -1,0 +1,183 @@
+//! The symbols of a stream: literals and matches.
+
+use std::io;
+use std::hint::select_unpredictable;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::codec::{Decoder, Fault, FaultKind};
+use crate::num::as_u64;
+use super::bits::Bits;
+use super::coder::Coder;
+use super::end::{End, fault};
+use super::model::{Model, OtherLiterals};
+
+/// A stream that is being decoded.
+pub(super) struct Stream<'a> {
+    coder: Coder<'a>,
+    model: &'a mut Model,
+    others: &'a mut OtherLiterals,
+    bits: Bits,
+    /// Bytes that have come out.
+    at: usize,
+    /// What the last symbols were, 0 to 11; from 7 on, the last one was no literal.
+    state: usize,
+    /// The distances of the last four matches, less 1.
+    reps: [u32; 4],
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "indices are masked, or compared with a length first; sums are at most the length of the output and 288"
+)]
+impl<'a> Stream<'a> {
+    /// The flag is looked at each time as much has come out.
+    pub(super) const CANCELLABLE_PIECE: usize = 64 << 10;
+    /// The distance of an end marker, less 1.
+    pub(super) const END: u32 = u32::MAX;
+
+    pub(super) fn new(input: &'a [u8], bits: Bits, model: &'a mut Model, others: &'a mut OtherLiterals) -> Self {
+        Self { coder: Coder::new(input), model, others, bits, at: 0, state: 0, reps: [0; 4] }
+    }
+
+    pub(super) fn decode(&mut self, out: &mut [u8], cancel: Option<&AtomicBool>) -> Result<End, Fault> {
+        while self.at < out.len() {
+            if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+                return Err(fault(FaultKind::Cancelled, self.at));
+            }
+            let end = out.len().min(self.at + Self::CANCELLABLE_PIECE);
+            // Bit counts that the compiler knows save 5 % of the time.
+            let piece = if self.bits == Bits::USUAL {
+                self.piece::<true>(out, end)
+            } else {
+                self.piece::<false>(out, end)
+            };
+            piece.map_err(|kind| fault(kind, self.at))?;
+        }
+        self.coder.normalize();
+        if self.coder.is_short() {
+            return Err(fault(FaultKind::Truncated, self.at));
+        }
+        let is_all = self.coder.at == self.coder.input.len();
+        Ok(End { consumed: self.coder.at, is_clean: is_all && self.coder.code == 0 })
+    }
+
+    /// Decodes until as many bytes have come out, or some more.
+    pub(super) fn piece<const IS_USUAL: bool>(&mut self, out: &mut [u8], end: usize) -> Result<(), FaultKind> {
+        let bits = if IS_USUAL { Bits::USUAL } else { self.bits };
+        let Self { model, others, .. } = self;
+        // What every symbol changes stays in registers as long as nobody else can see it.
+        let (mut coder, mut at, mut state, mut reps) = (self.coder, self.at, self.state, self.reps);
+        let mut previous = if at > 0 { out[at - 1] } else { 0 };
+        let result = loop {
+            if at >= end {
+                break Ok(());
+            }
+            if coder.is_short() {
+                break Err(FaultKind::Truncated);
+            }
+            let position = at & ((1 << bits.of_position) - 1) & 15;
+
+            if !coder.likely(&mut model.is_match[state & 15][position]) {
+                let context = bits.context(at, previous);
+                let literal = if IS_USUAL { &mut model.literals[context & 7] } else { others.of(context) };
+                let (byte, high) = if state < 7 {
+                    coder.literal(literal)
+                } else {
+                    coder.literal_unlike(literal, out[at - 1 - reps[0] as usize])
+                };
+                out[at] = byte;
+                // All bits but the last, where the last does not matter: with these the next literal's probabilities
+                // are on their way from memory while the last bit is decoded.
+                previous = if bits.of_previous < 8 { high } else { byte };
+                at += 1;
+                state = match state {
+                    0..=3 => 0,
+                    4..=9 => state - 3,
+                    _ => state - 6,
+                };
+                continue;
+            }
+
+            let is_after_literal = state < 7;
+            let length = if !coder.likely(&mut model.is_rep[state & 15]) {
+                let length = coder.length(&mut model.match_length, position);
+                reps = [coder.distance(model, length), reps[0], reps[1], reps[2]];
+                state = if is_after_literal { 7 } else { 10 };
+                length
+            } else {
+                let [a, b, c, d] = reps;
+                let mut is_byte = false;
+                if !coder.likely(&mut model.is_rep_g0[state & 15]) {
+                    is_byte = !coder.likely(&mut model.is_rep0_long[state & 15][position]);
+                } else if !coder.likely(&mut model.is_rep_g1[state & 15]) {
+                    reps = [b, a, c, d];
+                } else if !coder.likely(&mut model.is_rep_g2[state & 15]) {
+                    reps = [c, a, b, d];
+                } else {
+                    reps = [d, a, b, c];
+                }
+                if is_byte {
+                    state = if is_after_literal { 9 } else { 11 };
+                    1
+                } else {
+                    state = if is_after_literal { 8 } else { 11 };
+                    coder.length(&mut model.rep_length, position)
+                }
+            };
+            let distance = reps[0] as usize;
+            if distance >= at {
+                break Err(match reps[0] {
+                    _ if coder.is_short() => FaultKind::Truncated,
+                    Self::END => FaultKind::Short,
+                    _ => FaultKind::Corrupt("a match before the start of the output"),
+                });
+            }
+            repeat(out, at, distance + 1, length);
+            at = out.len().min(at + length);
+            previous = out[at - 1];
+        };
+        (self.coder, self.at, self.state, self.reps) = (coder, at, state, reps);
+        result
+    }
+}
+
+/// Copies a match that lies `distance` back to `at`, as much of it as there is room for.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "the caller has compared the distance with `at` and `at` with the length of the output"
+)]
+#[inline(always)]
+pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) {
+    pub(super) const CHUNK: usize = 16;
+    let from = at - distance;
+    let end = at + length;
+    if end + CHUNK > out.len() {
+        // Near the end nothing may be written behind the match.
+        for to in at..end.min(out.len()) {
+            out[to] = out[to - distance];
+        }
+        return;
+    }
+    // Everywhere else, whole chunks: what they write too much is overwritten by what comes next.
+    if distance >= CHUNK {
+        let mut done = 0;
+        while done < length {
+            out.copy_within(from + done..from + done + CHUNK, at + done);
+            done += CHUNK;
+        }
+    } else {
+        // The match overlaps with itself: a pattern that is repeated.
+        let mut pattern = [0; CHUNK];
+        for (index, byte) in pattern.iter_mut().enumerate() {
+            *byte = out[from + index % distance];
+        }
+        let step = CHUNK - CHUNK % distance;
+        let mut to = at;
+        while to < end {
+            out[to..to + CHUNK].copy_from_slice(&pattern);
+            to += step;
+        }
+    }
+}

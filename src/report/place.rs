@@ -1,0 +1,58 @@
+use std::ops::Range;
+
+use crate::format::Format;
+use super::address::Address;
+use super::error::{Error, ErrorKind};
+
+/// Where in a file something is: what errors and findings are made from.
+///
+/// Each format has a constant `FILE`, the file as a whole, from which places in it are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    format: Format,
+    pub(super) address: Option<Address>,
+    pub(super) range: Option<Range<u64>>,
+    decoded: Option<Range<u64>>,
+}
+
+impl Place {
+    /// The file as a whole.
+    pub(crate) const fn file(format: Format) -> Self {
+        Self { format, address: None, range: None, decoded: None }
+    }
+
+    /// The part of the file at an address.
+    pub(crate) fn of(self, address: Address) -> Self {
+        Self { address: Some(address), ..self }
+    }
+
+    /// These bytes, from the start of the source.
+    pub(crate) fn at(self, range: Range<u64>) -> Self {
+        Self { range: Some(range), ..self }
+    }
+
+    /// These bytes of the decoded block.
+    pub(crate) fn decoded_at(self, range: Range<u64>) -> Self {
+        Self { decoded: Some(range), ..self }
+    }
+
+    /// An error about `what` here.
+    pub(crate) fn error(&self, kind: ErrorKind, what: &'static str) -> Error {
+        self.locate(Error::new(kind, what))
+    }
+
+    /// A [`Malformed`](ErrorKind::Malformed) error about `what` here.
+    pub(crate) fn malformed(&self, what: &'static str) -> Error {
+        self.error(ErrorKind::Malformed, what)
+    }
+
+    /// An [`OutOfRange`](ErrorKind::OutOfRange) error: `what` the caller asked for is not here.
+    pub(crate) fn out_of_range(&self, what: &'static str) -> Error {
+        self.error(ErrorKind::OutOfRange, what)
+    }
+
+    /// This error, with the place that it does not know itself.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        error.or_place(self.format, self.address.as_ref(), self.range.as_ref(), self.decoded.as_ref())
+    }
+}

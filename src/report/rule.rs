@@ -1,0 +1,70 @@
+use std::fmt;
+
+/// A rule that files are checked against, and how serious it is to break it.
+///
+/// Each format has its rules as constants in a module `rules`, whose documentation says what is checked and which
+/// programs write files that break it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Rule {
+    /// The name: stable, and unique within its format.
+    pub name: &'static str,
+    /// How serious it is to break the rule.
+    pub severity: Severity,
+}
+
+/// How serious a [`Finding`](crate::Finding) is, least serious first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Legal and harmless, but worth knowing.
+    Note,
+    /// Legal, but usually a sign of a mistake, or a trap for programs that do not expect it.
+    Suspicious,
+    /// The specification forbids it. It is read all the same, except with
+    /// [`Strictness::Strict`](crate::Strictness::Strict).
+    Forbidden,
+    /// The data cannot be used, such as an index out of range. Forbidden as well.
+    Unusable,
+}
+
+impl Severity {
+    /// The name in lower case, as in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Suspicious => "suspicious",
+            Self::Forbidden => "forbidden",
+            Self::Unusable => "unusable",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Rule {
+    /// A rule whose breaking is worth knowing.
+    pub(crate) const fn note(name: &'static str) -> Self {
+        Self { name, severity: Severity::Note }
+    }
+
+    /// A rule whose breaking is suspicious.
+    pub(crate) const fn suspicious(name: &'static str) -> Self {
+        Self { name, severity: Severity::Suspicious }
+    }
+
+    /// A rule of the specification, without which the data can be read.
+    pub(crate) const fn forbidden(name: &'static str) -> Self {
+        Self { name, severity: Severity::Forbidden }
+    }
+
+    /// A rule without which the data cannot be used.
+    pub(crate) const fn unusable(name: &'static str) -> Self {
+        Self { name, severity: Severity::Unusable }
+    }
+}

@@ -116,6 +116,19 @@ pub enum MeshFile {
     Tmf(tmf::Document),
 }
 
+/// Runs the same expression on the file of whichever format.
+macro_rules! with_file {
+    ($this:expr, $file:ident => $run:expr) => {
+        match $this {
+            MeshFile::CGeo($file) => $run,
+            MeshFile::SlMesh($file) => $run,
+            MeshFile::Iqm($file) => $run,
+            MeshFile::OpenCtm($file) => $run,
+            MeshFile::Tmf($file) => $run,
+        }
+    };
+}
+
 impl MeshFile {
     /// Opens a file lazily, whatever its format.
     ///
@@ -172,29 +185,17 @@ impl MeshFile {
     /// The parts of the file, in the order of the format's specification. Reads nothing.
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
-        match self {
-            Self::CGeo(proxy) => proxy.items(),
-            Self::SlMesh(asset) => asset.items(),
-            Self::Iqm(model) => model.items(),
-            Self::OpenCtm(bodies) => bodies.items(),
-            Self::Tmf(document) => document.items(),
-        }
+        with_file!(self, file => file.items())
     }
 
     /// The addresses of the meshes, in the order of the file.
     ///
-    /// Of a Second Life mesh asset they are the faces of all levels of detail and of the mesh for physics. How many there
-    /// are stands inside of the blocks, which are therefore read, inflated and kept; faces of blocks that cannot be read
-    /// are left out. All others read nothing.
+    /// Those of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is
+    /// stored inside the blocks, which are therefore read, inflated and kept; faces of blocks that cannot be read are
+    /// left out. Of other formats, nothing is read.
     #[must_use]
     pub fn meshes(&self) -> Vec<Address> {
-        match self {
-            Self::CGeo(proxy) => proxy.mesh_addresses(),
-            Self::SlMesh(asset) => asset.mesh_addresses(),
-            Self::Iqm(model) => model.mesh_addresses(),
-            Self::OpenCtm(bodies) => bodies.mesh_addresses(),
-            Self::Tmf(document) => document.mesh_addresses(),
-        }
+        with_file!(self, file => file.mesh_addresses())
     }
 
     /// The mesh at an address, by index or by name.
@@ -202,40 +203,23 @@ impl MeshFile {
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
-    pub fn mesh(&self, address: &Address) -> Result<Box<dyn MeshView>> {
-        match self {
-            Self::CGeo(proxy) => proxy.snapshot_at(address)?.mesh_view().map(|view| Box::new(view) as _),
-            Self::SlMesh(asset) => asset.view_at(address).map(|view| Box::new(view) as _),
-            Self::Iqm(model) => model.mesh_view_at(address).map(|view| Box::new(view) as _),
-            Self::OpenCtm(bodies) => bodies.mesh_view_at(address).map(|view| Box::new(view) as _),
-            Self::Tmf(document) => document.mesh_view_at(address).map(|view| Box::new(view) as _),
-        }
+    pub fn mesh(&self, address: &Address) -> Result<MeshView> {
+        with_file!(self, file => file.mesh_view(address))
     }
 
-    /// What was tolerated when opening.
+    /// The rules that the file breaks, as far as opening can tell.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
-        match self {
-            Self::CGeo(proxy) => proxy.findings(),
-            Self::SlMesh(asset) => asset.findings(),
-            Self::Iqm(model) => model.findings(),
-            Self::OpenCtm(bodies) => bodies.findings(),
-            Self::Tmf(document) => document.findings(),
-        }
+        with_file!(self, file => file.findings())
     }
 
-    /// Checks every value of the file: [`findings`](Self::findings), and what only a look at all data can tell.
+    /// Checks every value of the file: returns [`findings`](Self::findings), and those that take a look at all data.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding. Values that are wrong are findings that are not `tolerated`.
+    /// Those of reading and decoding. Wrong values are findings of severity
+    /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        match self {
-            Self::CGeo(proxy) => proxy.validate(),
-            Self::SlMesh(asset) => asset.validate(),
-            Self::Iqm(model) => model.validate(),
-            Self::OpenCtm(bodies) => bodies.validate(),
-            Self::Tmf(document) => document.validate(),
-        }
+        with_file!(self, file => file.validate())
     }
 }

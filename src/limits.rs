@@ -75,6 +75,18 @@ impl Budget {
         Ok(())
     }
 
+    /// Spends the bytes of several blocks, none of which is larger than a block may be.
+    pub(crate) fn spend_all(&mut self, bytes: u64, what: &'static str) -> Result<()> {
+        let spent = self.spent.saturating_add(bytes);
+        if spent > self.limits.max_total_bytes {
+            return Err(
+                over_limit(what, "max_total_bytes", self.limits.max_total_bytes).found(decimal(spent))
+            );
+        }
+        self.spent = spent;
+        Ok(())
+    }
+
     /// The error of a block that is larger than what may be taken.
     pub(crate) fn exceeded(&self, bytes: u64, what: &'static str) -> Error {
         let Limits { max_block_bytes, max_total_bytes, .. } = self.limits;
@@ -86,7 +98,7 @@ impl Budget {
 
     /// Zeroed elements. Their pages are fresh ones of the system: what is never written costs nothing.
     pub(crate) fn vec<T: FromZeros>(&mut self, count: u64, what: &'static str) -> Result<Vec<T>> {
-        let bytes = count.checked_mul(size_u64::<T>()).unwrap_or(u64::MAX);
+        let bytes = count.saturating_mul(size_u64::<T>());
         self.spend(bytes, what)?;
         let unavailable = |_| self.exceeded_by_machine(bytes, what);
         T::new_vec_zeroed(as_usize(count)).map_err(unavailable)

@@ -1,13 +1,13 @@
-use std::fmt;
 use std::borrow::Cow;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use bytes::Bytes;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::num::as_u64;
 use super::element::Element;
+use crate::num::as_u64;
 
 /// An array of a file, in place: a typed view of shared bytes.
 ///

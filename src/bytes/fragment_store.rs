@@ -1,13 +1,11 @@
-use std::fmt;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::bytes::{Source, coalesce};
 use crate::num::{Span, as_u64};
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::Result;
 
 /// What a [`Source`] of fragments reads from.
 pub(super) struct FragmentStore {

@@ -1,14 +1,14 @@
-use std::fmt;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
-use crate::bytes::{Source, coalesce};
-use crate::num::{Span, as_u64};
-use crate::report::{Error, ErrorKind, Result};
 use super::fragment_store::{FragmentStore, State, piece_range};
+use crate::bytes::{Source, coalesce};
+use crate::num::as_u64;
+use crate::report::{Error, ErrorKind, Result};
 
 /// The bytes of a file that a client has so far: reading without I/O, for asynchronous clients.
 ///

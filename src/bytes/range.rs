@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::num::{Span, decimal};
+use crate::num::decimal;
 use crate::report::{Error, ErrorKind};
 
 /// Merges ranges that overlap, touch, or are at most `gap` bytes apart, so that they cost fewer requests. Ascending.

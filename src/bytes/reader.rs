@@ -1,15 +1,15 @@
-use std::io;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
+use super::range::truncated;
 use crate::num::as_u64;
 use crate::report::{Error, Result};
-use super::range::truncated;
 
 /// A store that answers ranges of bytes, and blocks until it has them.
 ///

@@ -1,20 +1,20 @@
-use std::{fmt, io};
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
+use std::{fmt, io};
 
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
-use crate::format::Format;
-use crate::num::{Span, as_u64, decimal};
-use crate::report::{Error, ErrorKind, Result};
 use super::fragment_store::FragmentStore;
 use super::range::{coalesce, slice, truncated};
 use super::reader::{ReadRange, ReadStats, Reader};
+use crate::format::Format;
+use crate::num::{Span, as_u64};
+use crate::report::{Error, ErrorKind, Result};
 
 /// Where the bytes of a file come from: the one door to them.
 ///
@@ -108,7 +108,7 @@ impl Source {
         Self::new(Backing::Reader(Arc::new(Reader::new(reader))), None)
     }
 
-    pub(crate) fn of_fragments(store: Arc<FragmentStore>) -> Self {
+    pub(super) fn of_fragments(store: Arc<FragmentStore>) -> Self {
         Self::new(Backing::Fragments(store), None)
     }
 

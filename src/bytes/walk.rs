@@ -3,9 +3,9 @@ use std::ops::Range;
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
+use super::source::{Backing, Source};
 use crate::num::as_u64;
 use crate::report::Result;
-use super::source::{Backing, Source};
 
 impl Source {
     /// Reads a chain of small structures that lead to one another.

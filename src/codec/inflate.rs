@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
-use crate::num::{as_u64, as_usize};
 use super::{Codec, Decoder, Fault, FaultKind};
+use crate::num::{as_u64, as_usize};
 
 /// The decoders, kept from one stream to the next: their memory is allocated once.
 #[derive(Default)]
@@ -90,7 +90,17 @@ impl<'a> Inflate<'a> {
             _ => inflater.engine(decoder),
         };
         inflater.reset(engine);
-        Ok(Self { inflater, engine, codec, input, consumed: header, produced: 0, checksum, ended: false, cancel })
+        Ok(Self {
+            inflater,
+            engine,
+            codec,
+            input,
+            consumed: header,
+            produced: 0,
+            checksum,
+            ended: false,
+            cancel,
+        })
     }
 
     /// Computes no checksum: for who does not want the stream to its end.
@@ -179,8 +189,9 @@ impl<'a> Inflate<'a> {
                 (stored, adler.finish())
             }
             Checksum::Crc32(crc) => {
-                let stored =
-                    trailer.first_chunk().map(|[a, b, c, d, _, _, _, _]| u32::from_le_bytes([*a, *b, *c, *d]));
+                let stored = trailer
+                    .first_chunk()
+                    .map(|[a, b, c, d, _, _, _, _]| u32::from_le_bytes([*a, *b, *c, *d]));
                 self.consumed = self.consumed.saturating_add(8);
                 (stored, crc.clone().finalize())
             }
@@ -393,7 +404,12 @@ mod tests {
         }
     }
 
-    fn inflate(input: &[u8], codec: Codec, decoder: Decoder, lengths: &[usize]) -> Result<Vec<u8>, FaultKind> {
+    fn inflate(
+        input: &[u8],
+        codec: Codec,
+        decoder: Decoder,
+        lengths: &[usize],
+    ) -> Result<Vec<u8>, FaultKind> {
         let mut inflater = Inflater::default();
         let mut read = || {
             let mut stream = Inflate::new(&mut inflater, input, codec, decoder, None)?;
@@ -462,7 +478,10 @@ mod tests {
                     let mut damaged = stream.clone();
                     let place = stream.len() - 6 + usize::from(codec == Codec::Zlib) * 4;
                     damaged[place] ^= 1;
-                    assert!(matches!(inflate(&damaged, codec, decoder, &[all]), Err(FaultKind::Checksum { .. })));
+                    assert!(matches!(
+                        inflate(&damaged, codec, decoder, &[all]),
+                        Err(FaultKind::Checksum { .. })
+                    ));
                 }
             }
         }

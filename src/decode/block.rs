@@ -3,15 +3,15 @@ use std::ops::Range;
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
+use super::fault::fault_error;
+use super::scratch::Scratch;
 use crate::bytes::Source;
-use crate::codec::{Codec, Fault, FaultKind, lzma};
 use crate::codec::inflate::Inflate;
+use crate::codec::{Codec, Fault, FaultKind, lzma};
 use crate::limits::Budget;
 use crate::num::{Span, as_u64, as_usize};
 use crate::options::{Checksums, Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Result};
-use super::fault::fault_error;
-use super::scratch::Scratch;
 
 /// A compressed part of a file: located, not decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,7 +218,11 @@ fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Resu
         /// each of which counts as many times where it is LZMA, which takes so much longer.
         const LZMA: u64 = 16;
         let work = blocks.iter().map(|block| {
-            block.range.length().saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) { LZMA } else { 1 })
+            block.range.length().saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) {
+                LZMA
+            } else {
+                1
+            })
         });
         let largest = work.clone().max().unwrap_or(0);
         let all = work.fold(0_u64, u64::saturating_add);

@@ -17,7 +17,9 @@ pub(crate) fn fault_error(fault: &Fault, what: &'static str, length: Option<u64>
         }
         FaultKind::Short => {
             let error = error(ErrorKind::Malformed).decoded_at(*decoded..decoded.saturating_add(1));
-            error.expected(format!("more content of the {stream} stream")).found(format_args!("its end at {so_far}"))
+            error
+                .expected(format!("more content of the {stream} stream"))
+                .found(format_args!("its end at {so_far}"))
         }
         FaultKind::Long => {
             let error = error(ErrorKind::Malformed).expected(format!("the end of the {stream} stream"));

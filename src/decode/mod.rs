@@ -9,4 +9,5 @@ pub use block::{Block, decode_all};
 pub use scratch::Scratch;
 
 pub(crate) use block::lzma_into;
+pub(crate) use fault::fault_error;
 pub(crate) use once::Once;

@@ -2,12 +2,12 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::bytes::{Array, Element, Scalar};
-use crate::report::{Error, ErrorKind, Result};
 use super::bounds::Bounds;
 use super::convert::{Conversion, Dequant, Stored, component_to_f64};
-use super::semantic::Semantic;
+use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
+use crate::bytes::{Array, Element, Scalar};
+use crate::report::{Error, ErrorKind, Result};
 
 /// One attribute of all vertices of a mesh, in place or decoded; tightly packed.
 #[derive(Clone, PartialEq)]
@@ -38,6 +38,10 @@ impl Attribute {
     #[must_use]
     pub fn format(&self) -> VertexFormat {
         self.format
+    }
+
+    pub(crate) fn info(&self) -> AttributeInfo {
+        AttributeInfo { semantic: self.semantic.clone(), format: self.format }
     }
 
     /// The domain of the stored integers, where they have one: every conversion to floats applies it, and what is
@@ -76,7 +80,8 @@ impl Attribute {
     /// `Array<[f32; 3]>` for a format of three `f32`, `Array<[u8; 4]>` for four `u8`, normalized or not.
     #[must_use]
     pub fn array<T: Element>(&self) -> Option<Array<T>> {
-        (T::SHAPE == Some((self.format.scalar, self.format.components))).then(|| Array::new(self.bytes.clone()))
+        (T::SHAPE == Some((self.format.scalar, self.format.components)))
+            .then(|| Array::new(self.bytes.clone()))
     }
 
     /// The elements of a range of vertices, shared; `None` where the range reaches beyond the end.

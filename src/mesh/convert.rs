@@ -1,6 +1,6 @@
+use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 use crate::report::{Error, ErrorKind, Result};
-use super::vertex_format::VertexFormat;
 
 /// Dequantization: `value * scale + offset` for each component.
 ///
@@ -59,7 +59,9 @@ pub(super) enum Conversion {
 
 impl Conversion {
     /// Appends a component in the byte order of the host.
-    pub(super) fn append(self, stored: Stored,
+    pub(super) fn append(
+        self,
+        stored: Stored,
         index: usize,
         component: &[u8],
         out: &mut Vec<u8>,

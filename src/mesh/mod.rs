@@ -16,9 +16,9 @@ pub use bounds::Bounds;
 pub use convert::Dequant;
 pub use indices::{IndexFormat, Indices};
 pub use remap::{MaterialGroup, VertexRemap, VertexUses};
+pub use role::Role;
 pub use semantic::{AttributeInfo, Semantic};
 pub use vertex_format::VertexFormat;
-pub use role::Role;
 pub use view::MeshView;
 
 pub(crate) use view::LoadAttribute;

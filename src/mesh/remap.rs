@@ -224,7 +224,10 @@ impl VertexUses {
 
     /// The number of elements.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether an attribute without elements is used")]
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "nobody asks whether an attribute without elements is used"
+    )]
     pub fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -457,7 +460,11 @@ mod tests {
 
     #[test]
     fn nothing_welds_to_nothing() {
-        for weld in [VertexRemap::new(&[], &[]), VertexRemap::new(&[&[], &[]], &[0, 3]), VertexRemap::by_material(&[], &[], &[])] {
+        for weld in [
+            VertexRemap::new(&[], &[]),
+            VertexRemap::new(&[&[], &[]], &[0, 3]),
+            VertexRemap::by_material(&[], &[], &[]),
+        ] {
             let weld = weld.unwrap();
             assert_eq!((weld.vertex_count(), weld.indices().len(), weld.groups().len()), (0, 0, 0));
         }

@@ -1,12 +1,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::report::{Address, Finding, Result};
 use super::attribute::Attribute;
 use super::bounds::Bounds;
 use super::indices::Indices;
 use super::role::Role;
 use super::semantic::{AttributeInfo, Semantic};
+use crate::report::{Address, Finding, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///

@@ -1,5 +1,5 @@
-use std::fmt;
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 /// Where something stands in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
@@ -63,6 +63,15 @@ impl Address {
 
     fn push(&self, segment: Segment) -> Self {
         Self { segments: self.segments.iter().cloned().chain([segment]).collect() }
+    }
+
+    /// The index in an address `field[index]` or `field["name"]`, where `find` knows the index of a name.
+    pub(crate) fn index_in(&self, field: &str, find: impl FnOnce(&str) -> Option<usize>) -> Option<usize> {
+        match self.segments() {
+            [Segment::Field(own), Segment::Index(index)] if own == field => usize::try_from(*index).ok(),
+            [Segment::Field(own), Segment::Name(name)] if own == field => find(name),
+            _ => None,
+        }
     }
 
     /// The steps, outermost first.

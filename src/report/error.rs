@@ -1,11 +1,11 @@
-use std::{fmt, io};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use std::{fmt, io};
 
-use crate::format::Format;
 use super::address::Address;
 use super::parse_address::ParseAddressError;
+use crate::format::Format;
 
 /// The result of everything that can fail in this library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

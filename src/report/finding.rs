@@ -1,12 +1,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::format::Format;
-use crate::num::decimal;
 use super::address::Address;
 use super::error::{Error, ErrorKind};
 use super::place::Place;
 use super::rule::{Rule, Severity};
+use crate::format::Format;
+use crate::num::decimal;
 
 /// A rule that a file breaks, and where.
 ///
@@ -65,16 +65,16 @@ pub(crate) struct Findings(Vec<(Finding, u64)>);
 
 impl Findings {
     /// Notes that a rule is broken in one place, which is described only where it is the first.
-    pub(crate) fn add(&mut self, rule: Rule, describe: impl FnOnce() -> (Place, String)) {
+    pub(crate) fn add<D: Into<String>>(&mut self, rule: Rule, describe: impl FnOnce() -> (Place, D)) {
         self.add_many(rule, 1, describe);
     }
 
     /// Notes that a rule is broken in so many places, the first of which is described; nothing where there are none.
-    pub(crate) fn add_many(
+    pub(crate) fn add_many<D: Into<String>>(
         &mut self,
         rule: Rule,
         places: u64,
-        describe: impl FnOnce() -> (Place, String),
+        describe: impl FnOnce() -> (Place, D),
     ) {
         if places == 0 {
             return;

@@ -1,8 +1,8 @@
 use std::ops::Range;
 
-use crate::format::Format;
 use super::address::Address;
 use super::error::{Error, ErrorKind};
+use crate::format::Format;
 
 /// Where in a file something is: what errors and findings are made from.
 ///
@@ -49,6 +49,13 @@ impl Place {
     /// An [`OutOfRange`](ErrorKind::OutOfRange) error: `what` the caller asked for is not here.
     pub(crate) fn out_of_range(&self, what: &'static str) -> Error {
         self.error(ErrorKind::OutOfRange, what)
+    }
+
+    /// The place that an error names, in this file.
+    pub(crate) fn of_error(mut self, error: &Error) -> Self {
+        self.address = error.address().cloned().or(self.address);
+        self.range = error.byte_range().or(self.range);
+        self
     }
 
     /// This error, with the place that it does not know itself.

@@ -48,11 +48,6 @@ impl fmt::Display for Severity {
 }
 
 impl Rule {
-    /// A rule whose breaking is worth knowing.
-    pub(crate) const fn note(name: &'static str) -> Self {
-        Self { name, severity: Severity::Note }
-    }
-
     /// A rule whose breaking is suspicious.
     pub(crate) const fn suspicious(name: &'static str) -> Self {
         Self { name, severity: Severity::Suspicious }

@@ -1,11 +1,6 @@
 //! Numbers of context bits: the properties of a stream.
 
-use std::io;
-use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::codec::{Decoder, Fault, FaultKind};
-use crate::num::as_u64;
+use crate::codec::FaultKind;
 
 /// Numbers of context bits: `lc`, `lp`, `pb`.
 #[derive(Clone, Copy, PartialEq, Eq)]

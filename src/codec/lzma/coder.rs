@@ -1,11 +1,7 @@
 //! The range coder.
 
-use std::io;
 use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::codec::{Decoder, Fault, FaultKind};
-use crate::num::as_u64;
 use super::model::{Length, Literal, Model, Probability, Tree};
 
 /// The range coder. It takes up a byte when the next bit is asked for, not before.
@@ -110,7 +106,12 @@ impl<'a> Coder<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn last<const PAIRS: usize>(&mut self, tree: &mut Tree<PAIRS>, node: usize, probability: u32) -> usize {
+    pub(super) fn last<const PAIRS: usize>(
+        &mut self,
+        tree: &mut Tree<PAIRS>,
+        node: usize,
+        probability: u32,
+    ) -> usize {
         let (is_one, updated) = self.unlikely(probability);
         tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = updated;
         node << 1 | usize::from(is_one)

@@ -1,14 +1,11 @@
-use std::io;
-use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use crate::codec::{Decoder, Fault, FaultKind};
-use crate::num::as_u64;
 use super::bits::Bits;
 use super::end::{End, fault};
 use super::model::{Model, OtherLiterals};
 use super::reference::lzma_rs;
 use super::stream::Stream;
+use crate::codec::{Decoder, Fault, FaultKind};
 
 /// Refuses a length that no stream of so many bytes can have, before anything is allocated for it.
 ///
@@ -188,7 +185,11 @@ mod tests {
         let stream = encode(&data);
         for decoder in DECODERS {
             for length in 0..stream.len() {
-                assert_eq!(decode(&stream[..length], data.len(), decoder), Err(FaultKind::Truncated), "{length}");
+                assert_eq!(
+                    decode(&stream[..length], data.len(), decoder),
+                    Err(FaultKind::Truncated),
+                    "{length}"
+                );
             }
         }
     }

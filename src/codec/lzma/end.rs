@@ -1,10 +1,6 @@
 //! How a stream ends: with its output full, or with a fault.
 
-use std::io;
-use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::codec::{Decoder, Fault, FaultKind};
+use crate::codec::{Fault, FaultKind};
 use crate::num::as_u64;
 
 /// How a stream ended.

@@ -1,12 +1,5 @@
 //! The probabilities that a stream adapts.
 
-use std::io;
-use std::hint::select_unpredictable;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use crate::codec::{Decoder, Fault, FaultKind};
-use crate::num::as_u64;
-
 /// The probability that a bit is 0, of 2048.
 pub(super) type Probability = u16;
 

@@ -1,19 +1,23 @@
 //! The reference decoder, lzma-rs, with the same interface.
 
 use std::io;
-use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::codec::{Decoder, Fault, FaultKind};
-use crate::num::as_u64;
 use super::bits::Bits;
 use super::end::{End, fault};
+use crate::codec::{Fault, FaultKind};
+use crate::num::as_u64;
 
 /// The reference decoder, lzma-rs: fed with the input and emptied into the output.
 ///
 /// Its dictionary is as long as the output, so that it is handed over, and nothing more, when the output is full: what
 /// it says after that, of bytes behind the stream or of a match over the end, does not matter.
-pub(super) fn lzma_rs(bits: Bits, input: &[u8], out: &mut [u8], cancel: Option<&AtomicBool>) -> Result<End, Fault> {
+pub(super) fn lzma_rs(
+    bits: Bits,
+    input: &[u8],
+    out: &mut [u8],
+    cancel: Option<&AtomicBool>,
+) -> Result<End, Fault> {
     use lzma_rs::decompress::raw::{LzmaDecoder, LzmaParams, LzmaProperties};
 
     let length = out.len();

@@ -1,15 +1,12 @@
 //! The symbols of a stream: literals and matches.
 
-use std::io;
-use std::hint::select_unpredictable;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::codec::{Decoder, Fault, FaultKind};
-use crate::num::as_u64;
 use super::bits::Bits;
 use super::coder::Coder;
 use super::end::{End, fault};
 use super::model::{Model, OtherLiterals};
+use crate::codec::{Fault, FaultKind};
 
 /// A stream that is being decoded.
 pub(super) struct Stream<'a> {
@@ -36,7 +33,12 @@ impl<'a> Stream<'a> {
     /// The distance of an end marker, less 1.
     pub(super) const END: u32 = u32::MAX;
 
-    pub(super) fn new(input: &'a [u8], bits: Bits, model: &'a mut Model, others: &'a mut OtherLiterals) -> Self {
+    pub(super) fn new(
+        input: &'a [u8],
+        bits: Bits,
+        model: &'a mut Model,
+        others: &'a mut OtherLiterals,
+    ) -> Self {
         Self { coder: Coder::new(input), model, others, bits, at: 0, state: 0, reps: [0; 4] }
     }
 
@@ -63,7 +65,11 @@ impl<'a> Stream<'a> {
     }
 
     /// Decodes until as many bytes have come out, or some more.
-    pub(super) fn piece<const IS_USUAL: bool>(&mut self, out: &mut [u8], end: usize) -> Result<(), FaultKind> {
+    pub(super) fn piece<const IS_USUAL: bool>(
+        &mut self,
+        out: &mut [u8],
+        end: usize,
+    ) -> Result<(), FaultKind> {
         let bits = if IS_USUAL { Bits::USUAL } else { self.bits };
         let Self { model, others, .. } = self;
         // What every symbol changes stays in registers as long as nobody else can see it.

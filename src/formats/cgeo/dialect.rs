@@ -6,16 +6,17 @@
 use std::fmt;
 use std::ops::Range;
 
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, FromZeros};
 
 use super::header::names;
-use super::layout::{Layout, cgeo, snapshot_address, tag};
+use super::layout::{Layout, snapshot_address, tag};
+use super::raw;
+use super::rules::{self, FILE};
 use super::sections::{self, Section};
-use super::{finding, raw};
 use crate::bytes::Walk;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault};
-use crate::num::as_u64;
+use crate::num::{Span, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Result};
 
 /// How a file is to be read where the published text is silent.
@@ -279,7 +280,7 @@ fn recognise(
 ) -> Result<Option<(Codec, LengthPrefix)>> {
     let known = |section: &&Section| section.is_known();
     let mut candidates: Vec<&Section> = sections.iter().filter(known).collect();
-    candidates.sort_by_key(|section| section.content.end.saturating_sub(section.content.start));
+    candidates.sort_by_key(|section| section.content.length());
     for section in candidates {
         let bytes = source.get(section.content.clone(), "section")?;
         let stored = (Codec::Stored, LengthPrefix::None);
@@ -340,7 +341,7 @@ fn begins_like_a_mesh(inflate: &mut Inflate<'_>, buffer: &mut [u8]) -> Result<bo
     }
     let mut counts = [0; size_of::<raw::MeshCounts>()];
     inflate.read_exact(&mut counts)?;
-    let counts = raw::MeshCounts::read_from_bytes(&counts).map_err(|_| Fault::Truncated)?;
+    let counts = raw::MeshCounts::read_from_bytes(&counts).unwrap_or_else(|_| raw::MeshCounts::new_zeroed());
     inflate.skip(u64::from(counts.vertices.get()).saturating_mul(12), buffer)?;
     let mut tag = [0; 4];
     inflate.read_exact(&mut tag)?;
@@ -356,16 +357,16 @@ fn unreadable(source: &crate::bytes::Source, region: &Range<u64>) -> Error {
         (b"BZh", "a bzip2 stream"),
         (b"7z\xbc\xaf", "a 7-Zip archive"),
     ];
-    let content = region.start.saturating_add(as_u64(size_of::<raw::SectionHeader>()));
-    let beginning = source.get(content..content.saturating_add(8), "section").unwrap_or_default();
+    let content = region.start.saturating_add(size_u64::<raw::SectionHeader>());
+    let beginning = source.get(span(content, 8), "section").unwrap_or_default();
     let other = magics.iter().find(|(magic, _)| beginning.starts_with(magic));
     match other {
         Some((_, name)) => {
-            let error = cgeo(Error::new(ErrorKind::Unsupported, "compression of the sections"));
-            error.at(content..content.saturating_add(8)).expected("zlib, gzip, deflate or none").found(name)
+            let error = FILE.error(ErrorKind::Unsupported, "compression of the sections");
+            error.at(span(content, 8)).expected("zlib, gzip, deflate or none").found(name)
         }
         None => {
-            let error = cgeo(Error::new(ErrorKind::Malformed, "sections of a snapshot")).at(region.clone());
+            let error = FILE.malformed("sections of a snapshot").at(region.clone());
             error.expected("sections that lead to TAG_ANIMATION_SNAPSHOT_END").found("none, read in any way")
         }
     }
@@ -384,9 +385,5 @@ pub(crate) fn contradiction(layout: &Layout, dialect: Dialect) -> Option<Finding
         return None;
     }
     let detail = format!("{:?}, and the sections are {dialect}", value.to_string_lossy());
-    Some(
-        Finding::forbidden(finding::COMPRESSED, detail)
-            .of(Address::field("header"))
-            .at(layout.header.clone()),
-    )
+    Some(Finding::new(rules::COMPRESSED, FILE.of(Address::field("header")).at(layout.header.clone()), detail))
 }

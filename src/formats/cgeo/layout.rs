@@ -4,10 +4,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::header::{Properties, names};
-use super::{finding, raw};
+use super::raw;
+use super::rules::{self, FILE};
 use crate::bytes::{Array, Source};
 use crate::format::Format;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first of a file that is read lazily, in bytes: the header and, in most files, the offset table.
@@ -33,20 +34,20 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn read(source: &Source) -> Result<Self> {
-        let prologue_size = as_u64(size_of::<raw::Prologue>());
+        let prologue_size = size_u64::<raw::Prologue>();
         let source = source.for_format(Format::CGeo).with_head(prologue_size, HEAD, "header")?;
         let prologue: raw::Prologue = source.read_struct(0, "header")?;
         if prologue.magic != raw::MAGIC {
-            let error = Error::new(ErrorKind::UnknownFormat, "magic number").at(0..1);
-            return Err(cgeo(error).expected("0x43").found(format_args!("{:#04x}", prologue.magic)));
+            let error = FILE.error(ErrorKind::UnknownFormat, "magic number").at(0..1);
+            return Err(error.expected("0x43").found(format_args!("{:#04x}", prologue.magic)));
         }
         let size = prologue.header_size.get();
         if size > LONGEST_HEADER {
-            let error = Error::new(ErrorKind::Malformed, "size of the header").at(1..5);
+            let error = FILE.malformed("size of the header").at(1..5);
             let expected = format!("at most {} bytes", decimal(LONGEST_HEADER.into()));
-            return Err(cgeo(error).expected(expected).found(decimal(size.into())));
+            return Err(error.expected(expected).found(decimal(size.into())));
         }
-        let header = prologue_size..prologue_size.saturating_add(size.into());
+        let header = span(prologue_size, size.into());
         let data = header.end;
         let source = source.with_ranges(&[0..data.saturating_add(8)], "header")?;
         let properties = Properties::new(source.get(header.clone(), "header")?);
@@ -74,8 +75,8 @@ impl Layout {
     /// The end is that of the source where its length is known.
     pub(crate) fn extent(&self, index: usize) -> Result<Range<u64>> {
         let offset = self.table.get(index).ok_or_else(|| {
-            let error = Error::new(ErrorKind::OutOfRange, "snapshot");
-            cgeo(error).expected(format!("less than {}", self.table.len())).found(index)
+            let error = FILE.out_of_range("snapshot");
+            error.expected(format!("less than {}", self.table.len())).found(index)
         })?;
         let offset = offset.offset.get();
         let sorted = self.sorted.get_or_init(|| {
@@ -89,8 +90,8 @@ impl Layout {
         let first = self.table_range.end.saturating_add(4);
         if offset < first || offset >= len {
             let place = self.table_range.start.saturating_add(as_u64(index).saturating_mul(8));
-            let error = Error::new(ErrorKind::Malformed, "offset table").of(snapshot_address(index));
-            let error = cgeo(error).at(place..place.saturating_add(8));
+            let error = FILE.malformed("offset table").of(snapshot_address(index));
+            let error = error.at(span(place, 8));
             return Err(error
                 .expected(format!("an offset in {first:#x}..{len:#x}"))
                 .found(format_args!("{offset:#x}")));
@@ -131,12 +132,12 @@ fn find_table(
         }
         let found: zerocopy::little_endian::U32 = walk.read_struct(at, "offset table")?;
         if found.get() == raw::TAG_ANIM_TABLE_END {
-            findings.add(finding::SNAPSHOT_COUNT, |what| {
+            findings.add(rules::SNAPSHOT_COUNT, || {
                 let stored = properties.get(names::SNAPSHOT_COUNT);
                 let stored =
                     stored.map_or_else(|| "none".to_owned(), |stored| stored.to_string_lossy().into_owned());
                 let detail = format!("{stored:?} in the header, {count} in the table");
-                Finding::forbidden(what, detail).of(Address::field("header"))
+                (FILE.of(Address::field("header")), detail)
             });
             let source = walk.into_source().with_ranges(&[start..at.saturating_add(4)], "offset table")?;
             return Ok((source, start..at));
@@ -150,16 +151,13 @@ fn find_table(
         }
         at = at.saturating_add(8);
     }
-    let error =
-        cgeo(Error::new(ErrorKind::Malformed, "TAG_ANIM_TABLE_END")).at(start..at.saturating_add(4).min(len));
+    let error = FILE.malformed("TAG_ANIM_TABLE_END").at(start..at.saturating_add(4).min(len));
     Err(error.expected(format!("{:#x} behind the offset table", raw::TAG_ANIM_TABLE_END)).found("none"))
 }
 
 fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Findings) {
     let note = |findings: &mut Findings, detail: String| {
-        findings.add(finding::PROPERTY, |what| {
-            Finding::forbidden(what, detail).of(Address::field("header")).at(header.clone())
-        });
+        findings.add(rules::PROPERTY, || (FILE.of(Address::field("header")).at(header.clone()), detail));
     };
     let mandatory = [
         names::VERSION,
@@ -187,15 +185,10 @@ fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Find
         }
     }
     if let Some(version) = properties.integer(names::VERSION).filter(|version| !(4..=7).contains(version)) {
-        findings.add(finding::VERSION, |what| {
-            Finding::forbidden(what, format!("{version}; 4 to 7 are known")).of(Address::field("header"))
+        findings.add(rules::VERSION, || {
+            (FILE.of(Address::field("header")), format!("{version}; 4 to 7 are known"))
         });
     }
-}
-
-/// An error of this format.
-pub(crate) fn cgeo(error: Error) -> Error {
-    error.format_is(Some(Format::CGeo))
 }
 
 pub(crate) fn snapshot_address(index: usize) -> Address {
@@ -212,6 +205,6 @@ pub(crate) fn expect_tag(source: &Source, offset: u64, expected: u32, what: &'st
     if found == expected {
         return Ok(());
     }
-    let error = cgeo(Error::new(ErrorKind::Malformed, what)).at(offset..offset.saturating_add(4));
+    let error = FILE.malformed(what).at(span(offset, 4));
     Err(error.expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
 }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::layout::{cgeo, snapshot_address};
+use super::layout::snapshot_address;
 use super::raw;
-use super::sections::{COMPLETE, DIFFERENCE, fault_error};
+use super::rules::FILE;
+use super::sections::{COMPLETE, DIFFERENCE};
 use super::triangles::{Shape, Triangles};
 use crate::bytes::Array;
 use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault};
-use crate::limits::Limits;
-use crate::num::{as_u64, decimal};
-use crate::report::{Error, ErrorKind, Result};
+use crate::decode::fault_error;
+use crate::limits::{Budget, Limits};
+use crate::num::{as_u64, as_usize, decimal, size_u64};
+use crate::report::{Error, Place, Result};
 
 /// How many of what a mesh has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,18 +97,16 @@ pub(crate) struct Stream<'a> {
     unit: Unit,
     /// The most that can come out of a stream of this length.
     most: u64,
-    /// What may still be taken of memory.
-    left: u64,
-    limits: Limits,
+    budget: Budget,
 }
 
 /// Deflate makes no more of a byte than this.
 const DEFLATE_RATIO: u64 = 1032;
 
 impl<'a> Stream<'a> {
-    pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, limits: Limits) -> Self {
+    pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, limits: &Limits) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
-        Self { inflate, most: unit.stored.saturating_mul(ratio), unit, left: limits.max_block_bytes, limits }
+        Self { inflate, most: unit.stored.saturating_mul(ratio), unit, budget: Budget::new(limits) }
     }
 
     /// Computes no checksum: for a part of the content.
@@ -285,8 +285,7 @@ impl<'a> Stream<'a> {
         if as_u64(channel) < channels {
             return Ok(());
         }
-        let error =
-            cgeo(Error::new(ErrorKind::OutOfRange, "map channel")).of(snapshot_address(self.unit.snapshot));
+        let error = FILE.out_of_range("map channel").of(snapshot_address(self.unit.snapshot));
         Err(error.expected(format!("less than {channels}")).found(channel))
     }
 
@@ -362,8 +361,10 @@ impl<'a> Stream<'a> {
         let channels = u64::from(counts.map_channels);
         // Each has a count of four bytes in the stream, and takes a vector here.
         self.may_come(channels.saturating_mul(4), "Map Channel Count")?;
-        self.may_take(channels.saturating_mul(as_u64(size_of::<Vec<[f32; 3]>>())), "Map Channel Count")?;
-        out.resize_with(usize::try_from(channels).unwrap_or(usize::MAX), Vec::new);
+        let room =
+            self.budget.spend(channels.saturating_mul(size_u64::<Vec<[f32; 3]>>()), "Map Channel Count");
+        room.map_err(|error| self.place().locate(error))?;
+        out.resize_with(as_usize(channels), Vec::new);
         for channel in out {
             let count = self.count()?;
             self.resize(channel, count, "Map Coord Count")?;
@@ -378,9 +379,9 @@ impl<'a> Stream<'a> {
         let shape = Shape::of_version_7(counts);
         let announced = shape.record().saturating_mul(u64::from(counts.triangles));
         self.may_come(shape.indices().saturating_mul(counts.triangles.into()), "Triangle Count")?;
-        self.may_take(announced, "Triangle Count")?;
         let records = out.take_records();
-        self.limits.resize(records, announced, "Triangle Count").map_err(|error| self.place(error))?;
+        let room = self.budget.resize(records, announced, "Triangle Count");
+        room.map_err(|error| self.place().locate(error))?;
         let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
         let mut next = [0];
         if length == records.len() {
@@ -391,8 +392,9 @@ impl<'a> Stream<'a> {
             }
             let longer =
                 shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
-            self.may_take(longer.saturating_sub(announced), "Triangle Count")?;
-            records.resize(usize::try_from(longer).unwrap_or(usize::MAX), 0);
+            let room = self.budget.spend(longer.saturating_sub(announced), "Triangle Count");
+            room.map_err(|error| self.place().locate(error))?;
+            records.resize(as_usize(longer), 0);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
             [*first] = next;
             let more = self.inflate.read(rest).map_err(|fault| self.fault(&fault))?;
@@ -427,8 +429,8 @@ impl<'a> Stream<'a> {
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, count: u64, what: &'static str) -> Result<()> {
         let bytes = count.saturating_mul(12);
         self.may_come(bytes, what)?;
-        self.may_take(bytes, what)?;
-        self.limits.resize(out, count, what).map_err(|error| self.place(error))
+        let room = self.budget.resize(out, count, what);
+        room.map_err(|error| self.place().locate(error))
     }
 
     /// Whether so many bytes can come out of what is left of the stream at all.
@@ -441,33 +443,18 @@ impl<'a> Stream<'a> {
         Err(error.expected(format!("at most {} bytes of content", decimal(most))).found(decimal(bytes)))
     }
 
-    fn may_take(&mut self, bytes: u64, what: &'static str) -> Result<()> {
-        match self.left.checked_sub(bytes) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => {
-                let error = self.place(cgeo(Error::new(ErrorKind::LimitExceeded, what)));
-                let most = decimal(self.limits.max_block_bytes);
-                let taken = self.limits.max_block_bytes.saturating_sub(self.left).saturating_add(bytes);
-                Err(error.expected(format!("at most {most} bytes (max_block_bytes)")).found(decimal(taken)))
-            }
-        }
-    }
-
     /// The error of the last `bytes` that came out.
     fn malformed(&self, what: &'static str, bytes: u64) -> Error {
         let end = self.inflate.produced();
-        self.place(cgeo(Error::new(ErrorKind::Malformed, what))).decoded_at(end.saturating_sub(bytes)..end)
+        self.place().decoded_at(end.saturating_sub(bytes)..end).malformed(what)
     }
 
     fn fault(&self, fault: &Fault) -> Error {
-        self.place(fault_error(fault, self.unit.what, self.unit.range.clone()))
+        self.place().locate(fault_error(fault, self.unit.what, None))
     }
 
-    fn place(&self, error: Error) -> Error {
-        cgeo(error).at(self.unit.range.clone()).of(snapshot_address(self.unit.snapshot))
+    fn place(&self) -> Place {
+        FILE.at(self.unit.range.clone()).of(snapshot_address(self.unit.snapshot))
     }
 }
 

@@ -39,13 +39,13 @@
 #[cfg(feature = "cache")]
 mod cache;
 mod dialect;
-pub mod finding;
 mod header;
 mod layout;
 mod mesh;
-mod play;
+mod playback;
 mod proxy;
 pub mod raw;
+pub mod rules;
 mod sections;
 mod snapshot;
 mod time;
@@ -63,4 +63,3 @@ pub use sections::Section;
 pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
 pub use triangles::{Triangle, Triangles};
-pub use view::View;

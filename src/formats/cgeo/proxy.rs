@@ -7,16 +7,17 @@ use std::sync::{Arc, OnceLock};
 
 use super::dialect::{self, Dialect};
 use super::header::{Properties, names};
-use super::layout::{Layout, cgeo, snapshot_address};
+use super::layout::{Layout, snapshot_address};
 use super::mesh::{Mesh, TopologyId};
+use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::{Key, Timing, Wrap};
 use crate::bytes::{Source, Text};
 use crate::decode::Scratch;
 use crate::format::Format;
-use crate::num::as_u64;
+use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result, Segment};
+use crate::report::{Address, ErrorKind, Finding, Item, Result};
 
 /// A CGeo file: an object as a series of snapshots.
 ///
@@ -318,16 +319,16 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let timing = self.timing().ok_or_else(|| {
-            let error = cgeo(Error::new(ErrorKind::Unsupported, "time of a snapshot"));
+            let error = FILE.error(ErrorKind::Unsupported, "time of a snapshot");
             error.expected(format!("the property {:?}", names::TIME_PER_SNAPSHOT)).found("none")
         })?;
         out.clear();
         let (mut from, mut to) = (Vec::new(), Vec::new());
         let mut topology = None;
         for time in seconds {
-            let key = timing.index_at(*time, wrap).ok_or_else(|| {
-                cgeo(Error::new(ErrorKind::OutOfRange, "time")).expected("a time, and snapshots").found(time)
-            })?;
+            let key = timing
+                .index_at(*time, wrap)
+                .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
             self.positions_of(&key, &mut topology, &mut from, &mut to, scratch)?;
             out.extend_from_slice(&from);
         }
@@ -368,7 +369,7 @@ impl Proxy {
         if *seen.get_or_insert(found) == found {
             return Ok(());
         }
-        let error = cgeo(Error::new(ErrorKind::Mismatch, "triangles of snapshots"));
+        let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots");
         let error = error.of(snapshot.address());
         Err(error.expected("those of the snapshot before").found("others; vertices cannot be matched"))
     }
@@ -385,8 +386,8 @@ impl Proxy {
         let (before, behind) = (index.saturating_sub(1), index.saturating_add(1).min(last));
         let timing = self.timing().filter(|timing| timing.step != 0);
         let Some(timing) = timing.filter(|_| before < behind) else {
-            let error = cgeo(Error::new(ErrorKind::Unsupported, "time between snapshots"))
-                .of(snapshot_address(index));
+            let error =
+                FILE.error(ErrorKind::Unsupported, "time between snapshots").of(snapshot_address(index));
             return Err(error.expected("snapshots with time between them").found("none"));
         };
         #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
@@ -414,7 +415,7 @@ impl Proxy {
     pub fn items(&self) -> Vec<Item> {
         let layout = &self.inner.layout;
         let item = |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
-            let stored = range.end.saturating_sub(range.start);
+            let stored = range.length();
             Item { address, counts, stored, decoded: None, range: range.clone() }
         };
         let properties = as_u64(self.properties().iter().count());
@@ -434,21 +435,6 @@ impl Proxy {
     /// The addresses of the snapshots.
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
         (0..self.len()).map(snapshot_address).collect()
-    }
-
-    /// The snapshot at an address.
-    pub(crate) fn snapshot_at(&self, address: &Address) -> Result<Snapshot> {
-        let index = match address.segments() {
-            [Segment::Field(field), Segment::Index(index)] if field == "snapshots" => {
-                usize::try_from(*index).ok()
-            }
-            _ => None,
-        };
-        let index = index.filter(|index| *index < self.len()).ok_or_else(|| {
-            let error = cgeo(Error::new(ErrorKind::OutOfRange, "mesh")).of(address.clone());
-            error.expected(format!("snapshots[i] with i below {}", self.len()))
-        })?;
-        self.snapshot(index)
     }
 }
 

@@ -5,13 +5,15 @@ use std::ops::Range;
 use zerocopy::FromBytes;
 
 use super::dialect::{Dialect, OffsetTarget, SizeMeaning};
-use super::layout::{cgeo, expect_tag};
+use super::layout::expect_tag;
 use super::raw;
+use super::rules::FILE;
 use crate::bytes::Source;
 use crate::codec::inflate::{Inflate, Inflater};
-use crate::codec::{Codec, Decoder, Fault};
-use crate::num::as_u64;
-use crate::report::{Error, ErrorKind, Result};
+use crate::codec::{Codec, Decoder, Fault, FaultKind};
+use crate::decode::fault_error;
+use crate::num::{as_u64, size_u64, span};
+use crate::report::Result;
 
 /// Sections that are followed in one snapshot; the published text has three kinds.
 pub(crate) const MOST: usize = 4096;
@@ -38,7 +40,7 @@ pub struct Section {
 impl Section {
     /// The section of a header at an offset, where sizes count stored bytes.
     pub(crate) fn stored(header: &raw::SectionHeader, at: u64, size: SizeMeaning) -> Option<Self> {
-        let header_size = as_u64(size_of::<raw::SectionHeader>());
+        let header_size = size_u64::<raw::SectionHeader>();
         let content = match size {
             SizeMeaning::StoredWithHeader => header.size.get().checked_sub(header_size)?,
             _ => header.size.get(),
@@ -93,8 +95,8 @@ impl<'a> Sections<'a> {
     /// The next section; `Ok(None)` at the end tag.
     pub(crate) fn next(&mut self) -> Result<Option<Section>> {
         let at = self.rest.start;
-        let tag_range = at..at.saturating_add(4);
-        let lost = |what, range: Range<u64>| cgeo(Error::new(ErrorKind::Malformed, what)).at(range);
+        let tag_range = span(at, 4);
+        let lost = |what, range: Range<u64>| FILE.malformed(what).at(range);
         if tag_range.end > self.rest.end {
             let error = lost("TAG_ANIMATION_SNAPSHOT_END", tag_range);
             return Err(error
@@ -105,7 +107,7 @@ impl<'a> Sections<'a> {
         if tag == raw::TAG_ANIMATION_SNAPSHOT_END {
             return Ok(None);
         }
-        let header_end = at.saturating_add(as_u64(size_of::<raw::SectionHeader>()));
+        let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
         if header_end > self.rest.end || self.left == 0 {
             let error = lost("header of a section", at..header_end);
             let expected =
@@ -146,11 +148,11 @@ impl<'a> Sections<'a> {
 
     /// A section whose size is that of its inflated content: where the stream ends, it ends.
     fn inflated(&mut self, header: &raw::SectionHeader, at: u64) -> Result<Section> {
-        let start = at.saturating_add(as_u64(size_of::<raw::SectionHeader>()));
+        let start = at.saturating_add(size_u64::<raw::SectionHeader>());
         let bytes = self.source.get(start..self.rest.end, "section")?;
         let (size, tag) = (header.size.get(), header.tag.get());
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.inflater);
-        let used = used.map_err(|fault| fault_error(&fault, "section", start..self.rest.end))?;
+        let used = used.map_err(|fault| fault_error(&fault, "section", None).at(start..self.rest.end))?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section { tag, range: at..end, content: start..end, size })
     }
@@ -172,7 +174,7 @@ pub(crate) fn inflated_chain(
         let used = stream_length(content, header.size.get(), codec, decoder, inflater)?;
         rest = content.get(used..).unwrap_or_default();
     }
-    Err(Fault::Truncated)
+    Err(codec.fault(FaultKind::Truncated))
 }
 
 /// How many bytes a stream takes up that inflates to `size` bytes.
@@ -187,27 +189,6 @@ fn stream_length(
     inflate.skip(size, &mut [0; 16 << 10])?;
     inflate.finish()?;
     Ok(inflate.consumed())
-}
-
-/// The error that a fault in the stream of a section is.
-pub(crate) fn fault_error(fault: &Fault, what: &'static str, stream: Range<u64>) -> Error {
-    let error = |kind| cgeo(Error::new(kind, what)).at(stream.clone());
-    match fault {
-        Fault::Truncated => {
-            error(ErrorKind::Truncated).expected("a stream that ends").found("the end of the section")
-        }
-        Fault::EndsEarly(length) => {
-            let error = error(ErrorKind::Malformed).decoded_at(*length..length.saturating_add(1));
-            error.expected("more content").found(format_args!("the end after {length} bytes"))
-        }
-        Fault::GoesOn => error(ErrorKind::Malformed).expected("the end of the content").found("more of it"),
-        Fault::Malformed(expected) => error(ErrorKind::Malformed).expected(*expected).found("something else"),
-        Fault::Checksum { stored, computed } => {
-            let error = error(ErrorKind::Malformed).expected(format!("the checksum {computed:#010x}"));
-            error.found(format_args!("{stored:#010x}"))
-        }
-        Fault::Cancelled => error(ErrorKind::Cancelled),
-    }
 }
 
 fn hex(number: u64) -> String {

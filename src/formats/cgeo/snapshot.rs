@@ -3,19 +3,20 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::layout::{cgeo, snapshot_address};
+use super::layout::snapshot_address;
 use super::mesh::{Counts, Mesh, MeshBuffer, Stream, TopologyId, Unit};
 use super::proxy::Proxy;
 use super::raw;
-use super::sections::{self, Section, Sections, fault_error};
+use super::rules::FILE;
+use super::sections::{self, Section, Sections};
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
 use crate::codec::inflate::{Inflate, Inflater};
-use crate::decode::{Block, Scratch};
+use crate::decode::{Block, Scratch, fault_error};
 use crate::mesh::Bounds;
-use crate::num::as_u64;
+use crate::num::{Span, as_u64, span};
 use crate::options::Checksums;
-use crate::report::{Address, Error, ErrorKind, Result};
+use crate::report::{Address, ErrorKind, Place, Result};
 
 /// A snapshot of a [`Proxy`]: nothing is read before something is asked for.
 ///
@@ -374,8 +375,12 @@ impl Snapshot {
         self.mesh_section(&mut Scratch::default(), |section, stream| {
             let id = self.proxy.topology_at(section.range.start);
             let none = || {
-                let error = Error::new(ErrorKind::Malformed, "TAG_MESH_DATA").at(section.content.clone());
-                Err(self.place(error).expected("a complete mesh in the first snapshot").found("a difference"))
+                let error = FILE.malformed("TAG_MESH_DATA").at(section.content.clone());
+                Err(self
+                    .place()
+                    .locate(error)
+                    .expected("a complete mesh in the first snapshot")
+                    .found("a difference"))
             };
             stream.mesh(&none, &mut buffer, id)?;
             Ok(id)
@@ -415,8 +420,8 @@ impl Snapshot {
         snapshot_address(self.index)
     }
 
-    pub(crate) fn place(&self, error: Error) -> Error {
-        cgeo(error).of(self.address())
+    pub(crate) fn place(&self) -> Place {
+        FILE.of(self.address())
     }
 
     /// The source, with this snapshot's bytes at hand.
@@ -427,7 +432,8 @@ impl Snapshot {
         }
         if self.loaded.get().is_none() {
             let with_tag = self.extent.start.saturating_sub(4)..self.end(source)?;
-            let loaded = source.with_ranges(&[with_tag], "snapshot").map_err(|error| self.place(error))?;
+            let loaded =
+                source.with_ranges(&[with_tag], "snapshot").map_err(|error| self.place().locate(error))?;
             let _ = self.loaded.set(loaded);
         }
         Ok(self.loaded.get().unwrap_or(source))
@@ -438,20 +444,20 @@ impl Snapshot {
     fn end(&self, source: &Source) -> Result<u64> {
         /// Reading as much costs no more than looking at each header of a section.
         const FAR: u64 = 8 << 20;
-        let length = self.extent.end.saturating_sub(self.extent.start);
+        let length = self.extent.length();
         if length <= FAR || self.proxy.dialect().size == super::SizeMeaning::Inflated {
             return Ok(self.extent.end);
         }
         let mut inflater = Inflater::default();
         let mut sections = self.walk(source, &mut inflater)?;
-        while sections.next().map_err(|error| self.place(error))?.is_some() {}
+        while sections.next().map_err(|error| self.place().locate(error))?.is_some() {}
         Ok(sections.position().saturating_add(4).min(self.extent.end))
     }
 
     fn walk<'a>(&self, source: &'a Source, inflater: &'a mut Inflater) -> Result<Sections<'a>> {
         let dialect = self.proxy.dialect();
-        let region =
-            sections::region(source, &self.extent, dialect.offset).map_err(|error| self.place(error))?;
+        let region = sections::region(source, &self.extent, dialect.offset)
+            .map_err(|error| self.place().locate(error))?;
         Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, inflater))
     }
 
@@ -466,7 +472,7 @@ impl Snapshot {
         let mut sections = self.walk(source, inflater)?;
         let mut left = skip;
         loop {
-            match sections.find(tag).map_err(|error| self.place(error))? {
+            match sections.find(tag).map_err(|error| self.place().locate(error))? {
                 None => return Ok(None),
                 Some(section) if left == 0 => return Ok(Some(section)),
                 Some(_) => left = left.saturating_sub(1),
@@ -488,13 +494,14 @@ impl Snapshot {
             let end = start.saturating_add(usually).min(self.extent.end);
             light = source
                 .with_ranges(std::slice::from_ref(&(start..end)), "snapshot")
-                .map_err(|error| self.place(error))?;
+                .map_err(|error| self.place().locate(error))?;
             &light
         } else {
             self.load()?
         };
         let Some(section) = self.find(source, tag, 0, &mut scratch.inflater)? else { return Ok(None) };
-        let bytes = source.get(section.content.clone(), "section").map_err(|error| self.place(error))?;
+        let bytes =
+            source.get(section.content.clone(), "section").map_err(|error| self.place().locate(error))?;
         Ok(Some((section, bytes)))
     }
 
@@ -503,8 +510,8 @@ impl Snapshot {
         let prefix = self.proxy.dialect().prefix;
         bytes.get(prefix.size()..).ok_or_else(|| {
             let error =
-                Error::new(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
-            self.place(error).expected(format!("{} bytes", prefix.size())).found(bytes.len())
+                FILE.error(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
+            self.place().locate(error).expected(format!("{} bytes", prefix.size())).found(bytes.len())
         })
     }
 
@@ -522,13 +529,14 @@ impl Snapshot {
         let Scratch { inflater, cancel, .. } = scratch;
         let range = section.content.clone();
         let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
-        let mut inflate = inflate.map_err(|fault| self.place(fault_error(&fault, what, range.clone())))?;
+        let mut inflate = inflate
+            .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
         if options.checksums == Checksums::Ignore {
             inflate = inflate.ignoring_checksum();
         }
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
-        job(&mut Stream::new(inflate, unit, options.limits))
+        job(&mut Stream::new(inflate, unit, &options.limits))
     }
 
     /// Runs a job on the stream of the mesh, with memory for what it skips.
@@ -557,11 +565,11 @@ impl Snapshot {
         if self.is_to_be_read_alone(source)
             && let Some(section) =
                 self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?
-            && section.content.end.saturating_sub(section.content.start) > BEGINNING
+            && section.content.length() > BEGINNING
         {
             let start = section.content.start;
-            let bytes = source.get(start..start.saturating_add(BEGINNING), "TAG_MESH_DATA");
-            let bytes = bytes.map_err(|error| self.place(error))?;
+            let bytes = source.get(span(start, BEGINNING), "TAG_MESH_DATA");
+            let bytes = bytes.map_err(|error| self.place().locate(error))?;
             match self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
             {
                 Err(error) if error.kind() == ErrorKind::Truncated => {}
@@ -586,11 +594,12 @@ impl Snapshot {
         let source = self.load()?;
         let section =
             self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?.ok_or_else(|| {
-                let error = Error::new(ErrorKind::Malformed, "TAG_MESH_DATA").at(self.extent.clone());
-                self.place(error).expected(format!("mesh section {}", self.sample)).found("none")
+                let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
+                self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
             })?;
-        let bytes =
-            source.get(section.content.clone(), "TAG_MESH_DATA").map_err(|error| self.place(error))?;
+        let bytes = source
+            .get(section.content.clone(), "TAG_MESH_DATA")
+            .map_err(|error| self.place().locate(error))?;
         self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
     }
 

@@ -1,8 +1,8 @@
 //! Which snapshot is when.
 
-use crate::format::Format;
+use super::rules::FILE;
 use crate::num::decimal;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::Result;
 
 /// The times of the snapshots: one after the other, equally far apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ impl Timing {
     pub fn keys(&self, open: f64, close: f64) -> Result<Vec<f64>> {
         const MOST: i64 = 65_536;
         let refused = |expected: String, found: String| {
-            let error = Error::new(ErrorKind::OutOfRange, "shutter").format_is(Some(Format::CGeo));
+            let error = FILE.out_of_range("shutter");
             error.expected(expected).found(found)
         };
         if !(open.is_finite() && close.is_finite() && open <= close) {

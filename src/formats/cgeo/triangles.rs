@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::mesh::Counts;
+use crate::num::as_usize;
 
 /// The triangles of a mesh, as decoded: one record after the other, of odd length. Cloning shares them.
 ///
@@ -101,7 +102,7 @@ impl Triangles {
     /// The number of triangles.
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::try_from(self.shape.triangles).unwrap_or(usize::MAX)
+        as_usize(self.shape.triangles)
     }
 
     /// Whether there are no triangles.
@@ -113,7 +114,7 @@ impl Triangles {
     /// The number of map channels that the corners have indices for.
     #[must_use]
     pub fn map_channels(&self) -> usize {
-        usize::try_from(self.shape.channels).unwrap_or(usize::MAX)
+        as_usize(self.shape.channels)
     }
 
     /// Whether the corners have indices of normals.
@@ -125,7 +126,7 @@ impl Triangles {
     /// Bytes behind the indices of each record: 3 in version 7 (a material id of two bytes, and edges).
     #[must_use]
     pub fn tail_len(&self) -> usize {
-        usize::try_from(self.shape.tail).unwrap_or(usize::MAX)
+        as_usize(self.shape.tail)
     }
 
     /// The records as stored.
@@ -135,7 +136,7 @@ impl Triangles {
     }
 
     fn record_len(&self) -> usize {
-        usize::try_from(self.shape.record()).unwrap_or(usize::MAX).max(1)
+        as_usize(self.shape.record()).max(1)
     }
 
     fn records(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
@@ -166,7 +167,7 @@ impl Triangles {
     }
 
     fn tail_start(&self) -> usize {
-        usize::try_from(self.shape.indices()).unwrap_or(usize::MAX)
+        as_usize(self.shape.indices())
     }
 
     /// Two bytes of two or three, four of four: what else they could be is not known.

@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use super::header::names;
+use super::layout::snapshot_address;
 use super::mesh::MeshBuffer;
 use super::proxy::{Proxy, UnitEvidence};
+use super::raw;
+use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
-use super::{finding, raw};
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
 use crate::num::as_u64;
@@ -40,9 +42,8 @@ impl Proxy {
                     return Err(error);
                 }
                 Err(error) => {
-                    let mut found = Finding::wrong(finding::SNAPSHOT, error.to_string());
-                    found.byte_range = error.byte_range();
-                    check.broken.push(found.of(super::layout::snapshot_address(index)));
+                    let place = FILE.of_error(&error).of(snapshot_address(index));
+                    check.broken.push(Finding::new(rules::SNAPSHOT, place, error.to_string()));
                 }
                 Ok(()) => {}
             }
@@ -69,9 +70,9 @@ impl Check {
         let mut tags = Vec::new();
         for section in snapshot.sections()? {
             if section.tag != raw::TAG_MESH_DATA && tags.contains(&section.tag) {
-                self.findings.add(finding::REPEATED_SECTION, |what| {
+                self.findings.add(rules::REPEATED_SECTION, || {
                     let detail = format!("tag {:#x}; the first counts", section.tag);
-                    Finding::forbidden(what, detail).of(snapshot.address()).at(section.range.clone())
+                    (FILE.of(snapshot.address()).at(section.range.clone()), detail)
                 });
             } else if section.is_known() {
                 tags.push(section.tag);
@@ -85,9 +86,8 @@ impl Check {
             let sample = snapshot.sample(sample);
             let unused = sample.checked_mesh_into(&mut self.buffer, &mut self.scratch)?;
             if unused > 0 {
-                self.findings.add(finding::TRAILING_BYTES, |what| {
-                    Finding::suspicious(what, format!("{unused} bytes")).of(snapshot.address())
-                });
+                self.findings
+                    .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));
             }
             if sample.is_complete()? {
                 self.triangles(&sample);
@@ -109,10 +109,10 @@ impl Check {
         let address = || snapshot.address().then("triangles");
         if triangles.tail_len() != VERSION_7 && !triangles.is_empty() {
             let (tail, has_normals) = (triangles.tail_len(), triangles.has_normals());
-            self.findings.add(finding::TRIANGLE_TAIL, |what| {
+            self.findings.add(rules::TRIANGLE_TAIL, || {
                 let normals = if has_normals { "" } else { ", and no indices of normals" };
                 let detail = format!("expected {VERSION_7} bytes behind the indices, found {tail}{normals}");
-                Finding::forbidden(what, detail).of(address())
+                (FILE.of(address()), detail)
             });
         }
         let mut streams = vec![("positions", self.buffer.positions.len())];
@@ -131,15 +131,14 @@ impl Check {
                 continue;
             }
             if least == 1 && u64::from(greatest) == count {
-                self.findings.add(finding::COUNTED_FROM_ONE, |what| {
-                    Finding::suspicious(what, format!("{name}: 1..={greatest}")).of(address())
-                });
+                self.findings
+                    .add(rules::COUNTED_FROM_ONE, || (FILE.of(address()), format!("{name}: 1..={greatest}")));
             }
             let wrong = flat.iter().filter(|index| u64::from(**index) >= count);
             let places = as_u64(wrong.count());
-            self.findings.add_many(finding::INDEX_OUT_OF_RANGE, places, |what| {
+            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
                 let detail = format!("{name}: expected less than {count}, found {greatest}");
-                Finding::wrong(what, detail).of(address())
+                (FILE.of(address()), detail)
             });
         }
     }
@@ -154,8 +153,8 @@ impl Check {
                 continue;
             }
             let count = as_u64(numbers.iter().filter(|number| !number.is_finite()).count());
-            self.findings.add_many(finding::NOT_FINITE, count, |what| {
-                Finding::suspicious(what, format!("a number of {name}")).of(snapshot.address().then(name))
+            self.findings.add_many(rules::NOT_FINITE, count, || {
+                (FILE.of(snapshot.address().then(name)), format!("a number of {name}"))
             });
         }
     }
@@ -170,12 +169,12 @@ impl Check {
         let tolerance = size.max(f32::MIN_POSITIVE) * 1e-3;
         let close = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance);
         if !close(stored.min, computed.min) || !close(stored.max, computed.max) {
-            self.findings.add(finding::BOUNDING_BOX, |what| {
+            self.findings.add(rules::BOUNDING_BOX, || {
                 let detail = format!(
                     "{:?} .. {:?}; the positions are in {:?} .. {:?}",
                     stored.min, stored.max, computed.min, computed.max
                 );
-                Finding::suspicious(what, detail).of(snapshot.address())
+                (FILE.of(snapshot.address()), detail)
             });
         }
     }
@@ -193,9 +192,9 @@ impl Check {
         for (name, found) in counts {
             let said = properties.integer(name);
             if said.is_some_and(|said| u64::try_from(said) != Ok(as_u64(found))) {
-                self.findings.add(finding::HEADER_COUNTS, |what| {
+                self.findings.add(rules::HEADER_COUNTS, || {
                     let detail = format!("{name}: {}; snapshot 0 has {found}", said.unwrap_or_default());
-                    Finding::suspicious(what, detail).of(header())
+                    (FILE.of(header()), detail)
                 });
             }
         }
@@ -209,20 +208,19 @@ impl Check {
                 .zip(found)
                 .any(|(said, found)| (said - found).abs() > said.abs().max(found.abs()) * 0.01)
             {
-                self.findings.add(finding::HEADER_BOX, |what| {
+                self.findings.add(rules::HEADER_BOX, || {
                     let detail = format!("{said:?}; the stored box of snapshot 0 has {found:?}");
-                    Finding::suspicious(what, detail).of(header())
+                    (FILE.of(header()), detail)
                 });
             }
         }
         if proxy.unit_length().is_some_and(|unit| unit.evidence == UnitEvidence::BoxSizesScaleDiffers) {
             let scale = proxy.scale().unwrap_or_default();
-            self.findings.add(finding::SCALE, |what| {
-                Finding::suspicious(
-                    what,
+            self.findings.add(rules::SCALE, || {
+                (
+                    FILE.of(header()),
                     format!("{scale}, which neither is nor inverts the ratio of the box sizes"),
                 )
-                .of(header())
             });
         }
     }

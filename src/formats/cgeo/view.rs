@@ -1,43 +1,65 @@
-//! A snapshot as a renderer sees it: welded to one vertex buffer and one index buffer.
+//! A snapshot as a renderer sees it: one vertex buffer and one index buffer.
 
 use super::mesh::Mesh;
+use super::proxy::Proxy;
+use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
-use crate::mesh::sealed::Sealed;
-use crate::mesh::{Attribute, AttributeInfo, Indices, MeshView, Semantic, VertexFormat, Weld};
-use crate::report::{Finding, Result};
+use crate::mesh::{
+    Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
+};
+use crate::num::{as_u64, as_usize};
+use crate::report::{Address, Result};
 
-/// A welded snapshot; see [`Snapshot::mesh_view`].
-#[derive(Clone, Debug)]
-pub struct View {
-    name: String,
-    attributes: Vec<Attribute>,
-    indices: Indices,
-    vertex_count: usize,
+/// The attributes of a snapshot, decoded.
+struct Decoded(Vec<Attribute>);
+
+impl LoadAttribute for Decoded {
+    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+        self.0.get(index).cloned().ok_or_else(|| FILE.out_of_range("attribute").found(&info.semantic))
+    }
 }
 
-impl Snapshot {
-    /// The mesh with one index for each corner: positions, normals and map channels, each vertex once.
-    ///
-    /// Decodes the whole mesh, and welds it. To play an animation, weld once ([`Mesh::weld`]) and gather each
-    /// snapshot's arrays as long as its [`topology`](Self::topology) is the same.
+impl Proxy {
+    /// The snapshot at an address `snapshots[i]` as a renderer sees it; see [`Snapshot::view`].
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh) and [`Mesh::weld`].
-    pub fn mesh_view(&self) -> Result<View> {
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such snapshot, and those of [`Snapshot::view`].
+    pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
+        let index = address.index_in("snapshots", |_| None).filter(|index| *index < self.len());
+        let index = index.ok_or_else(|| {
+            let error = FILE.out_of_range("mesh").of(address.clone());
+            error.expected(format!("snapshots[i] with i below {}", self.len()))
+        })?;
+        self.snapshot(index)?.view()
+    }
+}
+
+impl Snapshot {
+    /// The mesh with one index for each corner: positions, normals and map channels.
+    ///
+    /// Decodes the whole mesh and remaps its vertices. To play an animation, make one [`Mesh::vertex_remap`] and gather
+    /// the arrays of each snapshot with it, as long as their [`topology`](Self::topology) is the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
+    pub fn view(&self) -> Result<MeshView> {
         let mesh = self.mesh()?;
-        let weld = mesh.weld().map_err(|error| self.place(error))?;
+        let remap = mesh.vertex_remap().map_err(|error| self.place().locate(error))?;
         let mut attributes = Vec::new();
         for (stream, (semantic, elements)) in mesh.streams().into_iter().enumerate() {
-            let gathered = weld.gather(stream, &elements.to_vec())?;
+            let gathered = remap.gather(stream, &elements.to_vec())?;
             let bytes = Array::from_vec(gathered).into_bytes();
             attributes.push(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes));
         }
-        let vertex_count = weld.vertex_count();
-        let indices = Indices::new(Array::from_vec(weld.into_indices()), 0);
-        let name = self.object_name().unwrap_or_default();
-        Ok(View { name, attributes, indices, vertex_count })
+        let infos = attributes.iter().map(Attribute::info).collect();
+        let vertex_count = remap.vertex_count();
+        let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
+        let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
+        let view = MeshView::new(self.address(), role, vertex_count, indices, infos, Decoded(attributes));
+        Ok(view.with_name(self.object_name().unwrap_or_default()))
     }
 }
 
@@ -55,34 +77,35 @@ impl Mesh {
     }
 
     /// One vertex for each combination of indices that a corner has: of positions, then normals, then map channels,
-    /// those of them that are not empty.
+    /// leaving out those that are empty.
     ///
-    /// Serves every mesh with the same [`topology`](Self::topology).
+    /// Valid for every mesh with the same [`topology`](Self::topology).
     ///
     /// # Errors
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for an index of a triangle that is not less than its count, and
-    /// those of [`Weld::new`].
-    pub fn weld(&self) -> Result<Weld> {
+    /// those of [`VertexRemap::new`].
+    pub fn vertex_remap(&self) -> Result<VertexRemap> {
         let (streams, counts) = self.corner_streams();
-        Weld::new(&borrow(&streams), &counts)
+        VertexRemap::new(&borrow(&streams), &counts)
     }
 
-    /// The same, with triangles ordered by material; where the file does not tell the materials, all are material 0.
+    /// Like [`vertex_remap`](Self::vertex_remap), with triangles ordered by material. Where the file does not store
+    /// materials, all are material 0.
     ///
     /// # Errors
     ///
-    /// Those of [`weld`](Self::weld).
-    pub fn weld_by_material(&self) -> Result<Weld> {
+    /// Those of [`vertex_remap`](Self::vertex_remap).
+    pub fn vertex_remap_by_material(&self) -> Result<VertexRemap> {
         let (streams, counts) = self.corner_streams();
         let materials = self.triangles.material_ids().unwrap_or_else(|| vec![0; self.triangles.len()]);
-        Weld::by_material(&borrow(&streams), &counts, &materials)
+        VertexRemap::by_material(&borrow(&streams), &counts, &materials)
     }
 
     fn corner_streams(&self) -> (Vec<Vec<[u32; 3]>>, Vec<usize>) {
         let indices = |semantic: &Semantic| match semantic {
             Semantic::TexCoord(set) => {
-                let channel = usize::try_from(*set).unwrap_or(usize::MAX);
+                let channel = as_usize(*set);
                 self.triangles.map_channel(channel).unwrap_or_default()
             }
             Semantic::Normal => self.triangles.normals().unwrap_or_default(),
@@ -95,36 +118,4 @@ impl Mesh {
 
 fn borrow(streams: &[Vec<[u32; 3]>]) -> Vec<&[u32]> {
     streams.iter().map(|stream| stream.as_flattened()).collect()
-}
-
-impl Sealed for View {}
-
-impl MeshView for View {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn vertex_count(&self) -> usize {
-        self.vertex_count
-    }
-
-    fn attributes(&self) -> Vec<AttributeInfo> {
-        let info = |attribute: &Attribute| AttributeInfo {
-            semantic: attribute.semantic().clone(),
-            format: attribute.format(),
-        };
-        self.attributes.iter().map(info).collect()
-    }
-
-    fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
-        Ok(self.attributes.iter().find(|attribute| attribute.semantic() == semantic).cloned())
-    }
-
-    fn indices(&self) -> Result<Indices> {
-        Ok(self.indices.clone())
-    }
-
-    fn findings(&self) -> &[Finding] {
-        &[]
-    }
 }

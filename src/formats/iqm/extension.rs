@@ -5,11 +5,11 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::layout::{ExtensionNode, Layout, TextBudget};
+use super::rules::FILE;
 use super::{Model, raw};
 use crate::bytes::{Array, Text};
-use crate::format::Format;
-use crate::num::as_u64;
-use crate::report::{Error, ErrorKind, Result};
+use crate::num::{Span, as_u64, size_u64, span};
+use crate::report::Result;
 
 /// A node of the extension list: named data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Model {
     /// Those of reading.
     pub fn fte_meshes(&self) -> Result<Option<Array<raw::FteMesh>>> {
         let meshes = self.extension("FTE_MESH")?.map(Array::<raw::FteMesh>::new);
-        let size = as_u64(size_of::<raw::FteMesh>());
+        let size = size_u64::<raw::FteMesh>();
         let expected = self.layout().meshes.len_u64().saturating_mul(size);
         let whole = self.extension_node(b"FTE_MESH").is_some_and(|node| length(&node.data) == expected);
         Ok(meshes.filter(|_| whole))
@@ -139,10 +139,9 @@ impl Model {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;
         let end = node.data.end;
-        let head_end = node.data.start.saturating_add(as_u64(size_of::<raw::FteSkins>()));
+        let head_end = node.data.start.saturating_add(size_u64::<raw::FteSkins>());
         let within = |part: Range<u64>| {
-            let error =
-                Error::new(ErrorKind::Malformed, "FTE_SKINS").format_is(Some(Format::Iqm)).at(part.clone());
+            let error = FILE.malformed("FTE_SKINS").at(part.clone());
             let expected = format!("an end at {end:#x}, that of the extension, or before");
             if part.end <= end {
                 Ok(part)
@@ -152,9 +151,8 @@ impl Model {
         };
         within(node.data.start..head_end)?;
         let head: raw::FteSkins = source.read_struct(node.data.start, "FTE_SKINS")?;
-        let run = |start: u64, count: u64, size: usize| {
-            within(start..start.saturating_add(count.saturating_mul(as_u64(size))))
-        };
+        let run =
+            |start: u64, count: u64, size: usize| within(span(start, count.saturating_mul(as_u64(size))));
         let numskins = run(head_end, self.layout().meshes.len_u64(), size_of::<u32>())?;
         let frames = run(numskins.end, head.numskinframes.get().into(), size_of::<raw::FteSkinFrame>())?;
         let skins = run(frames.end, head.nummeshskins.get().into(), size_of::<raw::FteMeshSkin>())?;
@@ -185,11 +183,11 @@ fn text(layout: &Layout, budget: &TextBudget, offset: u32, what: &'static str) -
         budget.spend(&layout.text, offset, what)?;
         return Ok(layout.text_at(offset));
     }
-    let error = Error::new(ErrorKind::Malformed, what).format_is(Some(Format::Iqm));
+    let error = FILE.malformed(what);
     let expected = format!("an offset below {:#x} (num_text)", length(&layout.sections.text));
     Err(error.expected(expected).found(format_args!("{offset:#x}")))
 }
 
 fn length(range: &Range<u64>) -> u64 {
-    range.end.saturating_sub(range.start)
+    range.length()
 }

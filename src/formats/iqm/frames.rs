@@ -8,11 +8,12 @@ use zerocopy::little_endian::{F32, U16};
 
 use super::layout::{Layout, Poses};
 use super::pose::{Trs, synthesised_w};
+use super::rules::FILE;
 use crate::bytes::Source;
-use crate::format::Format;
-use crate::num::as_u64;
+use crate::limits::Budget;
+use crate::num::{as_u64, as_usize, span};
 use crate::options::Options;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::Result;
 
 /// The frames of a model: for each frame, a translation, rotation and scale of each pose.
 ///
@@ -98,13 +99,13 @@ impl Frames {
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such frame or pose, and the errors of reading.
     pub fn pose(&self, frame: u32, pose: usize) -> Result<Trs> {
         let channels = self.poses.get(pose).ok_or_else(|| {
-            let error = Error::new(ErrorKind::OutOfRange, "pose").format_is(Some(Format::Iqm));
+            let error = FILE.out_of_range("pose");
             error.expected(format!("less than {}", self.poses.len())).found(pose)
         })?;
         let frame = self.bytes(self.one(frame)?)?.start;
         let start = frame.saturating_add(as_u64(channels.first).saturating_mul(2));
         let stored = u64::from(channels.mask.count_ones()).saturating_mul(2);
-        let bytes = self.source.get(start..start.saturating_add(stored), "frames[]")?;
+        let bytes = self.source.get(span(start, stored), "frames[]")?;
         Ok(channels.decode_stored(values(&bytes)))
     }
 
@@ -131,8 +132,7 @@ impl Frames {
         let range = self.bytes(frames)?;
         let expected = count.saturating_mul(as_u64(self.poses.len()));
         if as_u64(out.len()) != expected {
-            let error =
-                Error::new(ErrorKind::OutOfRange, "length of the output").format_is(Some(Format::Iqm));
+            let error = FILE.out_of_range("length of the output");
             return Err(error.expected(format!("{expected} poses")).found(out.len()));
         }
         let bytes = self.source.get(range, "frames[]")?;
@@ -148,8 +148,8 @@ impl Frames {
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of reading.
     pub fn to_vec(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
-        let out = self.options.limits.vec(count, "frames[]");
-        let mut out = out.map_err(|error| error.format_is(Some(Format::Iqm)))?;
+        let out = Budget::new(&self.options.limits).vec(count, "frames[]");
+        let mut out = out.map_err(|error| FILE.locate(error))?;
         self.frames_into(0..self.frames, &mut out)?;
         Ok(out)
     }
@@ -179,7 +179,7 @@ impl Frames {
         match frame.checked_add(1) {
             Some(end) if end <= self.frames => Ok(frame..end),
             _ => {
-                let error = Error::new(ErrorKind::OutOfRange, "frame").format_is(Some(Format::Iqm));
+                let error = FILE.out_of_range("frame");
                 Err(error.expected(format!("less than {}", self.frames)).found(frame))
             }
         }
@@ -188,7 +188,7 @@ impl Frames {
     /// The bytes of a range of frames.
     fn bytes(&self, frames: Range<u32>) -> Result<Range<u64>> {
         if frames.start > frames.end || frames.end > self.frames {
-            let error = Error::new(ErrorKind::OutOfRange, "frame").format_is(Some(Format::Iqm));
+            let error = FILE.out_of_range("frame");
             let found = format!("{}..{}", frames.start, frames.end);
             return Err(error.expected(format!("within 0..{}", self.frames)).found(found));
         }
@@ -227,7 +227,7 @@ impl Frames {
 
     /// The stored channels of one frame.
     fn channels(&self) -> usize {
-        usize::try_from(self.stride).unwrap_or(usize::MAX).saturating_div(2)
+        as_usize(self.stride).saturating_div(2)
     }
 }
 

@@ -6,11 +6,11 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::raw;
+use super::rules::{self, FILE};
 use crate::bytes::{Array, Element, Scalar, Source, Text};
 use crate::format::Format;
-use crate::formats::iqm::finding;
-use crate::num::{as_u64, decimal};
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::num::{Span, as_u64, as_usize, decimal, size_u64, span};
+use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
 /// What is read first of a file that is read lazily, in bytes: the header and, in most files, every table.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -75,7 +75,7 @@ pub(crate) struct ExtensionNode {
 
 impl Layout {
     pub(crate) fn read(source: &Source) -> Result<Self> {
-        let header_size = as_u64(size_of::<raw::Header>());
+        let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::Iqm).with_head(header_size, HEAD, "iqmheader")?;
         let header: raw::Header = source.read_struct(0, "iqmheader")?;
         check_identity(&header, &source)?;
@@ -131,7 +131,7 @@ impl Layout {
 
     /// The text at an offset that was checked.
     pub(crate) fn text_at(&self, offset: u32) -> Text {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(self.text.len());
+        let from = as_usize(offset).min(self.text.len());
         let rest = self.text.slice(from..);
         let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
         Text::new(rest.slice(..end))
@@ -139,7 +139,7 @@ impl Layout {
 
     /// Whether the text at an offset is `name`, without looking for its end first.
     pub(crate) fn text_is(&self, offset: u32, name: &[u8]) -> bool {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let from = as_usize(offset);
         let rest = self.text.get(from..).and_then(|rest| rest.strip_prefix(name));
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
@@ -223,9 +223,9 @@ impl Layout {
         let announced = self.header.num_framechannels.get();
         if self.header.num_frames.get() > 0 && channels != u64::from(announced) {
             // The field's place in the header.
-            let error = Error::new(ErrorKind::Malformed, "iqmheader.num_framechannels").at(0x60..0x64);
+            let error = FILE.malformed("iqmheader.num_framechannels").at(0x60..0x64);
             let expected = format!("{channels}, the bits in the masks of the poses");
-            return Err(error.format_is(Some(Format::Iqm)).expected(expected).found(announced));
+            return Err(error.expected(expected).found(announced));
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ impl Layout {
     fn read_extensions(self, names: &Names, bound: Bound, findings: &mut Findings) -> Result<Self> {
         /// Files that are known have one or two.
         const MOST: u32 = 4096;
-        let node_size = as_u64(size_of::<raw::Extension>());
+        let node_size = size_u64::<raw::Extension>();
         let announced = self.header.num_extensions.get();
         let fits = bound.filesize.checked_div(node_size).and_then(|n| n.try_into().ok()).unwrap_or(u32::MAX);
         let mut walk = self.source.walk();
@@ -264,11 +264,8 @@ impl Layout {
                     .found("a cycle"));
             }
             if index >= MOST {
-                let error = Error::new(ErrorKind::LimitExceeded, "iqmheader.num_extensions").at(0x74..0x78);
-                return Err(error
-                    .format_is(Some(Format::Iqm))
-                    .expected(format!("at most {MOST}"))
-                    .found(announced));
+                let error = FILE.error(ErrorKind::LimitExceeded, "iqmheader.num_extensions").at(0x74..0x78);
+                return Err(error.expected(format!("at most {MOST}")).found(announced));
             }
             let extension: raw::Extension = walk.read_struct(node.start, "iqmextension")?;
             names.check(extension.name.get(), "iqmextension.name", &fields, 0)?;
@@ -286,9 +283,8 @@ impl Layout {
         let found = as_u64(extensions.len());
         if found != u64::from(announced) || next != 0 {
             let more = if next == 0 { "" } else { " and a link to one more" };
-            findings.add(finding::EXTENSION_COUNT, |what| {
-                Finding::forbidden(what, format!("{announced} announced, {found} in the list{more}"))
-                    .at(0x74..0x78)
+            findings.add(rules::EXTENSION_COUNT, || {
+                (FILE.at(0x74..0x78), format!("{announced} announced, {found} in the list{more}"))
             });
         }
         let source = walk.into_source();
@@ -304,17 +300,14 @@ impl Layout {
             let rate = anim.framerate.get();
             if !(rate > 0.0 && rate.is_finite()) {
                 let fields = Fields::of(&self.sections.anims, index, size_of::<raw::Anim>(), "anims");
-                findings.add(finding::FRAMERATE, |what| {
-                    fields.place(Finding::suspicious(what, format!("not stored ({rate})")), 12, 4)
-                });
+                findings.add(rules::FRAMERATE, || (fields.place(12, 4), format!("not stored ({rate})")));
             }
         }
         for (index, mesh) in (0..).zip(self.meshes.iter()) {
             if mesh.num_vertexes.get() == 0 || mesh.num_triangles.get() == 0 {
                 let fields = Fields::of(&self.sections.meshes, index, size_of::<raw::Mesh>(), "meshes");
                 let detail = format!("{} vertexes, {} triangles", mesh.num_vertexes, mesh.num_triangles);
-                findings
-                    .add(finding::EMPTY_MESH, |what| fields.place(Finding::suspicious(what, detail), 8, 16));
+                findings.add(rules::EMPTY_MESH, || (fields.place(8, 16), detail));
             }
         }
         Ok(())
@@ -337,8 +330,8 @@ impl Layout {
         ];
         for (name, count, offset) in empty {
             if count.get() == 0 && offset.get() != 0 {
-                findings.add(finding::EMPTY_WITH_OFFSET, |what| {
-                    Finding::forbidden(what, format!("{name}: expected 0, found {:#x}", offset.get()))
+                findings.add(rules::EMPTY_WITH_OFFSET, || {
+                    (FILE, format!("{name}: expected 0, found {:#x}", offset.get()))
                 });
             }
         }
@@ -346,10 +339,10 @@ impl Layout {
         let mut parts = self.parts();
         for (name, range, alignment) in &parts {
             if range.start.checked_rem(*alignment) != Some(0) {
-                findings.add(finding::UNALIGNED, |what| {
+                findings.add(rules::UNALIGNED, || {
                     let detail =
                         format!("{name}: expected a multiple of {alignment}, found {:#x}", range.start);
-                    Finding::forbidden(what, detail).at(range.clone())
+                    (FILE.at(range.clone()), detail)
                 });
             }
         }
@@ -357,9 +350,9 @@ impl Layout {
         let mut before: Option<&(&'static str, Range<u64>, u64)> = None;
         for part in &parts {
             if let Some(before) = before.filter(|before| part.1.start < before.1.end) {
-                findings.add(finding::OVERLAP, |what| {
+                findings.add(rules::OVERLAP, || {
                     let detail = format!("{} begins inside {}", part.0, before.0);
-                    Finding::suspicious(what, detail).at(part.1.start..part.1.end.min(before.1.end))
+                    (FILE.at(part.1.start..part.1.end.min(before.1.end)), detail)
                 });
             }
             before = before.filter(|before| before.1.end > part.1.end).or(Some(part));
@@ -367,22 +360,19 @@ impl Layout {
 
         let filesize = u64::from(header.filesize.get());
         if let Some(len) = self.source.len()?.filter(|len| *len > filesize) {
-            findings.add(finding::TRAILING_BYTES, |what| {
+            findings.add(rules::TRAILING_BYTES, || {
                 let detail = format!("{} bytes behind filesize", len.saturating_sub(filesize));
-                Finding::suspicious(what, detail).at(filesize..len)
+                (FILE.at(filesize..len), detail)
             });
         }
         let used = before.map_or(0, |part| part.1.end);
         if used > 0 && filesize.saturating_sub(used) >= 4 {
             let rest = used..filesize;
             if used == self.sections.comment.end && header.num_comment.get() == 1 {
-                findings.add(finding::LONGER_COMMENT, |what| {
-                    Finding::suspicious(what, "1, but the text may go on to filesize").at(rest)
-                });
+                findings
+                    .add(rules::LONGER_COMMENT, || (FILE.at(rest), "1, but the text may go on to filesize"));
             } else {
-                findings.add(finding::TRAILING_BYTES, |what| {
-                    Finding::suspicious(what, "bytes behind the last section").at(rest)
-                });
+                findings.add(rules::TRAILING_BYTES, || (FILE.at(rest), "bytes behind the last section"));
             }
         }
         Ok(())
@@ -412,7 +402,7 @@ impl Layout {
         });
         let nodes = self.extensions.iter().map(|extension| ("extension", extension.node.clone(), 4));
         let data = self.extensions.iter().map(|extension| ("extension data", extension.data.clone(), 4));
-        let header = ("header", 0..as_u64(size_of::<raw::Header>()), 4);
+        let header = ("header", 0..size_u64::<raw::Header>(), 4);
         let all = std::iter::once(header).chain(sections).chain(arrays).chain(nodes).chain(data);
         all.filter(|(_, range, _)| !range.is_empty()).collect()
     }
@@ -420,22 +410,20 @@ impl Layout {
     fn note_text(&self, findings: &mut Findings) {
         let range = &self.sections.text;
         if self.text.first().is_some_and(|byte| *byte != 0) {
-            findings.add(finding::TEXT_WITHOUT_EMPTY_STRING, |what| {
+            findings.add(rules::TEXT_WITHOUT_EMPTY_STRING, || {
                 let detail = "the text does not begin with the empty string";
-                Finding::forbidden(what, detail).at(range.start..range.start.saturating_add(1))
+                (FILE.at(span(range.start, 1)), detail)
             });
         }
         if self.text.last().is_some_and(|byte| *byte != 0) {
-            findings.add(finding::TEXT_UNTERMINATED, |what| {
+            findings.add(rules::TEXT_UNTERMINATED, || {
                 let detail = "the text does not end with a 0 byte";
-                Finding::suspicious(what, detail).at(range.end.saturating_sub(1)..range.end)
+                (FILE.at(range.end.saturating_sub(1)..range.end), detail)
             });
         }
         if let Err(error) = str::from_utf8(&self.text) {
             let at = range.start.saturating_add(as_u64(error.valid_up_to()));
-            findings.add(finding::TEXT_NOT_UTF8, |what| {
-                Finding::suspicious(what, "the text is not UTF-8").at(at..at.saturating_add(1))
-            });
+            findings.add(rules::TEXT_NOT_UTF8, || (FILE.at(span(at, 1)), "the text is not UTF-8"));
         }
     }
 
@@ -453,27 +441,21 @@ impl Layout {
             let bit = 1_u32.checked_shl(kind).unwrap_or(0);
             if kind.min(IQM_CUSTOM) < previous {
                 let detail = format!("type {kind} comes after type {previous}");
-                findings
-                    .add(finding::ARRAY_ORDER, |what| fields.place(Finding::forbidden(what, detail), 0, 4));
+                findings.add(rules::ARRAY_ORDER, || (fields.place(0, 4), detail));
             }
             if kind < IQM_CUSTOM && seen & bit != 0 {
                 let detail = format!("type {kind} again");
-                findings.add(finding::REPEATED_ARRAY, |what| {
-                    fields.place(Finding::suspicious(what, detail), 0, 4)
-                });
+                findings.add(rules::REPEATED_ARRAY, || (fields.place(0, 4), detail));
             }
             if (7..IQM_CUSTOM).contains(&kind) {
                 let detail = format!("type {kind} is reserved");
-                findings
-                    .add(finding::RESERVED_TYPE, |what| fields.place(Finding::forbidden(what, detail), 0, 4));
+                findings.add(rules::RESERVED_TYPE, || (fields.place(0, 4), detail));
             }
             if let (Some((scalar, size)), Some(found)) = (recommended(kind), self::scalar(array.format.get()))
                 && (found, array.size.get()) != (scalar, size)
             {
                 let detail = format!("recommended {scalar} x {size}, found {found} x {}", array.size);
-                findings.add(finding::UNUSUAL_FORMAT, |what| {
-                    fields.place(Finding::suspicious(what, detail), 8, 8)
-                });
+                findings.add(rules::UNUSUAL_FORMAT, || (fields.place(8, 8), detail));
             }
             previous = kind.min(IQM_CUSTOM);
             seen |= if kind < IQM_CUSTOM { bit } else { 0 };
@@ -485,29 +467,29 @@ impl Layout {
         for (index, parent) in (0..).zip(parents) {
             if parent < -1 {
                 let fields = Fields::of(&self.sections.joints, index, self.joints.element_size(), "joints");
-                findings.add(finding::ODD_ROOT, |what| {
-                    fields.place(Finding::suspicious(what, format!("{parent} for a root, usually -1")), 4, 4)
+                findings.add(rules::ODD_ROOT, || {
+                    (fields.place(4, 4), format!("{parent} for a root, usually -1"))
                 });
             }
         }
         for (index, (parent, mask)) in (0..).zip(self.poses.iter()) {
             let fields = Fields::of(&self.sections.poses, index, self.poses.element_size(), "poses");
             if parent < -1 {
-                findings.add(finding::ODD_ROOT, |what| {
-                    fields.place(Finding::suspicious(what, format!("{parent} for a root, usually -1")), 0, 4)
+                findings.add(rules::ODD_ROOT, || {
+                    (fields.place(0, 4), format!("{parent} for a root, usually -1"))
                 });
             }
             if mask & !self.poses.channel_bits() != 0 {
-                findings.add(finding::MASK_BITS, |what| {
+                findings.add(rules::MASK_BITS, || {
                     let detail = format!("bits of no channel in {mask:#x}");
-                    fields.place(Finding::suspicious(what, detail), 4, 4)
+                    (fields.place(4, 4), detail)
                 });
             }
         }
         let (joints, poses) = (self.joints.len(), self.poses.len());
         if joints != poses && joints > 0 && poses > 0 {
-            findings.add(finding::POSES_NOT_JOINTS, |what| {
-                Finding::suspicious(what, format!("{poses} poses, {joints} joints")).at(0x4c..0x50)
+            findings.add(rules::POSES_NOT_JOINTS, || {
+                (FILE.at(0x4c..0x50), format!("{poses} poses, {joints} joints"))
             });
         }
     }
@@ -649,26 +631,23 @@ fn recommended(kind: u32) -> Option<(Scalar, u32)> {
 
 fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     if header.magic != *raw::MAGIC {
-        let error = Error::new(ErrorKind::UnknownFormat, "iqmheader.magic").at(0..16);
+        let error = FILE.error(ErrorKind::UnknownFormat, "iqmheader.magic").at(0..16);
         let found = format!("\"{}\"", header.magic.escape_ascii());
-        return Err(error.format_is(Some(Format::Iqm)).expected("\"INTERQUAKEMODEL\\0\"").found(found));
+        return Err(error.expected("\"INTERQUAKEMODEL\\0\"").found(found));
     }
     let version = header.version.get();
     if !(1..=2).contains(&version) {
-        let error = Error::new(ErrorKind::Unsupported, "iqmheader.version").at(0x10..0x14);
-        return Err(error.format_is(Some(Format::Iqm)).expected("1 or 2").found(version));
+        let error = FILE.error(ErrorKind::Unsupported, "iqmheader.version").at(0x10..0x14);
+        return Err(error.expected("1 or 2").found(version));
     }
     let filesize = u64::from(header.filesize.get());
-    let header_size = as_u64(size_of::<raw::Header>());
+    let header_size = size_u64::<raw::Header>();
     if filesize < header_size {
-        let error = Error::new(ErrorKind::Malformed, "iqmheader.filesize").at(0x14..0x18);
-        return Err(error
-            .format_is(Some(Format::Iqm))
-            .expected(format!("at least {header_size}"))
-            .found(filesize));
+        let error = FILE.malformed("iqmheader.filesize").at(0x14..0x18);
+        return Err(error.expected(format!("at least {header_size}")).found(filesize));
     }
     if let Some(len) = source.len()?.filter(|len| filesize > *len) {
-        let error = Error::new(ErrorKind::Truncated, "file").at(0..filesize).format_is(Some(Format::Iqm));
+        let error = FILE.error(ErrorKind::Truncated, "file").at(0..filesize);
         let expected = format!("{} bytes (iqmheader.filesize)", decimal(filesize));
         return Err(error.expected(expected).found(decimal(len)));
     }
@@ -689,11 +668,8 @@ impl Bound {
         }
         let start = u64::from(offset);
         let end = count.checked_mul(size).and_then(|bytes| start.checked_add(bytes));
-        let header = as_u64(size_of::<raw::Header>());
-        let error = || {
-            let error = Error::new(ErrorKind::Malformed, what).at(start..end.unwrap_or(u64::MAX));
-            error.format_is(Some(Format::Iqm))
-        };
+        let header = size_u64::<raw::Header>();
+        let error = || FILE.malformed(what).at(start..end.unwrap_or(u64::MAX));
         match end {
             _ if start < header => {
                 Err(error().expected(format!("a start at {header:#x} or later")).found(hex(start)))
@@ -727,25 +703,20 @@ struct Fields {
 impl Fields {
     fn of(table: &Range<u64>, index: u64, size: usize, name: &'static str) -> Self {
         let start = table.start.saturating_add(index.saturating_mul(as_u64(size)));
-        Self { range: start..start.saturating_add(as_u64(size)), address: Address::field(name), index }
+        Self { range: span(start, as_u64(size)), address: Address::field(name), index }
     }
 
     fn address(&self) -> Address {
         self.address.clone().index(self.index)
     }
 
-    fn field(&self, offset: u64, size: u64) -> Range<u64> {
-        let start = self.range.start.saturating_add(offset);
-        start..start.saturating_add(size)
-    }
-
     fn malformed(&self, what: &'static str, offset: u64, size: u64) -> Error {
-        let error = Error::new(ErrorKind::Malformed, what).of(self.address());
-        error.at(self.field(offset, size)).format_is(Some(Format::Iqm))
+        self.place(offset, size).malformed(what)
     }
 
-    fn place(&self, finding: Finding, offset: u64, size: u64) -> Finding {
-        finding.of(self.address()).at(self.field(offset, size))
+    /// The field at an offset.
+    fn place(&self, offset: u64, size: u64) -> Place {
+        FILE.of(self.address()).at(self.range.part(offset, size))
     }
 }
 
@@ -766,15 +737,15 @@ impl TextBudget {
 
     /// Counts the text at an offset, and is done when that is too much.
     pub(crate) fn spend(&self, text: &[u8], offset: u32, what: &'static str) -> Result<()> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let most = usize::try_from(self.left.get()).unwrap_or(usize::MAX);
+        let from = as_usize(offset);
+        let most = as_usize(self.left.get());
         let rest = text.get(from..).unwrap_or_default();
         let length = rest.iter().take(most).position(|byte| *byte == 0).unwrap_or(rest.len().min(most));
         self.left.set(self.left.get().saturating_sub(as_u64(length)));
         if self.left.get() > 0 {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::LimitExceeded, what).format_is(Some(Format::Iqm));
+        let error = FILE.error(ErrorKind::LimitExceeded, what);
         let expected = format!("less than {} bytes of all names together", decimal(self.most));
         Err(error.expected(expected).found("names that share their text many times"))
     }
@@ -794,7 +765,7 @@ impl Names {
         let (text, range) = (layout.text.clone(), &layout.sections.text);
         let last = text.iter().rposition(|byte| *byte == 0);
         let ended = last.map_or(0, |last| as_u64(last).saturating_add(1));
-        let num_text = range.end.saturating_sub(range.start);
+        let num_text = range.length();
         Self { text, num_text, ended, budget: TextBudget::of(layout) }
     }
 
@@ -807,7 +778,7 @@ impl Names {
             offset if offset >= self.ended => Err(error().expected("an offset of text that a 0 byte ends")),
             _ => {
                 let spent = self.budget.spend(&self.text, offset, what);
-                spent.map_err(|error| error.of(fields.address()).at(fields.field(field, 4)))
+                spent.map_err(|error| fields.place(field, 4).locate(error))
             }
         }
     }
@@ -849,7 +820,7 @@ fn check_no_cycle(extensions: &[ExtensionNode]) -> Result<()> {
         _ => None,
     });
     twice.map_or(Ok(()), |start| {
-        let error = Error::new(ErrorKind::Malformed, "iqmextension").at(start..start.saturating_add(16));
-        Err(error.format_is(Some(Format::Iqm)).expected("each node once in the list").found("a cycle"))
+        let error = FILE.malformed("iqmextension").at(span(start, 16));
+        Err(error.expected("each node once in the list").found("a cycle"))
     })
 }

@@ -38,12 +38,12 @@
 //! ```
 
 mod extension;
-pub mod finding;
 mod frames;
 mod layout;
 mod model;
 mod pose;
 pub mod raw;
+pub mod rules;
 mod skeleton;
 mod validate;
 mod view;
@@ -54,4 +54,3 @@ pub(crate) use layout::HEAD;
 pub use model::{Anim, Joint, Mesh, Model, Normalization, Pose, VertexArray, VertexArrayType};
 pub use pose::{IDENTITY, Matrix, Trs, invert, multiply};
 pub use skeleton::{Skeleton, world_matrices};
-pub use view::View;

@@ -12,14 +12,14 @@ use super::frames::Frames;
 use super::layout::{IQM_CUSTOM, Layout, Poses, scalar};
 use super::pose::Trs;
 use super::raw;
+use super::rules::FILE;
 use super::skeleton::Skeleton;
-use super::view::View;
 use crate::bytes::{Array, Element, Scalar, Source, Text};
 use crate::format::Format;
 use crate::mesh::{Attribute, Semantic, VertexFormat};
-use crate::num::as_u64;
+use crate::num::{Span, as_u64, size_u64, span};
 use crate::options::{Options, refuse_forbidden};
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result, Segment};
+use crate::report::{Address, ErrorKind, Finding, Item, Result};
 
 /// An IQM file.
 ///
@@ -136,7 +136,7 @@ impl Model {
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such array, and the errors of reading.
     pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
         let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
-            let error = Error::new(ErrorKind::OutOfRange, "vertex array").format_is(Some(Format::Iqm));
+            let error = FILE.out_of_range("vertex array");
             error.expected(format!("less than {}", self.layout.vertex_arrays.len())).found(index)
         })?;
         self.read_array(&VertexArray::new(&self.layout, &array))
@@ -270,10 +270,10 @@ impl Model {
         match attribute.array() {
             Some(array) => Ok(Some(array)),
             None => {
-                let error = Error::new(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
-                let expected =
-                    T::SHAPE.map_or_else(String::new, |(scalar, lanes)| format!("{scalar}x{lanes}"));
-                Err(error.format_is(Some(Format::Iqm)).expected(expected).found(attribute.format()))
+                let error = FILE.error(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
+                let expected = T::SHAPE
+                    .map_or_else(String::new, |(scalar, components)| format!("{scalar}x{components}"));
+                Err(error.expected(expected).found(attribute.format()))
             }
         }
     }
@@ -389,7 +389,7 @@ impl Model {
     /// [`Mismatch`](ErrorKind::Mismatch), naming the first joint that differs and how many do.
     pub fn attach(&self, animation: &Self) -> Result<Self> {
         let (joints, poses) = (self.num_joints(), animation.poses().len());
-        let mismatch = |what| Error::new(ErrorKind::Mismatch, what).format_is(Some(Format::Iqm));
+        let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         if joints != poses {
             let error = mismatch("number of joints and poses");
             return Err(error.expected(format!("{joints} poses, one for each joint")).found(poses));
@@ -422,10 +422,10 @@ impl Model {
         let (layout, sections) = (&*self.layout, &self.layout.sections);
         let header = &layout.header;
         let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {
-            let stored = range.end.saturating_sub(range.start);
+            let stored = range.length();
             Item { address, counts: counts.to_vec(), stored, decoded: None, range: range.clone() }
         };
-        let size = as_u64(size_of::<raw::Mesh>());
+        let size = size_u64::<raw::Mesh>();
         let mut items = Vec::new();
         for (index, mesh) in (0..).zip(layout.meshes.iter()) {
             let start = sections.meshes.start.saturating_add(size.saturating_mul(index));
@@ -433,17 +433,13 @@ impl Model {
                 ("vertexes", mesh.num_vertexes.get().into()),
                 ("triangles", mesh.num_triangles.get().into()),
             ];
-            items.push(item(
-                Address::field("meshes").index(index),
-                &(start..start.saturating_add(size)),
-                &counts,
-            ));
+            items.push(item(Address::field("meshes").index(index), &(span(start, size)), &counts));
         }
         for (index, array) in (0..).zip(self.vertex_arrays()) {
             let counts = [("vertexes", layout.num_vertexes()), ("components", array.size.into())];
             items.push(item(Address::field("vertex_arrays").index(index), &array.range, &counts));
         }
-        let frame_bytes = as_u64(layout.poses.len()).saturating_mul(as_u64(size_of::<Trs>()));
+        let frame_bytes = as_u64(layout.poses.len()).saturating_mul(size_u64::<Trs>());
         let frames: u64 = header.num_frames.get().into();
         let triangles = ("triangles", u64::from(header.num_triangles.get()));
         let frame_counts = [("frames", frames), ("framechannels", header.num_framechannels.get().into())];
@@ -463,7 +459,7 @@ impl Model {
         section("bounds", &sections.bounds, &[("frames", frames)]);
         section("comment", &sections.comment, &[("bytes", header.num_comment.get().into())]);
         for (index, extension) in (0..).zip(&layout.extensions) {
-            let bytes = extension.data.end.saturating_sub(extension.data.start);
+            let bytes = extension.data.length();
             items.push(item(Address::field("extensions").index(index), &extension.data, &[("bytes", bytes)]));
         }
         items
@@ -472,39 +468,6 @@ impl Model {
     /// The addresses of the meshes.
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
         (0..self.layout.meshes.len_u64()).map(|index| Address::field("meshes").index(index)).collect()
-    }
-
-    /// A mesh as a renderer sees it, with its own vertices and triangles only; `Ok(None)` where there is no such mesh.
-    ///
-    /// Reads and checks the mesh's triangles. Where they use vertices outside the mesh's range (a known fault of
-    /// Blender's exporter), the view has all vertices of the file, and a finding.
-    ///
-    /// # Errors
-    ///
-    /// [`Malformed`](ErrorKind::Malformed) where an index is not less than `num_vertexes`, and the errors of reading.
-    pub fn mesh_view(&self, index: usize) -> Result<Option<View>> {
-        let mesh = self.layout.meshes.get(index).map(|mesh| Mesh::new(&self.layout, &mesh));
-        mesh.map(|mesh| View::new(self, index, mesh)).transpose()
-    }
-
-    pub(crate) fn mesh_view_at(&self, address: &Address) -> Result<View> {
-        let index = match address.segments() {
-            [Segment::Field(field), Segment::Index(index)] if field == "meshes" => {
-                usize::try_from(*index).ok()
-            }
-            [Segment::Field(field), Segment::Name(name)] if field == "meshes" => {
-                self.meshes().position(|mesh| mesh.name.to_string_lossy() == *name)
-            }
-            _ => None,
-        };
-        let view = index.map(|index| self.mesh_view(index)).transpose()?.flatten();
-        view.ok_or_else(|| {
-            let count = self.layout.meshes.len();
-            let error = Error::new(ErrorKind::OutOfRange, "mesh").of(address.clone());
-            error
-                .format_is(Some(Format::Iqm))
-                .expected(format!("meshes[i] with i below {count}, or a mesh's name"))
-        })
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::model::Joint;
 use super::pose::{IDENTITY, Matrix, Trs, invert, multiply};
-use crate::format::Format;
+use super::rules::FILE;
 use crate::num::as_u64;
-use crate::report::{Address, Error, ErrorKind, Result};
+use crate::report::{Address, ErrorKind, Result};
 
 /// The joints of a model in its bind pose, as matrices.
 ///
@@ -101,7 +101,7 @@ impl Skeleton {
 /// [`Mismatch`](ErrorKind::Mismatch) where the three do not have the same length, or a parent does not come before
 /// its child.
 pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
-    let mismatch = |what| Error::new(ErrorKind::Mismatch, what).format_is(Some(Format::Iqm));
+    let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
     for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {
         if len != parents.len() {
             return Err(mismatch(what).expected(format!("{}, one for each joint", parents.len())).found(len));

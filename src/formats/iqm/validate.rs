@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use zerocopy::little_endian::U32;
 
-use super::finding;
 use super::layout::Layout;
 use super::model::{Model, VertexArrayType};
+use super::rules::{self, FILE};
 use crate::bytes::Array;
-use crate::format::Format;
 use crate::mesh::scan;
-use crate::num::as_u64;
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::num::{Span, as_u64, span};
+use crate::report::{Address, Finding, Findings, Result};
 
 impl Model {
     /// Checks that every triangle uses vertices that exist: at the speed of memory.
@@ -27,8 +26,7 @@ impl Model {
             return Ok(());
         }
         let wrong = wrong_indices(self.layout(), &indices);
-        let error =
-            Error::new(ErrorKind::Malformed, finding::INDEX_OUT_OF_RANGE).format_is(Some(Format::Iqm));
+        let error = FILE.malformed(rules::INDEX_OUT_OF_RANGE.name);
         let expected = format!("less than {num_vertexes} (num_vertexes)");
         Err(error.of(wrong.address).at(wrong.range).expected(expected).found(wrong.value))
     }
@@ -89,7 +87,7 @@ fn wrong_indices(layout: &Layout, indices: &Array<u32>) -> Wrong {
     let start = layout.sections.triangles.start.saturating_add(position.saturating_mul(4));
     let address = Address::field("triangles").index(position.checked_div(3).unwrap_or(0));
     let count = as_u64(wrong.count()).saturating_add(1);
-    Wrong { address, range: start..start.saturating_add(4), value, count }
+    Wrong { address, range: span(start, 4), value, count }
 }
 
 struct Check<'a> {
@@ -108,8 +106,8 @@ impl Check<'_> {
         self.effort = self.effort.saturating_add(bytes);
         let most = u64::from(self.layout.header.filesize.get()).saturating_mul(TIMES);
         if self.effort > most {
-            self.findings.add(finding::SHARED_TOO_OFTEN, |what| {
-                Finding::forbidden(what, "meshes or vertex arrays that overlap many times are not checked")
+            self.findings.add(rules::SHARED_TOO_OFTEN, || {
+                (FILE, "meshes or vertex arrays that overlap many times are not checked")
             });
         }
         self.effort <= most
@@ -137,18 +135,18 @@ impl Check<'_> {
             }
             let Some((least, greatest)) = index_bounds(&indices) else { continue };
             if greatest < num_vertexes {
-                self.findings.add(finding::INDEX_OUTSIDE_MESH, |what| {
+                self.findings.add(rules::INDEX_OUTSIDE_MESH, || {
                     let detail =
                         format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
-                    Finding::suspicious(what, detail).of(Address::field("meshes").index(index))
+                    (FILE.of(Address::field("meshes").index(index)), detail)
                 });
             }
         }
         if any_outside(&triangles.slice_u64(sound.saturating_mul(3)..u64::MAX), &(0..num_vertexes)) {
             let Wrong { address, range, value, count } = wrong_indices(self.layout, &triangles);
-            self.findings.add_many(finding::INDEX_OUT_OF_RANGE, count, |what| {
+            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, count, || {
                 let detail = format!("expected less than {num_vertexes} (num_vertexes), found {value}");
-                Finding::wrong(what, detail).of(address).at(range)
+                (FILE.of(address).at(range), detail)
             });
         }
         Ok(())
@@ -168,10 +166,10 @@ impl Check<'_> {
         let (position, triangle) = wrong.next().unwrap_or_default();
         let start = self.layout.sections.adjacency.start.saturating_add(position.saturating_mul(4));
         let count = as_u64(wrong.count()).saturating_add(1);
-        self.findings.add_many(finding::ADJACENCY, count, |what| {
+        self.findings.add_many(rules::ADJACENCY, count, || {
             let detail = format!("expected less than {num_triangles} or {NONE}, found {triangle}");
             let address = Address::field("adjacency").index(position.checked_div(3).unwrap_or(0));
-            Finding::forbidden(what, detail).of(address).at(start..start.saturating_add(4))
+            (FILE.of(address).at(span(start, 4)), detail)
         });
         Ok(())
     }
@@ -180,7 +178,7 @@ impl Check<'_> {
         for (index, array) in
             self.model.vertex_arrays().enumerate().filter(|(_, array)| array.format.is_float())
         {
-            if !self.may_look_at(array.range.end.saturating_sub(array.range.start)) {
+            if !self.may_look_at(array.range.length()) {
                 break;
             }
             let attribute = self.model.vertex_array(index)?;
@@ -189,9 +187,9 @@ impl Check<'_> {
             let start = array.range.start.saturating_add(place.first.saturating_mul(size));
             let vertex = place.first.checked_div(array.size.into()).unwrap_or(0);
             let address = Address::field("vertex_arrays").index(as_u64(index)).index(vertex);
-            self.findings.add_many(finding::NOT_FINITE, place.count, |what| {
+            self.findings.add_many(rules::NOT_FINITE, place.count, || {
                 let detail = format!("a component of {}", array.semantic(0));
-                Finding::suspicious(what, detail).of(address).at(start..start.saturating_add(size))
+                (FILE.of(address).at(span(start, size)), detail)
             });
         }
         Ok(())
@@ -204,7 +202,7 @@ impl Check<'_> {
         let weights = self.model.vertex_array_of(&VertexArrayType::BlendWeights)?;
         let indexes = self.model.vertex_array_of(&VertexArrayType::BlendIndexes)?;
         let (Some(weights), Some(indexes)) = (weights, indexes) else { return Ok(()) };
-        let lanes = weights.format().lanes.min(indexes.format().lanes);
+        let lanes = weights.format().components.min(indexes.format().components);
         if lanes > 4 {
             // No more than four joints move a vertex; other shapes are a finding of their own.
             return Ok(());
@@ -215,15 +213,13 @@ impl Check<'_> {
             let address = || Address::field("vertices").index(vertex);
             let sum: f32 = weights.iter().sum();
             if (sum - 1.0).abs() > 1.0 / 255.0 {
-                self.findings.add(finding::WEIGHT_SUM, |what| {
-                    Finding::suspicious(what, format!("expected 1, found {sum}")).of(address())
-                });
+                self.findings
+                    .add(rules::WEIGHT_SUM, || (FILE.of(address()), format!("expected 1, found {sum}")));
             }
             let wrong = |(index, weight): &(&f32, &f32)| **index >= joints && **weight != 0.0;
             if let Some((index, _)) = indexes.iter().zip(&weights).find(wrong) {
-                self.findings.add(finding::BLEND_INDEX, |what| {
-                    Finding::suspicious(what, format!("expected less than {joints}, found {index}"))
-                        .of(address())
+                self.findings.add(rules::BLEND_INDEX, || {
+                    (FILE.of(address()), format!("expected less than {joints}, found {index}"))
                 });
             }
         }
@@ -236,13 +232,12 @@ impl Check<'_> {
             let address = || Address::field("joints").index(index);
             let mut numbers = joint.trs.translate.iter().chain(&joint.trs.rotate).chain(&joint.trs.scale);
             if !numbers.all(|number| number.is_finite()) {
-                self.findings
-                    .add(finding::NOT_FINITE, |what| Finding::suspicious(what, "a joint").of(address()));
+                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), "a joint"));
             }
             let length = joint.trs.rotate.iter().map(|lane| lane * lane).sum::<f32>().sqrt();
             if (length - 1.0).abs() > TOLERANCE {
-                self.findings.add(finding::NOT_UNIT, |what| {
-                    Finding::suspicious(what, format!("expected length 1, found {length}")).of(address())
+                self.findings.add(rules::NOT_UNIT, || {
+                    (FILE.of(address()), format!("expected length 1, found {length}"))
                 });
             }
         }
@@ -258,8 +253,8 @@ impl Check<'_> {
                 .chain(scales.map(|(_, scale)| scale))
                 .all(|number| number.is_finite())
             {
-                self.findings.add(finding::NOT_FINITE, |what| {
-                    Finding::suspicious(what, "a channel of a pose").of(Address::field("poses").index(index))
+                self.findings.add(rules::NOT_FINITE, || {
+                    (FILE.of(Address::field("poses").index(index)), "a channel of a pose")
                 });
             }
         }
@@ -273,14 +268,11 @@ impl Check<'_> {
             let mut numbers =
                 mins.iter().chain(&maxs).copied().chain([bounds.xyradius.get(), bounds.radius.get()]);
             if !numbers.all(f32::is_finite) {
-                self.findings.add(finding::NOT_FINITE, |what| {
-                    Finding::suspicious(what, "a frame's box").of(address())
-                });
+                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), "a frame's box"));
             }
             if mins.iter().zip(&maxs).any(|(min, max)| min > max) {
-                self.findings.add(finding::INVERTED_BOUNDS, |what| {
-                    Finding::suspicious(what, format!("{mins:?} .. {maxs:?}")).of(address())
-                });
+                self.findings
+                    .add(rules::INVERTED_BOUNDS, || (FILE.of(address()), format!("{mins:?} .. {maxs:?}")));
             }
         }
         Ok(())

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::layout::{self, body_address};
 use super::mesh::Mesh;
-use super::view::View;
-use super::{finding, raw};
+use super::raw;
+use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
-use crate::num::as_u64;
+use crate::num::{as_u64, size_u64, span};
 use crate::options::{Options, Strictness};
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result, Segment};
+use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
 
 /// All bodies of an OpenCTM file.
 #[derive(Clone, Debug)]
@@ -52,14 +52,14 @@ impl Bodies {
                 Err(error) => {
                     let address = body_address(as_u64(meshes.len()));
                     let end = error.byte_range().map_or(walker.end, |range| range.end);
-                    let finding = Finding::wrong(finding::DAMAGED_BODY, error.to_string());
-                    findings.push(finding.of(address).at(walker.end..end.max(walker.end)));
+                    let place = FILE.of(address).at(walker.end..end.max(walker.end));
+                    findings.push(Finding::new(rules::DAMAGED_BODY, place, error.to_string()));
                 }
             }
             let most = options.limits.max_block_bytes;
             if as_u64(meshes.len()).saturating_mul(MESH_BYTES) > most {
-                let error = Error::new(ErrorKind::LimitExceeded, "list of bodies");
-                let error = error.at(0..walker.end).format_is(Some(Format::OpenCtm));
+                let error = FILE.error(ErrorKind::LimitExceeded, "list of bodies");
+                let error = error.at(0..walker.end);
                 return Err(
                     error.expected(format!("at most {} bodies", most.checked_div(MESH_BYTES).unwrap_or(0)))
                 );
@@ -113,23 +113,6 @@ impl Bodies {
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
         (0..as_u64(self.meshes.len())).map(body_address).collect()
     }
-
-    pub(crate) fn mesh_view_at(&self, address: &Address) -> Result<View> {
-        let index = match address.segments() {
-            [Segment::Field(field), Segment::Index(index)] if field == "bodies" => {
-                usize::try_from(*index).ok()
-            }
-            _ => None,
-        };
-        match index.and_then(|index| self.get(index)) {
-            Some(mesh) => mesh.mesh_view(),
-            None => {
-                let error = Error::new(ErrorKind::OutOfRange, "mesh").of(address.clone());
-                let expected = format!("bodies[i] with i below {}", self.len());
-                Err(error.format_is(Some(Format::OpenCtm)).expected(expected))
-            }
-        }
-    }
 }
 
 /// What a body takes up in the list of them.
@@ -161,7 +144,7 @@ fn is_of_the_body(error: &Error) -> bool {
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
-    let header_size = as_u64(size_of::<raw::Header>());
+    let header_size = size_u64::<raw::Header>();
     let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
     Ok(BodyIter { walk: source.walk(), len: source.len()?, end: 0, next: Some(0), options: *options })
 }
@@ -206,7 +189,7 @@ impl Iterator for BodyIter {
 
 impl BodyIter {
     fn is_body_next(&mut self) -> Result<bool> {
-        let range = self.end..self.end.saturating_add(4);
+        let range = span(self.end, 4);
         if self.len.is_some_and(|len| range.end > len) {
             return Ok(false);
         }
@@ -222,7 +205,7 @@ impl BodyIter {
     fn trailing(&self) -> Option<Finding> {
         let len = self.len.filter(|len| *len > self.end)?;
         let detail = format!("{} bytes behind the last body", len.saturating_sub(self.end));
-        Some(Finding::suspicious(finding::TRAILING_BYTES, detail).at(self.end..len))
+        Some(Finding::new(rules::TRAILING_BYTES, FILE.at(self.end..len), detail))
     }
 }
 

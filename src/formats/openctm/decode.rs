@@ -4,15 +4,16 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::layout::{Grid, Layout, Map, Method, Section};
 use super::mg2::{self, GridBoxes};
-use super::{finding, mg1, normals};
+use super::rules::{self, FILE};
+use super::{mg1, normals};
 use crate::bytes::{Array, Element, Source};
 use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
-use crate::format::Format;
+use crate::limits::Budget;
 use crate::mesh::scan;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, as_usize, decimal};
 use crate::options::Options;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::{Error, Result};
 
 /// What decodes the arrays of a body.
 #[derive(Clone, Copy)]
@@ -141,15 +142,15 @@ impl Decode<'_> {
         let Some(found) = scan::out_of_range(corners.iter().copied(), count) else { return Ok(()) };
         let section = &self.layout.indices;
         let address = section.part.address(self.layout.body).index(found.first);
-        let error = Error::new(ErrorKind::Malformed, finding::INDEX_OUT_OF_RANGE).of(address);
-        let error = error.at(section.stored_range()).format_is(Some(Format::OpenCtm));
+        let error = FILE.malformed(rules::INDEX_OUT_OF_RANGE.name).of(address);
+        let error = error.at(section.stored_range());
         let index = usize::try_from(found.first).ok().and_then(|corner| corners.get(corner)).copied();
         Err(error.expected(format!("less than {count}")).found(index.unwrap_or_default()))
     }
 
     /// The bytes of an array, in planes, in the scratch's memory.
     fn planes<'s>(&self, section: &Section, scratch: &'s mut Scratch) -> Result<&'s [u8]> {
-        let len = usize::try_from(section.decoded_len).unwrap_or(usize::MAX);
+        let len = as_usize(section.decoded_len);
         let mut bytes = std::mem::take(&mut scratch.bytes);
         if bytes.len() < len {
             // Given back first, and not copied: none of it is needed.
@@ -176,8 +177,7 @@ impl Decode<'_> {
             decode::lzma_into(&input, props, out, section.what, self.options, scratch)
         };
         let end = read().map_err(|error: Error| {
-            let error = error.at(section.range.clone()).of(section.part.address(self.layout.body));
-            error.format_is(Some(Format::OpenCtm))
+            error.at(section.range.clone()).of(section.part.address(self.layout.body))
         })?;
         if !end.is_clean {
             section.note_tail();
@@ -186,11 +186,8 @@ impl Decode<'_> {
     }
 
     fn room(&self, section: &Section) -> Result<Vec<u8>> {
-        let room = self.options.limits.vec(section.decoded_len, section.what);
-        room.map_err(|error| {
-            let error = error.of(section.part.address(self.layout.body)).at(section.stored_range());
-            error.format_is(Some(Format::OpenCtm))
-        })
+        let room = Budget::new(&self.options.limits).vec(section.decoded_len, section.what);
+        room.map_err(|error| error.of(section.part.address(self.layout.body)).at(section.stored_range()))
     }
 }
 
@@ -206,7 +203,7 @@ pub(crate) fn check_room(found: usize, expected: usize, what: &'static str) -> R
     if found == expected {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::OutOfRange, what).format_is(Some(Format::OpenCtm));
+    let error = FILE.out_of_range(what);
     let expected = format!("room for {} elements", decimal(as_u64(expected)));
     Err(error.expected(expected).found(decimal(as_u64(found))))
 }

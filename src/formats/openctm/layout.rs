@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use zerocopy::little_endian::{F32, U32};
 
-use super::{finding, raw};
+use super::raw;
+use super::rules::{self, FILE};
 use crate::bytes::Walk;
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
-use crate::format::Format;
 use crate::limits::Limits;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, as_usize, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first of a file that is read lazily, in bytes: all of a typical tile.
@@ -126,7 +126,7 @@ pub(crate) fn body_address(body: u64) -> Address {
 impl Section {
     /// The bytes of the array, the header of its stream included.
     pub(crate) fn stored_range(&self) -> Range<u64> {
-        let header = self.props.map_or(0, |_| as_u64(size_of::<raw::PackedData>()));
+        let header = self.props.map_or(0, |_| size_u64::<raw::PackedData>());
         self.range.start.saturating_sub(header)..self.range.end
     }
 
@@ -147,7 +147,7 @@ impl Layout {
         let reader = Reader {
             len: walk.source().len()?,
             walk,
-            end: start.saturating_add(as_u64(size_of::<raw::Header>())),
+            end: start.saturating_add(size_u64::<raw::Header>()),
             body,
             is_packed: method != Method::Raw,
             findings: Findings::default(),
@@ -156,11 +156,11 @@ impl Layout {
     }
 
     pub(crate) fn vertex_count(&self) -> usize {
-        usize::try_from(self.header.vertex_count.get()).unwrap_or(usize::MAX)
+        as_usize(self.header.vertex_count.get())
     }
 
     pub(crate) fn triangle_count(&self) -> usize {
-        usize::try_from(self.header.triangle_count.get()).unwrap_or(usize::MAX)
+        as_usize(self.header.triangle_count.get())
     }
 
     /// All arrays, in the order of the file.
@@ -188,7 +188,7 @@ fn at(error: Error, body: u64) -> Error {
 fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
     let error = |kind, what, place: u64| {
         let place = start.saturating_add(place);
-        Error::new(kind, what).at(place..place.saturating_add(4)).format_is(Some(Format::OpenCtm))
+        FILE.error(kind, what).at(span(place, 4))
     };
     let quoted = |bytes: [u8; 4]| format!("\"{}\"", bytes.escape_ascii());
     if header.magic != raw::MAGIC {
@@ -279,22 +279,20 @@ impl Reader<'_> {
 
     fn note_flags(&mut self, header: &raw::Header, start: u64) {
         if header.flags.get() & !raw::FLAG_NORMALS != 0 {
-            self.findings.add(finding::UNKNOWN_FLAGS, |what| {
+            self.findings.add(rules::UNKNOWN_FLAGS, || {
                 let detail = format!("expected 0 or 1, found {:#x}", header.flags.get());
                 let place = start.saturating_add(28);
-                Finding::suspicious(what, detail)
-                    .of(body_address(self.body))
-                    .at(place..place.saturating_add(4))
+                (FILE.of(body_address(self.body)).at(span(place, 4)), detail)
             });
         }
     }
 
     /// The range of the next `len` bytes, which must be there.
     fn take(&mut self, len: u64, what: &'static str) -> Result<Range<u64>> {
-        let range = self.end..self.end.saturating_add(len);
+        let range = span(self.end, len);
         if self.len.is_some_and(|end| range.end > end) || self.end.checked_add(len).is_none() {
             let there = self.len.unwrap_or(u64::MAX).saturating_sub(self.end);
-            let error = Error::new(ErrorKind::Truncated, what).at(range).format_is(Some(Format::OpenCtm));
+            let error = FILE.error(ErrorKind::Truncated, what).at(range);
             return Err(error.expected(format!("{} bytes", decimal(len))).found(decimal(there)));
         }
         self.end = range.end;
@@ -321,9 +319,9 @@ impl Reader<'_> {
         if found == tag.as_bytes() {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Malformed, "identifier").at(start..self.end);
+        let error = FILE.malformed("identifier").at(start..self.end);
         let found = format!("\"{}\"", found.escape_ascii());
-        Err(error.format_is(Some(Format::OpenCtm)).expected(format!("\"{tag}\"")).found(found))
+        Err(error.expected(format!("\"{tag}\"")).found(found))
     }
 
     fn text(&mut self, what: &'static str) -> Result<Bytes> {
@@ -331,9 +329,8 @@ impl Reader<'_> {
         let range = self.take(len.into(), what)?;
         let text = self.walk.get(range.clone(), what)?;
         if str::from_utf8(&text).is_err() {
-            self.findings.add(finding::TEXT_NOT_UTF8, |found| {
-                let detail = format!("the {what} is not UTF-8");
-                Finding::forbidden(found, detail).of(body_address(self.body)).at(range)
+            self.findings.add(rules::TEXT_NOT_UTF8, || {
+                (FILE.of(body_address(self.body)).at(range), format!("the {what} is not UTF-8"))
             });
         }
         Ok(text)
@@ -343,11 +340,11 @@ impl Reader<'_> {
         let start = self.end;
         self.tag("MG2H")?;
         let grid: raw::Mg2Header = self.walk.read_struct(start, "MG2 header")?;
-        self.end = start.saturating_add(as_u64(size_of::<raw::Mg2Header>()));
+        self.end = start.saturating_add(size_u64::<raw::Mg2Header>());
         let wrong = |what, place: u64, len: u64| {
             let place = start.saturating_add(place);
-            let error = Error::new(ErrorKind::Malformed, what).at(place..place.saturating_add(len));
-            error.format_is(Some(Format::OpenCtm))
+
+            FILE.malformed(what).at(span(place, len))
         };
         let precisions =
             [(grid.vertex_precision, "vertex precision", 4), (grid.normal_precision, "normal precision", 8)];
@@ -368,26 +365,22 @@ impl Reader<'_> {
         let [x, y, z] = grid.div.map(U32::get);
         if x == 0 || y == 0 || z == 0 || x.wrapping_mul(y) == 0 {
             let expected = "at least 1 each, and a product of the first two that is no multiple of 2^32";
-            return Err(wrong(finding::GRID_TOO_FINE, 36, 12)
+            return Err(wrong(rules::GRID_TOO_FINE.name, 36, 12)
                 .expected(expected)
                 .found(format!("{x} {y} {z}")));
         }
         let cells = u128::from(x).saturating_mul(y.into()).saturating_mul(z.into());
         if cells > 1 << 32 {
-            self.findings.add(finding::GRID_TOO_FINE, |what| {
+            self.findings.add(rules::GRID_TOO_FINE, || {
                 let detail = format!("{cells} cells are more than 32 bits can number");
                 let place = start.saturating_add(36);
-                Finding::suspicious(what, detail)
-                    .of(body_address(self.body))
-                    .at(place..place.saturating_add(12))
+                (FILE.of(body_address(self.body)).at(span(place, 12)), detail)
             });
         }
         if grid.normal_precision.get().is_nan() && header.flags.get() & raw::FLAG_NORMALS == 0 {
-            self.findings.add(finding::NAN_PRECISION, |what| {
+            self.findings.add(rules::NAN_PRECISION, || {
                 let place = start.saturating_add(8);
-                Finding::suspicious(what, "not a number")
-                    .of(body_address(self.body))
-                    .at(place..place.saturating_add(4))
+                (FILE.of(body_address(self.body)).at(span(place, 4)), "not a number")
             });
         }
         Ok(grid)
@@ -413,18 +406,18 @@ impl Reader<'_> {
         }
         let start = self.end;
         let header: raw::PackedData = self.walk.read_struct(start, "packed data")?;
-        self.end = start.saturating_add(as_u64(size_of::<raw::PackedData>()));
+        self.end = start.saturating_add(size_u64::<raw::PackedData>());
         let packed = u64::from(header.packed_size.get());
-        let error = |kind, what, range| Error::new(kind, what).at(range).format_is(Some(Format::OpenCtm));
+        let error = |kind, what, range| FILE.error(kind, what).at(range);
         let [props, ..] = header.props;
         if props >= 225 {
             let place = start.saturating_add(4);
-            let error = error(ErrorKind::Malformed, "LZMA props", place..place.saturating_add(1));
+            let error = error(ErrorKind::Malformed, "LZMA props", span(place, 1));
             return Err(error.expected("less than 225").found(props));
         }
         let range = self.take(packed, what)?;
         if lzma::check_length(decoded_len, packed).is_err() {
-            let error = error(ErrorKind::Malformed, "packed size", start..start.saturating_add(4));
+            let error = error(ErrorKind::Malformed, "packed size", span(start, 4));
             let expected = format!("a stream that can hold {} bytes", decimal(decoded_len));
             return Err(error.expected(expected).found(format!("{} bytes", decimal(packed))));
         }
@@ -452,8 +445,8 @@ impl Reader<'_> {
         let start = self.end;
         let precision = f32::from_bits(self.u32("precision")?);
         if precision <= 0.0 {
-            let error = Error::new(ErrorKind::Malformed, "precision").at(start..self.end);
-            return Err(error.format_is(Some(Format::OpenCtm)).expected("more than 0").found(precision));
+            let error = FILE.malformed("precision").at(start..self.end);
+            return Err(error.expected("more than 0").found(precision));
         }
         Ok(precision)
     }
@@ -465,9 +458,8 @@ impl Reader<'_> {
         if let Some((name, _)) = repeated {
             let shown = name.get(..name.len().min(40)).unwrap_or_default();
             let detail = format!("several {field} are named \"{}\"", shown.escape_ascii());
-            self.findings.add(finding::REPEATED_NAME, |what| {
-                Finding::forbidden(what, detail).of(body_address(self.body).then(field))
-            });
+            self.findings
+                .add(rules::REPEATED_NAME, || (FILE.of(body_address(self.body).then(field)), detail));
         }
     }
 }
@@ -479,6 +471,6 @@ fn check_list(maps: &[Map], limits: &Limits) -> Result<()> {
         return Ok(());
     }
     let expected = format!("at most {} bytes (max_block_bytes)", decimal(limits.max_block_bytes));
-    let error = Error::new(ErrorKind::LimitExceeded, "list of maps").format_is(Some(Format::OpenCtm));
+    let error = FILE.error(ErrorKind::LimitExceeded, "list of maps");
     Err(error.expected(expected).found(decimal(bytes)))
 }

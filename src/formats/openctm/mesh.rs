@@ -11,13 +11,14 @@ use zerocopy::{FromZeros, Immutable, IntoBytes};
 use super::decode::{Decode, check_room};
 use super::layout::{self, Layout, Map, Method, Part, Section, body_address};
 use super::raw;
-use super::view::View;
+use super::rules::FILE;
 use crate::bytes::{Array, Element, Source, Text, Walk};
 use crate::decode::{Block, Once, Scratch};
 use crate::format::Format;
-use crate::num::{as_u64, decimal};
+use crate::limits::Budget;
+use crate::num::{Span, as_u64, size_u64};
 use crate::options::{Options, refuse_forbidden};
-use crate::report::{Error, ErrorKind, Finding, Item, Result};
+use crate::report::{Address, Finding, Item, Result};
 
 /// A mesh: one body of an OpenCTM file.
 ///
@@ -122,7 +123,7 @@ impl Mesh {
     /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding
     /// that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let header_size = as_u64(size_of::<raw::Header>());
+        let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
         Self::at(&source, 0, options)
     }
@@ -518,24 +519,20 @@ impl Mesh {
 
     /// Makes room for the elements of an array.
     fn resize<T: FromZeros + Clone>(&self, out: &mut Vec<T>, count: usize, section: &Section) -> Result<()> {
-        self.options.limits.resize(out, as_u64(count), section.what).map_err(|error| {
-            let error = error.of(section.part.address(self.layout.body)).at(section.stored_range());
-            error.format_is(Some(Format::OpenCtm))
-        })
+        Budget::new(&self.options.limits)
+            .resize(out, as_u64(count), section.what)
+            .map_err(|error| error.of(section.part.address(self.layout.body)).at(section.stored_range()))
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.
     fn check_total(&self) -> Result<()> {
-        let most = self.options.limits.max_total_bytes;
         let total = self.decoded_bytes();
-        if self.layout.method == Method::Raw || total <= most {
+        if self.layout.method == Method::Raw {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::LimitExceeded, "body").of(body_address(self.layout.body));
-        let error = error.at(self.range()).format_is(Some(Format::OpenCtm));
-        Err(error
-            .expected(format!("at most {} bytes (max_total_bytes)", decimal(most)))
-            .found(decimal(total)))
+        Budget::new(&self.options.limits)
+            .spend_all(total, "body")
+            .map_err(|error| FILE.of(body_address(self.layout.body)).at(self.range()).locate(error))
     }
 
     /// The size of all arrays, decoded; grid indices are not an array of the mesh.
@@ -556,7 +553,7 @@ impl Mesh {
                 ("uv_maps", as_u64(self.layout.uv_maps.len())),
                 ("attribute_maps", as_u64(self.layout.attribute_maps.len())),
             ],
-            stored: range.end.saturating_sub(range.start),
+            stored: range.length(),
             decoded: Some(self.decoded_bytes()),
             range,
         };
@@ -569,7 +566,7 @@ impl Mesh {
             Item {
                 address: section.part.address(self.layout.body),
                 counts: vec![(what, as_u64(count))],
-                stored: range.end.saturating_sub(range.start),
+                stored: range.length(),
                 decoded: Some(section.decoded_len),
                 range,
             }
@@ -577,14 +574,9 @@ impl Mesh {
         std::iter::once(body).chain(self.layout.sections().map(array)).collect()
     }
 
-    /// The mesh as a renderer sees it. Decodes and checks the indices.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`indices`](Self::indices), and [`Malformed`](ErrorKind::Malformed) where an index is not less than the
-    /// vertex count.
-    pub fn mesh_view(&self) -> Result<View> {
-        View::new(self)
+    /// Where the body is in its file.
+    pub(crate) fn address(&self) -> Address {
+        body_address(self.layout.body)
     }
 }
 

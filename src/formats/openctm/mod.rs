@@ -35,7 +35,6 @@
 
 mod bodies;
 mod decode;
-pub mod finding;
 mod layout;
 mod mesh;
 mod mg1;
@@ -44,6 +43,7 @@ mod normals;
 #[cfg(feature = "rayon")]
 mod parallel;
 pub mod raw;
+pub mod rules;
 mod validate;
 mod view;
 
@@ -51,4 +51,3 @@ pub use bodies::{Bodies, BodyIter, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
 pub use mesh::{AttributeMap, Mesh, MeshArrays, MeshBuffer, UvMap};
-pub use view::View;

@@ -7,6 +7,7 @@ use std::f32::consts::PI;
 
 use super::mg2::{rounded, rounded_signed};
 use crate::codec::planes::{LANES, Planes};
+use crate::num::as_usize;
 
 /// One number of each of several vertices or triangles that are computed together, so that vectors can hold them.
 type Lanes = [f32; LANES];
@@ -69,7 +70,7 @@ fn is_less(index: u32, count: usize) -> bool {
 #[expect(clippy::indexing_slicing, reason = "every index is that of a lane, and there are no more triangles")]
 fn add_batch(positions: &[[f32; 3]], triangles: &[[u32; 3]], first: usize, sums: &mut [[f32; 3]]) {
     let position = |corner: u32| {
-        let place = usize::try_from(corner).unwrap_or(usize::MAX);
+        let place = as_usize(corner);
         positions.get(place).copied().unwrap_or_default()
     };
     let [mut ax, mut ay, mut az, mut bx, mut by, mut bz] = [[0.0; LANES]; 6];

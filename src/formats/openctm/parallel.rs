@@ -5,10 +5,12 @@ use rayon::prelude::*;
 use super::layout::{Method, Part, Section};
 use super::mesh::Mesh;
 use super::normals;
+use super::rules::FILE;
 use crate::bytes::Array;
 use crate::codec::planes::Planes;
 use crate::decode::Scratch;
-use crate::num::as_u64;
+use crate::limits::Budget;
+use crate::num::{Span, as_u64, as_usize};
 use crate::options::Parallelism;
 use crate::report::Result;
 
@@ -30,7 +32,7 @@ pub(crate) fn decode(mesh: &Mesh) {
         return;
     }
     let sections = mesh.layout.sections();
-    let stored = sections.clone().map(|section| section.range.end.saturating_sub(section.range.start));
+    let stored = sections.clone().map(|section| section.range.length());
     let largest = stored.clone().max().unwrap_or(0);
     if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
         return;
@@ -65,7 +67,7 @@ fn one(mesh: &Mesh, section: &Section, scratch: &mut Scratch) -> Result<Option<V
 }
 
 fn place(index: u64) -> usize {
-    usize::try_from(index).unwrap_or(usize::MAX)
+    as_usize(index)
 }
 
 /// Normals of ranges of vertices, each on its own; `Ok(None)` where an index is out of range.
@@ -75,7 +77,9 @@ fn predicted_normals(mesh: &Mesh, planes: &[u8]) -> Result<Option<Vec<[f32; 3]>>
     let Some(grid) = &mesh.layout.grid else { return Ok(None) };
     let (positions, triangles) = (mesh.positions()?, mesh.indices()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
-    let mut normals: Vec<[f32; 3]> = mesh.options.limits.vec(as_u64(positions.len()), "NORM")?;
+    let mut normals: Vec<[f32; 3]> = Budget::new(&mesh.options.limits)
+        .vec(as_u64(positions.len()), "NORM")
+        .map_err(|error| FILE.locate(error))?;
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
     let words = Planes::new(planes);
     let precision = grid.header.normal_precision.get();

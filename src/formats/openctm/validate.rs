@@ -1,8 +1,8 @@
 //! Checks that look at every value.
 
-use super::finding;
 use super::layout::{Part, Section};
 use super::mesh::Mesh;
+use super::rules::{self, FILE};
 use crate::bytes::Scalar;
 use crate::decode::Scratch;
 use crate::mesh::scan;
@@ -42,7 +42,7 @@ impl Check<'_> {
             Ok(arrays) => arrays,
             // The normals cannot be told; which index is wrong is found here, too.
             Err(error)
-                if error.what() == finding::INDEX_OUT_OF_RANGE && error.kind() == ErrorKind::Malformed =>
+                if error.what() == rules::INDEX_OUT_OF_RANGE.name && error.kind() == ErrorKind::Malformed =>
             {
                 return self.indices();
             }
@@ -69,19 +69,19 @@ impl Check<'_> {
         let count = self.mesh.vertex_count();
         if let Some(found) = scan::out_of_range(corners.iter(), count) {
             let index = corners.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
-            self.findings.add_many(finding::INDEX_OUT_OF_RANGE, found.count, |what| {
+            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
                 let detail = format!("expected less than {count}, found {index}");
                 let address = section.part.address(body).index(found.first);
-                Finding::wrong(what, detail).of(address).at(section.stored_range())
+                (FILE.of(address).at(section.stored_range()), detail)
             });
         }
         if let (1, Some([a, b, c])) = (triangles.len(), triangles.get(0))
             && a == b
             && b == c
         {
-            self.findings.add(finding::POINT_CLOUD, |what| {
+            self.findings.add(rules::POINT_CLOUD, || {
                 let detail = format!("{} vertices, and no other triangle", decimal(as_u64(count)));
-                Finding::suspicious(what, detail).of(section.part.address(body)).at(section.stored_range())
+                (FILE.of(section.part.address(body)).at(section.stored_range()), detail)
             });
         }
         Ok(())
@@ -89,7 +89,7 @@ impl Check<'_> {
 
     fn numbers(&mut self, section: &Section, bytes: &[u8]) {
         let Some(found) = scan::not_finite(Scalar::F32, bytes) else { return };
-        self.findings.add_many(finding::NOT_FINITE, found.count, |what| {
+        self.findings.add_many(rules::NOT_FINITE, found.count, || {
             let lanes = match section.part {
                 Part::UvMap(_) => 2,
                 Part::AttributeMap(_) => 4,
@@ -97,7 +97,7 @@ impl Check<'_> {
             };
             let vertex = found.first.checked_div(lanes).unwrap_or(0);
             let address = section.part.address(self.mesh.layout.body).index(vertex);
-            Finding::wrong(what, "a number of a vertex").of(address).at(section.stored_range())
+            (FILE.of(address).at(section.stored_range()), "a number of a vertex")
         });
     }
 
@@ -105,11 +105,11 @@ impl Check<'_> {
         let Some(grid) = &self.mesh.layout.grid else { return Ok(()) };
         let outside = self.mesh.decode().outside_grid(grid, &mut Scratch::default())?;
         let Some((count, vertex, cell)) = outside else { return Ok(()) };
-        self.findings.add_many(finding::OUTSIDE_GRID, count, |what| {
+        self.findings.add_many(rules::OUTSIDE_GRID, count, || {
             let [x, y, z] = grid.header.div;
             let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
             let address = grid.indices.part.address(self.mesh.layout.body).index(as_u64(vertex));
-            Finding::forbidden(what, detail).of(address).at(grid.indices.stored_range())
+            (FILE.of(address).at(grid.indices.stored_range()), detail)
         });
         Ok(())
     }
@@ -118,10 +118,10 @@ impl Check<'_> {
     fn streams(&mut self) {
         for section in self.mesh.layout.sections() {
             if section.has_tail() {
-                self.findings.add(finding::STREAM_TAIL, |what| {
+                self.findings.add(rules::STREAM_TAIL, || {
                     let detail = "does not end where its array does";
                     let address = section.part.address(self.mesh.layout.body);
-                    Finding::forbidden(what, detail).of(address).at(section.stored_range())
+                    (FILE.of(address).at(section.stored_range()), detail)
                 });
             }
         }

@@ -1,22 +1,11 @@
 //! A body as a renderer sees it.
 
+use super::bodies::Bodies;
 use super::mesh::Mesh;
+use super::rules::FILE;
 use crate::bytes::{Array, Text};
-use crate::mesh::sealed::Sealed;
-use crate::mesh::{Attribute, AttributeInfo, Indices, MeshView, Semantic, VertexFormat};
-use crate::report::{Finding, Result};
-
-/// A [`Mesh`] as a [`MeshView`]: the arrays of the file, with one index for each corner as the format has it.
-///
-/// UV maps are [`Semantic::TexCoord`], in their order. Attribute maps that are named `Color`, in any case, are
-/// [`Semantic::Color`]; the others are [`Semantic::Custom`] of their name or, where they have none that is theirs alone,
-/// of their address: `attribute_maps[2]`.
-#[derive(Clone, Debug)]
-pub struct View {
-    mesh: Mesh,
-    indices: Array<u32>,
-    attributes: Vec<(Semantic, Source)>,
-}
+use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat};
+use crate::report::{Address, Result};
 
 /// Where an attribute comes from.
 #[derive(Clone, Copy, Debug)]
@@ -27,17 +16,74 @@ enum Source {
     AttributeMap(usize),
 }
 
-impl View {
-    pub(crate) fn new(mesh: &Mesh) -> Result<Self> {
-        let triangles = mesh.indices()?;
-        mesh.decode().check_indices(&triangles.to_native())?;
-        Ok(Self { mesh: mesh.clone(), indices: triangles.flatten(), attributes: attributes(mesh) })
-    }
+/// The arrays of a body, each decoded when it is asked for.
+struct Arrays {
+    mesh: Mesh,
+    sources: Vec<Source>,
+}
 
-    /// The mesh, as the file stores it.
-    #[must_use]
-    pub fn mesh(&self) -> &Mesh {
-        &self.mesh
+impl LoadAttribute for Arrays {
+    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+        let absent = || FILE.out_of_range("attribute").found(&info.semantic);
+        let bytes = match self.sources.get(index).ok_or_else(absent)? {
+            Source::Positions => Some(self.mesh.positions()?.into_bytes()),
+            Source::Normals => self.mesh.normals()?.map(Array::into_bytes),
+            Source::UvMap(index) => {
+                let map = self.mesh.uv_map(*index).map(|map| map.coords()).transpose()?;
+                map.map(Array::into_bytes)
+            }
+            Source::AttributeMap(index) => {
+                let map = self.mesh.attribute_map(*index).map(|map| map.values()).transpose()?;
+                map.map(Array::into_bytes)
+            }
+        };
+        Ok(Attribute::new(info.semantic.clone(), info.format, bytes.ok_or_else(absent)?))
+    }
+}
+
+impl Bodies {
+    /// The body at an address `bodies[i]` as a renderer sees it; see [`Mesh::view`].
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such body, and those of [`Mesh::view`].
+    pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
+        let mesh = address.index_in("bodies", |_| None).and_then(|index| self.get(index));
+        let mesh = mesh.ok_or_else(|| {
+            let error = FILE.out_of_range("mesh").of(address.clone());
+            error.expected(format!("bodies[i] with i below {}", self.len()))
+        })?;
+        mesh.view()
+    }
+}
+
+impl Mesh {
+    /// The body as a renderer sees it. Decodes and checks the indices.
+    ///
+    /// UV maps are [`Semantic::TexCoord`], in their order. Attribute maps named `Color`, in any case, are
+    /// [`Semantic::Color`]. The others are [`Semantic::Custom`] with their name or, where they have none of their own,
+    /// with their address: `attribute_maps[2]`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`indices`](Self::indices), and [`Malformed`](ErrorKind::Malformed) where an index is not less than the
+    /// vertex count.
+    pub fn view(&self) -> Result<MeshView> {
+        let triangles = self.indices()?;
+        self.decode().check_indices(&triangles.to_native())?;
+        let indices = Indices::new(triangles.flatten(), 0);
+        let attributes = attributes(self);
+        let info = |(semantic, source): &(Semantic, Source)| AttributeInfo {
+            semantic: semantic.clone(),
+            format: source.format(),
+        };
+        let infos = attributes.iter().map(info).collect();
+        let arrays = Arrays {
+            mesh: self.clone(),
+            sources: attributes.into_iter().map(|(_, source)| source).collect(),
+        };
+        let view = MeshView::new(self.address(), Role::Geometry, self.vertex_count(), indices, infos, arrays);
+        Ok(view.with_findings(self.findings().to_vec()))
     }
 }
 
@@ -75,53 +121,5 @@ impl Source {
             Self::UvMap(_) => VertexFormat::FLOAT32X2,
             Self::AttributeMap(_) => VertexFormat::FLOAT32X4,
         }
-    }
-}
-
-impl Sealed for View {}
-
-impl MeshView for View {
-    /// OpenCTM has no names for meshes.
-    fn name(&self) -> String {
-        String::new()
-    }
-
-    fn vertex_count(&self) -> usize {
-        self.mesh.vertex_count()
-    }
-
-    fn attributes(&self) -> Vec<AttributeInfo> {
-        let info = |(semantic, source): &(Semantic, Source)| AttributeInfo {
-            semantic: semantic.clone(),
-            format: source.format(),
-        };
-        self.attributes.iter().map(info).collect()
-    }
-
-    fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
-        let Some((semantic, source)) = self.attributes.iter().find(|(have, _)| have == semantic) else {
-            return Ok(None);
-        };
-        let bytes = match *source {
-            Source::Positions => Some(self.mesh.positions()?.into_bytes()),
-            Source::Normals => self.mesh.normals()?.map(Array::into_bytes),
-            Source::UvMap(index) => {
-                let map = self.mesh.uv_map(index).map(|map| map.coords()).transpose()?;
-                map.map(Array::into_bytes)
-            }
-            Source::AttributeMap(index) => {
-                let map = self.mesh.attribute_map(index).map(|map| map.values()).transpose()?;
-                map.map(Array::into_bytes)
-            }
-        };
-        Ok(bytes.map(|bytes| Attribute::new(semantic.clone(), source.format(), bytes)))
-    }
-
-    fn indices(&self) -> Result<Indices> {
-        Ok(Indices::new(self.indices.clone(), 0))
-    }
-
-    fn findings(&self) -> &[Finding] {
-        self.mesh.findings()
     }
 }

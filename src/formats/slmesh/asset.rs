@@ -8,19 +8,20 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::buffer::MeshBuffer;
-use super::face::{Face, Mesh, Place, each_face};
+use super::face::{BlockPlace, Mesh, each_face};
 use super::layout::{BLOCK, Entry, Layout, MAX_VERSION};
 use super::llsd::Event;
 use super::physics::PhysicsConvex;
+use super::rules::FILE;
 use super::skin::Skin;
-use super::view::View;
 use crate::bytes::{Source, Text};
 use crate::codec::Codec;
 use crate::decode::{Block, Scratch, decode_all};
 use crate::format::Format;
-use crate::num::as_u64;
+use crate::limits::Budget;
+use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result, Segment};
+use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
 
 /// A Second Life mesh asset.
 ///
@@ -353,8 +354,7 @@ impl Asset {
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {
         const OTHER_BYTES: u64 = 384;
         const TRIANGLE: u64 = 16;
-        let stored =
-            |lod: Lod| self.lod_range(lod).ok().flatten().map(|range| range.end.saturating_sub(range.start));
+        let stored = |lod: Lod| self.lod_range(lod).ok().flatten().map(|range| range.length());
         let size = Lod::ALL.into_iter().rev().filter(|other| *other >= lod).find_map(stored)?;
         Some(size.saturating_sub(OTHER_BYTES).max(TRIANGLE) / TRIANGLE)
     }
@@ -397,11 +397,14 @@ impl Asset {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let limits = self.options().limits;
-        let length = block.inflate_into(stored, self.options(), content, scratch).map_err(slmesh)?;
+        let mut budget = Budget::new(&limits);
+        let length = block
+            .inflate_into(stored, self.options(), content, scratch)
+            .map_err(|error| FILE.locate(error))?;
         let content = content.get(..length).unwrap_or_default();
-        let place = Place { range: block.range.clone(), address: block.address.clone(), limits };
+        let place = BlockPlace { range: block.range.clone(), address: block.address.clone(), limits };
         each_face(content, &place, |index, face| {
-            let filled = out.next().fill(content, &face, &limits);
+            let filled = out.next().fill(content, &face, &mut budget);
             filled.map_err(|error| place.decoded(error).of(place.face(index)))
         })
     }
@@ -485,8 +488,8 @@ impl Asset {
         let limits = self.options().limits;
         let mut decoded = located.map(|found| match found {
             Ok(Some(_)) => contents.next().map_or(Ok(None), |(content, block)| {
-                let place = Place { range: block.range.clone(), address: block.address.clone(), limits };
-                content.map(|content| Some((place, content))).map_err(slmesh)
+                let place = BlockPlace { range: block.range.clone(), address: block.address.clone(), limits };
+                content.map(|content| Some((place, content))).map_err(|error| FILE.locate(error))
             }),
             Ok(None) => Ok(None),
             Err(error) => Err(error),
@@ -548,9 +551,10 @@ impl Asset {
     /// A block, inflated.
     fn content(&self, source: &Source, name: &str, scratch: &mut Scratch) -> Content {
         let Some((block, stored)) = self.block_from(source, name)? else { return Ok(None) };
-        let content = block.decode_stored(stored, self.options(), scratch).map_err(slmesh)?;
+        let content =
+            block.decode_stored(stored, self.options(), scratch).map_err(|error| FILE.locate(error))?;
         let limits = self.options().limits;
-        Ok(Some((Place { range: block.range, address: block.address, limits }, content)))
+        Ok(Some((BlockPlace { range: block.range, address: block.address, limits }, content)))
     }
 
     /// A block and its bytes.
@@ -559,8 +563,8 @@ impl Asset {
         let stored = source.get(range.clone(), BLOCK);
         let stored = stored.map_err(|error| error.of(entry.address.clone()))?;
         if is_not_downloaded(&stored) {
-            let error = Error::new(ErrorKind::Truncated, BLOCK).at(range).of(entry.address.clone());
-            return Err(slmesh(error).expected("a zlib stream").found("zeros: not downloaded"));
+            let error = FILE.error(ErrorKind::Truncated, BLOCK).at(range).of(entry.address.clone());
+            return Err(error.expected("a zlib stream").found("zeros: not downloaded"));
         }
         let address = entry.address.clone();
         let block = Block { what: BLOCK, address, range, codec: codec(&stored), decoded_len: None };
@@ -581,7 +585,7 @@ impl Asset {
         let mut items = vec![Item {
             address: Address::field("header"),
             counts: vec![("keys", keys)],
-            stored: header.end.saturating_sub(header.start),
+            stored: header.length(),
             decoded: None,
             range: header,
         }];
@@ -590,7 +594,7 @@ impl Asset {
                 items.push(Item {
                     address: entry.address.clone(),
                     counts: entry.mesh_triangles.map(|count| ("mesh_triangles", count)).into_iter().collect(),
-                    stored: range.end.saturating_sub(range.start),
+                    stored: range.length(),
                     decoded: None,
                     range,
                 });
@@ -600,7 +604,7 @@ impl Asset {
     }
 
     /// A mesh for whoever asks for its faces one by one: decoded once, and kept.
-    fn shared_mesh(&self, name: &str) -> Result<Option<Mesh>> {
+    pub(crate) fn shared_mesh(&self, name: &str) -> Result<Option<Mesh>> {
         let index = MESHES.iter().position(|mesh| *mesh == name);
         let Some(cell) = index.and_then(|index| self.inner.views.get(index)) else { return Ok(None) };
         if let Some(mesh) = cell.get() {
@@ -609,10 +613,14 @@ impl Asset {
         // I/O may fail now and succeed later, so it is done before the decode, which always gives the same.
         let Some((block, stored)) = self.block_from(self.source(), name)? else { return Ok(None) };
         let decode = || {
-            let content =
-                block.decode_stored(stored, self.options(), &mut Scratch::default()).map_err(slmesh)?;
+            let content = block
+                .decode_stored(stored, self.options(), &mut Scratch::default())
+                .map_err(|error| FILE.locate(error))?;
             let limits = self.options().limits;
-            Mesh::new(content, Place { range: block.range.clone(), address: block.address.clone(), limits })
+            Mesh::new(
+                content,
+                BlockPlace { range: block.range.clone(), address: block.address.clone(), limits },
+            )
         };
         cell.get_or_init(decode).clone().map(Some)
     }
@@ -633,24 +641,9 @@ impl Asset {
         }
         addresses
     }
-
-    pub(crate) fn view_at(&self, address: &Address) -> Result<View> {
-        let face: Option<Face> = match address.segments() {
-            [Segment::Field(block), Segment::Field(faces), Segment::Index(index)] if faces == "faces" => {
-                let mesh = self.shared_mesh(block)?;
-                mesh.and_then(|mesh| mesh.face(usize::try_from(*index).ok()?))
-            }
-            _ => None,
-        };
-        let face = face.ok_or_else(|| {
-            let error = slmesh(Error::new(ErrorKind::OutOfRange, "mesh")).of(address.clone());
-            error.expected("BLOCK.faces[i] of a block and a face that are there")
-        })?;
-        face.view()
-    }
 }
 
-type Content = Result<Option<(Place, Bytes)>>;
+type Content = Result<Option<(BlockPlace, Bytes)>>;
 
 impl fmt::Debug for Asset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -660,10 +653,6 @@ impl fmt::Debug for Asset {
             .field("blocks", &blocks)
             .finish_non_exhaustive()
     }
-}
-
-pub(crate) fn slmesh(error: Error) -> Error {
-    error.format_is(Some(Format::SlMesh))
 }
 
 /// How a block is compressed, by its first bytes. The specification's text says gzip; every writer writes zlib.

@@ -1,8 +1,9 @@
 //! Decoded meshes in memory that is used again for the next one.
 
 use super::face::FaceLayout;
+use super::rules::FILE;
 use super::weights::{self, WeightScale};
-use crate::limits::Limits;
+use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::Result;
 
@@ -62,13 +63,13 @@ impl MeshBuffer {
 
 impl FaceBuffer {
     /// Decodes a face of this content.
-    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, limits: &Limits) -> Result<()> {
+    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &mut Budget) -> Result<()> {
         self.has_geometry = face.has_geometry();
-        face.positions_into(content, &mut self.positions, limits)?;
-        face.normals_into(content, &mut self.normals, limits)?;
-        face.tex_coords_into(content, &mut self.tex_coords, limits)?;
+        face.positions_into(content, &mut self.positions, budget)?;
+        face.normals_into(content, &mut self.normals, budget)?;
+        face.tex_coords_into(content, &mut self.tex_coords, budget)?;
         let indices = face.indices(content);
-        limits.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
+        budget.resize(&mut self.indices, as_u64(indices.len()), ARRAY).map_err(|error| FILE.locate(error))?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {
             *index = stored.get();
         }
@@ -76,6 +77,6 @@ impl FaceBuffer {
             Some(bytes) => (bytes, face.vertex_count()),
             None => (&[][..], 0),
         };
-        weights::unpack(bytes, vertices, WeightScale::Stored, limits, &mut self.joints, &mut self.weights)
+        weights::unpack(bytes, vertices, WeightScale::Stored, budget, &mut self.joints, &mut self.weights)
     }
 }

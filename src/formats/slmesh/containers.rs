@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use super::asset::{Asset, ReadOptions, slmesh};
+use super::asset::{Asset, ReadOptions};
 use super::fields::Value;
 use super::layout::{MOST, text};
 use super::llsd::{Event, Reader};
+use super::rules::FILE;
 use crate::bytes::{Source, Text};
 use crate::num::{as_u64, decimal};
 use crate::options::Options;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::{ErrorKind, Result};
 
 /// A viewer's upload cache (`.slm`): what it saves while a model is uploaded, with whole assets inside.
 ///
@@ -34,12 +35,12 @@ impl UploadCache {
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let source = source.for_format(crate::format::Format::SlMesh);
         let Some(len) = source.len()? else {
-            let error = Error::new(ErrorKind::Unsupported, "upload cache");
-            return Err(slmesh(error).expected("a source that knows its length").found("one that does not"));
+            let error = FILE.error(ErrorKind::Unsupported, "upload cache");
+            return Err(error.expected("a source that knows its length").found("one that does not"));
         };
         if len > options.limits.max_block_bytes {
             let most = decimal(options.limits.max_block_bytes);
-            let error = slmesh(Error::new(ErrorKind::LimitExceeded, "upload cache")).at(0..len);
+            let error = FILE.error(ErrorKind::LimitExceeded, "upload cache").at(0..len);
             return Err(error
                 .expected(format!("at most {most} bytes (max_block_bytes)"))
                 .found(decimal(len)));
@@ -61,7 +62,7 @@ impl UploadCache {
             };
             Ok((version, name, find_assets(mesh)?))
         };
-        let (version, name, meshes) = read().map_err(slmesh)?;
+        let (version, name, meshes) = read().map_err(|error| FILE.locate(error))?;
         Ok(Self { source, options: *options, version, name, meshes })
     }
 
@@ -163,7 +164,7 @@ impl CacheEntry {
             u32::from_le_bytes(bytes.unwrap_or_default())
         };
         if word(0) != 1 {
-            let error = slmesh(Error::new(ErrorKind::Unsupported, "version of the cache entry")).at(0..4);
+            let error = FILE.error(ErrorKind::Unsupported, "version of the cache entry").at(0..4);
             return Err(error.expected(1.to_string()).found(word(0)));
         }
         let region = Self::PREAMBLE..u64::MAX;

@@ -11,14 +11,14 @@ use super::buffer::ARRAY;
 use super::fields::{Fields, Value, name};
 use super::layout::MOST;
 use super::llsd::{Event, Reader};
+use super::rules::FILE;
 use super::weights::{self, Weights};
 use crate::bytes::Array;
 use crate::codec::dequant::dequantize;
-use crate::format::Format;
-use crate::limits::Limits;
-use crate::mesh::scan;
-use crate::num::{as_u64, decimal};
-use crate::report::{Address, Error, ErrorKind, Result};
+use crate::limits::{Budget, Limits};
+use crate::mesh::{Role, scan};
+use crate::num::{as_u64, decimal, span};
+use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// A box of numbers: what the least and the greatest stored integer stand for. Either may be the greater one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,20 +49,20 @@ impl<const N: usize> Domain<N> {
 /// A decoded level of detail, or the mesh for physics: its faces. Cloning shares everything.
 #[derive(Clone)]
 pub struct Mesh {
-    place: Arc<Place>,
+    place: Arc<BlockPlace>,
     content: Bytes,
     faces: Arc<[FaceLayout]>,
 }
 
 /// Where a decoded block comes from.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct BlockPlace {
     pub(crate) range: Range<u64>,
     pub(crate) address: Address,
     pub(crate) limits: Limits,
 }
 
-impl Place {
+impl BlockPlace {
     /// An error whose range is counted from the beginning of the content.
     pub(crate) fn decoded(&self, error: Error) -> Error {
         let error = match error.byte_range() {
@@ -72,7 +72,20 @@ impl Place {
         // All of the content is there: more bytes of the file would not help.
         let error =
             if error.kind() == ErrorKind::Truncated { error.kind_is(ErrorKind::Malformed) } else { error };
-        error.at(self.range.clone()).format_is(Some(Format::SlMesh))
+        error.at(self.range.clone())
+    }
+
+    /// What the faces of the block are for.
+    fn role(&self) -> Role {
+        let levels: [&'static str; 4] = ["high_lod", "medium_lod", "low_lod", "lowest_lod"];
+        let is_own = |level: &&'static str| self.address == Address::field(level);
+        let level = (0..).zip(&levels).find(|(_, level)| is_own(level));
+        level.map_or(Role::Physics, |(level, _)| Role::Lod(level))
+    }
+
+    /// The block as a whole.
+    pub(crate) fn place(&self) -> Place {
+        FILE.of(self.address.clone()).at(self.range.clone())
     }
 
     pub(crate) fn face(&self, index: usize) -> Address {
@@ -90,13 +103,13 @@ pub(crate) struct FaceLayout {
     pub(crate) fields: u32,
     /// The value of "NoGeometry".
     pub(crate) no_geometry: Option<bool>,
-    positions: Span,
-    normals: Option<Span>,
-    tex_coords: Option<Span>,
-    triangles: Span,
+    positions: Part,
+    normals: Option<Part>,
+    tex_coords: Option<Part>,
+    triangles: Part,
     /// Indices behind the last whole triangle.
     pub(crate) odd_indices: u8,
-    weights: Option<Span>,
+    weights: Option<Part>,
     pub(crate) domain: Option<Domain<3>>,
     pub(crate) tex_coord_domain: Option<Domain<2>>,
     pub(crate) normalized_scale: Option<[f32; 3]>,
@@ -104,12 +117,12 @@ pub(crate) struct FaceLayout {
 
 /// A part of the content.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
+struct Part {
     start: usize,
     end: usize,
 }
 
-impl Span {
+impl Part {
     fn len(self) -> usize {
         self.end.saturating_sub(self.start)
     }
@@ -119,7 +132,7 @@ impl Span {
     }
 }
 
-impl From<Range<usize>> for Span {
+impl From<Range<usize>> for Part {
     fn from(range: Range<usize>) -> Self {
         Self { start: range.start, end: range.end }
     }
@@ -146,7 +159,7 @@ impl FaceLayout {
             Some(Event::BeginMap(count)) => Fields::read(content, reader, count, &KEYS)?,
             other => {
                 let range = as_u64(start)..as_u64(reader.position());
-                let error = Error::new(ErrorKind::Malformed, "face").at(range).expected("a map");
+                let error = FILE.malformed("face").at(range).expected("a map");
                 return Err(error.found(name(&other.unwrap_or(Event::Undefined))));
             }
         };
@@ -155,10 +168,10 @@ impl FaceLayout {
             end: reader.position(),
             fields: fields.count,
             no_geometry: None,
-            positions: Span::default(),
+            positions: Part::default(),
             normals: None,
             tex_coords: None,
-            triangles: Span::default(),
+            triangles: Part::default(),
             odd_indices: 0,
             weights: None,
             domain: None,
@@ -198,7 +211,7 @@ impl FaceLayout {
         self.odd_indices = u8::try_from(odd / 2).unwrap_or(0);
         self.triangles.end = self.triangles.end.saturating_sub(odd);
         if let Some(value) = weights {
-            let span: Span = value.binary()?.into();
+            let span: Part = value.binary()?.into();
             weights::check(span.of(content), vertices)
                 .map_err(|miscount| miscount.describe(value.error(), vertices))?;
             self.weights = Some(span);
@@ -208,7 +221,7 @@ impl FaceLayout {
 
     fn required<'a>(&self, value: Option<Value<'a>>, what: &'static str) -> Result<Value<'a>> {
         value.ok_or_else(|| {
-            let error = Error::new(ErrorKind::Malformed, what).at(as_u64(self.start)..as_u64(self.end));
+            let error = FILE.malformed(what).at(as_u64(self.start)..as_u64(self.end));
             error.expected("the field, or \"NoGeometry\"").found("none")
         })
     }
@@ -247,27 +260,27 @@ impl FaceLayout {
         &self,
         content: &[u8],
         out: &mut Vec<[f32; 3]>,
-        limits: &Limits,
+        budget: &mut Budget,
     ) -> Result<()> {
-        floats_into(self.positions.of(content), self.position_domain(), out, limits)
+        floats_into(self.positions.of(content), self.position_domain(), out, budget)
     }
 
     pub(crate) fn normals_into(
         &self,
         content: &[u8],
         out: &mut Vec<[f32; 3]>,
-        limits: &Limits,
+        budget: &mut Budget,
     ) -> Result<()> {
-        floats_into(self.normals.unwrap_or_default().of(content), Domain::NORMAL, out, limits)
+        floats_into(self.normals.unwrap_or_default().of(content), Domain::NORMAL, out, budget)
     }
 
     pub(crate) fn tex_coords_into(
         &self,
         content: &[u8],
         out: &mut Vec<[f32; 2]>,
-        limits: &Limits,
+        budget: &mut Budget,
     ) -> Result<()> {
-        floats_into(self.tex_coords.unwrap_or_default().of(content), self.uv_domain(), out, limits)
+        floats_into(self.tex_coords.unwrap_or_default().of(content), self.uv_domain(), out, budget)
     }
 
     pub(crate) fn indices<'a>(&self, content: &'a [u8]) -> &'a [le::U16] {
@@ -285,8 +298,8 @@ fn read_domain<const N: usize>(value: Value<'_>) -> Result<Domain<N>> {
 }
 
 /// A binary of whole elements.
-fn array(value: Value<'_>, size: usize) -> Result<Span> {
-    let span: Span = value.binary()?.into();
+fn array(value: Value<'_>, size: usize) -> Result<Part> {
+    let span: Part = value.binary()?.into();
     if span.len().checked_rem(size) != Some(0) {
         let expected = format!("elements of {size} bytes");
         return Err(value
@@ -302,10 +315,10 @@ pub(crate) fn floats_into<const N: usize>(
     stored: &[u8],
     domain: Domain<N>,
     out: &mut Vec<[f32; N]>,
-    limits: &Limits,
+    budget: &mut Budget,
 ) -> Result<()> {
     let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
-    limits.resize(out, as_u64(stored.len()), ARRAY)?;
+    budget.resize(out, as_u64(stored.len()), ARRAY).map_err(|error| FILE.locate(error))?;
     dequantize(stored, domain.min, domain.max, out);
     Ok(())
 }
@@ -313,7 +326,7 @@ pub(crate) fn floats_into<const N: usize>(
 /// Shows each face of a block's content to a visitor.
 pub(crate) fn each_face(
     content: &[u8],
-    place: &Place,
+    place: &BlockPlace,
     mut visit: impl FnMut(usize, FaceLayout) -> Result<()>,
 ) -> Result<()> {
     let mut reader = Reader::with_limits(content, &place.limits);
@@ -322,14 +335,14 @@ pub(crate) fn each_face(
     let count = match reader.next_event().map_err(decoded)? {
         Some(Event::BeginArray(count)) => count,
         other => {
-            let error = Error::new(ErrorKind::Malformed, "faces").expected("an array of faces");
+            let error = FILE.malformed("faces").expected("an array of faces");
             let error = error.found(name(&other.unwrap_or(Event::Undefined)));
             return Err(decoded(error.at(as_u64(start)..as_u64(reader.position()))));
         }
     };
     if count > MOST {
         let error =
-            Error::new(ErrorKind::LimitExceeded, "faces").at(as_u64(start)..as_u64(reader.position()));
+            FILE.error(ErrorKind::LimitExceeded, "faces").at(as_u64(start)..as_u64(reader.position()));
         let error = error.expected(format!("at most {}", decimal(MOST.into()))).found(decimal(count.into()));
         return Err(decoded(error));
     }
@@ -345,7 +358,7 @@ pub(crate) fn each_face(
 
 impl Mesh {
     /// Finds the faces in a block's content.
-    pub(crate) fn new(content: Bytes, place: Place) -> Result<Self> {
+    pub(crate) fn new(content: Bytes, place: BlockPlace) -> Result<Self> {
         let mut faces = Vec::new();
         each_face(&content, &place, |_, face| {
             faces.push(face);
@@ -424,13 +437,17 @@ impl fmt::Debug for Mesh {
 /// precision.
 #[derive(Clone)]
 pub struct Face {
-    place: Arc<Place>,
+    place: Arc<BlockPlace>,
     index: usize,
     content: Bytes,
     layout: FaceLayout,
 }
 
 impl Face {
+    pub(crate) fn role(&self) -> Role {
+        self.place.role()
+    }
+
     /// The index in the mesh.
     #[must_use]
     pub fn index(&self) -> usize {
@@ -485,7 +502,7 @@ impl Face {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.layout.positions_into(&self.content, out, &self.place.limits)
+        self.layout.positions_into(&self.content, out, &mut Budget::new(&self.place.limits))
     }
 
     /// "Normal": three integers a vertex, from -1 to 1; `None` where the face has none.
@@ -510,7 +527,7 @@ impl Face {
     ///
     /// Those of [`normals`](Self::normals).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        self.layout.normals_into(&self.content, out, &self.place.limits)?;
+        self.layout.normals_into(&self.content, out, &mut Budget::new(&self.place.limits))?;
         Ok(self.layout.normals.is_some())
     }
 
@@ -543,7 +560,7 @@ impl Face {
     ///
     /// Those of [`tex_coords`](Self::tex_coords).
     pub fn tex_coords_into(&self, out: &mut Vec<[f32; 2]>) -> Result<bool> {
-        self.layout.tex_coords_into(&self.content, out, &self.place.limits)?;
+        self.layout.tex_coords_into(&self.content, out, &mut Budget::new(&self.place.limits))?;
         Ok(self.layout.tex_coords.is_some())
     }
 
@@ -565,14 +582,13 @@ impl Face {
     /// # Errors
     ///
     /// [`Malformed`](ErrorKind::Malformed) for one that is not.
-    pub fn indices_checked(&self) -> Result<Array<u16>> {
+    pub fn checked_indices(&self) -> Result<Array<u16>> {
         let vertices = self.vertex_count();
         match self.wrong_index() {
             None => Ok(self.indices()),
             Some((corner, index)) => {
                 let start = as_u64(self.layout.triangles.start.saturating_add(corner.saturating_mul(2)));
-                let error =
-                    Error::new(ErrorKind::Malformed, "TriangleList").at(start..start.saturating_add(2));
+                let error = FILE.malformed("TriangleList").at(span(start, 2));
                 let error = error.expected(format!("less than {vertices}")).found(index);
                 let address = self.address().then("indices").index(as_u64(corner));
                 Err(self.place.decoded(error).of(address))
@@ -625,15 +641,15 @@ impl Face {
         &self.layout
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &BlockPlace {
         &self.place
     }
 
-    fn slice(&self, span: Span) -> Bytes {
+    fn slice(&self, span: Part) -> Bytes {
         self.content.slice(span.start..span.end)
     }
 
-    fn array<T: crate::bytes::Element>(&self, span: Span) -> Array<T> {
+    fn array<T: crate::bytes::Element>(&self, span: Part) -> Array<T> {
         Array::new(self.slice(span))
     }
 }

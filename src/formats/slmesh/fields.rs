@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::llsd::{Event, Reader};
+use super::rules::FILE;
 use crate::limits::Limits;
 use crate::num::as_u64;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::{Error, Result};
 
 /// A value of a map, by its bytes in the input. The syntax of what is in it has been checked.
 #[derive(Clone, Copy)]
@@ -150,7 +151,7 @@ impl<'a> Value<'a> {
     }
 
     pub(crate) fn error(&self) -> Error {
-        Error::new(ErrorKind::Malformed, self.what).at(as_u64(self.start)..as_u64(self.end))
+        FILE.malformed(self.what).at(as_u64(self.start)..as_u64(self.end))
     }
 }
 

@@ -3,7 +3,7 @@
 use md5::{Digest, Md5};
 
 use super::asset::Asset;
-use super::finding;
+use super::rules::{self, FILE};
 use crate::report::{Finding, Findings, Result};
 
 impl Asset {
@@ -23,9 +23,7 @@ impl Asset {
             if hash[..] != found[..] {
                 let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
                 let detail = format!("expected {}, found {}", hex(&hash), hex(&found));
-                findings.add(finding::HASH, |what| {
-                    Finding::suspicious(what, detail).of(entry.address.clone()).at(range)
-                });
+                findings.add(rules::HASH, || (FILE.of(entry.address.clone()).at(range), detail));
             }
         }
         Ok(findings.into_vec())

@@ -6,12 +6,12 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::fields::{Fields, Value};
-use super::finding;
 use super::llsd::{Event, Reader, Str};
+use super::rules::{self, FILE};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
 use crate::limits::Limits;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, decimal, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first, in bytes: the header and, of small assets, some blocks. As much as the viewer reads.
@@ -111,7 +111,7 @@ impl Layout {
     ) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let (source, bytes, keys) = read_header(&source, &region, limits)?;
-        let header = region.start..region.start.saturating_add(as_u64(bytes.len()));
+        let header = span(region.start, as_u64(bytes.len()));
         let mut layout =
             Self { source, header, bytes, keys, entries: Vec::new(), version: None, findings: Vec::new() };
         let mut findings = Findings::default();
@@ -146,17 +146,17 @@ impl Layout {
         let span = value.span();
         let at = absolute(&span, self.header.start);
         let Some(version) = value.integer().ok().and_then(|version| i32::try_from(version).ok()) else {
-            findings.add(finding::VERSION, |what| Finding::suspicious(what, "not a whole number").at(at));
+            findings.add(rules::VERSION, || (FILE.at(at), "not a whole number"));
             return Ok(());
         };
         if version > most {
-            let error = Error::new(ErrorKind::Unsupported, "version").at(at).format_is(Some(Format::SlMesh));
+            let error = FILE.error(ErrorKind::Unsupported, "version").at(at);
             return Err(error.expected(format!("at most {most}")).found(version));
         }
         if version > MAX_VERSION {
             let detail =
                 format!("{version}: a format that is not compatible with versions up to {MAX_VERSION}");
-            findings.add(finding::VERSION, |what| Finding::suspicious(what, detail).at(at));
+            findings.add(rules::VERSION, || (FILE.at(at), detail));
         }
         self.version = Some(version);
         Ok(())
@@ -171,8 +171,8 @@ impl Layout {
         if has_block || !is_array("mesh") || !is_array("instance") {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Unsupported, "header").at(self.header.clone());
-        let error = error.format_is(Some(Format::SlMesh)).expected("an asset");
+        let error = FILE.error(ErrorKind::Unsupported, "header").at(self.header.clone());
+        let error = error.expected("an asset");
         Err(error.found("a viewer's upload cache (.slm), whose assets slmesh::UploadCache reads"))
     }
 
@@ -227,7 +227,7 @@ impl Layout {
         let start = self.header.end.saturating_add(offset);
         let end = start.saturating_add(size);
         if end > region_end {
-            let error = Error::new(ErrorKind::Truncated, BLOCK).at(start..end);
+            let error = FILE.error(ErrorKind::Truncated, BLOCK).at(start..end);
             let there = region_end.saturating_sub(start);
             return Err(error.expected(format!("{} bytes", decimal(size))).found(decimal(there)));
         }
@@ -236,13 +236,12 @@ impl Layout {
 
     /// An error whose range is counted from the beginning of the header, unless it is about the file.
     pub(crate) fn place(&self, error: Error) -> Error {
-        let error = match error.byte_range() {
+        match error.byte_range() {
             Some(range) if error.kind() != ErrorKind::Truncated => {
                 error.at(shifted(&range, self.header.start))
             }
             _ => error,
-        };
-        error.format_is(Some(Format::SlMesh))
+        }
     }
 
     fn note_missing(&self, findings: &mut Findings) {
@@ -250,26 +249,22 @@ impl Layout {
             |name: &str| self.entry(name.as_bytes()).is_some_and(|entry| !matches!(entry.range, Ok(None)));
         if self.is_not_found() {
             let detail = "the asset was not found by the service that answered";
-            findings.add(finding::NOT_FOUND, |what| Finding::suspicious(what, detail));
+            findings.add(rules::NOT_FOUND, || (FILE, detail));
             return;
         }
         let at = || self.header.clone();
         if !has("high_lod") {
-            findings.add(finding::HIGH_LOD_MISSING, |what| {
-                Finding::forbidden(what, "expected the highest level of detail, found none").at(at())
+            findings.add(rules::HIGH_LOD_MISSING, || {
+                (FILE.at(at()), "expected the highest level of detail, found none")
             });
         }
         for (lower, higher) in [("low_lod", "medium_lod"), ("lowest_lod", "low_lod")] {
             if has(lower) && !has(higher) {
-                findings.add(finding::LOD_GAP, |what| {
-                    Finding::forbidden(what, format!("{lower} without {higher}")).at(at())
-                });
+                findings.add(rules::LOD_GAP, || (FILE.at(at()), format!("{lower} without {higher}")));
             }
         }
         if !has("physics_convex") {
-            findings.add(finding::CONVEX_MISSING, |what| {
-                Finding::forbidden(what, "expected a convex hull, found none").at(at())
-            });
+            findings.add(rules::CONVEX_MISSING, || (FILE.at(at()), "expected a convex hull, found none"));
         }
     }
 
@@ -305,7 +300,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                 let is_short = source.len()?.is_some_and(|len| needed > len) || needed > region.end;
                 if error.kind() != ErrorKind::Truncated || is_all || is_short {
                     let range = shifted(&range, region.start);
-                    let error = error.at(range.clone()).format_is(Some(Format::SlMesh));
+                    let error = error.at(range.clone());
                     // What is there is more than the window showed.
                     return Err(match error.kind() {
                         ErrorKind::Truncated => {
@@ -316,8 +311,8 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                     });
                 }
                 if window >= most {
-                    let error = Error::new(ErrorKind::LimitExceeded, "header").at(region.start..needed);
-                    let error = error.format_is(Some(Format::SlMesh)).found("more");
+                    let error = FILE.error(ErrorKind::LimitExceeded, "header").at(region.start..needed);
+                    let error = error.found("more");
                     return Err(error.expected(format!("at most {} bytes (max_block_bytes)", decimal(most))));
                 }
                 window = window.saturating_mul(2).max(range.end);
@@ -333,13 +328,12 @@ fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
     match reader.next_event()? {
         Some(Event::BeginMap(count)) if count > MOST => {
             let error =
-                Error::new(ErrorKind::LimitExceeded, "header").at(as_u64(start)..as_u64(reader.position()));
+                FILE.error(ErrorKind::LimitExceeded, "header").at(as_u64(start)..as_u64(reader.position()));
             return Err(error.expected(format!("at most {} keys", decimal(MOST.into()))).found(count));
         }
         Some(Event::BeginMap(_)) => {}
         _ => {
-            let error =
-                Error::new(ErrorKind::Malformed, "header").at(as_u64(start)..as_u64(reader.position()));
+            let error = FILE.malformed("header").at(as_u64(start)..as_u64(reader.position()));
             return Err(error.expected("a map of binary LLSD").found("another value"));
         }
     }

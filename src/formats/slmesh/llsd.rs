@@ -28,8 +28,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::rules::FILE;
 use crate::limits::Limits;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, as_usize, decimal, span};
 use crate::report::{Error, ErrorKind, Result};
 
 /// Containers are never nested deeper, whatever [`Limits::max_depth`] allows: what is open is kept in a fixed place.
@@ -231,12 +232,12 @@ impl<'a> Reader<'a> {
         let rest = as_u64(self.input.len().saturating_sub(self.at));
         if bytes > rest {
             let start = as_u64(self.at);
-            let error = Error::new(ErrorKind::Truncated, what).at(start..start.saturating_add(bytes));
+            let error = FILE.error(ErrorKind::Truncated, what).at(span(start, bytes));
             let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left.into()));
             return Err(error.expected(expected).found(decimal(rest)));
         }
         if self.depth >= self.max_depth {
-            let error = Error::new(ErrorKind::LimitExceeded, "LLSD nesting").at(self.span(start));
+            let error = FILE.error(ErrorKind::LimitExceeded, "LLSD nesting").at(self.span(start));
             return Err(error.expected(format!("at most {} (max_depth)", self.max_depth)).found("more"));
         }
         if let Some(open) = self.open.get_mut(self.depth) {
@@ -256,7 +257,7 @@ impl<'a> Reader<'a> {
 
     fn sized(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let length = self.length(what)?;
-        self.take(usize::try_from(length).unwrap_or(usize::MAX), what)
+        self.take(as_usize(length), what)
     }
 
     /// The text up to a quote; escapes are checked here and undone by [`Str::bytes`].
@@ -312,13 +313,13 @@ impl<'a> Reader<'a> {
 
     fn truncated(&self, count: usize, what: &'static str) -> Error {
         let start = as_u64(self.at);
-        let error = Error::new(ErrorKind::Truncated, what).at(start..start.saturating_add(as_u64(count)));
+        let error = FILE.error(ErrorKind::Truncated, what).at(span(start, as_u64(count)));
         let found = decimal(as_u64(self.input.len().saturating_sub(self.at)));
         error.expected(format!("{} bytes", decimal(as_u64(count)))).found(found)
     }
 
     fn malformed(&self, what: &'static str, start: usize) -> Error {
-        Error::new(ErrorKind::Malformed, what).at(self.span(start))
+        FILE.malformed(what).at(self.span(start))
     }
 
     /// The bytes from here to the position.

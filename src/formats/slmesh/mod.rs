@@ -12,7 +12,7 @@
 //!
 //! Opening reads the header; a block is read from its own bytes and inflated when it is asked for. The integers of a
 //! [`Face`] are then views of what was inflated; its floats are the viewer's, bit for bit. Only the ranges of what is
-//! decoded are checked: that indices are in range, [`Face::indices_checked`], [`Face::view`] and [`Asset::validate`]
+//! decoded are checked: that indices are in range, [`Face::checked_indices`], [`Face::view`] and [`Asset::validate`]
 //! check. A block has at most 4,096 faces, a header as many keys, a skin as many joints.
 //!
 //! # Examples
@@ -25,7 +25,7 @@
 //! let mesh = asset.lod(wanted)?.expect("it is there");
 //! for face in mesh.faces().filter(|face| face.has_geometry()) {
 //!     let positions = face.positions()?;
-//!     let indices = face.indices_checked()?;
+//!     let indices = face.checked_indices()?;
 //!     assert!(indices.iter().all(|index| usize::from(index) < positions.len()));
 //! }
 //! # Ok::<(), meshmap::Error>(())
@@ -36,12 +36,12 @@ mod buffer;
 mod containers;
 mod face;
 mod fields;
-pub mod finding;
 #[cfg(feature = "hash")]
 mod hash;
 mod layout;
 pub mod llsd;
 mod physics;
+pub mod rules;
 mod skin;
 mod validate;
 mod view;
@@ -54,5 +54,4 @@ pub use face::{Domain, Face, Mesh};
 pub use layout::Entry;
 pub use physics::PhysicsConvex;
 pub use skin::Skin;
-pub use view::View;
 pub use weights::{Influences, WeightArrays, WeightScale, Weights};

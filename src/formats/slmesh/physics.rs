@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::face::{Domain, Place, floats_into};
+use super::face::{BlockPlace, Domain, floats_into};
 use super::fields::Value;
 use super::skin::whole;
 use crate::bytes::Array;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::num::{as_u64, decimal};
 use crate::report::Result;
 
@@ -32,11 +32,11 @@ const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"]
 
 impl PhysicsConvex {
     /// Reads the content of the block; `Ok(None)` where that is undefined, as in sub-models.
-    pub(crate) fn new(content: &Bytes, place: &Place) -> Result<Option<Self>> {
+    pub(crate) fn new(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
         Self::read(content, place).map_err(|error| place.decoded(error).of(place.address.clone()))
     }
 
-    fn read(content: &Bytes, place: &Place) -> Result<Option<Self>> {
+    fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
         let Some(value) = whole(content, place, "physics_convex")? else { return Ok(None) };
         let fields = value.fields(&KEYS)?;
         let [hull_list, positions, bounding_verts, min, max] = std::array::from_fn(|key| fields.get(key));
@@ -132,7 +132,7 @@ impl PhysicsConvex {
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
-        floats_into(self.bytes(span), self.domain, &mut out, &self.limits)?;
+        floats_into(self.bytes(span), self.domain, &mut out, &mut Budget::new(&self.limits))?;
         Ok(span.map(|_| Array::from_vec(out)))
     }
 }

@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 
-use super::face::Place;
+use super::face::BlockPlace;
 use super::fields::{Value, name};
-use super::finding;
 use super::layout::{MOST, text};
 use super::llsd::{Event, Reader};
+use super::rules::{self, FILE};
 use crate::bytes::{Array, Text};
 use crate::num::{as_u64, decimal};
-use crate::report::{Error, ErrorKind, Finding, Findings, Result};
+use crate::report::{ErrorKind, Finding, Findings, Result};
 
 /// The skin of an asset. Cloning shares everything.
 ///
@@ -46,11 +46,11 @@ const KEYS: [&str; 6] = [
 
 impl Skin {
     /// Reads the content of the block; `Ok(None)` where that is undefined.
-    pub(crate) fn new(content: &Bytes, place: &Place) -> Result<Option<Self>> {
+    pub(crate) fn new(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
         Self::read(content, place).map_err(|error| place.decoded(error).of(place.address.clone()))
     }
 
-    fn read(content: &Bytes, place: &Place) -> Result<Option<Self>> {
+    fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
         let Some(value) = whole(content, place, "skin")? else { return Ok(None) };
         let fields = value.fields(&KEYS)?;
         let mut findings = Findings::default();
@@ -58,10 +58,8 @@ impl Skin {
             Ok(Event::Real(real)) => Some(super::fields::single(real)),
             Ok(Event::Integer(integer)) => Some(super::fields::single(integer.into())),
             _ => {
-                findings.add(finding::PELVIS_OFFSET, |what| {
-                    let finding = Finding::suspicious(what, "expected a number, found something else");
-                    finding.of(place.address.clone()).at(place.range.clone())
-                });
+                findings
+                    .add(rules::PELVIS_OFFSET, || (place.place(), "expected a number, found something else"));
                 None
             }
         });
@@ -83,7 +81,11 @@ impl Skin {
 }
 
 /// All of a block's content; `Ok(None)` where that is undefined.
-pub(crate) fn whole<'a>(content: &'a Bytes, place: &Place, what: &'static str) -> Result<Option<Value<'a>>> {
+pub(crate) fn whole<'a>(
+    content: &'a Bytes,
+    place: &BlockPlace,
+    what: &'static str,
+) -> Result<Option<Value<'a>>> {
     let mut reader = Reader::with_limits(content, &place.limits);
     let start = reader.position();
     reader.skip_value()?;
@@ -121,6 +123,6 @@ fn at_most(count: u32, value: Value<'_>) -> Result<()> {
     }
     let span = value.span();
     let range = as_u64(span.start)..as_u64(span.end);
-    let error = Error::new(ErrorKind::LimitExceeded, "skin").at(range);
+    let error = FILE.error(ErrorKind::LimitExceeded, "skin").at(range);
     Err(error.expected(format!("at most {} joints", decimal(MOST.into()))).found(decimal(count.into())))
 }

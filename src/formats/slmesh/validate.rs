@@ -2,11 +2,11 @@
 
 use super::asset::{Asset, Lod};
 use super::face::{Domain, Face, Mesh};
-use super::finding;
+use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::decode::Scratch;
 use crate::num::as_u64;
-use crate::report::{Address, Finding, Findings, Result};
+use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Asset {
     /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
@@ -26,15 +26,15 @@ impl Asset {
             let Some(mesh) = self.mesh_from(&source, lod.name(), &mut scratch)? else { continue };
             faces(&mesh, skin.as_ref(), true, &mut findings);
             let (_, triangles) = mesh.counts();
-            let at = |finding: Finding| finding.of(Address::field(lod.name())).at(mesh.range());
+            let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
             if let Some((higher, faces, more)) = higher {
                 if faces != mesh.len() {
                     let detail = format!("{}, {higher} has {faces}", mesh.len());
-                    findings.add(finding::FACE_COUNT, |what| at(Finding::forbidden(what, detail)));
+                    findings.add(rules::FACE_COUNT, || (place(), detail));
                 }
                 if triangles >= more {
                     let detail = format!("{triangles}, not fewer than the {more} of {higher}");
-                    findings.add(finding::LOD_TRIANGLES, |what| at(Finding::forbidden(what, detail)));
+                    findings.add(rules::LOD_TRIANGLES, || (place(), detail));
                 }
             }
             higher = Some((lod, mesh.len(), triangles));
@@ -61,22 +61,22 @@ impl Asset {
         findings: &mut Findings,
     ) -> Result<()> {
         let Some(convex) = self.convex_from(source, scratch)? else { return Ok(()) };
-        let place = |finding: Finding| finding.of(Address::field("physics_convex"));
+        let place = || FILE.of(Address::field("physics_convex"));
         if convex.raw_bounding_verts().is_none() {
             let detail = "expected the points of a hull around the mesh, found none";
-            findings.add(finding::BOUNDING_VERTS_MISSING, |what| place(Finding::forbidden(what, detail)));
+            findings.add(rules::BOUNDING_VERTS_MISSING, || (place(), detail));
         }
         if convex.surplus > 0 {
             let detail = format!("{} points more than the hulls have", convex.surplus);
-            findings.add(finding::HULL_POINTS, |what| place(Finding::forbidden(what, detail)));
+            findings.add(rules::HULL_POINTS, || (place(), detail));
         }
         if has_mesh && convex.hull_sizes().is_some() {
             let detail = "the mesh for physics is never used";
-            findings.add(finding::HULLS_AND_MESH, |what| place(Finding::forbidden(what, detail)));
+            findings.add(rules::HULLS_AND_MESH, || (place(), detail));
         }
         let domain = convex.domain();
         if domain.min.iter().chain(&domain.max).any(|number| !number.is_finite()) {
-            findings.add(finding::DOMAIN_OUTSIDE, |what| place(Finding::forbidden(what, "not finite")));
+            findings.add(rules::DOMAIN_OUTSIDE, || (place(), "not finite"));
         }
         Ok(())
     }
@@ -85,11 +85,11 @@ impl Asset {
 /// Of a level of detail, or of the mesh for physics, which has no weights.
 fn faces(mesh: &Mesh, skin: Option<&Skin>, is_lod: bool, findings: &mut Findings) {
     for face in mesh.faces() {
-        let at = |finding: Finding| finding.of(face.address()).at(mesh.range());
+        let place = || FILE.of(face.address()).at(mesh.range());
         if let Some(is_true) = face.layout().no_geometry {
             if !is_true || face.layout().fields > 1 {
                 let detail = if is_true { "other fields beside it" } else { "expected true" };
-                findings.add(finding::NO_GEOMETRY, |what| at(Finding::forbidden(what, detail)));
+                findings.add(rules::NO_GEOMETRY, || (place(), detail));
             }
             continue;
         }
@@ -102,49 +102,47 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, is_lod: bool, findings: &mut Findings
 }
 
 fn domains(face: &Face, findings: &mut Findings) {
-    let place = |finding: Finding| finding.of(face.address()).at(face.place().range.clone());
+    let place = || FILE.of(face.address()).at(face.place().range.clone());
     let layout = face.layout();
     match layout.domain {
-        None => findings.add(finding::DOMAIN_MISSING, |what| {
-            place(Finding::suspicious(what, "expected one, found none: -0.5 to 0.5"))
-        }),
+        None => findings.add(rules::DOMAIN_MISSING, || (place(), "expected one, found none: -0.5 to 0.5")),
         Some(domain) => {
             const LIMIT: f32 = 0.501;
             let mut numbers = domain.min.iter().chain(&domain.max);
             // Not a number is outside, too.
             if numbers.any(|number| !(-LIMIT..=LIMIT).contains(number)) {
                 let detail = format!("{:?} .. {:?}", domain.min, domain.max);
-                findings.add(finding::DOMAIN_OUTSIDE, |what| place(Finding::forbidden(what, detail)));
+                findings.add(rules::DOMAIN_OUTSIDE, || (place(), detail));
             }
             inverted(&domain, findings, place);
         }
     }
     match layout.tex_coord_domain {
-        None if layout.has_tex_coords() => findings.add(finding::TEX_COORD_DOMAIN_MISSING, |what| {
-            place(Finding::forbidden(what, "expected one, found none: all are 0"))
-        }),
+        None if layout.has_tex_coords() => {
+            findings.add(rules::TEX_COORD_DOMAIN_MISSING, || (place(), "expected one, found none: all are 0"))
+        }
         None => {}
         Some(domain) => inverted(&domain, findings, place),
     }
 }
 
-fn inverted<const N: usize>(domain: &Domain<N>, findings: &mut Findings, place: impl Fn(Finding) -> Finding) {
+fn inverted<const N: usize>(domain: &Domain<N>, findings: &mut Findings, place: impl Fn() -> Place) {
     if domain.min.iter().zip(&domain.max).any(|(min, max)| min > max) {
         let detail = format!("{:?} .. {:?}", domain.min, domain.max);
-        findings.add(finding::DOMAIN_INVERTED, |what| place(Finding::suspicious(what, detail)));
+        findings.add(rules::DOMAIN_INVERTED, || (place(), detail));
     }
 }
 
 fn triangles(face: &Face, findings: &mut Findings) {
-    let place = |finding: Finding| finding.of(face.address().then("indices")).at(face.place().range.clone());
+    let place = || FILE.of(face.address().then("indices")).at(face.place().range.clone());
     let vertices = face.vertex_count();
     if face.layout().odd_indices > 0 {
         let detail = format!("{} more than whole triangles", face.layout().odd_indices);
-        findings.add(finding::ODD_INDICES, |what| place(Finding::forbidden(what, detail)));
+        findings.add(rules::ODD_INDICES, || (place(), detail));
     }
     if let Some((corner, index)) = face.wrong_index() {
         let detail = format!("expected less than {vertices}, found {index} at {corner}");
-        findings.add(finding::INDEX_OUT_OF_RANGE, |what| place(Finding::wrong(what, detail)));
+        findings.add(rules::INDEX_OUT_OF_RANGE, || (place(), detail));
         return;
     }
     let mut is_used = [0_u64; 1024];
@@ -162,35 +160,30 @@ fn triangles(face: &Face, findings: &mut Findings) {
         }
     }
     let (count, first) = degenerate;
-    findings.add_many(finding::DEGENERATE, count, |what| {
-        place(Finding::forbidden(what, format!("triangle {first} has a vertex twice")))
-    });
+    findings.add_many(rules::DEGENERATE, count, || (place(), format!("triangle {first} has a vertex twice")));
     let used = is_used.iter().map(|word| u64::from(word.count_ones())).sum();
     let unused = as_u64(vertices).saturating_sub(used);
-    findings.add_many(finding::UNREFERENCED, unused, |what| {
+    findings.add_many(rules::UNREFERENCED, unused, || {
         let is_unused = |vertex: &usize| match is_used.get(vertex / 64) {
             Some(word) => word >> (vertex % 64) & 1 == 0,
             None => true,
         };
         let first = (0..vertices).find(is_unused).unwrap_or(0);
-        place(Finding::forbidden(what, format!("vertex {first} of {vertices}")))
+        (place(), format!("vertex {first} of {vertices}"))
     });
 }
 
 fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
-    let place = |finding: Finding| finding.of(face.address()).at(face.place().range.clone());
+    let place = || FILE.of(face.address()).at(face.place().range.clone());
     let Some(weights) = face.weights() else {
         if skin.is_some() {
-            findings.add(finding::WEIGHTS_MISSING, |what| {
-                place(Finding::forbidden(what, "expected them, as there is a skin; found none"))
-            });
+            findings
+                .add(rules::WEIGHTS_MISSING, || (place(), "expected them, as there is a skin; found none"));
         }
         return;
     };
     let Some(skin) = skin else {
-        findings.add(finding::WEIGHTS_WITHOUT_SKIN, |what| {
-            place(Finding::suspicious(what, "joints that nothing names"))
-        });
+        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || (place(), "joints that nothing names"));
         return;
     };
     let (mut weightless, mut wrong) = (0_u64, None);
@@ -199,33 +192,31 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
         let joint = influences.iter().find(|(joint, _)| usize::from(*joint) >= skin.joint_names.len());
         wrong = wrong.or(joint);
     }
-    findings.add_many(finding::WEIGHTLESS, weightless, |what| {
-        place(Finding::suspicious(what, "no influences, or weights that are all 0"))
-    });
+    findings
+        .add_many(rules::WEIGHTLESS, weightless, || (place(), "no influences, or weights that are all 0"));
     if let Some((joint, _)) = wrong {
         let detail = format!("expected less than {}, found {joint}", skin.joint_names.len());
-        findings.add(finding::JOINT_OUT_OF_RANGE, |what| place(Finding::wrong(what, detail)));
+        findings.add(rules::JOINT_OUT_OF_RANGE, || (place(), detail));
     }
 }
 
 fn check_skin(skin: &Skin, findings: &mut Findings) {
-    let place = |finding: Finding| finding.of(Address::field("skin"));
+    let place = || FILE.of(Address::field("skin"));
     let joints = skin.joint_names.len();
     let counts = [
-        (finding::MATRIX_COUNT, Some(skin.inverse_bind_matrices.len())),
-        (finding::ALT_MATRIX_COUNT, skin.alt_inverse_bind_matrices.as_ref().map(|matrices| matrices.len())),
+        (rules::MATRIX_COUNT, Some(skin.inverse_bind_matrices.len())),
+        (rules::ALT_MATRIX_COUNT, skin.alt_inverse_bind_matrices.as_ref().map(|matrices| matrices.len())),
     ];
     for (what, count) in counts {
         if let Some(count) = count.filter(|count| *count != joints) {
             let detail = format!("expected {joints}, as there are joints, found {count}");
-            findings.add(what, |what| place(Finding::suspicious(what, detail)));
+            findings.add(what, || (place(), detail));
         }
     }
     let alt = skin.alt_inverse_bind_matrices.iter().flat_map(|matrices| matrices.iter());
     let mut matrices = skin.bind_shape_matrix.into_iter().chain(skin.inverse_bind_matrices.iter()).chain(alt);
     let is_finite = matrices.all(|matrix| matrix.iter().all(|number| number.is_finite()));
     if !is_finite || skin.pelvis_offset.is_some_and(|offset| !offset.is_finite()) {
-        findings
-            .add(finding::NOT_FINITE, |what| place(Finding::suspicious(what, "in a matrix or an offset")));
+        findings.add(rules::NOT_FINITE, || (place(), "in a matrix or an offset"));
     }
 }

@@ -3,9 +3,10 @@
 use bytes::Bytes;
 
 use super::buffer::ARRAY;
+use super::rules::FILE;
 use crate::bytes::Array;
 use crate::codec::dequant::unit;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::num::as_u64;
 use crate::report::{Error, Result};
 
@@ -106,19 +107,23 @@ impl Weights {
         joints: &mut Vec<[u8; 4]>,
         weights: &mut Vec<[f32; 4]>,
     ) -> Result<()> {
-        unpack(&self.bytes, self.vertices, scale, &self.limits, joints, weights)
+        unpack(&self.bytes, self.vertices, scale, &mut Budget::new(&self.limits), joints, weights)
     }
 
     /// Four joints a vertex; those that are not there are 0.
     pub(crate) fn joints(&self) -> Result<Array<[u8; 4]>> {
-        let mut out = self.limits.vec(as_u64(self.vertices), "Weights")?;
+        let mut out = Budget::new(&self.limits)
+            .vec(as_u64(self.vertices), "Weights")
+            .map_err(|error| FILE.locate(error))?;
         out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.joints);
         Ok(Array::from_vec(out))
     }
 
     /// Four weights a vertex as stored; those that are not there are 0.
     pub(crate) fn shares(&self) -> Result<Array<[u16; 4]>> {
-        let mut out = self.limits.vec(as_u64(self.vertices), "Weights")?;
+        let mut out = Budget::new(&self.limits)
+            .vec(as_u64(self.vertices), "Weights")
+            .map_err(|error| FILE.locate(error))?;
         out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.weights);
         Ok(Array::from_vec(out))
     }
@@ -225,12 +230,12 @@ pub(crate) fn unpack(
     bytes: &[u8],
     vertices: usize,
     scale: WeightScale,
-    limits: &Limits,
+    budget: &mut Budget,
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {
-    limits.resize(joints, as_u64(vertices), ARRAY)?;
-    limits.resize(weights, as_u64(vertices), ARRAY)?;
+    budget.resize(joints, as_u64(vertices), ARRAY).map_err(|error| FILE.locate(error))?;
+    budget.resize(weights, as_u64(vertices), ARRAY).map_err(|error| FILE.locate(error))?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let stored = match four(&mut rest) {

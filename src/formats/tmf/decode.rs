@@ -8,10 +8,10 @@ use zerocopy::little_endian::{F64, U64};
 
 use super::layout::{FileLayout, Layout, SegmentEntry, SegmentType};
 use super::raw;
+use super::rules::FILE;
 use crate::codec::bits::{field, shift, top, top_few, unpack, window};
-use crate::format::Format;
-use crate::num::as_u64;
-use crate::report::{Error, ErrorKind, Result};
+use crate::num::{as_u64, as_usize};
+use crate::report::Result;
 
 /// What elements of a segment are made with.
 pub(crate) enum Decoder<'a> {
@@ -95,10 +95,7 @@ impl<'a> Decoder<'a> {
 fn struct_before<T: FromBytes>(head: &[u8], entry: &SegmentEntry) -> Result<T> {
     let found = T::read_from_suffix(head).ok();
     // The layout has read the same structure.
-    let (_, found) = found.ok_or_else(|| {
-        let error = Error::new(ErrorKind::Malformed, "segment").at(entry.range());
-        error.format_is(Some(Format::Tmf))
-    })?;
+    let (_, found) = found.ok_or_else(|| FILE.malformed("segment").at(entry.range()))?;
     Ok(found)
 }
 
@@ -403,7 +400,7 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
     #[expect(clippy::cast_possible_truncation, reason = "no number has more than 31 bits")]
     if record <= 57 {
         for out in records {
-            let window = window(bytes, usize::try_from(bit >> 3).unwrap_or(usize::MAX)) << shift(bit);
+            let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
             let numbers = [top_few(window, x), top_few(window << x, y), top_few(window << both, z)];
             *out = numbers.map(|number| number as u32);
             bit = bit.wrapping_add(record.into());
@@ -411,7 +408,7 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
     } else {
         for out in records {
             let third = bit.wrapping_add(both.into());
-            let ahead = window(bytes, usize::try_from(bit >> 3).unwrap_or(usize::MAX)) << shift(bit);
+            let ahead = window(bytes, as_usize(bit >> 3)) << shift(bit);
             let numbers =
                 [top_few(ahead, x), field(bytes, bit.wrapping_add(x.into()), y), field(bytes, third, z)];
             *out = numbers.map(|number| number as u32);
@@ -488,7 +485,7 @@ fn directions<const N: usize>(
                 usize::try_from(index).ok().and_then(|index| table.get(index)).copied().unwrap_or_default()
             };
             for out in out {
-                let window = window(bytes, usize::try_from(bit >> 3).unwrap_or(usize::MAX)) << shift(bit);
+                let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
                 let angle = top_few(window << signs, width);
                 let height = top_few(window << signs.wrapping_add(width), width);
                 *out = finish(window, vector(window, entry(sin_cos, angle), entry(radius_height, height)));

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use super::layout::{FileLayout, Layout, MeshEntry, SegmentType};
 use super::mesh::Mesh;
 use super::raw;
-use super::view::View;
-use crate::Segment as Step;
 use crate::bytes::Source;
 use crate::format::Format;
-use crate::num::as_u64;
+use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
+use crate::report::{Address, Finding, Item, Result};
 
 /// A TMF file.
 ///
@@ -120,7 +118,7 @@ impl Document {
                 items.push(Item {
                     address: address.clone().then("segments").index(segment),
                     counts,
-                    stored: range.end.saturating_sub(range.start),
+                    stored: range.length(),
                     decoded: entry.decoded_bytes(),
                     range,
                 });
@@ -150,7 +148,7 @@ impl Document {
                 ("vertex_triangles", count(SegmentType::VertexTriangle, 1)),
                 ("segments", as_u64(segments.len())),
             ],
-            stored: range.end.saturating_sub(range.start),
+            stored: range.length(),
             decoded: Some(decoded.fold(0, u64::saturating_add)),
             range,
         }
@@ -161,34 +159,9 @@ impl Document {
         (0..as_u64(self.layout.meshes.len())).map(|index| Address::field("meshes").index(index)).collect()
     }
 
-    /// A mesh as a renderer sees it; `Ok(None)` where there is no such mesh.
-    ///
-    /// Reads, decodes and checks the mesh's indices, and welds them to one where they differ.
-    ///
-    /// # Errors
-    ///
-    /// [`Malformed`](ErrorKind::Malformed) where an index is not less than the number of elements of its array, and
-    /// the errors of reading and decoding.
-    pub fn mesh_view(&self, index: usize) -> Result<Option<View>> {
-        self.mesh(index).map(|mesh| View::new(&mesh)).transpose()
-    }
-
-    pub(crate) fn mesh_view_at(&self, address: &Address) -> Result<View> {
-        let index = match address.segments() {
-            [Step::Field(field), Step::Index(index)] if field == "meshes" => usize::try_from(*index).ok(),
-            [Step::Field(field), Step::Name(name)] if field == "meshes" => {
-                self.layout.meshes.iter().position(|mesh| String::from_utf8_lossy(&mesh.name) == *name)
-            }
-            _ => None,
-        };
-        let view = index.map(|index| self.mesh_view(index)).transpose()?.flatten();
-        view.ok_or_else(|| {
-            let count = self.layout.meshes.len();
-            let error = Error::new(ErrorKind::OutOfRange, "mesh").of(address.clone());
-            error
-                .format_is(Some(Format::Tmf))
-                .expected(format!("meshes[i] with i below {count}, or a mesh's name"))
-        })
+    /// The index of the first mesh with this name.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.layout.meshes.iter().position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
     }
 }
 

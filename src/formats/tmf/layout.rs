@@ -7,12 +7,13 @@ use bytes::Bytes;
 use zerocopy::FromBytes;
 
 use super::decode::{self, Angles, Coordinates};
-use super::{finding, raw};
+use super::raw;
+use super::rules::{self, FILE};
 use crate::bytes::{Source, Text, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
 use crate::limits::Limits;
-use crate::num::{as_u64, decimal};
+use crate::num::{Span, as_u64, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first of a file that is read lazily, in bytes.
@@ -214,7 +215,7 @@ const OMITTED: u8 = 1;
 
 impl Layout {
     pub(crate) fn read(source: &Source, limits: &Limits) -> Result<Self> {
-        let header_size = as_u64(size_of::<raw::Header>());
+        let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::Tmf).with_head(header_size, HEAD, "TMF Header")?;
         let header: raw::Header = source.read_struct(0, "TMF Header")?;
         let file_layout = check_identity(&header)?;
@@ -233,9 +234,9 @@ impl Layout {
             end = reader.mesh(index.into(), end)?;
         }
         if let Some(len) = source.len()?.filter(|len| *len > end) {
-            reader.findings.add(finding::TRAILING_BYTES, |what| {
+            reader.findings.add(rules::TRAILING_BYTES, || {
                 let detail = format!("{} bytes behind the last mesh", len.saturating_sub(end));
-                Finding::suspicious(what, detail).at(end..len)
+                (FILE.at(end..len), detail)
             });
         }
         reader.look_at_wide_coordinates()?;
@@ -275,7 +276,7 @@ impl Layout {
 
 fn check_identity(header: &raw::Header) -> Result<FileLayout> {
     if header.magic != raw::MAGIC {
-        let error = Error::new(ErrorKind::UnknownFormat, "Magic").at(0..3).format_is(Some(Format::Tmf));
+        let error = FILE.error(ErrorKind::UnknownFormat, "Magic").at(0..3);
         let found = format!("\"{}\"", header.magic.escape_ascii());
         return Err(error.expected("\"TMF\"").found(found));
     }
@@ -283,8 +284,8 @@ fn check_identity(header: &raw::Header) -> Result<FileLayout> {
         (0, 0 | 1) => Ok(FileLayout::A),
         (0, 2) => Ok(FileLayout::B),
         (major, minor) => {
-            let error = Error::new(ErrorKind::Unsupported, "MIN_TMF_MAJOR, MIN_TMF_MINOR").at(7..11);
-            let error = error.format_is(Some(Format::Tmf)).expected("0.2 or less");
+            let error = FILE.error(ErrorKind::Unsupported, "MIN_TMF_MAJOR, MIN_TMF_MINOR").at(7..11);
+            let error = error.expected("0.2 or less");
             Err(error.found(format_args!("{major}.{minor}")))
         }
     }
@@ -316,7 +317,7 @@ impl Place {
     }
 
     fn error(self, kind: ErrorKind, what: &'static str, range: Range<u64>) -> Error {
-        Error::new(kind, what).of(self.address()).at(range).format_is(Some(Format::Tmf))
+        FILE.error(kind, what).of(self.address()).at(range)
     }
 }
 
@@ -331,9 +332,9 @@ impl Reader<'_> {
         let name = self.walk.get(name_start..name_end, "str_bytes").map_err(at)?;
         let count = self.u16(name_end, "seg_count").map_err(at)?;
         if str::from_utf8(&name).is_err() {
-            self.findings.add(finding::NAME_NOT_UTF8, |what| {
+            self.findings.add(rules::NAME_NOT_UTF8, || {
                 let detail = "the name of the mesh is not UTF-8";
-                Finding::forbidden(what, detail).of(address()).at(name_start..name_end)
+                (FILE.of(address()).at(name_start..name_end), detail)
             });
         }
         let first = self.segments.len();
@@ -353,15 +354,15 @@ impl Reader<'_> {
 
     /// Lists of empty meshes and segments are larger than the file.
     fn check_tables(&self) -> Result<()> {
-        let meshes = as_u64(self.meshes.len()).saturating_mul(as_u64(size_of::<MeshEntry>()));
-        let segments = as_u64(self.segments.len()).saturating_mul(as_u64(size_of::<SegmentEntry>()));
+        let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshEntry>());
+        let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<SegmentEntry>());
         let bytes = meshes.saturating_add(segments);
         if bytes <= self.limits.max_block_bytes {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::LimitExceeded, "lists of meshes and segments").at(11..15);
+        let error = FILE.error(ErrorKind::LimitExceeded, "lists of meshes and segments").at(11..15);
         let most = decimal(self.limits.max_block_bytes);
-        let error = error.format_is(Some(Format::Tmf)).expected(format!("at most {most} bytes"));
+        let error = error.expected(format!("at most {most} bytes"));
         Err(error.found(decimal(bytes)))
     }
 
@@ -372,13 +373,13 @@ impl Reader<'_> {
             FileLayout::A => {
                 let header: raw::SegmentHeaderA =
                     self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                let data = start.saturating_add(as_u64(size_of::<raw::SegmentHeaderA>()));
+                let data = start.saturating_add(size_u64::<raw::SegmentHeaderA>());
                 (header.seg_type.get(), header.data_length.get(), header.compresion_type, data)
             }
             FileLayout::B => {
                 let header: raw::SegmentHeaderB =
                     self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                let data = start.saturating_add(as_u64(size_of::<raw::SegmentHeaderB>()));
+                let data = start.saturating_add(size_u64::<raw::SegmentHeaderB>());
                 (header.seg_type.into(), header.data_length.get().into(), header.compresion_type, data)
             }
         };
@@ -411,15 +412,15 @@ impl Reader<'_> {
     fn note_type(&mut self, place: Place, entry: &SegmentEntry, number: u16) {
         match entry.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
-                self.findings.add(finding::UNKNOWN_SEGMENT, |what| {
+                self.findings.add(rules::UNKNOWN_SEGMENT, || {
                     let detail = format!("type {number} is not one that is written; skipped");
-                    Finding::suspicious(what, detail).of(place.address()).at(entry.range())
+                    (FILE.of(place.address()).at(entry.range()), detail)
                 });
             }
             kind if kind.is_of_layout_b() && self.file_layout == FileLayout::A => {
-                self.findings.add(finding::TYPE_OF_OTHER_LAYOUT, |what| {
+                self.findings.add(rules::TYPE_OF_OTHER_LAYOUT, || {
                     let detail = format!("type {number} is of layout B");
-                    Finding::forbidden(what, detail).of(place.address()).at(entry.range())
+                    (FILE.of(place.address()).at(entry.range()), detail)
                 });
             }
             _ => {}
@@ -431,9 +432,9 @@ impl Reader<'_> {
         if entry.is_omitted() {
             // The count is that of the normals, which may still follow.
             if self.file_layout == FileLayout::B {
-                self.findings.add(finding::OMITTED_IN_LAYOUT_B, |what| {
+                self.findings.add(rules::OMITTED_IN_LAYOUT_B, || {
                     let detail = "normal triangles are omitted, which layout B does not provide for";
-                    Finding::suspicious(what, detail).of(place.address()).at(entry.range())
+                    (FILE.of(place.address()).at(entry.range()), detail)
                 });
             }
             return Ok(());
@@ -478,7 +479,7 @@ impl Reader<'_> {
 
     /// A structure within the segment.
     fn head<T: FromBytes>(&mut self, place: Place, entry: &SegmentEntry, at: &mut u64) -> Result<T> {
-        let end = at.saturating_add(as_u64(size_of::<T>()));
+        let end = at.saturating_add(size_u64::<T>());
         if end > entry.data.1 {
             let error = place.error(ErrorKind::Malformed, entry.kind.what(), entry.data.0..entry.data.1);
             let needed = decimal(end.saturating_sub(entry.data.0));
@@ -494,16 +495,16 @@ impl Reader<'_> {
     fn custom_name(&mut self, place: Place, entry: &SegmentEntry) -> Result<u64> {
         let mut at = entry.data.0;
         let len: u8 = self.head(place, entry, &mut at)?;
-        let name = at..at.saturating_add(len.into());
+        let name = span(at, len.into());
         if name.end > entry.data.1 {
             let error = place.error(ErrorKind::Malformed, "name of custom data", name);
             return Err(error.expected(format!("an end at {:#x} (data_length) or before", entry.data.1)));
         }
         let bytes = self.walk.get(name.clone(), "name of custom data");
         if str::from_utf8(&bytes.map_err(|error| error.of(place.address()))?).is_err() {
-            self.findings.add(finding::NAME_NOT_UTF8, |what| {
+            self.findings.add(rules::NAME_NOT_UTF8, || {
                 let detail = "the name of custom data is not UTF-8";
-                Finding::forbidden(what, detail).of(place.address()).at(name.clone())
+                (FILE.of(place.address()).at(name.clone()), detail)
             });
         }
         Ok(name.end)
@@ -511,10 +512,10 @@ impl Reader<'_> {
 
     fn note_mask(&mut self, place: Place, entry: &SegmentEntry) {
         if entry.mask & 7 == 0 || entry.mask > 7 {
-            self.findings.add(finding::SHARED_MASK, |what| {
+            self.findings.add(rules::SHARED_MASK, || {
                 let detail = format!("expected 1..7, found {}", entry.mask);
-                let at = entry.data.0..entry.data.0.saturating_add(1);
-                Finding::suspicious(what, detail).of(place.address()).at(at)
+                let at = span(entry.data.0, 1);
+                (FILE.of(place.address()).at(at), detail)
             });
         }
     }
@@ -526,7 +527,7 @@ impl Reader<'_> {
             let error = place.error(ErrorKind::Malformed, "precision", entry.data.0..entry.bits);
             return Err(error.expected("at most 64 bits").found(entry.widths[0]));
         }
-        let there = range.end.saturating_sub(range.start);
+        let there = range.length();
         let needed = packed_len(entry.count, entry.record_bits());
         if needed.is_none_or(|needed| needed > there) {
             let error = place.error(ErrorKind::Malformed, entry.kind.what(), range);
@@ -540,9 +541,9 @@ impl Reader<'_> {
         }
         if let Some(tail) = needed.map(|needed| range.start.saturating_add(needed)).filter(|t| *t < range.end)
         {
-            self.findings.add(finding::SEGMENT_TAIL, |what| {
+            self.findings.add(rules::SEGMENT_TAIL, || {
                 let detail = format!("{} bytes behind the data", range.end.saturating_sub(tail));
-                Finding::suspicious(what, detail).of(place.address()).at(tail..range.end)
+                (FILE.of(place.address()).at(tail..range.end), detail)
             });
         }
         if entry.record_bits() == 0 {
@@ -559,9 +560,9 @@ impl Reader<'_> {
             _ => false,
         };
         if none && entry.count > 0 {
-            self.findings.add(finding::NO_BITS, |what| {
+            self.findings.add(rules::NO_BITS, || {
                 let detail = "numbers of no bits, read as the least value there is";
-                Finding::suspicious(what, detail).of(place.address()).at(entry.range())
+                (FILE.of(place.address()).at(entry.range()), detail)
             });
         }
     }
@@ -588,8 +589,8 @@ impl Reader<'_> {
         let bytes = count.saturating_mul(entry.element_size());
         self.unpaid = self.unpaid.saturating_add(bytes);
         let error = |name: &str, most: u64, found: u64| {
-            let error = Error::new(ErrorKind::LimitExceeded, entry.kind.what()).of(address).at(entry.range());
-            let error = error.format_is(Some(Format::Tmf));
+            let error = FILE.error(ErrorKind::LimitExceeded, entry.kind.what()).of(address).at(entry.range());
+            let error = error;
             error.expected(format!("at most {} bytes ({name})", decimal(most))).found(decimal(found))
         };
         if bytes > self.limits.max_block_bytes {
@@ -621,9 +622,9 @@ impl Reader<'_> {
                     "by the specification's formula"
                 };
                 let range = segment.range();
-                self.findings.add(finding::WIDE_COORDINATES, |what| {
+                self.findings.add(rules::WIDE_COORDINATES, || {
                     let detail = format!("{x}, {y} and {z} bits, {how}");
-                    Finding::suspicious(what, detail).of(place.address()).at(range)
+                    (FILE.of(place.address()).at(range), detail)
                 });
             }
         }
@@ -637,7 +638,7 @@ pub(crate) fn custom_name(source: &Source, entry: &SegmentEntry) -> Result<Text>
     let start = entry.data.0.saturating_add(1);
     let len = source.get(entry.data.0..start, "name of custom data")?;
     let len = len.first().copied().unwrap_or(0);
-    source.get(start..start.saturating_add(len.into()), "name of custom data").map(Text::new)
+    source.get(span(start, len.into()), "name of custom data").map(Text::new)
 }
 
 /// What a segment's elements are decoded with.

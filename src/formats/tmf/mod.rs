@@ -15,7 +15,7 @@
 //!   see [`Mesh::triangles`]. A [`MeshView`](crate::MeshView) welds them to one where they differ.
 //!
 //! Opening walks the headers of all segments and checks every count against the bytes that are there; nothing is
-//! decoded (but for coordinates of more than 32 bits, see [`finding::WIDE_COORDINATES`]). Arrays are [`Packed`]:
+//! decoded (but for coordinates of more than 32 bits, see [`rules::WIDE_COORDINATES`]). Arrays are [`Packed`]:
 //! decoded element by element, by range, or as a whole in parallel. That indices are in range is checked by
 //! [`Document::validate`], by a [`View`] of its own mesh, and by opening with
 //! [`Strictness::Strict`](crate::Strictness::Strict).
@@ -36,11 +36,11 @@
 
 mod decode;
 mod document;
-pub mod finding;
 mod layout;
 mod mesh;
 mod packed;
 pub mod raw;
+pub mod rules;
 mod validate;
 mod view;
 
@@ -50,4 +50,3 @@ pub(crate) use layout::HEAD;
 pub use layout::{FileLayout, SegmentType};
 pub use mesh::{Custom, CustomValues, Mesh, Segment, Triangles};
 pub use packed::{Packed, PackedElement};
-pub use view::View;

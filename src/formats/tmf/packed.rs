@@ -10,11 +10,12 @@ use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 use super::decode::{Decode, Decoder, TooLarge};
 use super::layout::{self, Layout, SegmentEntry};
+use super::rules::FILE;
 use crate::bytes::{Array, Element, Source};
-use crate::format::Format;
-use crate::num::as_u64;
+use crate::limits::Budget;
+use crate::num::{as_u64, as_usize};
 use crate::options::{Options, Parallelism};
-use crate::report::{Address, Error, ErrorKind, Result};
+use crate::report::{Address, Error, Result};
 
 /// An array as a mesh stores it: numbers of some bits, in one or several segments. Nothing is decoded until asked for.
 ///
@@ -94,7 +95,7 @@ impl<T: PackedElement> Packed<T> {
     /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        usize::try_from(self.len).unwrap_or(usize::MAX)
+        as_usize(self.len)
     }
 
     /// Whether there are no elements.
@@ -168,8 +169,8 @@ impl<T: PackedElement> Packed<T> {
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) where they take more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and those of [`get`](Self::get).
     pub fn decode(&self) -> Result<Array<T>> {
-        let out = self.options.limits.vec(self.len, "array of a mesh");
-        let mut out = out.map_err(|error| error.of(self.address.clone()).format_is(Some(Format::Tmf)))?;
+        let out = Budget::new(&self.options.limits).vec(self.len, "array of a mesh");
+        let mut out = out.map_err(|error| FILE.of(self.address.clone()).locate(error))?;
         self.decode_into(&mut out)?;
         Ok(Array::from_vec(out))
     }
@@ -192,15 +193,15 @@ impl<T: PackedElement> Packed<T> {
     /// those of [`get`](Self::get).
     pub fn range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
         let wrong = |what, expected: String, found: String| {
-            let error = Error::new(ErrorKind::OutOfRange, what).of(self.address.clone());
-            Err(error.format_is(Some(Format::Tmf)).expected(expected).found(found))
+            let error = FILE.out_of_range(what).of(self.address.clone());
+            Err(error.expected(expected).found(found))
         };
         if range.start > range.end || as_u64(range.end) > self.len {
             let found = format!("{}..{}", range.start, range.end);
             return wrong("elements", format!("within 0..{}", self.len), found);
         }
-        if out.len() != range.end.saturating_sub(range.start) {
-            let expected = format!("{} elements", range.end.saturating_sub(range.start));
+        if out.len() != range.len() {
+            let expected = format!("{} elements", range.len());
             return wrong("length of the output", expected, out.len().to_string());
         }
         /// Elements for which another thread is worth waking: some twenty microseconds of work.
@@ -230,7 +231,7 @@ impl<T: PackedElement> Packed<T> {
             let Some(entry) = self.entry(part) else { continue };
             let inside = first.saturating_sub(part.first);
             let here = entry.count.saturating_sub(inside);
-            let here = usize::try_from(here).unwrap_or(usize::MAX).min(out.len());
+            let here = as_usize(here).min(out.len());
             let (run, rest) = std::mem::take(&mut out).split_at_mut(here);
             out = rest;
             if run.is_empty() {
@@ -255,7 +256,7 @@ impl<T: PackedElement> Packed<T> {
             bytes,
             bit: bit & 7,
             record,
-            first: usize::try_from(first).unwrap_or(usize::MAX),
+            first: as_usize(first),
             start: entry.bits.saturating_add(bit >> 3),
             out,
         })
@@ -281,8 +282,8 @@ impl<T: PackedElement> Packed<T> {
     }
 
     fn too_large(&self, wrong: WrongIndex) -> Error {
-        let error = Error::new(ErrorKind::Malformed, "index").of(self.address.clone()).at(wrong.range);
-        error.format_is(Some(Format::Tmf)).expected("at most 4,294,967,295").found(wrong.value)
+        let error = FILE.malformed("index").of(self.address.clone()).at(wrong.range);
+        error.expected("at most 4,294,967,295").found(wrong.value)
     }
 
     fn entry(&self, part: &Part) -> Option<&SegmentEntry> {

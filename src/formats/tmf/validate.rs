@@ -2,13 +2,13 @@
 
 use super::decode::stored_box;
 use super::document::Document;
-use super::finding;
 use super::layout::SegmentType;
 use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
-use super::view::unassigned_findings;
+use super::rules::{self, FILE};
+use super::view::unassigned_arrays;
 use crate::mesh::{Bounds, scan};
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize};
 use crate::report::{ErrorKind, Finding, Findings, Result};
 
 impl Document {
@@ -55,7 +55,7 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     let Some(vertices) = mesh.vertices() else { return Ok(()) };
     let mut first = 0;
     for (index, entry) in (0..).zip(mesh.entries()).filter(|(_, entry)| entry.kind == SegmentType::Vertex) {
-        let end = usize::try_from(entry.count).unwrap_or(usize::MAX).saturating_add(first);
+        let end = as_usize(entry.count).saturating_add(first);
         let mut bounds: Option<Bounds> = None;
         let mut not_finite = 0_u64;
         each_block(&vertices, first..end, |_, points| {
@@ -65,8 +65,8 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         })?;
         first = end;
         let address = || mesh.address().then("segments").index(index);
-        findings.add_many(finding::NOT_FINITE, not_finite, |what| {
-            Finding::suspicious(what, "a coordinate").of(address()).at(entry.range())
+        findings.add_many(rules::NOT_FINITE, not_finite, || {
+            (FILE.of(address()).at(entry.range()), "a coordinate")
         });
         let head = mesh.source.get(entry.data.0..entry.bits, "VertexSegment")?;
         let (Some(bounds), Some(stored)) = (bounds, stored_box(&head)) else { continue };
@@ -79,13 +79,13 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
             (f64::from(found.0) - min).abs() > step || (f64::from(found.1) - max).abs() > step
         });
         if wrong {
-            findings.add(finding::STORED_BOX, |what| {
+            findings.add(rules::STORED_BOX, || {
                 let [x, y, z] = stored;
                 let detail = format!(
                     "{} {} {} .. {} {} {}, of the points {:?} .. {:?}",
                     x.0, y.0, z.0, x.1, y.1, z.1, bounds.min, bounds.max
                 );
-                Finding::suspicious(what, detail).of(address()).at(entry.data.0..entry.bits)
+                (FILE.of(address()).at(entry.data.0..entry.bits), detail)
             });
         }
     }
@@ -112,14 +112,14 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     let [vertex, ..] = &streams;
     let corners = vertex.as_ref().map_or(0, Packed::len);
     if !corners.is_multiple_of(3) {
-        findings.add(finding::ODD_INDICES, |what| {
+        findings.add(rules::ODD_INDICES, || {
             let detail = format!("expected a multiple of three, found {corners}");
-            Finding::suspicious(what, detail).of(mesh.address())
+            (FILE.of(mesh.address()), detail)
         });
     }
     let corners = streams.each_ref().map(|stream| stream.as_ref().map(Packed::len));
-    for unassigned in unassigned_findings(mesh, counts, corners) {
-        findings.add(finding::UNASSIGNED, |_| unassigned);
+    for unassigned in unassigned_arrays(counts, corners) {
+        findings.add(rules::UNASSIGNED, || (FILE.of(mesh.address()), unassigned));
     }
     Ok(())
 }
@@ -133,16 +133,16 @@ fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &m
         findings,
         each_block(stream, 0..stream.len(), |first, indices| {
             let Some(found) = scan::out_of_range(indices.iter().copied(), count) else { return };
-            let place = usize::try_from(found.first).unwrap_or(usize::MAX);
+            let place = as_usize(found.first);
             let index = indices.get(place).copied().unwrap_or_default();
             wrong = wrong.or(Some((as_u64(first).saturating_add(found.first), index)));
             places = places.saturating_add(found.count);
         }),
     )?;
     if let Some((corner, index)) = wrong {
-        findings.add_many(finding::INDEX_OUT_OF_RANGE, places, |what| {
+        findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
             let detail = format!("expected less than {count}, found {index}");
-            Finding::wrong(what, detail).of(stream.address().clone().index(corner)).at(mesh.range())
+            (FILE.of(stream.address().clone().index(corner)).at(mesh.range()), detail)
         });
     }
     Ok(())
@@ -154,13 +154,9 @@ fn readable(findings: &mut Findings, outcome: Result<()>) -> Result<()> {
     if error.kind() != ErrorKind::Malformed {
         return outcome;
     }
-    findings.add(finding::INDEX_TOO_LARGE, |what| {
+    findings.add(rules::INDEX_TOO_LARGE, || {
         let detail = format!("expected {}, found {}", error.expected_text(), error.found_text());
-        Finding {
-            address: error.address().cloned(),
-            byte_range: error.byte_range(),
-            ..Finding::wrong(what, detail)
-        }
+        (FILE.of_error(error), detail)
     });
     Ok(())
 }
@@ -188,8 +184,8 @@ fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
                     let here = floats.iter().filter(|float| !float.is_finite()).count();
                     wrong = wrong.saturating_add(as_u64(here));
                 })?;
-                findings.add_many(finding::NOT_FINITE, wrong, |what| {
-                    Finding::suspicious(what, "a custom float").of(values.address().clone())
+                findings.add_many(rules::NOT_FINITE, wrong, || {
+                    (FILE.of(values.address().clone()), "a custom float")
                 });
             }
         }

@@ -3,31 +3,23 @@
 use bytes::Bytes;
 use zerocopy::{Immutable, IntoBytes};
 
-use super::finding;
+use super::document::Document;
 use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
+use super::rules::{self, FILE};
 use crate::bytes::Array;
-use crate::format::Format;
-use crate::mesh::sealed::Sealed;
-use crate::mesh::{Attribute, AttributeInfo, Indices, MeshView, Semantic, VertexFormat, Weld, scan};
-use crate::report::{Error, ErrorKind, Finding, Result};
+use crate::mesh::{
+    Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
+    scan,
+};
+use crate::report::{Address, Finding, Result};
 
-/// A mesh of a [`Document`](super::Document) with one index for all its attributes; see
-/// [`Document::mesh_view`](super::Document::mesh_view).
-///
-/// Where all index arrays of the mesh are the same and all its arrays are of one length, vertices and indices are the
-/// file's, also vertices that no triangle uses. Else corners are [welded](Weld), and vertices are numbered in the order
-/// of their first use. A mesh without triangles is a cloud of points. Custom data are attributes where there are as many
-/// of them as vertices: colours are [`Semantic::Color`], everything else has its name.
-#[derive(Clone, Debug)]
-pub struct View {
-    mesh: Mesh,
-    attributes: Vec<(Semantic, Values, usize)>,
-    vertex_count: usize,
-    indices: Array<u32>,
-    /// With the stream of each attribute, where corners had to be welded.
-    weld: Option<Weld>,
-    findings: Vec<Finding>,
+/// The arrays of a mesh, each decoded when it is asked for.
+struct Arrays {
+    /// With the stream of each in the remap.
+    arrays: Vec<(Values, usize)>,
+    /// Where vertices had to be remapped.
+    remap: Option<VertexRemap>,
 }
 
 /// The elements of an attribute.
@@ -53,75 +45,116 @@ struct Stream {
     count: usize,
 }
 
-impl View {
-    pub(crate) fn new(mesh: &Mesh) -> Result<Self> {
-        let candidates = candidates(mesh)?;
-        let mut findings = Vec::new();
-        let mut streams: Vec<Stream> = Vec::new();
-        let mut attributes = Vec::new();
-        // What corners and vertices are counted by: the vertices, where there are any.
-        let lead = candidates.first().map(|lead| (lead.values.len(), lead.indices.clone()));
-        let (lead_count, lead_indices) = lead.unwrap_or_default();
-        for Candidate { semantic, values, indices } in candidates {
-            let count = values.len();
-            let indices = match (&lead_indices, indices) {
-                (Some(lead), Some(own)) if own.len() == lead.len() => Some(own),
-                (Some(lead), _) if count == lead_count => Some(lead.clone()),
-                (None, _) if count == lead_count => None,
-                _ => {
-                    findings.push(unassigned(mesh, &semantic, count));
-                    continue;
-                }
-            };
-            let stream = indices.map_or(0, |indices| add(&mut streams, indices, count));
-            attributes.push((semantic, values, stream));
-        }
-        add_custom(mesh, lead_count, &mut attributes)?;
-        check(mesh, &attributes, &streams)?;
-
-        let corners = lead_indices.as_ref().map_or(0, Array::len);
-        let whole = corners.saturating_sub(corners.checked_rem(3).unwrap_or(0));
-        if whole < corners {
-            let detail = format!("expected a multiple of three, found {corners}");
-            findings.push(Finding::suspicious(finding::ODD_INDICES, detail).of(mesh.address()));
-        }
-        let cut = |indices: &Array<u32>| indices.slice(0..whole).unwrap_or_else(|| indices.clone());
-        let this = |vertex_count, indices, weld| Self {
-            mesh: mesh.clone(),
-            attributes,
-            vertex_count,
-            indices,
-            weld,
-            findings,
-        };
-        let (Some(first), Some(_)) = (streams.first(), &lead_indices) else {
-            return Ok(this(lead_count, Array::from_vec(Vec::new()), None));
-        };
-        if streams.len() == 1 {
-            return Ok(this(lead_count, cut(&first.indices), None));
-        }
-        let numbers: Vec<Vec<u32>> = streams.iter().map(|stream| cut(&stream.indices).to_vec()).collect();
-        let slices: Vec<&[u32]> = numbers.iter().map(Vec::as_slice).collect();
-        let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-        let weld = Weld::new(&slices, &counts).map_err(|error| error.format_is(Some(Format::Tmf)))?;
-        let indices = Array::from_vec(weld.indices().to_vec());
-        Ok(this(weld.vertex_count(), indices, Some(weld)))
-    }
-
-    /// The mesh, as the file stores it.
-    #[must_use]
-    pub fn mesh(&self) -> &Mesh {
-        &self.mesh
-    }
-
-    /// How vertices were made of the file's arrays; `None` where they are the file's.
+impl Document {
+    /// The mesh at an address `meshes[i]` or `meshes["name"]` as a renderer sees it; see [`Mesh::view`].
     ///
-    /// The attributes of the weld are those that have indices of their own, in the order of
-    /// [`attributes`](MeshView::attributes), without those whose indices and number are those of another one.
-    #[must_use]
-    pub fn weld(&self) -> Option<&Weld> {
-        self.weld.as_ref()
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such mesh, and those of [`Mesh::view`].
+    pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
+        let mesh = address.index_in("meshes", |name| self.position(name)).and_then(|index| self.mesh(index));
+        let mesh = mesh.ok_or_else(|| {
+            let error = FILE.out_of_range("mesh").of(address.clone());
+            error.expected(format!("meshes[i] with i below {}, or a mesh's name", self.meshes().len()))
+        })?;
+        mesh.view()
     }
+}
+
+impl Mesh {
+    /// The mesh as a renderer sees it: one index for all attributes.
+    ///
+    /// Reads, decodes and checks the mesh's indices. Where all its index arrays are the same and all its arrays are of
+    /// one length, vertices and indices are the file's, including vertices that no triangle uses. Else vertices are
+    /// [remapped](VertexRemap), and numbered in the order of their first use. A mesh without triangles is a cloud of
+    /// points. Custom data are attributes where there are as many of them as vertices: colours are
+    /// [`Semantic::Color`], everything else has its name.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](ErrorKind::Malformed) where an index is not less than the number of elements of its array, and
+    /// the errors of reading and decoding.
+    pub fn view(&self) -> Result<MeshView> {
+        let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;
+        let info = |(semantic, values, _): &(Semantic, Values, usize)| AttributeInfo {
+            semantic: semantic.clone(),
+            format: values.format(),
+        };
+        let infos = attributes.iter().map(info).collect();
+        let arrays = attributes.into_iter().map(|(_, values, stream)| (values, stream)).collect();
+        let (indices, arrays) = (Indices::new(indices, 0), Arrays { arrays, remap });
+        let view = MeshView::new(self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
+        Ok(view.with_name(self.name().to_string_lossy()).with_findings(findings))
+    }
+
+    /// How the vertices of [`view`](Self::view) are made of the file's arrays; `Ok(None)` where they are the file's.
+    ///
+    /// The attributes of the remap are those that have indices of their own, in the order of the view, without those
+    /// whose indices and number are those of another one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`view`](Self::view).
+    pub fn vertex_remap(&self) -> Result<Option<VertexRemap>> {
+        Ok(join(self)?.remap)
+    }
+}
+
+/// A mesh with one index for all its attributes.
+struct Joined {
+    attributes: Vec<(Semantic, Values, usize)>,
+    vertex_count: usize,
+    indices: Array<u32>,
+    remap: Option<VertexRemap>,
+    findings: Vec<Finding>,
+}
+
+fn join(mesh: &Mesh) -> Result<Joined> {
+    let candidates = candidates(mesh)?;
+    let mut findings = Vec::new();
+    let mut streams: Vec<Stream> = Vec::new();
+    let mut attributes = Vec::new();
+    // What corners and vertices are counted by: the vertices, where there are any.
+    let lead = candidates.first().map(|lead| (lead.values.len(), lead.indices.clone()));
+    let (lead_count, lead_indices) = lead.unwrap_or_default();
+    for Candidate { semantic, values, indices } in candidates {
+        let count = values.len();
+        let indices = match (&lead_indices, indices) {
+            (Some(lead), Some(own)) if own.len() == lead.len() => Some(own),
+            (Some(lead), _) if count == lead_count => Some(lead.clone()),
+            (None, _) if count == lead_count => None,
+            _ => {
+                let place = FILE.of(mesh.address());
+                findings.push(Finding::new(rules::UNASSIGNED, place, unassigned(&semantic, count)));
+                continue;
+            }
+        };
+        let stream = indices.map_or(0, |indices| add(&mut streams, indices, count));
+        attributes.push((semantic, values, stream));
+    }
+    add_custom(mesh, lead_count, &mut attributes)?;
+    check(mesh, &attributes, &streams)?;
+
+    let corners = lead_indices.as_ref().map_or(0, Array::len);
+    let whole = corners.saturating_sub(corners.checked_rem(3).unwrap_or(0));
+    if whole < corners {
+        let detail = format!("expected a multiple of three, found {corners}");
+        findings.push(Finding::new(rules::ODD_INDICES, FILE.of(mesh.address()), detail));
+    }
+    let cut = |indices: &Array<u32>| indices.slice(0..whole).unwrap_or_else(|| indices.clone());
+    let this = |vertex_count, indices, remap| Joined { attributes, vertex_count, indices, remap, findings };
+    let (Some(first), Some(_)) = (streams.first(), &lead_indices) else {
+        return Ok(this(lead_count, Array::from_vec(Vec::new()), None));
+    };
+    if streams.len() == 1 {
+        return Ok(this(lead_count, cut(&first.indices), None));
+    }
+    let numbers: Vec<Vec<u32>> = streams.iter().map(|stream| cut(&stream.indices).to_vec()).collect();
+    let slices: Vec<&[u32]> = numbers.iter().map(Vec::as_slice).collect();
+    let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
+    let remap = VertexRemap::new(&slices, &counts)?;
+    let indices = Array::from_vec(remap.indices().to_vec());
+    Ok(this(remap.vertex_count(), indices, Some(remap)))
 }
 
 fn candidates(mesh: &Mesh) -> Result<Vec<Candidate>> {
@@ -150,9 +183,8 @@ fn add(streams: &mut Vec<Stream>, indices: Array<u32>, count: usize) -> usize {
     })
 }
 
-fn unassigned(mesh: &Mesh, semantic: &Semantic, count: usize) -> Finding {
-    let detail = format!("{count} elements of {semantic} cannot be told which vertex they belong to");
-    Finding::suspicious(finding::UNASSIGNED, detail).of(mesh.address())
+fn unassigned(semantic: &Semantic, count: usize) -> String {
+    format!("{count} elements of {semantic}, which do not tell which vertex they belong to")
 }
 
 /// Custom data of which there is one for each vertex of the file.
@@ -193,8 +225,8 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
             Some(Semantic::Tangent) => "tangent_triangles",
             _ => "vertex_triangles",
         };
-        let error = Error::new(ErrorKind::Malformed, finding::INDEX_OUT_OF_RANGE).at(mesh.range());
-        let error = error.format_is(Some(Format::Tmf)).of(mesh.address().then(name).index(found.first));
+        let error = FILE.malformed(rules::INDEX_OUT_OF_RANGE.name).at(mesh.range());
+        let error = error.of(mesh.address().then(name).index(found.first));
         return Err(error.expected(format!("less than {}", stream.count)).found(index));
     }
     Ok(())
@@ -222,70 +254,38 @@ impl Values {
     }
 
     /// The element of each vertex, decoded.
-    fn bytes(&self, weld: Option<(&Weld, usize)>) -> Result<Bytes> {
+    fn bytes(&self, remap: Option<(&VertexRemap, usize)>) -> Result<Bytes> {
         match self {
-            Self::F32(values) => bytes(values, weld),
-            Self::F32x2(values) => bytes(values, weld),
-            Self::F32x3(values) => bytes(values, weld),
-            Self::F32x4(values) => bytes(values, weld),
-            Self::U32(values) => bytes(values, weld),
+            Self::F32(values) => bytes(values, remap),
+            Self::F32x2(values) => bytes(values, remap),
+            Self::F32x3(values) => bytes(values, remap),
+            Self::F32x4(values) => bytes(values, remap),
+            Self::U32(values) => bytes(values, remap),
         }
     }
 }
 
 fn bytes<T: PackedElement + IntoBytes + Immutable>(
     values: &Packed<T>,
-    weld: Option<(&Weld, usize)>,
+    remap: Option<(&VertexRemap, usize)>,
 ) -> Result<Bytes> {
     let elements = values.decode()?;
-    let Some((weld, stream)) = weld else { return Ok(elements.into_bytes()) };
-    let gathered = weld.gather(stream, &elements.to_native())?;
+    let Some((remap, stream)) = remap else { return Ok(elements.into_bytes()) };
+    let gathered = remap.gather(stream, &elements.to_native())?;
     Ok(Array::from_vec(gathered).into_bytes())
 }
 
-impl Sealed for View {}
-
-impl MeshView for View {
-    fn name(&self) -> String {
-        self.mesh.name().to_string_lossy().into_owned()
-    }
-
-    fn vertex_count(&self) -> usize {
-        self.vertex_count
-    }
-
-    fn attributes(&self) -> Vec<AttributeInfo> {
-        let info = |(semantic, values, _): &(Semantic, Values, usize)| AttributeInfo {
-            semantic: semantic.clone(),
-            format: values.format(),
-        };
-        self.attributes.iter().map(info).collect()
-    }
-
-    fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
-        let Some((semantic, values, stream)) = self.attributes.iter().find(|(have, ..)| have == semantic)
-        else {
-            return Ok(None);
-        };
-        let bytes = values.bytes(self.weld.as_ref().map(|weld| (weld, *stream)))?;
-        Ok(Some(Attribute::new(semantic.clone(), values.format(), bytes)))
-    }
-
-    fn indices(&self) -> Result<Indices> {
-        Ok(Indices::new(self.indices.clone(), 0))
-    }
-
-    fn findings(&self) -> &[Finding] {
-        &self.findings
+impl LoadAttribute for Arrays {
+    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+        let absent = || FILE.out_of_range("attribute").found(&info.semantic);
+        let (values, stream) = self.arrays.get(index).ok_or_else(absent)?;
+        let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)))?;
+        Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 }
 
 /// What a view of the mesh would leave out, by the number of elements and of corners of each array.
-pub(crate) fn unassigned_findings(
-    mesh: &Mesh,
-    counts: [Option<usize>; 4],
-    corners: [Option<usize>; 4],
-) -> Vec<Finding> {
+pub(crate) fn unassigned_arrays(counts: [Option<usize>; 4], corners: [Option<usize>; 4]) -> Vec<String> {
     let semantics = [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0), Semantic::Tangent];
     let arrays = || counts.into_iter().zip(corners);
     let lead = arrays().find_map(|(count, corners)| Some((count?, corners)));
@@ -293,7 +293,7 @@ pub(crate) fn unassigned_findings(
     let found = |(semantic, (count, corners)): (&Semantic, (Option<usize>, Option<usize>))| {
         let own = lead_corners.is_some() && corners == lead_corners;
         let count = count.filter(|count| !own && *count != lead_count)?;
-        Some(unassigned(mesh, semantic, count))
+        Some(unassigned(semantic, count))
     };
     semantics.iter().zip(arrays()).filter_map(found).collect()
 }

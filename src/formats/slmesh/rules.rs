@@ -1,0 +1,96 @@
+//! What [`Asset::findings`](super::Asset::findings) and [`Asset::validate`](super::Asset::validate) report.
+//!
+//! *Forbidden* findings break the specification's text, and strict reading refuses them. The others are suspicious: legal,
+//! or common in files that exist, but a trap for programs that do not expect them.
+
+use crate::format::Format;
+use crate::report::{Place, Rule};
+
+/// The file as a whole, from which places in it are made.
+pub(super) const FILE: Place = Place::file(Format::SlMesh);
+
+/// There is no "high_lod", which the specification demands.
+pub const HIGH_LOD_MISSING: Rule = Rule::forbidden("high_lod");
+
+/// A level of detail without the next higher one. Viewers take the next one that is there.
+pub const LOD_GAP: Rule = Rule::forbidden("levels of detail");
+
+/// There is no "physics_convex", which the specification demands.
+pub const CONVEX_MISSING: Rule = Rule::forbidden("physics_convex");
+
+/// A version above 999, which the caller allowed, or one that is no whole number.
+pub const VERSION: Rule = Rule::suspicious("version");
+
+/// A service put the key "404" into the header: there is no asset.
+pub const NOT_FOUND: Rule = Rule::suspicious("404");
+
+/// Levels of detail have different numbers of faces. Writers of the tests of other readers do it.
+pub const FACE_COUNT: Rule = Rule::forbidden("number of faces");
+
+/// A level of detail does not have fewer triangles than the next higher one. Uploads of simple meshes have
+/// equal ones.
+pub const LOD_TRIANGLES: Rule = Rule::forbidden("number of triangles");
+
+/// An index that no vertex has. The viewer reads beyond its memory.
+pub const INDEX_OUT_OF_RANGE: Rule = Rule::unusable("index out of range");
+
+/// Indices behind the last whole triangle. Not read, as in the viewer.
+pub const ODD_INDICES: Rule = Rule::forbidden("count of the indices");
+
+/// A triangle that has the same vertex twice.
+pub const DEGENERATE: Rule = Rule::forbidden("degenerate triangle");
+
+/// A vertex that no triangle has.
+pub const UNREFERENCED: Rule = Rule::forbidden("vertex without a triangle");
+
+/// "NoGeometry" that is not `true`, or is not the only field. The key alone counts, as in the viewer.
+pub const NO_GEOMETRY: Rule = Rule::forbidden("NoGeometry");
+
+/// No "PositionDomain": -0.5 to 0.5, as the specification says. In the viewer all positions are then 0.
+pub const DOMAIN_MISSING: Rule = Rule::suspicious("PositionDomain");
+
+/// A domain of positions that reaches beyond -0.501 to 0.501, or whose numbers are not finite.
+pub const DOMAIN_OUTSIDE: Rule = Rule::forbidden("bounds of PositionDomain");
+
+/// A domain whose "Min" is greater than its "Max". It is used as it is.
+pub const DOMAIN_INVERTED: Rule = Rule::suspicious("order of Min and Max");
+
+/// Texture coordinates without "TexCoord0Domain". All are 0, as in the viewer.
+pub const TEX_COORD_DOMAIN_MISSING: Rule = Rule::forbidden("TexCoord0Domain");
+
+/// A skin, but a face without "Weights".
+pub const WEIGHTS_MISSING: Rule = Rule::forbidden("Weights");
+
+/// "Weights" in an asset without a skin.
+pub const WEIGHTS_WITHOUT_SKIN: Rule = Rule::suspicious("Weights without a skin");
+
+/// A vertex that no joint moves: it has no influences, or all of its weights are 0.
+pub const WEIGHTLESS: Rule = Rule::suspicious("vertex without a weight");
+
+/// A joint that the skin does not have. The viewer takes the last joint.
+pub const JOINT_OUT_OF_RANGE: Rule = Rule::unusable("joint out of range");
+
+/// The skin does not have as many inverse bind matrices as joints; the viewer drops all joints then.
+pub const MATRIX_COUNT: Rule = Rule::suspicious("inverse_bind_matrix");
+
+/// The skin does not have as many alternative inverse bind matrices as joints.
+pub const ALT_MATRIX_COUNT: Rule = Rule::suspicious("alt_inverse_bind_matrix");
+
+/// "pelvis_offset" is no number; node-metaverse writes a matrix.
+pub const PELVIS_OFFSET: Rule = Rule::suspicious("pelvis_offset");
+
+/// A number of the skin that is not finite.
+pub const NOT_FINITE: Rule = Rule::suspicious("numbers that are not finite");
+
+/// There is no "BoundingVerts", which the specification demands.
+pub const BOUNDING_VERTS_MISSING: Rule = Rule::forbidden("BoundingVerts");
+
+/// More points than the hulls have. The rest belongs to none.
+pub const HULL_POINTS: Rule = Rule::forbidden("Positions");
+
+/// Hulls, and a "physics_mesh", which is never used then.
+pub const HULLS_AND_MESH: Rule = Rule::forbidden("HullList beside physics_mesh");
+
+/// The hash in the header is not the MD5 of the stored block: the block was changed, or nobody filled the hash in. Looked
+/// for with the feature `hash`, by `Asset::check_hashes`.
+pub const HASH: Rule = Rule::suspicious("hash");

@@ -9,13 +9,13 @@ use meshmap_testing::{Recorder, data, exercise};
 
 #[test]
 fn files_that_were_found_by_fuzzing_panic_nowhere() {
-    for file in data::folder("iqm/regressions") {
-        println!("{}", file.display());
-        exercise::iqm::bytes(&fs::read(file).unwrap());
-    }
-    for file in data::folder("openctm/regressions") {
-        println!("{}", file.display());
-        exercise::openctm::bytes(&fs::read(file).unwrap());
+    let formats: [(&str, fn(&[u8]) -> bool); 2] =
+        [("iqm", exercise::iqm::bytes), ("openctm", exercise::openctm::bytes)];
+    for (format, exercise) in formats {
+        for file in data::folder(&format!("{format}/regressions")) {
+            println!("{}", file.display());
+            exercise(&fs::read(file).unwrap());
+        }
     }
 }
 

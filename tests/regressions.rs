@@ -9,9 +9,10 @@ use meshmap_testing::{Recorder, data, exercise};
 
 #[test]
 fn files_that_were_found_by_fuzzing_panic_nowhere() {
-    let formats: [(&str, fn(&[u8]) -> bool); 2] =
-        [("iqm", exercise::iqm::bytes), ("openctm", exercise::openctm::bytes)];
-    for (format, exercise) in formats {
+    type Exercise = fn(&[u8]) -> bool;
+    for (format, exercise) in
+        [("iqm", exercise::iqm::bytes as Exercise), ("openctm", exercise::openctm::bytes)]
+    {
         for file in data::folder(&format!("{format}/regressions")) {
             println!("{}", file.display());
             exercise(&fs::read(file).unwrap());

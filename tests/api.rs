@@ -4,31 +4,131 @@ use std::fs;
 use std::io::Write;
 
 use bytes::Bytes;
-use meshmap::iqm::{Frames, Model, Skeleton, View};
+use meshmap::iqm::Model;
 use meshmap::{
-    Address, Array, Attribute, Error, ErrorKind, Finding, Format, Fragments, IndexFormat, Indices, Item,
-    MeshFile, Options, Semantic, Source, Text, VertexFormat, coalesce,
+    Address, Attribute, Error, ErrorKind, Format, IndexFormat, MeshFile, Options, Semantic, Source,
+    VertexFormat, coalesce,
 };
 use meshmap_testing::{Recorder, data, fixtures};
 
+/// Nothing that a user holds is tied to a thread, to a file or to whatever it was taken from.
 #[test]
 fn public_types_go_anywhere() {
+    fn sent<T: Send + Sync + 'static>() {}
     fn anywhere<T: Clone + Send + Sync + 'static>() {}
-    anywhere::<Source>();
-    anywhere::<Fragments>();
-    anywhere::<Array<[f32; 3]>>();
-    anywhere::<Text>();
-    anywhere::<Error>();
-    anywhere::<Finding>();
-    anywhere::<Address>();
-    anywhere::<Item>();
-    anywhere::<Attribute>();
-    anywhere::<Indices>();
-    anywhere::<MeshFile>();
-    anywhere::<Model>();
-    anywhere::<Frames>();
-    anywhere::<Skeleton>();
-    anywhere::<View>();
+    {
+        use meshmap::*;
+        anywhere::<Source>();
+        anywhere::<Fragments>();
+        sent::<Step<Source>>();
+        anywhere::<Identity>();
+        anywhere::<ReadStats>();
+        anywhere::<Array<[f32; 3]>>();
+        anywhere::<Text>();
+        anywhere::<Error>();
+        anywhere::<Finding>();
+        anywhere::<Address>();
+        anywhere::<Item>();
+        anywhere::<Block>();
+        sent::<Scratch>();
+        anywhere::<Options>();
+        anywhere::<Attribute>();
+        anywhere::<AttributeInfo>();
+        anywhere::<Bounds>();
+        anywhere::<Dequant>();
+        anywhere::<Indices>();
+        anywhere::<Semantic>();
+        anywhere::<VertexFormat>();
+        anywhere::<Weld>();
+        anywhere::<WeldGroup>();
+        sent::<Box<dyn MeshView>>();
+        anywhere::<MeshFile>();
+    }
+    {
+        use meshmap::cgeo::*;
+        anywhere::<Proxy>();
+        anywhere::<Properties>();
+        anywhere::<ReadOptions>();
+        anywhere::<Dialect>();
+        anywhere::<Snapshot>();
+        anywhere::<Section>();
+        anywhere::<Counts>();
+        anywhere::<Mesh>();
+        sent::<MeshBuffer>();
+        anywhere::<TopologyId>();
+        anywhere::<Triangles>();
+        anywhere::<Triangle>();
+        anywhere::<Timing>();
+        anywhere::<Key>();
+        anywhere::<UnitLength>();
+        anywhere::<View>();
+        #[cfg(feature = "cache")]
+        anywhere::<SnapshotCache>();
+        #[cfg(feature = "cache")]
+        anywhere::<CacheStats>();
+    }
+    {
+        use meshmap::iqm::*;
+        anywhere::<Model>();
+        anywhere::<VertexArray>();
+        anywhere::<Mesh>();
+        anywhere::<Joint>();
+        anywhere::<Pose>();
+        anywhere::<Anim>();
+        anywhere::<Frames>();
+        anywhere::<Trs>();
+        anywhere::<Skeleton>();
+        anywhere::<Extension>();
+        anywhere::<FteEvent>();
+        anywhere::<FteSkins>();
+        anywhere::<FteSkinFrame>();
+        anywhere::<FteMeshSkin>();
+        anywhere::<View>();
+    }
+    {
+        use meshmap::openctm::*;
+        anywhere::<Bodies>();
+        sent::<BodyIter>();
+        anywhere::<Mesh>();
+        anywhere::<UvMap>();
+        anywhere::<AttributeMap>();
+        anywhere::<MeshArrays>();
+        anywhere::<MeshBuffer>();
+        anywhere::<View>();
+    }
+    {
+        use meshmap::slmesh::*;
+        anywhere::<Asset>();
+        anywhere::<ReadOptions>();
+        anywhere::<Entry>();
+        anywhere::<CostData>();
+        anywhere::<Decoded>();
+        anywhere::<Mesh>();
+        anywhere::<Face>();
+        anywhere::<Domain<3>>();
+        sent::<MeshBuffer>();
+        sent::<FaceBuffer>();
+        anywhere::<Weights>();
+        anywhere::<WeightArrays>();
+        anywhere::<Skin>();
+        anywhere::<PhysicsConvex>();
+        anywhere::<UploadCache>();
+        anywhere::<CacheEntry>();
+        anywhere::<llsd::Reader<'static>>();
+        anywhere::<View>();
+    }
+    {
+        use meshmap::tmf::*;
+        anywhere::<Document>();
+        anywhere::<Mesh>();
+        anywhere::<Segment>();
+        anywhere::<Packed<[f32; 3]>>();
+        anywhere::<BitArray>();
+        anywhere::<Custom>();
+        anywhere::<CustomValues>();
+        anywhere::<Triangles>();
+        anywhere::<View>();
+    }
     assert_eq!(size_of::<Error>(), size_of::<usize>());
 }
 

@@ -9,13 +9,14 @@ use meshmap_testing::{Recorder, data, exercise};
 
 #[test]
 fn files_that_were_found_by_fuzzing_panic_nowhere() {
-    for file in data::folder("iqm/regressions") {
-        println!("{}", file.display());
-        exercise::iqm::bytes(&fs::read(file).unwrap());
-    }
-    for file in data::folder("openctm/regressions") {
-        println!("{}", file.display());
-        exercise::openctm::bytes(&fs::read(file).unwrap());
+    type Exercise = fn(&[u8]) -> bool;
+    for (format, exercise) in
+        [("iqm", exercise::iqm::bytes as Exercise), ("openctm", exercise::openctm::bytes)]
+    {
+        for file in data::folder(&format!("{format}/regressions")) {
+            println!("{}", file.display());
+            exercise(&fs::read(file).unwrap());
+        }
     }
 }
 

@@ -27,8 +27,8 @@ fn changed_bytes(file: &[u8], changes: &[u8], exercise: fn(&[u8]) -> bool) -> us
     opened
 }
 
-/// Small files that have every section, of both versions, with extensions, and without a mesh.
-fn small_files() -> Vec<Vec<u8>> {
+/// Small IQM files that have every section, of both versions, with extensions, and without a mesh.
+fn small_models() -> Vec<Vec<u8>> {
     let names =
         ["skin_scale_nonuniform", "ours_v1_full_a", "ours_extensions_a", "frames_odd", "ext_fte_skins"];
     names.map(|name| std::fs::read(data::valid("iqm", &format!("{name}.iqm"))).unwrap()).to_vec()
@@ -61,8 +61,8 @@ fn every_changed_byte_of_a_proxy_panics_nowhere() {
 }
 
 #[test]
-fn every_truncation_is_an_error() {
-    for file in small_files() {
+fn every_truncation_of_a_model_is_an_error() {
+    for file in small_models() {
         for len in 0..file.len() {
             assert_truncated(&file[..len], 15);
         }
@@ -70,8 +70,8 @@ fn every_truncation_is_an_error() {
 }
 
 #[test]
-fn every_truncation_of_a_source_of_unknown_length_panics_nowhere() {
-    for file in small_files() {
+fn every_truncation_of_a_model_of_unknown_length_panics_nowhere() {
+    for file in small_models() {
         for len in 0..file.len() {
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(model) = iqm::Model::from_source(Source::ranged(reader)) {
@@ -82,8 +82,8 @@ fn every_truncation_of_a_source_of_unknown_length_panics_nowhere() {
 }
 
 #[test]
-fn every_changed_byte_panics_nowhere() {
-    for file in small_files() {
+fn every_changed_byte_of_a_model_panics_nowhere() {
+    for file in small_models() {
         let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::iqm::bytes);
         // Most bytes are coordinates; a reader that refuses those would pass this test otherwise.
         assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
@@ -92,8 +92,8 @@ fn every_changed_byte_panics_nowhere() {
 
 /// Numbers that overflow where they are added or multiplied, in each field of the header.
 #[test]
-fn every_extreme_number_in_the_header_panics_nowhere() {
-    for file in small_files() {
+fn every_extreme_number_in_the_header_of_a_model_panics_nowhere() {
+    for file in small_models() {
         for field in (16..124).step_by(4) {
             for value in [0, 1, 2, 0x7fff_ffff, 0x8000_0000, 0xffff_fff0, 0xffff_ffff, 0x2000_0001_u32] {
                 let mut damaged = file.clone();

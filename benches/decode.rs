@@ -7,7 +7,7 @@ use std::path::Path;
 
 use criterion::{Criterion, Throughput};
 use meshmap::tmf::{BitArray, Document, Mesh, Packed, PackedElement};
-use meshmap::{Options, Parallelism, Source, Weld};
+use meshmap::{Options, Parallelism, Source, VertexRemap};
 use meshmap_testing::fixtures;
 
 fn main() {
@@ -94,8 +94,8 @@ fn weld(criterion: &mut Criterion, file: &bytes::Bytes) {
     let mut group = criterion.benchmark_group("weld");
     group.sample_size(10);
     group.throughput(Throughput::Elements(positions.len() as u64));
-    group.bench_function("three streams", |bencher| bencher.iter(|| Weld::new(&streams, &counts).unwrap()));
-    let weld = Weld::new(&streams, &counts).unwrap();
+    group.bench_function("three streams", |bencher| bencher.iter(|| VertexRemap::new(&streams, &counts).unwrap()));
+    let weld = VertexRemap::new(&streams, &counts).unwrap();
     let elements = vec![[0.0_f32; 3]; count];
     let mut out = vec![[0.0_f32; 3]; weld.vertex_count()];
     group.throughput(Throughput::Elements(out.len() as u64));

@@ -22,7 +22,7 @@ fn main() -> meshmap::Result<()> {
     println!("snapshot {index}: {} positions; {:?}", mesh.positions.len(), cache.stats());
 
     // One vertex buffer and one index buffer; the same for every snapshot with this topology.
-    let weld = mesh.weld()?;
+    let weld = mesh.vertex_remap()?;
     let positions = weld.gather(0, &mesh.positions.to_vec())?;
     println!("welded: {} vertices, {} indices", positions.len(), weld.indices().len());
 

@@ -39,8 +39,8 @@ fn public_types_go_anywhere() {
         anywhere::<Indices>();
         anywhere::<Semantic>();
         anywhere::<VertexFormat>();
-        anywhere::<Weld>();
-        anywhere::<WeldGroup>();
+        anywhere::<VertexRemap>();
+        anywhere::<MaterialGroup>();
         sent::<Box<dyn MeshView>>();
         anywhere::<MeshFile>();
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use meshmap::cgeo::{
-    Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Triangle, UnitEvidence, Wrap, finding, raw,
+    Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Triangle, UnitEvidence, Wrap, rules, raw,
 };
-use meshmap::{Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Source, Strictness};
+use meshmap::{Severity, Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Source, Strictness};
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -133,7 +133,7 @@ fn triangle_records_of_other_lengths_are_read() {
         assert_eq!(triangles.positions(), mesh.triangles.iter().map(|t| t[0]).collect::<Vec<_>>());
         assert_eq!(triangles.material_ids().is_some(), tail == 2 || tail == 4, "{tail}");
         let findings = proxy.validate().unwrap();
-        assert!(findings.iter().any(|found| found.what == finding::TRIANGLE_TAIL), "{findings:?}");
+        assert!(findings.iter().any(|found| found.rule == rules::TRIANGLE_TAIL), "{findings:?}");
     }
 }
 
@@ -198,7 +198,7 @@ fn broken_snapshot_spoils_itself_only() {
         );
     }
     let findings = proxy.validate().unwrap();
-    let wrong: Vec<_> = findings.iter().filter(|finding| !finding.tolerated).collect();
+    let wrong: Vec<_> = findings.iter().filter(|finding| finding.severity() == Severity::Unusable).collect();
     assert_eq!(wrong.len(), 1);
     assert_eq!(wrong[0].address.as_ref().unwrap().to_string(), "snapshots[3]");
 
@@ -400,7 +400,7 @@ fn views_are_welded() {
     assert_eq!((view.name().as_str(), view.vertex_count()), ("Sheet", 81));
     let positions = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
     let expected = expected(&meshes, 2);
-    for (corner, index) in meshes[2].triangles.iter().flat_map(|t| t[0]).zip(view.indices().unwrap().iter()) {
+    for (corner, index) in meshes[2].triangles.iter().flat_map(|t| t[0]).zip(view.indices().iter()) {
         assert_eq!(positions[index as usize], expected[corner as usize]);
     }
     assert!(view.attribute(&Semantic::Normal).unwrap().is_some());
@@ -414,8 +414,8 @@ fn index_out_of_range_is_a_finding_and_no_view() {
     mesh.triangles[1][0][2] = 9;
     let proxy = proxy(file(&[snapshot(&mesh, mesh.complete())], Dialect::default()));
     let findings = proxy.validate().unwrap();
-    assert!(findings.iter().any(|found| found.what == finding::INDEX_OUT_OF_RANGE && !found.tolerated));
-    assert_eq!(proxy.snapshot(0).unwrap().mesh_view().unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert!(findings.iter().any(|found| found.rule == rules::INDEX_OUT_OF_RANGE && found.severity() == Severity::Unusable));
+    assert_eq!(proxy.snapshot(0).unwrap().view().unwrap_err().kind(), ErrorKind::OutOfRange);
     assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
 }
 
@@ -435,5 +435,5 @@ fn strict_reading_refuses_what_contradicts_the_text() {
         (raw::TAG_MESH_DATA, meshes[0].complete()),
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
-    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), finding::REPEATED_SECTION);
+    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), rules::REPEATED_SECTION);
 }

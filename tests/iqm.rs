@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, VertexArrayType, finding};
-use meshmap::{ErrorKind, MeshView, Options, Scalar, Semantic, Source, Strictness};
+use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, VertexArrayType, rules};
+use meshmap::{Severity, ErrorKind, MeshView, Options, Scalar, Semantic, Source, Strictness};
 use meshmap_testing::{data, fixtures};
 
 fn model(name: &str) -> Model {
@@ -210,7 +210,7 @@ fn bind_pose_skins_to_itself() {
 fn custom_arrays_are_found_by_name() {
     let model = model("custom.iqm");
     let lightmap = model.custom_array("lightmap").unwrap().unwrap();
-    assert_eq!((lightmap.format().scalar, lightmap.format().lanes), (Scalar::F32, 4));
+    assert_eq!((lightmap.format().scalar, lightmap.format().components), (Scalar::F32, 4));
     assert_eq!(lightmap.semantic(), &Semantic::Custom("lightmap".to_owned()));
     assert!(model.custom_array("light").unwrap().is_none());
     let scalars: Vec<_> = model.vertex_arrays().map(|array| array.format).collect();
@@ -260,27 +260,27 @@ fn sdk_normalisation_undoes_the_sdk_compiler() {
 #[test]
 fn meshes_have_their_own_vertices_and_indices_from_zero() {
     let model = model("fte_ext.iqm");
-    let views: Vec<_> = (0..2).map(|index| model.mesh_view(index).unwrap().unwrap()).collect();
+    let views: Vec<_> = (0..2).map(|index| view(&model, index).unwrap()).collect();
     assert_eq!(views.iter().map(MeshView::vertex_count).collect::<Vec<_>>(), [30, 8]);
     assert_eq!(views.iter().map(MeshView::name).collect::<Vec<_>>(), ["body", "hitbox7"]);
-    let second = views[1].indices().unwrap();
+    let second = views[1].indices();
     assert_eq!((second.base(), second.iter().min(), second.iter().max()), (30, Some(0), Some(7)));
     let all = model.positions().unwrap().unwrap();
     let own = views[1].attribute(&Semantic::Position).unwrap().unwrap();
     assert_eq!(own.to_f32x3(), all.slice(30..38).unwrap().to_vec());
     assert!(views[1].attribute(&Semantic::TexCoord(1)).unwrap().is_none());
-    assert!(model.mesh_view(2).unwrap().is_none());
+    assert!(view(&model, 2).is_err());
 }
 
 #[test]
 fn meshes_that_use_others_vertices_have_all_of_them_and_a_finding() {
     let model = model("ours_many_meshes_a.iqm");
-    let view = model.mesh_view(1).unwrap().unwrap();
+    let view = view(&model, 1).unwrap();
     assert_eq!(view.vertex_count(), model.num_vertexes() as usize);
-    assert_eq!(view.indices().unwrap().base(), 0);
-    assert_eq!(view.findings()[0].what, finding::INDEX_OUTSIDE_MESH);
+    assert_eq!(view.indices().base(), 0);
+    assert_eq!(view.findings()[0].what, rules::INDEX_OUTSIDE_MESH);
     let stored = model.triangles().unwrap().get(view.mesh().first_triangle as usize);
-    assert_eq!(view.indices().unwrap().triangles().next(), stored);
+    assert_eq!(view.indices().triangles().next(), stored);
 }
 
 #[test]
@@ -296,9 +296,9 @@ fn index_out_of_range_is_found_by_each_check() {
     assert_eq!(error.byte_range(), Some(place.clone()));
     assert_eq!(error.address().unwrap().to_string(), "triangles[1]");
     let findings = model.validate().unwrap();
-    let wrong = findings.iter().find(|finding| !finding.tolerated).unwrap();
-    assert_eq!((wrong.what, wrong.byte_range.clone()), (finding::INDEX_OUT_OF_RANGE, Some(place)));
-    assert_eq!(model.mesh_view(0).unwrap_err().kind(), ErrorKind::Malformed);
+    let wrong = findings.iter().find(|finding| finding.severity() == Severity::Unusable).unwrap();
+    assert_eq!((wrong.what, wrong.byte_range.clone()), (rules::INDEX_OUT_OF_RANGE, Some(place)));
+    assert_eq!(view(&model, 0).unwrap_err().kind(), ErrorKind::Malformed);
     assert_eq!(strict(file).unwrap_err().kind(), ErrorKind::Malformed);
 }
 
@@ -315,32 +315,32 @@ fn strict_reading_refuses_what_the_text_forbids_only() {
             "{name}"
         );
     }
-    assert_eq!(read("ours_odd_a.iqm").unwrap_err().what(), finding::UNALIGNED);
+    assert_eq!(read("ours_odd_a.iqm").unwrap_err().what(), rules::UNALIGNED);
 }
 
 #[test]
 fn findings_name_what_is_odd() {
     let cases = [
-        ("ours_odd_a.iqm", finding::UNALIGNED),
-        ("ours_trailing_a.iqm", finding::TRAILING_BYTES),
-        ("exm_comment.iqm", finding::LONGER_COMMENT),
-        ("ours_names_a.iqm", finding::TEXT_NOT_UTF8),
-        ("ours_parents_a.iqm", finding::ODD_ROOT),
-        ("ours_many_meshes_a.iqm", finding::INDEX_OUTSIDE_MESH),
-        ("ours_many_meshes_a.iqm", finding::EMPTY_MESH),
-        ("skin_noesis_fmt.iqm", finding::UNUSUAL_FORMAT),
-        ("ours_types_a.iqm", finding::ARRAY_ORDER),
-        ("ours_types_a.iqm", finding::REPEATED_ARRAY),
-        ("ours_types_a.iqm", finding::RESERVED_TYPE),
-        ("fte_ext.iqm", finding::NOT_FINITE),
-        ("ours_v1_full_a.iqm", finding::NOT_UNIT),
-        ("skin_multi_anim.iqm", finding::FRAMERATE),
-        ("ours_masks_a.iqm", finding::MASK_BITS),
-        ("va_shared_bytes.iqm", finding::OVERLAP),
+        ("ours_odd_a.iqm", rules::UNALIGNED),
+        ("ours_trailing_a.iqm", rules::TRAILING_BYTES),
+        ("exm_comment.iqm", rules::LONGER_COMMENT),
+        ("ours_names_a.iqm", rules::TEXT_NOT_UTF8),
+        ("ours_parents_a.iqm", rules::ODD_ROOT),
+        ("ours_many_meshes_a.iqm", rules::INDEX_OUTSIDE_MESH),
+        ("ours_many_meshes_a.iqm", rules::EMPTY_MESH),
+        ("skin_noesis_fmt.iqm", rules::UNUSUAL_FORMAT),
+        ("ours_types_a.iqm", rules::ARRAY_ORDER),
+        ("ours_types_a.iqm", rules::REPEATED_ARRAY),
+        ("ours_types_a.iqm", rules::RESERVED_TYPE),
+        ("fte_ext.iqm", rules::NOT_FINITE),
+        ("ours_v1_full_a.iqm", rules::NOT_UNIT),
+        ("skin_multi_anim.iqm", rules::FRAMERATE),
+        ("ours_masks_a.iqm", rules::MASK_BITS),
+        ("va_shared_bytes.iqm", rules::OVERLAP),
     ];
     for (name, what) in cases.into_iter().step_by(if cfg!(miri) { 4 } else { 1 }) {
         let findings = model(name).validate().unwrap();
-        assert!(findings.iter().any(|finding| finding.what == what), "{name}: {what}: {findings:?}");
+        assert!(findings.iter().any(|finding| finding.rule == rule), "{name}: {what}: {findings:?}");
     }
     assert_eq!(model("skin_scale_nonuniform.iqm").validate().unwrap(), []);
 }
@@ -352,21 +352,21 @@ fn findings_of_damaged_fields_name_them() {
     let (text, adjacency, bounds) = (get(&file, 0x20), get(&file, 0x40), get(&file, 0x68));
     let weights = |array: usize| get(&file, get(&file, 0x34) + array * 20 + 16);
     let cases: [(usize, u32, &str); 8] = [
-        (text, 0x61, finding::TEXT_WITHOUT_EMPTY_STRING),
-        (adjacency, 40, finding::ADJACENCY),
-        (bounds, 0x7f00_0000, finding::INVERTED_BOUNDS),
-        (bounds + 24, 0x7f80_0000, finding::NOT_FINITE),
-        (weights(5), 0, finding::WEIGHT_SUM),
-        (weights(4), 0xffff_ffff, finding::BLEND_INDEX),
-        (0x74, 1, finding::EXTENSION_COUNT),
-        (0x70, 200, finding::EMPTY_WITH_OFFSET),
+        (text, 0x61, rules::TEXT_WITHOUT_EMPTY_STRING),
+        (adjacency, 40, rules::ADJACENCY),
+        (bounds, 0x7f00_0000, rules::INVERTED_BOUNDS),
+        (bounds + 24, 0x7f80_0000, rules::NOT_FINITE),
+        (weights(5), 0, rules::WEIGHT_SUM),
+        (weights(4), 0xffff_ffff, rules::BLEND_INDEX),
+        (0x74, 1, rules::EXTENSION_COUNT),
+        (0x70, 200, rules::EMPTY_WITH_OFFSET),
     ];
     for (field, value, what) in cases.into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
         let mut damaged = file.clone();
         set(&mut damaged, field, value);
         let model = Model::from_source(Source::from_bytes(damaged)).unwrap();
         let findings = model.validate().unwrap();
-        assert!(findings.iter().any(|finding| finding.what == what), "{what}: {findings:?}");
+        assert!(findings.iter().any(|finding| finding.rule == rule), "{what}: {findings:?}");
     }
 }
 
@@ -395,7 +395,7 @@ fn meshes_that_share_all_triangles_are_not_looked_at_for_ever() {
     let table = get(&file, 0x28);
     (0..count as usize).for_each(|mesh| set(&mut file, table + mesh * 24 + 20, 20_000));
     let findings = Model::from_source(Source::from_bytes(file)).unwrap().validate().unwrap();
-    assert!(findings.iter().any(|finding| finding.what == finding::SHARED_TOO_OFTEN && finding.forbidden));
+    assert!(findings.iter().any(|finding| finding.rule == rules::SHARED_TOO_OFTEN && finding.severity() >= Severity::Forbidden));
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, finding, raw};
-use meshmap::{
+use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, rules, raw};
+use meshmap::{Severity, 
     Array, ErrorKind, Fragments, Limits, MeshFile, MeshView, Options, Result, Scratch, Semantic, Source,
     Step, Strictness,
 };
@@ -216,10 +216,10 @@ fn damaged_body_spoils_itself_only() {
     let all = Bodies::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
     assert_eq!(all.len(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
-    assert_eq!((damaged.what, damaged.tolerated), (finding::DAMAGED_BODY, false));
+    assert_eq!((damaged.what, damaged.tolerated), (rules::DAMAGED_BODY, false));
     assert_eq!(
         (trailing.what, trailing.byte_range.clone().unwrap().start),
-        (finding::TRAILING_BYTES, good.len() as u64)
+        (rules::TRAILING_BYTES, good.len() as u64)
     );
     assert!(open(file.clone()).unwrap().arrays().is_ok());
     let error = Bodies::from_source(Source::from_bytes(file), &strict()).unwrap_err();
@@ -290,11 +290,11 @@ fn error_of(body: &Body) -> (&'static str, ErrorKind) {
 fn wrong_values_are_findings_and_strictly_errors() {
     type Damage = fn(&mut Body);
     let cases: [(&str, bool, Damage); 5] = [
-        (finding::INDEX_OUT_OF_RANGE, false, |body| body.triangles[3][1] = 9),
-        (finding::NOT_FINITE, false, |body| body.positions[2][1] = f32::NAN),
-        (finding::UNKNOWN_FLAGS, true, |body| body.flags = 3),
-        (finding::TEXT_NOT_UTF8, true, |body| body.comment = vec![0xff]),
-        (finding::REPEATED_NAME, true, |body| body.uv_maps[1].0 = "first"),
+        (rules::INDEX_OUT_OF_RANGE, false, |body| body.triangles[3][1] = 9),
+        (rules::NOT_FINITE, false, |body| body.positions[2][1] = f32::NAN),
+        (rules::UNKNOWN_FLAGS, true, |body| body.flags = 3),
+        (rules::TEXT_NOT_UTF8, true, |body| body.comment = vec![0xff]),
+        (rules::REPEATED_NAME, true, |body| body.uv_maps[1].0 = "first"),
     ];
     for method in [RAW, MG1] {
         for (what, tolerated, damage) in cases {
@@ -305,11 +305,11 @@ fn wrong_values_are_findings_and_strictly_errors() {
             damage(&mut body);
             let mesh = open(body.to_bytes()).unwrap();
             let [found] = &mesh.validate().unwrap()[..] else { panic!("{what}: {:?}", mesh.validate()) };
-            assert_eq!((found.what, found.tolerated), (what, tolerated));
+            assert_eq!((found.rule, found.severity() < Severity::Unusable), (what, tolerated));
             assert!(mesh.positions().is_ok() && mesh.indices().is_ok());
             let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
-            assert_eq!(read.is_err(), found.forbidden, "{what}");
-            assert_eq!(mesh.mesh_view().is_err(), what == finding::INDEX_OUT_OF_RANGE);
+            assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{what}");
+            assert_eq!(mesh.view().is_err(), what == rules::INDEX_OUT_OF_RANGE);
         }
     }
 }
@@ -320,11 +320,11 @@ fn normals_of_mg2_need_indices_that_are_in_range() {
     body.triangles[3][1] = 9;
     let mesh = open(body.to_bytes()).unwrap();
     let error = mesh.normals().unwrap_err();
-    assert_eq!((error.what(), error.kind()), (finding::INDEX_OUT_OF_RANGE, ErrorKind::Malformed));
+    assert_eq!((error.what(), error.kind()), (rules::INDEX_OUT_OF_RANGE, ErrorKind::Malformed));
     assert_eq!(error.address().unwrap().to_string(), "bodies[0].indices[10]");
     assert!(mesh.positions().is_ok());
     let findings = mesh.validate().unwrap();
-    assert!(findings.iter().any(|found| found.what == finding::INDEX_OUT_OF_RANGE && !found.tolerated));
+    assert!(findings.iter().any(|found| found.rule == rules::INDEX_OUT_OF_RANGE && found.severity() == Severity::Unusable));
 }
 
 #[test]
@@ -342,10 +342,10 @@ fn streams_that_go_on_are_read_and_reported() {
         let mesh = open(body.to_bytes()).unwrap();
         assert_eq!(mesh.indices().unwrap().to_vec(), body.triangles);
         let findings = mesh.validate().unwrap();
-        let tail = findings.iter().find(|found| found.what == finding::STREAM_TAIL).unwrap();
+        let tail = findings.iter().find(|found| found.rule == rules::STREAM_TAIL).unwrap();
         assert!(tail.tolerated && tail.forbidden);
         let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
-        assert_eq!(read.unwrap_err().what(), finding::STREAM_TAIL);
+        assert_eq!(read.unwrap_err().what(), rules::STREAM_TAIL);
     }
 }
 
@@ -401,7 +401,7 @@ fn view_names_every_attribute_once() {
     let values = body.attribute_maps[0].1.clone();
     body.attribute_maps =
         ["Color", "weight", "", "weight", "COLOR"].map(|name| (name, values.clone())).into();
-    let view = open(body.to_bytes()).unwrap().mesh_view().unwrap();
+    let view = open(body.to_bytes()).unwrap().view().unwrap();
     let semantics: Vec<_> = view.attributes().into_iter().map(|info| info.semantic).collect();
     let custom = |name: &str| Semantic::Custom(name.to_owned());
     assert_eq!(

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::slmesh::llsd::{Event, Reader};
-use meshmap::slmesh::{Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, finding};
-use meshmap::{
+use meshmap::slmesh::{Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules};
+use meshmap::{Severity, 
     Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, MeshView, Options, Scratch, Semantic,
     Source, Step, Strictness, VertexFormat,
 };
@@ -154,7 +154,7 @@ fn versions_of_another_format_are_refused_unless_allowed() {
     let read = ReadOptions::default().with_max_version(2000);
     let asset = Asset::from_source_with(Source::from_bytes(bytes), &Options::default(), &read).unwrap();
     assert_eq!(asset.version(), Some(1999));
-    assert!(asset.findings().iter().any(|finding| finding.what == finding::VERSION));
+    assert!(asset.findings().iter().any(|finding| finding.rule == rules::VERSION));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn arrays_are_views_and_floats_follow_the_formula() {
     }
     assert_eq!(face.tex_coords().unwrap().unwrap().len(), 25);
     assert_eq!(face.normalized_scale(), Some([1.0, 2.0, 3.0]));
-    assert_eq!(face.indices_checked().unwrap().len(), 96);
+    assert_eq!(face.checked_indices().unwrap().len(), 96);
     assert_eq!(face.raw_field("NormalizedScale").unwrap()[0], b'[');
     assert_eq!(face.raw_field("Tangent"), None);
 }
@@ -274,7 +274,7 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
     let mesh = asset.lod(Lod::High).unwrap().unwrap();
     let face = mesh.face(0).unwrap();
     assert_eq!(face.indices().to_vec(), [0, 1, 2, 1, 4, 3]);
-    let error = face.indices_checked().unwrap_err();
+    let error = face.checked_indices().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.byte_range(), Some(mesh.range()));
     let decoded = error.decoded_range().unwrap();
@@ -282,7 +282,7 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
     assert_eq!(error.address().unwrap().to_string(), "high_lod.faces[0].indices[4]");
     assert!(face.view().is_err());
     let findings = asset.validate().unwrap();
-    assert!(findings.iter().any(|f| f.what == finding::INDEX_OUT_OF_RANGE && !f.tolerated));
+    assert!(findings.iter().any(|f| f.rule == rules::INDEX_OUT_OF_RANGE && f.severity() == Severity::Unusable));
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert!(MeshFile::from_source(Source::from_bytes(bytes), &strict).is_err());
 }
@@ -334,7 +334,7 @@ fn view_writes_what_a_gpu_takes() {
             assert_eq!(weights[vertex * 4 + lane].to_bits(), weight.to_bits());
         }
     }
-    let indices = view.indices().unwrap();
+    let indices = view.indices();
     assert_eq!(
         (indices.format(), indices.stored_u16(), indices.stored()),
         (IndexFormat::Uint16, Some(&face.indices()), None)
@@ -567,9 +567,9 @@ fn cache_entry_tells_what_is_not_there_yet() {
 fn validation_tells_what_the_text_forbids() {
     let of = |bytes: Vec<u8>| {
         let findings = asset(bytes).validate().unwrap();
-        findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        findings.into_iter().map(|finding| rules.what).collect::<Vec<_>>()
     };
-    assert_eq!(of(everything()), [finding::HULLS_AND_MESH]);
+    assert_eq!(of(everything()), [rules::HULLS_AND_MESH]);
     let lod = |faces: &[Llsd]| Llsd::Array(faces.to_vec());
     let bytes = Writer::default()
         .block("high_lod", &lod(&[sheet(3, 0)]))
@@ -579,18 +579,18 @@ fn validation_tells_what_the_text_forbids() {
     assert_eq!(
         of(bytes),
         [
-            finding::LOD_GAP,
-            finding::CONVEX_MISSING,
-            finding::WEIGHTS_MISSING,
-            finding::FACE_COUNT,
-            finding::LOD_TRIANGLES
+            rules::LOD_GAP,
+            rules::CONVEX_MISSING,
+            rules::WEIGHTS_MISSING,
+            rules::FACE_COUNT,
+            rules::LOD_TRIANGLES
         ]
     );
     let bytes = Writer::default().block("high_lod", &lod(&[sheet(3, 5)])).block("skin", &skin(2)).to_bytes();
-    assert!(of(bytes).contains(&finding::JOINT_OUT_OF_RANGE));
+    assert!(of(bytes).contains(&rules::JOINT_OUT_OF_RANGE));
     for name in ["gen_01_triangle", "nodemv_02_static_4lod"] {
         let bytes = fs::read(data::valid("slmesh", &format!("{name}.slmesh"))).unwrap();
-        assert!(asset(bytes).validate().unwrap().iter().all(|finding| finding.tolerated), "{name}");
+        assert!(asset(bytes).validate().unwrap().iter().all(|finding| finding.severity() < Severity::Unusable), "{name}");
     }
 }
 
@@ -604,5 +604,5 @@ fn hashes_are_those_of_the_stored_blocks() {
     let range = whole.entry("physics_mesh").unwrap().range().unwrap().unwrap();
     bytes[range.end as usize - 1] ^= 1;
     let findings = asset(bytes).check_hashes().unwrap();
-    assert_eq!((findings.len(), findings[0].what, findings[0].tolerated), (1, finding::HASH, true));
+    assert_eq!((findings.len(), findings[0].rule, findings[0].severity() < Severity::Unusable), (1, rules::HASH, true));
 }

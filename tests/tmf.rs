@@ -3,9 +3,9 @@
 use std::fs;
 
 use meshmap::tmf::{
-    BitArray, CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, finding,
+    BitArray, CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules,
 };
-use meshmap::{
+use meshmap::{Severity, 
     ErrorKind, Finding, Limits, MeshFile, MeshView, Options, Semantic, Source, Strictness, VertexFormat,
 };
 use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
@@ -15,8 +15,8 @@ fn read(bytes: Vec<u8>) -> meshmap::Result<Document> {
     Document::from_source(Source::from_bytes(bytes))
 }
 
-fn has(findings: &[Finding], what: &str) -> bool {
-    findings.iter().any(|finding| finding.what == what)
+fn has(findings: &[Finding], rule: Rule) -> bool {
+    findings.iter().any(|finding| finding.rule == rule)
 }
 
 /// Element by element, by ranges and by iteration, an array is what it is as a whole.
@@ -144,7 +144,7 @@ fn wide_coordinates_are_read_by_the_scale_of_their_writer() {
     // 44 bits: the crate's scale is 2^12 - 1.
     let crates = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[4095, 0, 255], [1024, 1, 2]]);
     let document = read(crates.to_bytes()).unwrap();
-    assert!(has(document.findings(), finding::WIDE_COORDINATES));
+    assert!(has(document.findings(), rules::WIDE_COORDINATES));
     let vertices = document.mesh(0).unwrap().vertices().unwrap();
     assert_eq!(vertices.get(0).unwrap(), Some([1.0, 0.0, 1.0]));
     assert_eq!(vertices.get(1).unwrap().unwrap()[0], 1024.0 / 4095.0);
@@ -176,7 +176,7 @@ fn numbers_of_no_bits_are_the_least_there_are() {
         .colors("", 0, &[[0; 4]])
         .segment(16, 0, &floats("", 0, &[0]));
     let document = read(file.to_bytes()).unwrap();
-    assert!(has(document.findings(), finding::NO_BITS));
+    assert!(has(document.findings(), rules::NO_BITS));
     let mesh = document.mesh(0).unwrap();
     assert_eq!(mesh.vertices().unwrap().decode().unwrap().to_vec(), [[3.0, 1.0, 0.0], [3.0, -1.0, 0.0]]);
     assert_eq!(mesh.uvs().unwrap().get(0).unwrap(), Some([0.0; 2]));
@@ -198,7 +198,7 @@ fn indices_beyond_32_bits_are_errors_that_say_where() {
     for (bits, base, numbers) in cases {
         let file = Writer::b().mesh("").indices(2, bits, base, &numbers).to_bytes();
         let document = read(file).unwrap();
-        assert!(has(&document.validate().unwrap(), finding::INDEX_TOO_LARGE));
+        assert!(has(&document.validate().unwrap(), rules::INDEX_TOO_LARGE));
         let array = document.mesh(0).unwrap().vertex_triangles().unwrap();
         let error = array.decode().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
@@ -212,9 +212,9 @@ fn indices_beyond_32_bits_are_errors_that_say_where() {
 #[test]
 fn views_weld_where_indices_differ() {
     let document = read(everything(true)).unwrap();
-    let view = document.mesh_view(0).unwrap().unwrap();
+    let view = document.mesh(0).unwrap().view().unwrap();
     let mesh = view.mesh();
-    let weld = view.weld().unwrap();
+    let weld = view.vertex_remap().unwrap();
     assert_eq!(view.vertex_count(), weld.vertex_count());
     let triangles = mesh.triangles().unwrap();
     let vertices = mesh.vertices().unwrap().decode().unwrap();
@@ -222,7 +222,7 @@ fn views_weld_where_indices_differ() {
     let positions = view.attribute(&Semantic::Position).unwrap().unwrap().array::<[f32; 3]>().unwrap();
     let welded_normals = view.attribute(&Semantic::Normal).unwrap().unwrap().array::<[f32; 3]>().unwrap();
     let (vertex, normal) = (triangles.vertex.unwrap(), triangles.normal.unwrap());
-    for (corner, index) in view.indices().unwrap().iter().enumerate() {
+    for (corner, index) in view.indices().iter().enumerate() {
         let index = index as usize;
         assert_eq!(positions.get(index), vertices.get(vertex.get(corner).unwrap() as usize));
         assert_eq!(welded_normals.get(index), normals.get(normal.get(corner).unwrap() as usize));
@@ -237,9 +237,9 @@ fn views_weld_where_indices_differ() {
 #[test]
 fn views_of_shared_indices_are_the_files_arrays() {
     let document = read(grid(12)).unwrap();
-    let view = document.mesh_view(0).unwrap().unwrap();
-    assert!(view.weld().is_none() && view.findings().is_empty());
-    assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (144, 11 * 11 * 6));
+    let view = document.mesh(0).unwrap().view().unwrap();
+    assert!(view.vertex_remap().is_none() && view.findings().is_empty());
+    assert_eq!((view.vertex_count(), view.indices().len()), (144, 11 * 11 * 6));
     let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
     assert_eq!(positions.as_bytes(), view.mesh().vertices().unwrap().decode().unwrap().as_bytes());
     // Two arrays that say the same need no welding either.
@@ -249,9 +249,9 @@ fn views_of_shared_indices_are_the_files_arrays() {
         .uvs(1, &[[0, 0], [1, 0], [0, 1]])
         .indices(2, 2, 0, &[2, 1, 0])
         .indices(6, 2, 0, &[2, 1, 0]);
-    let view = read(twice.to_bytes()).unwrap().mesh_view(0).unwrap().unwrap();
-    assert!(view.weld().is_none());
-    assert_eq!(view.indices().unwrap().to_vec(), [2, 1, 0]);
+    let view = read(twice.to_bytes()).unwrap().mesh(0).unwrap().view().unwrap();
+    assert!(view.vertex_remap().is_none());
+    assert_eq!(view.indices().to_vec(), [2, 1, 0]);
 }
 
 #[test]
@@ -260,8 +260,8 @@ fn clouds_of_points_have_their_colours_and_no_triangles() {
         .mesh("pc")
         .vertices([0., 1., 0., 1., 0., 1.], [2, 2, 2], &[[0, 1, 2], [3, 2, 1]])
         .colors("colors_rgba", 7, &[[127, 0, 0, 127], [0, 127, 0, 127]]);
-    let view = read(cloud.to_bytes()).unwrap().mesh_view(0).unwrap().unwrap();
-    assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (2, 0));
+    let view = read(cloud.to_bytes()).unwrap().mesh(0).unwrap().view().unwrap();
+    assert_eq!((view.vertex_count(), view.indices().len()), (2, 0));
     let colors = view.attribute(&Semantic::Color(0)).unwrap().unwrap();
     assert_eq!(colors.array::<[f32; 4]>().unwrap().get(1), Some([0.0, 1.0, 0.0, 1.0]));
 }
@@ -275,11 +275,11 @@ fn views_leave_out_what_no_vertex_has_and_say_so() {
         .uvs(4, &[[0, 1], [2, 3]])
         .indices(6, 1, 0, &[0, 1]);
     let document = read(file.to_bytes()).unwrap();
-    let view = document.mesh_view(0).unwrap().unwrap();
-    assert!(has(view.findings(), finding::UNASSIGNED) && has(view.findings(), finding::ODD_INDICES));
-    assert_eq!((view.attributes().len(), view.indices().unwrap().len()), (1, 3));
+    let view = document.mesh(0).unwrap().view().unwrap();
+    assert!(has(view.findings(), rules::UNASSIGNED) && has(view.findings(), rules::ODD_INDICES));
+    assert_eq!((view.attributes().len(), view.indices().len()), (1, 3));
     let validated = document.validate().unwrap();
-    assert!(has(&validated, finding::UNASSIGNED) && has(&validated, finding::ODD_INDICES));
+    assert!(has(&validated, rules::UNASSIGNED) && has(&validated, rules::ODD_INDICES));
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
     assert!(document.mesh(&"meshes[\"good\"]".parse().unwrap()).is_ok());
     let findings = document.validate().unwrap();
-    assert!(findings.iter().any(|finding| !finding.tolerated && finding.what == finding::INDEX_OUT_OF_RANGE));
+    assert!(findings.iter().any(|finding| finding.severity() == Severity::Unusable && finding.rule == rules::INDEX_OUT_OF_RANGE));
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert_eq!(
         Document::from_source_with(Source::from_bytes(file), &strict).unwrap_err().kind(),
@@ -317,7 +317,7 @@ fn unknown_segments_are_listed_and_skipped() {
         .segment(0, 9, b"x")
         .indices(2, 1, 0, &[1]);
     let document = read(file.to_bytes()).unwrap();
-    assert!(has(document.findings(), finding::UNKNOWN_SEGMENT));
+    assert!(has(document.findings(), rules::UNKNOWN_SEGMENT));
     let kinds: Vec<_> = document.mesh(0).unwrap().segments().map(|segment| segment.kind).collect();
     let expected = [
         SegmentType::Reserved(12),
@@ -337,13 +337,13 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
     trailing.push(0);
     let tail = |writer: Writer| writer.segment(2, 0, &[&[1][..], &[0; 16], &[1, 2, 3]].concat());
     let cases = [
-        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), finding::TYPE_OF_OTHER_LAYOUT, true),
-        (Writer::b().mesh(b"\xff").to_bytes(), finding::NAME_NOT_UTF8, true),
-        (trailing, finding::TRAILING_BYTES, false),
-        (tail(Writer::b().mesh("")).to_bytes(), finding::SEGMENT_TAIL, false),
-        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), finding::SHARED_MASK, false),
-        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), finding::OMITTED_IN_LAYOUT_B, false),
-        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), finding::UNKNOWN_SEGMENT, false),
+        (Writer::a().mesh("").custom(24, "x", 1, 0, &[1]).to_bytes(), rules::TYPE_OF_OTHER_LAYOUT, true),
+        (Writer::b().mesh(b"\xff").to_bytes(), rules::NAME_NOT_UTF8, true),
+        (trailing, rules::TRAILING_BYTES, false),
+        (tail(Writer::b().mesh("")).to_bytes(), rules::SEGMENT_TAIL, false),
+        (Writer::b().mesh("").shared(8, 1, 0, &[0]).to_bytes(), rules::SHARED_MASK, false),
+        (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), rules::OMITTED_IN_LAYOUT_B, false),
+        (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), rules::UNKNOWN_SEGMENT, false),
     ];
     for (file, what, forbidden) in cases {
         let document = read(file.clone()).unwrap();
@@ -357,15 +357,15 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
 fn stored_boxes_are_compared_with_the_points() {
     let wrong = Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [3, 15, 15]]);
     let document = read(wrong.to_bytes()).unwrap();
-    assert!(has(&document.validate().unwrap(), finding::STORED_BOX));
-    let bounds = document.mesh_view(0).unwrap().unwrap().bounds().unwrap().unwrap();
+    assert!(has(&document.validate().unwrap(), rules::STORED_BOX));
+    let bounds = document.mesh(0).unwrap().view().unwrap().bounds().unwrap().unwrap();
     assert_eq!((bounds.min, bounds.max), ([0.0; 3], [9.0_f32 * (3.0 / 15.0), 1.0, 1.0]));
     let right =
         Writer::b().mesh("").vertices([0., 9., 0., 1., 0., 1.], [4, 4, 4], &[[0, 0, 0], [15, 15, 14]]);
-    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), finding::STORED_BOX));
+    assert!(!has(&read(right.to_bytes()).unwrap().validate().unwrap(), rules::STORED_BOX));
     let infinite =
         Writer::b().mesh("").vertices([0., f64::INFINITY, 0., 1., 0., 1.], [4, 4, 4], &[[1, 1, 1]]);
-    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), finding::NOT_FINITE));
+    assert!(has(&read(infinite.to_bytes()).unwrap().validate().unwrap(), rules::NOT_FINITE));
 }
 
 #[test]
@@ -430,9 +430,9 @@ fn loaded_meshes_read_nothing_more() {
 fn files_of_the_crate_weld_as_they_should() {
     for (name, welded) in [("v021_unified_cube.tmf", false), ("v011_cube.tmf", true)] {
         let document = Document::open(data::valid("tmf", name)).unwrap();
-        let view = document.mesh_view(0).unwrap().unwrap();
-        assert_eq!(view.weld().is_some(), welded, "{name}");
-        assert_eq!((view.vertex_count(), view.indices().unwrap().len()), (24, 36), "{name}");
+        let view = document.mesh(0).unwrap().view().unwrap();
+        assert_eq!(view.vertex_remap().is_some(), welded, "{name}");
+        assert_eq!((view.vertex_count(), view.indices().len()), (24, 36), "{name}");
     }
 }
 

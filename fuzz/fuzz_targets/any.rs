@@ -12,7 +12,7 @@ use meshmap::slmesh::{Asset, Lod};
 use meshmap::tmf::{Document, Packed};
 use meshmap::{
     Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
-    iqm::finding, openctm,
+    iqm::rules, openctm,
 };
 use meshmap_testing::exercise;
 
@@ -241,11 +241,11 @@ impl Opened {
     fn assert_agrees(&self, other: &Self, tells_length: bool) {
         // What lies behind `filesize` cannot be seen where the length is unknown.
         let comparable = |findings: &[Finding]| {
-            let visible = |finding: &&Finding| tells_length || finding.what != finding::TRAILING_BYTES;
+            let visible = |finding: &&Finding| tells_length || rules.what != rules::TRAILING_BYTES;
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()
         };
         // A body behind the first one may be cut there, or anything else, which is then seen in its place.
-        let damaged = |finding: &Finding| finding.what == openctm::finding::DAMAGED_BODY;
+        let damaged = |finding: &Finding| finding.rule == openctm::rules::DAMAGED_BODY;
         if !tells_length && self.findings.iter().chain(&other.findings).any(damaged) {
             return;
         }

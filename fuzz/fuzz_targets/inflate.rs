@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
         let options = Options::default().with_limits(limits).with_decoder(decoder);
         block.decode(&source, &options, &mut Scratch::default())
     };
-    let [fast, second] = [Decoder::Fast, Decoder::SecondOpinion].map(|decoder| decode(decoder, 1 << 20));
+    let [fast, second] = [Decoder::Fast, Decoder::Reference].map(|decoder| decode(decoder, 1 << 20));
     match (&fast, &second) {
         (Ok(fast), Ok(second)) => assert_eq!(fast, second),
         (fast, second) => assert_eq!(fast.is_err(), second.is_err(), "{fast:?} {second:?}"),

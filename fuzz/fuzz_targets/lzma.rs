@@ -20,14 +20,14 @@ fuzz_target!(|data: &[u8]| {
         block.decode(&source, &options, &mut scratch)
     };
     let fast = decode(Decoder::Fast, Strictness::Tolerant);
-    let second = decode(Decoder::SecondOpinion, Strictness::Tolerant);
+    let second = decode(Decoder::Reference, Strictness::Tolerant);
     match (&fast, &second) {
         (Ok(fast), Ok(second)) => assert_eq!(fast, second),
         (fast, second) => assert_eq!(fast.is_err(), second.is_err(), "{fast:?} {second:?}"),
     }
     let strict = decode(Decoder::Fast, Strictness::Strict);
     if strict.is_ok() {
-        assert!(fast.is_ok() && decode(Decoder::SecondOpinion, Strictness::Strict).is_ok());
+        assert!(fast.is_ok() && decode(Decoder::Reference, Strictness::Strict).is_ok());
     }
 
     // It refuses more, such as a match over the end, but nothing that an encoder writes.

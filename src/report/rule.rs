@@ -47,6 +47,12 @@ impl fmt::Display for Severity {
     }
 }
 
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 impl Rule {
     /// A rule whose breaking is suspicious.
     pub(crate) const fn suspicious(name: &'static str) -> Self {

@@ -5,7 +5,7 @@ use meshmap::iqm::{Model, Trs};
 use meshmap::openctm::{self, Bodies};
 use meshmap::slmesh::{self, Asset, Lod, WeightScale};
 use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
-use meshmap::{Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Text};
+use meshmap::{Severity, Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Text};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -17,7 +17,7 @@ pub enum Refused {
     #[error(transparent)]
     Library(#[from] meshmap::Error),
     /// It can be read, and some of its data cannot be used.
-    #[error("{0}: malformed {what}{place}: found {detail}", what = .1.what, detail = .1.detail, place = place(.1))]
+    #[error("{0}: malformed {what}{place}: found {detail}", what = .1.rule.name, detail = .1.detail, place = place(.1))]
     Damaged(Format, Finding),
     /// It is of a format that has no digest here.
     #[error("{0}: unsupported digest: expected a format of this version of the command line")]
@@ -236,7 +236,7 @@ fn openctm(bodies: &Bodies) -> Result<Listing, Refused> {
     let Some(mesh) = bodies.get(0) else { return Ok(listing) };
     // First, so that validation need not decode anything again.
     let openctm::MeshArrays { indices, positions, normals, uv_maps, attribute_maps, .. } = mesh.arrays()?;
-    if let Some(finding) = mesh.validate()?.into_iter().find(|finding| !finding.tolerated) {
+    if let Some(finding) = mesh.validate()?.into_iter().find(|finding| finding.severity() == Severity::Unusable) {
         return Err(Refused::Damaged(Format::OpenCtm, finding));
     }
     groups(&mut listing, "indices".to_owned(), Scalar::U32, &indices);
@@ -323,7 +323,7 @@ fn faces(block: &str, mesh: &slmesh::Mesh, listing: &mut Listing) -> Result<(), 
         if let Some(tex_coords) = face.tex_coords()? {
             listing.array(path("tex_coords"), Scalar::F32, &[count, 2], tex_coords.as_bytes());
         }
-        let indices = face.indices_checked()?;
+        let indices = face.checked_indices()?;
         listing.array(path("indices"), Scalar::U16, &[indices.len() as u64], indices.as_bytes());
         if let Some(weights) = face.weights() {
             let arrays = weights.arrays(WeightScale::Stored)?;

@@ -77,7 +77,7 @@ pub(crate) fn file_name(file: &Path) -> String {
 /// Where and what a finding is, on one line.
 pub(crate) fn finding(finding: &Finding) -> String {
     let place = finding.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
-    line(&format!("{place}{}: {}", finding.what, finding.detail))
+    line(&format!("{place}{}: {}", finding.rule.name, finding.detail))
 }
 
 /// The lower-case name of a format, for JSON.

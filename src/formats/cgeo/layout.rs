@@ -9,7 +9,7 @@ use super::rules::{self, FILE};
 use crate::bytes::{Array, Source};
 use crate::format::Format;
 use crate::num::{as_u64, decimal, size_u64, span};
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, ErrorKind, Finding, Findings, Result};
 
 /// What is read first of a file that is read lazily, in bytes: the header and, in most files, the offset table.
 pub(crate) const HEAD: u64 = 64 << 10;

@@ -590,7 +590,6 @@ impl Reader<'_> {
         self.unpaid = self.unpaid.saturating_add(bytes);
         let error = |name: &str, most: u64, found: u64| {
             let error = FILE.error(ErrorKind::LimitExceeded, entry.kind.what()).of(address).at(entry.range());
-            let error = error;
             error.expected(format!("at most {} bytes ({name})", decimal(most))).found(decimal(found))
         };
         if bytes > self.limits.max_block_bytes {

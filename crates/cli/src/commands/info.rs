@@ -201,12 +201,11 @@ fn item(item: &Item) -> Value {
 
 fn finding(finding: &Finding) -> Value {
     json!({
-        "what": finding.what,
+        "rule": finding.rule.name,
+        "severity": finding.severity().name(),
         "address": finding.address.as_ref().map(ToString::to_string),
         "range": finding.byte_range.as_ref().map(|range| [range.start, range.end]),
         "detail": finding.detail,
-        "tolerated": finding.tolerated,
-        "forbidden": finding.forbidden,
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use meshmap::cgeo::{MeshBuffer, Proxy};
-use meshmap::{Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Source};
+use meshmap::{Severity, Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Source};
 
 use crate::{files, show};
 
@@ -33,7 +33,7 @@ pub(crate) fn run(paths: &[PathBuf], wish: &Wish, out: &mut impl Write) -> io::R
         bar.set_message(show::path(path));
         let verdict = match check(path, wish, &bar) {
             Ok((findings, None)) if findings.is_empty() => Verdict::Good,
-            Ok((findings, None)) if findings.iter().all(|finding| finding.tolerated) => {
+            Ok((findings, None)) if findings.iter().all(|finding| finding.severity() < Severity::Unusable) => {
                 Verdict::Findings(findings)
             }
             Ok((findings, disagreement)) => Verdict::Damaged(findings, disagreement),
@@ -109,7 +109,7 @@ fn cross_check(path: &Path, mmap: bool) -> Result<Option<String>> {
         let options = Options::default().with_decoder(decoder);
         Proxy::from_source_with(files::source(path, mmap)?, &options, &Default::default())
     };
-    let (fast, second) = (open(Decoder::Fast)?, open(Decoder::SecondOpinion)?);
+    let (fast, second) = (open(Decoder::Fast)?, open(Decoder::Reference)?);
     let (mut a, mut b, mut scratch) = (MeshBuffer::default(), MeshBuffer::default(), Scratch::default());
     for index in 0..fast.len() {
         let found = fast.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut a, &mut scratch));
@@ -138,7 +138,7 @@ fn blocks_differ(source: &Source, blocks: &[Block]) -> Option<String> {
         block.decode(source, &Options::default().with_decoder(decoder), &mut scratch)
     };
     let differs = blocks.iter().find(|block| {
-        match (decode(block, Decoder::Fast), decode(block, Decoder::SecondOpinion)) {
+        match (decode(block, Decoder::Fast), decode(block, Decoder::Reference)) {
             (Ok(fast), Ok(second)) => fast != second,
             (fast, second) => fast.is_err() != second.is_err(),
         }
@@ -155,7 +155,7 @@ fn write_verdict(path: &str, width: usize, verdict: &Verdict, out: &mut impl Wri
     };
     writeln!(out, "{mark}   {path:<width$}   {}", show::plural(findings.len(), "finding"))?;
     for finding in findings {
-        let mark = if finding.tolerated { " " } else { "x" };
+        let mark = if finding.severity() < Severity::Unusable { " " } else { "x" };
         writeln!(out, "    {mark} {}", show::finding(finding))?;
     }
     if let Some(disagreement) = disagreement {

@@ -315,7 +315,7 @@ pub(crate) fn report(proxy: &Proxy, findings: &[Finding]) -> Vec<String> {
         lines.push(format!("            .. {} snapshots more", proxy.len() - SNAPSHOTS));
     }
     // What findings say may quote names; which rule it is may not.
-    lines.extend(findings.iter().map(|finding| format!("finding     {}", finding.what)));
+    lines.extend(findings.iter().map(|finding| format!("finding     {}", finding.rule.name)));
     lines
 }
 

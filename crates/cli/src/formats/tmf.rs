@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshmap::tmf::{Document, FileLayout, Mesh, SegmentType, finding};
+use meshmap::tmf::{Document, FileLayout, Mesh, SegmentType, rules};
 use meshmap::{Finding, Result};
 
 use crate::page::{Block, MOST_ROWS, Page, WORTH_READING, labelled, pad};
@@ -174,7 +174,7 @@ fn boxes(document: &Document, full: bool) -> Result<Vec<String>> {
     if stored == 0 || stored > WORTH_READING && !full {
         return Ok(Vec::new());
     }
-    let is_box = |finding: &Finding| finding.what == finding::STORED_BOX;
+    let is_box = |finding: &Finding| finding.rule == rules::STORED_BOX;
     Ok(match document.validate()?.iter().any(is_box) {
         true => vec![
             "! stored boxes are wrong (bug of every tmf writer): bounds are taken from the points".to_owned(),

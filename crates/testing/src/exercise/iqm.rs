@@ -1,7 +1,7 @@
 //! Calls everything that a user can call on an IQM model, and asserts what the documentation promises of any bytes.
 
-use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, finding};
-use meshmap::{Element, ErrorKind, Finding, MeshFile, Parallelism, Result, Source, Strictness};
+use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, rules};
+use meshmap::{Address, Severity, Element, ErrorKind, Finding, MeshFile, Parallelism, Result, Source, Strictness};
 
 use super::{
     MOST, MOST_BYTES, assert_address, assert_array, assert_attribute, assert_finding, assert_mesh,
@@ -19,7 +19,7 @@ pub fn bytes(bytes: &[u8]) -> bool {
     match Model::from_source_with(source, &options()).map_err(seen) {
         Ok(model) => {
             let findings = validation(&model);
-            assert_eq!(strict.is_err(), findings.iter().any(|finding| finding.forbidden), "strict reading");
+            assert_eq!(strict.is_err(), findings.iter().any(|finding| finding.severity() >= Severity::Forbidden), "strict reading");
             assert_eq!(file.unwrap().validate().unwrap(), findings);
             everything(&model, &findings);
             true
@@ -36,9 +36,8 @@ fn validation(model: &Model) -> Vec<Finding> {
     let findings = model.validate().expect("bytes in memory can be read");
     assert_eq!(findings[..model.findings().len()], *model.findings());
     findings.iter().for_each(assert_finding);
-    let wrong = findings.iter().any(|finding| finding.what == finding::INDEX_OUT_OF_RANGE);
+    let wrong = findings.iter().any(|finding| finding.rule == rules::INDEX_OUT_OF_RANGE);
     assert_eq!(model.check_indices().map_err(seen).is_err(), wrong);
-    assert!(findings.iter().all(|finding| finding.tolerated || finding.forbidden));
     findings
 }
 
@@ -225,17 +224,17 @@ fn extensions(model: &Model) {
 }
 
 fn meshes(model: &Model, findings: &[Finding]) {
-    let wrong = findings.iter().any(|finding| finding.what == finding::INDEX_OUT_OF_RANGE);
+    let wrong = findings.iter().any(|finding| finding.rule == rules::INDEX_OUT_OF_RANGE);
     let count = model.meshes().len();
-    assert!(model.mesh_view(count).unwrap().is_none());
+    let address = |index: usize| Address::field("meshes").index(index as u64);
+    assert_eq!(model.mesh_view(&address(count)).unwrap_err().kind(), ErrorKind::OutOfRange);
     let mut looked_at = 0;
     for (index, mesh) in model.meshes().enumerate().take(MOST) {
         assert_text(&mesh.name);
         assert_text(&mesh.material);
-        match model.mesh_view(index).map_err(seen) {
+        match model.mesh_view(&address(index)).map_err(seen) {
             Ok(view) => {
-                let view = view.expect("the mesh is listed");
-                assert_eq!(*view.mesh(), mesh);
+                assert_eq!((view.name(), view.address()), (&*mesh.name.to_string_lossy(), &address(index)));
                 looked_at += assert_mesh(&view);
             }
             Err(error) => assert!(wrong && error.kind() == ErrorKind::Malformed, "{error}"),

@@ -54,7 +54,7 @@ pub(crate) fn assert_attribute(attribute: &Attribute) {
     as_floats.scalar = Scalar::F32;
     as_floats.normalized = false;
     let mut wider = own;
-    wider.lanes = wider.lanes.saturating_add(1);
+    wider.components = wider.components.saturating_add(1);
     let targets = [
         own,
         as_floats,
@@ -94,11 +94,11 @@ fn assert_written(attribute: &Attribute, target: VertexFormat, stride: usize) {
 }
 
 /// What a renderer relies on. Returns the bytes that were looked at.
-pub(crate) fn assert_mesh(view: &dyn MeshView) -> usize {
+pub(crate) fn assert_mesh(view: &MeshView) -> usize {
     view.findings().iter().for_each(assert_finding);
     let vertices = view.vertex_count();
     let _ = view.name();
-    let indices = view.indices().unwrap();
+    let indices = view.indices();
     assert!(indices.iter().all(|index| (index as usize) < vertices), "an index of {vertices} or more");
     let count = indices.len();
     assert!(indices.triangles().len() * 3 == count && indices.is_empty() == (count == 0));
@@ -118,7 +118,7 @@ pub(crate) fn assert_mesh(view: &dyn MeshView) -> usize {
             (_, Err(error)) => assert!(error.kind() == ErrorKind::OutOfRange && vertices > 1 << 16),
         }
     }
-    for info in view.attributes().into_iter().take(MOST) {
+    for info in view.attributes().iter().take(MOST) {
         let attribute = view.attribute(&info.semantic).unwrap().expect("the attribute is listed");
         assert_eq!(attribute.len(), vertices, "{info:?}");
         assert_line(&info.format.to_string());
@@ -136,6 +136,7 @@ pub(crate) fn assert_mesh(view: &dyn MeshView) -> usize {
 /// The error, whose message is one line.
 pub fn seen(error: Error) -> Error {
     assert_line(&error.to_string());
+    assert!(error.format().is_some(), "an error that does not name the format: {error}");
     error.address().into_iter().for_each(assert_address);
     assert!(error.byte_range().is_none_or(|range| range.start <= range.end), "{error}");
     error
@@ -143,7 +144,7 @@ pub fn seen(error: Error) -> Error {
 
 /// A finding that can be shown in one line.
 pub(crate) fn assert_finding(finding: &Finding) {
-    assert_line(finding.what);
+    assert_line(finding.rule.name);
     assert_line(&finding.detail);
     finding.address.iter().for_each(assert_address);
     assert!(finding.byte_range.as_ref().is_none_or(|range| range.start <= range.end), "{finding:?}");

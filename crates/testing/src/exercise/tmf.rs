@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, finding};
-use meshmap::{Array, ErrorKind, MeshView, Options, Result, Source, Strictness};
+use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, rules};
+use meshmap::{Address, Severity, Array, ErrorKind, MeshView, Options, Result, Source, Strictness};
 
 use super::{assert_finding, assert_mesh, options, seen};
 
@@ -23,22 +23,22 @@ pub fn bytes(bytes: &[u8]) -> bool {
     };
     let findings = document.validate().expect("bytes in memory can be read");
     findings.iter().for_each(assert_finding);
-    assert!(findings.iter().all(|finding| finding.tolerated || finding.forbidden));
-    assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.forbidden), "strict reading");
+    assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.severity() >= Severity::Forbidden), "strict reading");
     let _ = (document.header(), document.file_layout(), document.items().len());
-    for (index, mesh) in document.meshes().enumerate().take(MOST) {
+    for mesh in document.meshes().take(MOST) {
         self::mesh(&document, &mesh);
         // Indices that are wrong are all that can be wrong with a mesh that was opened.
-        match document.mesh_view(index).map_err(seen) {
-            Ok(view) => self::view(&view.expect("the mesh is listed")),
+        match mesh.view().map_err(seen) {
+            Ok(view) => self::view(&view),
             Err(error) if error.kind() == ErrorKind::LimitExceeded => {}
             Err(error) => {
-                let wrong = [finding::INDEX_OUT_OF_RANGE, finding::INDEX_TOO_LARGE];
-                assert!(findings.iter().any(|finding| wrong.contains(&finding.what)), "{error}");
+                let wrong = [rules::INDEX_OUT_OF_RANGE, rules::INDEX_TOO_LARGE];
+                assert!(findings.iter().any(|finding| wrong.contains(&finding.rule)), "{error}");
             }
         }
     }
-    assert!(document.mesh_view(document.meshes().len()).unwrap().is_none());
+    let none = Address::field("meshes").index(document.meshes().len() as u64);
+    assert_eq!(document.mesh_view(&none).unwrap_err().kind(), ErrorKind::OutOfRange);
     true
 }
 
@@ -89,7 +89,7 @@ fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     assert_eq!(array.iter().take(3000).filter(Result::is_ok).count(), len.min(3000));
 }
 
-fn view(view: &dyn MeshView) {
+fn view(view: &MeshView) {
     // An integer of more bits than an attribute has shows only where it is decoded.
     let decodes = |info: &meshmap::AttributeInfo| check(view.attribute(&info.semantic)).is_some();
     if view.attributes().iter().all(decodes) {

@@ -28,8 +28,7 @@ fn describe(model: &iqm::Model) -> Result<String> {
     }
     for address in file.meshes() {
         let mesh = file.mesh(&address)?;
-        writeln!(text, "{:?} {:?} {:?}", mesh.bounds()?, mesh.indices()?.to_vec(), mesh.attributes())
-            .unwrap();
+        writeln!(text, "{:?} {:?} {:?}", mesh.bounds()?, mesh.indices().to_vec(), mesh.attributes()).unwrap();
     }
     Ok(text)
 }
@@ -186,7 +185,7 @@ fn describe_document(source: &Source) -> Result<String> {
     let file = MeshFile::Tmf(document);
     for address in file.meshes() {
         match file.mesh(&address) {
-            Ok(mesh) => writeln!(text, "{:?} {:?}", mesh.bounds()?, mesh.indices()?.to_vec()).unwrap(),
+            Ok(mesh) => writeln!(text, "{:?} {:?}", mesh.bounds()?, mesh.indices().to_vec()).unwrap(),
             Err(error) if matches!(error.kind(), meshmap::ErrorKind::NeedBytes(_)) => return Err(error),
             Err(error) => writeln!(text, "{error}").unwrap(),
         }
@@ -209,7 +208,7 @@ fn describe_bodies(source: &Source) -> Result<String> {
         for map in mesh.attribute_maps() {
             writeln!(text, "{} {:?}", map.name(), map.values()?).unwrap();
         }
-        writeln!(text, "{:?}", mesh.mesh_view()?).unwrap();
+        writeln!(text, "{:?}", mesh.view()?).unwrap();
     }
     writeln!(text, "{:?}", bodies.validate()?).unwrap();
     Ok(text)

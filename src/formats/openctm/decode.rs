@@ -176,9 +176,8 @@ impl Decode<'_> {
             let input = self.source.get(section.range.clone(), section.what)?;
             decode::lzma_into(&input, props, out, section.what, self.options, scratch)
         };
-        let end = read().map_err(|error: Error| {
-            error.at(section.range.clone()).of(section.part.address(self.layout.body))
-        })?;
+        let place = || FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
+        let end = read().map_err(|error: Error| place().locate(error))?;
         if !end.is_clean {
             section.note_tail();
         }

@@ -3,8 +3,9 @@
 use std::fmt::Debug;
 
 use meshmap::openctm::{Bodies, Mesh, MeshBuffer, rules};
-use meshmap::{Severity, 
-    Array, Decoder, Element, ErrorKind, Finding, MeshFile, Options, Result, Scratch, Source, Strictness,
+use meshmap::{
+    Array, Decoder, Element, ErrorKind, Finding, MeshFile, Options, Result, Scratch, Severity, Source,
+    Strictness,
 };
 
 use super::{assert_array, assert_finding, assert_mesh, options, seen};
@@ -33,7 +34,9 @@ pub fn bytes(bytes: &[u8]) -> bool {
     }
     let strict = Mesh::from_source_with(source, &options.with_strictness(Strictness::Strict)).map_err(seen);
     let first = bodies.get(0).expect("there is always one");
-    let is_strict = first.validate().is_ok_and(|findings| !findings.iter().any(|finding| finding.severity() >= Severity::Forbidden));
+    let is_strict = first
+        .validate()
+        .is_ok_and(|findings| !findings.iter().any(|finding| finding.severity() >= Severity::Forbidden));
     assert_eq!(strict.is_ok(), is_strict, "strict reading");
     true
 }

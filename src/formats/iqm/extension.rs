@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::layout::{ExtensionNode, Layout, TextBudget};
+use super::layout::{ExtensionNode, Layout};
+use super::names::TextBudget;
 use super::rules::FILE;
 use super::{Model, raw};
 use crate::bytes::{Array, Text};

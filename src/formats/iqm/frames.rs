@@ -6,14 +6,24 @@ use std::sync::Arc;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{F32, U16};
 
-use super::layout::{Layout, Poses};
+use super::layout::Layout;
+use super::model::Model;
 use super::pose::{Trs, synthesised_w};
 use super::rules::FILE;
+use super::tables::Poses;
 use crate::bytes::Source;
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize, span};
 use crate::options::Options;
 use crate::report::Result;
+
+impl Model {
+    /// The frames of all animations together.
+    #[must_use]
+    pub fn frames(&self) -> Frames {
+        Frames::new(&self.animation, self.options)
+    }
+}
 
 /// The frames of a model: for each frame, a translation, rotation and scale of each pose.
 ///

@@ -37,20 +37,27 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod anim;
 mod extension;
 mod frames;
 mod layout;
 mod model;
+mod names;
 mod pose;
 pub mod raw;
 pub mod rules;
 mod skeleton;
+mod structure;
+mod tables;
 mod validate;
+mod vertex_array;
 mod view;
 
+pub use anim::{Anim, Pose};
 pub use extension::{Extension, FteEvent, FteMeshSkin, FteSkinFrame, FteSkins};
 pub use frames::Frames;
 pub(crate) use layout::HEAD;
-pub use model::{Anim, Joint, Mesh, Model, Normalization, Pose, VertexArray, VertexArrayType};
+pub use model::{Mesh, Model};
 pub use pose::{IDENTITY, Matrix, Trs, invert, multiply};
-pub use skeleton::{Skeleton, world_matrices};
+pub use skeleton::{Joint, Skeleton, world_matrices};
+pub use vertex_array::{Normalization, VertexArray, VertexArrayType};

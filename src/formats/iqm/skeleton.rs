@@ -1,10 +1,67 @@
 //! The bind pose of a skeleton, and what a pose makes of it.
 
-use super::model::Joint;
+use zerocopy::little_endian::F32;
+
+use super::layout::Layout;
+use super::model::Model;
 use super::pose::{IDENTITY, Matrix, Trs, invert, multiply};
+use super::raw;
 use super::rules::FILE;
+use super::tables::parent;
+use crate::bytes::Text;
 use crate::num::as_u64;
 use crate::report::{Address, ErrorKind, Result};
+
+impl Model {
+    /// The joints of the skeleton in its bind pose, each behind its parent.
+    pub fn joints(&self) -> impl ExactSizeIterator<Item = Joint> + '_ {
+        (0..self.layout.joints.len()).map(|index| Joint::new(&self.layout, index))
+    }
+
+    /// The number of joints.
+    #[must_use]
+    pub fn num_joints(&self) -> usize {
+        self.layout.joints.len()
+    }
+
+    /// The index of the first joint with this name.
+    #[must_use]
+    pub fn joint_index(&self, name: impl AsRef<[u8]>) -> Option<usize> {
+        self.layout.joints.iter().position(|joint| self.layout.text_is(joint.name.get(), name.as_ref()))
+    }
+
+    /// The bind pose as matrices; `None` where the file has no joints.
+    #[must_use]
+    pub fn skeleton(&self) -> Option<Skeleton> {
+        (self.num_joints() > 0).then(|| Skeleton::new(self.joints()))
+    }
+}
+
+/// A joint of the skeleton, in its bind pose.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Joint {
+    /// The name.
+    pub name: Text,
+    /// The parent, whose index is less than this joint's; `None` for a root.
+    pub parent: Option<u32>,
+    /// The place relative to the parent, as stored; version 1 has w synthesised.
+    pub trs: Trs,
+}
+
+impl Joint {
+    fn new(layout: &Layout, index: usize) -> Self {
+        use zerocopy::FromZeros;
+        // The iterators of the model end where the table does.
+        let raw = layout.joints.get(index).unwrap_or_else(raw::Joint::new_zeroed);
+        let trs = Trs {
+            translate: raw.translate.map(F32::get),
+            rotate: raw.rotate.map(F32::get),
+            scale: raw.scale.map(F32::get),
+        };
+        Self { name: layout.text_at(raw.name.get()), parent: parent(raw.parent.get()), trs }
+    }
+}
 
 /// The joints of a model in its bind pose, as matrices.
 ///

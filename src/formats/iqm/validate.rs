@@ -5,8 +5,9 @@ use std::ops::Range;
 use zerocopy::little_endian::U32;
 
 use super::layout::Layout;
-use super::model::{Model, VertexArrayType};
+use super::model::Model;
 use super::rules::{self, FILE};
+use super::vertex_array::VertexArrayType;
 use crate::bytes::Array;
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, span};

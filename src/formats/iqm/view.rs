@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::model::{Mesh, Model, VertexArray, VertexArrayType};
+use super::model::{Mesh, Model};
 use super::rules::{self, FILE};
 use super::validate::index_bounds;
+use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::{Array, Source};
 use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic};
 use crate::num::{Span, as_u64, as_usize, size_u64};

@@ -1,0 +1,276 @@
+//! Vertex arrays: in place, by index, by type and by name, and as numbers.
+
+use std::ops::Range;
+
+use super::layout::{IQM_CUSTOM, Layout};
+use super::model::Model;
+use super::raw;
+use super::rules::FILE;
+use super::tables::scalar;
+use crate::bytes::{Array, Element, Scalar, Text};
+use crate::mesh::{Attribute, Semantic, VertexFormat};
+use crate::report::{ErrorKind, Result};
+
+impl Model {
+    /// What the vertex arrays are, in the order of the file.
+    pub fn vertex_arrays(&self) -> impl ExactSizeIterator<Item = VertexArray> + '_ {
+        self.layout.vertex_arrays.iter().map(|array| VertexArray::new(&self.layout, &array))
+    }
+
+    /// A vertex array by its index, in place, whatever its type, format and size.
+    ///
+    /// Integers of arrays with a meaning of their own are marked as normalized, but for blend indexes; see
+    /// [`Normalization`] for what that means in files.
+    ///
+    /// # Errors
+    ///
+    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such array, and the errors of reading.
+    pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
+        let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
+            let error = FILE.out_of_range("vertex array");
+            error.expected(format!("less than {}", self.layout.vertex_arrays.len())).found(index)
+        })?;
+        self.read_array(&VertexArray::new(&self.layout, &array))
+    }
+
+    fn read_array(&self, array: &VertexArray) -> Result<Attribute> {
+        let bytes = self.layout.source.get(array.range.clone(), "vertex array")?;
+        Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
+    }
+
+    /// A vertex array by its index, as numbers of 32 bits: [`num_vertexes`](Self::num_vertexes) times the array's
+    /// size.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`vertex_array`](Self::vertex_array).
+    pub fn vertex_array_f32(&self, index: usize, normalization: Normalization) -> Result<Vec<f32>> {
+        let attribute = self.vertex_array(index)?;
+        let scalar = attribute.format().scalar;
+        // The greatest integer of as many bits, without a sign. Powers of floats are not exact on every machine.
+        let steps = f64::from(match scalar.size() {
+            1 => u8::MAX.into(),
+            2 => u16::MAX.into(),
+            _ => u32::MAX,
+        });
+        let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32);
+        let scale = |number: f64| match (normalization, signed) {
+            _ if scalar.is_float() => number,
+            (Normalization::Raw, _) => number,
+            (Normalization::Sdk | Normalization::WebGpu, false) => number / steps,
+            (Normalization::Sdk, true) => (2.0 * number + 1.0) / steps,
+            (Normalization::WebGpu, true) => (number / ((steps - 1.0) / 2.0)).max(-1.0),
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
+        let scaled = attribute.numbers().map(|number| scale(number) as f32).collect();
+        Ok(scaled)
+    }
+
+    /// The first vertex array of a type, in place; `Ok(None)` where the file has none.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn vertex_array_of(&self, kind: &VertexArrayType) -> Result<Option<Attribute>> {
+        let array = self.vertex_arrays().find(|array| array.kind == *kind);
+        array.map(|array| self.read_array(&array)).transpose()
+    }
+
+    /// A custom vertex array by its name, in place; `Ok(None)` where the file has none. Of several, the first.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn custom_array(&self, name: impl AsRef<[u8]>) -> Result<Option<Attribute>> {
+        let mut arrays = self.layout.vertex_arrays.iter();
+        let named = |array: &raw::VertexArray| {
+            let offset = array.type_.get().checked_sub(IQM_CUSTOM);
+            offset.is_some_and(|offset| self.layout.text_is(offset, name.as_ref()))
+        };
+        let array = arrays.find(named).map(|array| VertexArray::new(&self.layout, &array));
+        array.map(|array| self.read_array(&array)).transpose()
+    }
+
+    /// Positions, in place.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](ErrorKind::Unsupported) where they are stored in another format than is recommended (take
+    /// [`vertex_array`](Self::vertex_array) or a [`MeshView`](crate::MeshView)), and the errors of reading. So for
+    /// the six methods that follow.
+    pub fn positions(&self) -> Result<Option<Array<[f32; 3]>>> {
+        self.recommended(&VertexArrayType::Position)
+    }
+
+    /// Texture coordinates u, v, in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn texcoords(&self) -> Result<Option<Array<[f32; 2]>>> {
+        self.recommended(&VertexArrayType::TexCoord)
+    }
+
+    /// Normals, in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
+        self.recommended(&VertexArrayType::Normal)
+    }
+
+    /// Tangents x, y, z and the sign of the bitangent, in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn tangents(&self) -> Result<Option<Array<[f32; 4]>>> {
+        self.recommended(&VertexArrayType::Tangent)
+    }
+
+    /// The joints that move each vertex, in place. Indices are not checked.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn blend_indexes(&self) -> Result<Option<Array<[u8; 4]>>> {
+        self.recommended(&VertexArrayType::BlendIndexes)
+    }
+
+    /// The weights of those joints, in 1/255, in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn blend_weights(&self) -> Result<Option<Array<[u8; 4]>>> {
+        self.recommended(&VertexArrayType::BlendWeights)
+    }
+
+    /// Colours red, green, blue, alpha, in 1/255, in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn colors(&self) -> Result<Option<Array<[u8; 4]>>> {
+        self.recommended(&VertexArrayType::Color)
+    }
+
+    fn recommended<T: Element>(&self, kind: &VertexArrayType) -> Result<Option<Array<T>>> {
+        let Some(attribute) = self.vertex_array_of(kind)? else { return Ok(None) };
+        match attribute.array() {
+            Some(array) => Ok(Some(array)),
+            None => {
+                let error = FILE.error(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
+                let expected = T::SHAPE
+                    .map_or_else(String::new, |(scalar, components)| format!("{scalar}x{components}"));
+                Err(error.expected(expected).found(attribute.format()))
+            }
+        }
+    }
+}
+
+/// How integers of a vertex array become numbers.
+///
+/// The specification does not say. The SDK's compiler, for attributes that it stores as integers, rounds so that
+/// [`Sdk`](Self::Sdk) is the inverse; graphics cards and the FTE engine decode signed ones as
+/// [`WebGpu`](Self::WebGpu). For unsigned integers the two are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Normalization {
+    /// The integers themselves.
+    Raw,
+    /// Unsigned `c / (2^bits - 1)`; signed `(2c + 1) / (2^bits - 1)`, so that no integer becomes 0.
+    Sdk,
+    /// Unsigned `c / (2^bits - 1)`; signed `max(c / (2^(bits-1) - 1), -1)`.
+    WebGpu,
+}
+
+/// What a vertex array means: `iqmvertexarray.type`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VertexArrayType {
+    /// `IQM_POSITION`.
+    Position,
+    /// `IQM_TEXCOORD`.
+    TexCoord,
+    /// `IQM_NORMAL`.
+    Normal,
+    /// `IQM_TANGENT`.
+    Tangent,
+    /// `IQM_BLENDINDEXES`.
+    BlendIndexes,
+    /// `IQM_BLENDWEIGHTS`.
+    BlendWeights,
+    /// `IQM_COLOR`.
+    Color,
+    /// A type that is reserved, 7 to 15.
+    Reserved(u32),
+    /// `IQM_CUSTOM`: a name, which may be empty.
+    Custom(Text),
+}
+
+/// A vertex array: where it lies and how its elements are stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VertexArray {
+    /// What it means.
+    pub kind: VertexArrayType,
+    /// `iqmvertexarray.flags`, which the specification leaves open.
+    pub flags: u32,
+    /// The type of a component.
+    pub format: Scalar,
+    /// Components of an element; at least 1.
+    pub size: u32,
+    /// The bytes, from the beginning of the file: one element for each vertex, packed.
+    pub range: Range<u64>,
+}
+
+impl VertexArray {
+    fn new(layout: &Layout, raw: &raw::VertexArray) -> Self {
+        let kind = match raw.type_.get() {
+            0 => VertexArrayType::Position,
+            1 => VertexArrayType::TexCoord,
+            2 => VertexArrayType::Normal,
+            3 => VertexArrayType::Tangent,
+            4 => VertexArrayType::BlendIndexes,
+            5 => VertexArrayType::BlendWeights,
+            6 => VertexArrayType::Color,
+            kind => match kind.checked_sub(IQM_CUSTOM) {
+                Some(name) => VertexArrayType::Custom(layout.text_at(name)),
+                None => VertexArrayType::Reserved(kind),
+            },
+        };
+        Self {
+            kind,
+            flags: raw.flags.get(),
+            // Opening has checked the format.
+            format: scalar(raw.format.get()).unwrap_or(Scalar::U8),
+            size: raw.size.get(),
+            range: layout.array_range(raw).unwrap_or_default(),
+        }
+    }
+
+    /// The meaning in terms that all formats share; `set` counts the arrays of the same type before this one.
+    pub(crate) fn semantic(&self, set: u32) -> Semantic {
+        match &self.kind {
+            VertexArrayType::Position => Semantic::Position,
+            VertexArrayType::TexCoord => Semantic::TexCoord(set),
+            VertexArrayType::Normal => Semantic::Normal,
+            VertexArrayType::Tangent => Semantic::Tangent,
+            VertexArrayType::BlendIndexes => Semantic::Joints(set),
+            VertexArrayType::BlendWeights => Semantic::Weights(set),
+            VertexArrayType::Color => Semantic::Color(set),
+            VertexArrayType::Reserved(kind) => Semantic::Custom(format!("reserved {kind}")),
+            VertexArrayType::Custom(name) => Semantic::Custom(name.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// How an element is stored.
+    #[must_use]
+    pub fn vertex_format(&self) -> VertexFormat {
+        use VertexArrayType::{BlendIndexes, Custom, Reserved};
+        let numbers = matches!(self.kind, BlendIndexes | Custom(_) | Reserved(_));
+        VertexFormat::new(self.format, self.size, !numbers && !self.format.is_float())
+    }
+}

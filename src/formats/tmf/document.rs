@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::layout::{FileLayout, Layout, MeshEntry, SegmentType};
+use super::layout::{Layout, MeshEntry};
 use super::mesh::Mesh;
 use super::raw;
+use super::segment::{FileLayout, SegmentType};
 use crate::bytes::Source;
 use crate::format::Format;
 use crate::num::{Span, as_u64};

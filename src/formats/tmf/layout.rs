@@ -6,10 +6,12 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
-use super::decode::{self, Angles, Coordinates};
+use super::angles::Angles;
+use super::coordinates::Coordinates;
 use super::raw;
 use super::rules::{self, FILE};
-use crate::bytes::{Source, Text, Walk};
+use super::segment::{FileLayout, SegmentEntry, SegmentType};
+use crate::bytes::{Source, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
 use crate::limits::Limits;
@@ -18,110 +20,6 @@ use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first of a file that is read lazily, in bytes.
 pub(crate) const HEAD: u64 = 64 << 10;
-
-/// The two layouts of files.
-///
-/// Layout A is what the published specification describes. No file has been written in it since June 2023.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum FileLayout {
-    /// Minimum version 0.1 or less: written by the crate `tmf` 0.1.
-    A,
-    /// Minimum version 0.2: written by the crate `tmf` 0.2. Segment headers of 6 bytes, and a base for indices.
-    B,
-}
-
-/// What a segment holds: `seg_type`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SegmentType {
-    /// 0: to be ignored.
-    Invalid,
-    /// 1: vertices.
-    Vertex,
-    /// 2: indices into the vertices.
-    VertexTriangle,
-    /// 3: normals.
-    Normal,
-    /// 4: indices into the normals.
-    NormalTriangle,
-    /// 5: texture coordinates.
-    Uv,
-    /// 6: indices into the texture coordinates.
-    UvTriangle,
-    /// 9: tangents.
-    Tangent,
-    /// 10: indices into the tangents.
-    TangentTriangle,
-    /// 15: indices with a name.
-    CustomIndex,
-    /// 16: floats with a name.
-    CustomFloat,
-    /// 23: colours red, green, blue, alpha with a name.
-    CustomColorRgba,
-    /// 24: integers with a name.
-    CustomInteger,
-    /// 25: indices into several arrays at once.
-    SharedTriangle,
-    /// A number that a version of the format has a name for, but that no writer uses: materials, groups, colours.
-    Reserved(u16),
-    /// Any other number.
-    Unknown(u16),
-}
-
-impl SegmentType {
-    fn of(number: u16) -> Self {
-        match number {
-            0 => Self::Invalid,
-            1 => Self::Vertex,
-            2 => Self::VertexTriangle,
-            3 => Self::Normal,
-            4 => Self::NormalTriangle,
-            5 => Self::Uv,
-            6 => Self::UvTriangle,
-            9 => Self::Tangent,
-            10 => Self::TangentTriangle,
-            15 => Self::CustomIndex,
-            16 => Self::CustomFloat,
-            23 => Self::CustomColorRgba,
-            24 => Self::CustomInteger,
-            25 => Self::SharedTriangle,
-            7 | 8 | 11..=14 | 17..=21 => Self::Reserved(number),
-            _ => Self::Unknown(number),
-        }
-    }
-
-    /// Whether this is custom data, which has a name.
-    pub(crate) fn is_custom(self) -> bool {
-        matches!(self, Self::CustomIndex | Self::CustomFloat | Self::CustomColorRgba | Self::CustomInteger)
-    }
-
-    /// Whether this is in layout B alone.
-    fn is_of_layout_b(self) -> bool {
-        self.is_custom() || matches!(self, Self::Tangent | Self::TangentTriangle | Self::SharedTriangle)
-    }
-
-    /// The structure's name in errors.
-    fn what(self) -> &'static str {
-        match self {
-            Self::Invalid => "invalid segment",
-            Self::Vertex => "VertexSegment",
-            Self::VertexTriangle => "VertexTriangleSegment",
-            Self::Normal => "NormalSegment",
-            Self::NormalTriangle => "NormalTriangleSegment",
-            Self::Uv => "UvSegment",
-            Self::UvTriangle => "UvTriangleSegment",
-            Self::Tangent => "TangentSegment",
-            Self::TangentTriangle => "TangentTriangleSegment",
-            Self::CustomIndex => "CustomIndexSegment",
-            Self::CustomFloat => "CustomFloatSegment",
-            Self::CustomColorRgba => "CustomColorRGBA",
-            Self::CustomInteger => "CustomIntegerSegment",
-            Self::SharedTriangle => "SharedTriangleSegment",
-            Self::Reserved(_) | Self::Unknown(_) => "segment",
-        }
-    }
-}
 
 /// The layout of a file.
 #[derive(Debug)]
@@ -145,73 +43,6 @@ pub(crate) struct MeshEntry {
     /// Its segments among those of the file.
     pub(crate) segments: Range<usize>,
 }
-
-/// A segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SegmentEntry {
-    pub(crate) kind: SegmentType,
-    pub(crate) compression: u8,
-    /// Where its header begins.
-    pub(crate) start: u64,
-    /// Where its data begins, and where that ends.
-    pub(crate) data: (u64, u64),
-    /// Where its bit array begins.
-    pub(crate) bits: u64,
-    pub(crate) count: u64,
-    /// The bits of each field of an element; what there are no fields of is 0.
-    pub(crate) widths: [u8; 3],
-    /// Of shared triangles, the arrays that they are for.
-    pub(crate) mask: u8,
-    /// Of coordinates of more than 32 bits, whether they are the crate's.
-    pub(crate) wrapped: bool,
-}
-
-impl SegmentEntry {
-    /// The bits of an element.
-    pub(crate) fn record_bits(&self) -> u64 {
-        let [a, b, c] = self.widths.map(u64::from);
-        match self.kind {
-            SegmentType::Vertex => a.saturating_add(b).saturating_add(c),
-            SegmentType::Normal => a.saturating_mul(2).saturating_add(3),
-            SegmentType::Tangent => a.saturating_mul(2).saturating_add(4),
-            SegmentType::Uv => a.saturating_mul(2),
-            SegmentType::CustomColorRgba => a.saturating_mul(4),
-            _ => a,
-        }
-    }
-
-    /// The bytes of a decoded element.
-    fn element_size(&self) -> u64 {
-        match self.kind {
-            SegmentType::Vertex | SegmentType::Normal => 12,
-            SegmentType::Tangent | SegmentType::CustomColorRgba => 16,
-            SegmentType::Uv => 8,
-            SegmentType::SharedTriangle => u64::from(self.mask & 7).count_ones().max(1).into(),
-            _ => 4,
-        }
-    }
-
-    /// The bytes of all its elements, decoded; `None` for a segment that is not decoded.
-    pub(crate) fn decoded_bytes(&self) -> Option<u64> {
-        match self.kind {
-            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => None,
-            _ => Some(self.count.saturating_mul(self.element_size())),
-        }
-    }
-
-    /// Whether its indices are not stored, but count up from 0.
-    pub(crate) fn is_omitted(&self) -> bool {
-        self.compression == OMITTED && self.kind == SegmentType::NormalTriangle
-    }
-
-    /// Its bytes, the header included.
-    pub(crate) fn range(&self) -> Range<u64> {
-        self.start..self.data.1
-    }
-}
-
-/// `compresion_type` of a segment that is derived from others.
-const OMITTED: u8 = 1;
 
 impl Layout {
     pub(crate) fn read(source: &Source, limits: &Limits) -> Result<Self> {
@@ -630,23 +461,4 @@ impl Reader<'_> {
         self.meshes = meshes;
         Ok(())
     }
-}
-
-/// The name of custom data; the layout has checked that it is within the segment.
-pub(crate) fn custom_name(source: &Source, entry: &SegmentEntry) -> Result<Text> {
-    let start = entry.data.0.saturating_add(1);
-    let len = source.get(entry.data.0..start, "name of custom data")?;
-    let len = len.first().copied().unwrap_or(0);
-    source.get(span(start, len.into()), "name of custom data").map(Text::new)
-}
-
-/// What a segment's elements are decoded with.
-pub(crate) fn decoder<'a>(
-    layout: &'a Layout,
-    source: &Source,
-    entry: &SegmentEntry,
-    count: usize,
-) -> Result<decode::Decoder<'a>> {
-    let head = source.get(entry.data.0..entry.bits, entry.kind.what())?;
-    decode::Decoder::new(layout, entry, &head, count)
 }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::layout::{self, Layout, MeshEntry, SegmentEntry, SegmentType};
+use super::layout::{Layout, MeshEntry};
 use super::packed::{Packed, PackedElement};
+use super::segment::{Segment, SegmentEntry, SegmentType};
 use crate::bytes::{Array, Source, Text};
-use crate::num::as_u64;
+use crate::num::{as_u64, span};
 use crate::options::Options;
 use crate::report::{Address, Result};
 
@@ -170,7 +171,7 @@ impl Mesh {
             let Some(entry) = self.layout.segments.get(index).filter(|entry| entry.kind.is_custom()) else {
                 continue;
             };
-            let name = layout::custom_name(&self.source, entry)?;
+            let name = custom_name(&self.source, entry)?;
             let address = self.address().then("custom").index(as_u64(all.len()));
             let values = match entry.kind {
                 SegmentType::CustomFloat => self.one(address, index).map(CustomValues::Float),
@@ -196,6 +197,14 @@ impl Mesh {
         let named = self.custom()?.into_iter().find(|custom| custom.name == *name.as_ref());
         Ok(named.map(|custom| custom.values))
     }
+}
+
+/// The name of custom data; the layout has checked that it is within the segment.
+fn custom_name(source: &Source, entry: &SegmentEntry) -> Result<Text> {
+    let start = entry.data.0.saturating_add(1);
+    let len = source.get(entry.data.0..start, "name of custom data")?;
+    let len = len.first().copied().unwrap_or(0);
+    source.get(span(start, len.into()), "name of custom data").map(Text::new)
 }
 
 impl fmt::Debug for Mesh {
@@ -261,39 +270,5 @@ impl CustomValues {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-/// A segment, located and not decoded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Segment {
-    /// What it holds.
-    pub kind: SegmentType,
-    /// `compresion_type`: 0, or 1 where it is omitted; of segments that are not read, any number.
-    pub compression: u8,
-    /// Its bytes, from the beginning of the source, the segment header included.
-    pub range: Range<u64>,
-    /// Its data.
-    pub data: Range<u64>,
-    /// How many elements it has; 0 of segments that are not read.
-    pub count: u64,
-    /// The bits of each field of an element: one number for most kinds, three for vertices.
-    pub precision: [u8; 3],
-    /// Of shared triangles, which arrays they are for: 1 vertices, 2 normals, 4 texture coordinates.
-    pub mask: u8,
-}
-
-impl Segment {
-    fn new(entry: &SegmentEntry) -> Self {
-        Self {
-            kind: entry.kind,
-            compression: entry.compression,
-            range: entry.range(),
-            data: entry.data.0..entry.data.1,
-            count: entry.count,
-            precision: entry.widths,
-            mask: entry.mask,
-        }
     }
 }

@@ -34,6 +34,9 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod angles;
+mod bit_array;
+mod coordinates;
 mod decode;
 mod document;
 mod layout;
@@ -41,12 +44,13 @@ mod mesh;
 mod packed;
 pub mod raw;
 pub mod rules;
+mod segment;
 mod validate;
 mod view;
 
-pub use crate::codec::bits::BitArray;
+pub use bit_array::BitArray;
 pub use document::Document;
 pub(crate) use layout::HEAD;
-pub use layout::{FileLayout, SegmentType};
-pub use mesh::{Custom, CustomValues, Mesh, Segment, Triangles};
+pub use mesh::{Custom, CustomValues, Mesh, Triangles};
 pub use packed::{Packed, PackedElement};
+pub use segment::{FileLayout, Segment, SegmentType};

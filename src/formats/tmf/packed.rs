@@ -9,8 +9,9 @@ use bytes::Bytes;
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 use super::decode::{Decode, Decoder, TooLarge};
-use super::layout::{self, Layout, SegmentEntry};
+use super::layout::Layout;
 use super::rules::FILE;
+use super::segment::SegmentEntry;
 use crate::bytes::{Array, Element, Source};
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize};
@@ -245,7 +246,7 @@ impl<T: PackedElement> Packed<T> {
 
     /// What is to be decoded of a segment, with its bytes.
     fn run<'a>(&'a self, entry: &SegmentEntry, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
-        let decoder = layout::decoder(&self.layout, &self.source, entry, out.len())?;
+        let decoder = decoder(&self.layout, &self.source, entry, out.len())?;
         let record = entry.record_bits();
         let bit = first.saturating_mul(record);
         let end = bit.saturating_add(as_u64(out.len()).saturating_mul(record));
@@ -339,6 +340,17 @@ impl<'a, T: PackedElement> Run<'a, T> {
             }
         })
     }
+}
+
+/// What a segment's elements are decoded with.
+fn decoder<'a>(
+    layout: &'a Layout,
+    source: &Source,
+    entry: &SegmentEntry,
+    count: usize,
+) -> Result<Decoder<'a>> {
+    let head = source.get(entry.data.0..entry.bits, entry.kind.what())?;
+    Decoder::new(layout, entry, &head, count)
 }
 
 impl<T> Clone for Packed<T> {

@@ -1,11 +1,11 @@
 //! Checks that look at every value.
 
-use super::decode::stored_box;
+use super::coordinates::stored_box;
 use super::document::Document;
-use super::layout::SegmentType;
 use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use super::rules::{self, FILE};
+use super::segment::SegmentType;
 use super::view::unassigned_arrays;
 use crate::mesh::{Bounds, scan};
 use crate::num::{as_u64, as_usize};

@@ -35,6 +35,7 @@
 
 mod bodies;
 mod decode;
+mod detect;
 mod layout;
 mod mesh;
 mod mg1;
@@ -51,3 +52,5 @@ pub use bodies::{Bodies, BodyIter, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
 pub use mesh::{AttributeMap, Mesh, MeshArrays, MeshBuffer, UvMap};
+
+pub(crate) use detect::detect;

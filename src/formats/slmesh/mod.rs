@@ -34,6 +34,7 @@
 mod asset;
 mod buffer;
 mod containers;
+mod detect;
 mod face;
 mod fields;
 #[cfg(feature = "hash")]
@@ -55,3 +56,5 @@ pub use layout::Entry;
 pub use physics::PhysicsConvex;
 pub use skin::Skin;
 pub use weights::{Influences, WeightArrays, WeightScale, Weights};
+
+pub(crate) use detect::detect;

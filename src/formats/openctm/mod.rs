@@ -33,9 +33,11 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod arrays;
 mod bodies;
 mod decode;
 mod layout;
+mod maps;
 mod mesh;
 mod mg1;
 mod mg2;
@@ -47,7 +49,9 @@ pub mod rules;
 mod validate;
 mod view;
 
+pub use arrays::{MeshArrays, MeshBuffer};
 pub use bodies::{Bodies, BodyIter, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
-pub use mesh::{AttributeMap, Mesh, MeshArrays, MeshBuffer, UvMap};
+pub use maps::{AttributeMap, UvMap};
+pub use mesh::Mesh;

@@ -20,32 +20,35 @@ const WORTH_A_THREAD: u64 = 16 << 10;
 /// Vertices whose normals are worth a thread of their own.
 const LEAST_VERTICES: usize = 16 << 10;
 
-/// Decodes what is not decoded yet, where threads pay; otherwise nothing.
-///
-/// Streams cannot be split, so each is decoded by one thread. Normals of MG2 come last: they need positions and indices,
-/// and then every vertex is on its own.
-///
-/// What cannot be decoded is left to whoever asks for it next, array by array, so that the error does not depend on
-/// threads.
-pub(crate) fn decode(mesh: &Mesh) {
-    if mesh.options.parallelism != Parallelism::Rayon || mesh.method() == Method::Raw {
-        return;
-    }
-    let sections = mesh.layout.sections();
-    let stored = sections.clone().map(|section| section.range.length());
-    let largest = stored.clone().max().unwrap_or(0);
-    if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
-        return;
-    }
-    // Grid indices are decoded with the positions.
-    let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
-    let decode = |scratch: &mut Scratch, section: &&Section| one(mesh, section, scratch);
-    let results: Vec<Result<Option<Vec<u8>>>> = alone.par_iter().map_init(Scratch::default, decode).collect();
-    if results.iter().all(Result::is_ok)
-        && let Some(planes) = results.into_iter().flatten().flatten().next()
-        && let Ok(Some(normals)) = predicted_normals(mesh, &planes)
-    {
-        mesh.arrays.normals.get_or_set(Array::from_vec(normals));
+impl Mesh {
+    /// Decodes what is not decoded yet, where threads pay; otherwise nothing.
+    ///
+    /// Streams cannot be split, so each is decoded by one thread. Normals of MG2 come last: they need positions and indices,
+    /// and then every vertex is on its own.
+    ///
+    /// What cannot be decoded is left to whoever asks for it next, array by array, so that the error does not depend on
+    /// threads.
+    pub(crate) fn decode_in_parallel(&self) {
+        if self.options.parallelism != Parallelism::Rayon || self.method() == Method::Raw {
+            return;
+        }
+        let sections = self.layout.sections();
+        let stored = sections.clone().map(|section| section.range.length());
+        let largest = stored.clone().max().unwrap_or(0);
+        if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
+            return;
+        }
+        // Grid indices are decoded with the positions.
+        let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
+        let decode = |scratch: &mut Scratch, section: &&Section| one(self, section, scratch);
+        let results: Vec<Result<Option<Vec<u8>>>> =
+            alone.par_iter().map_init(Scratch::default, decode).collect();
+        if results.iter().all(Result::is_ok)
+            && let Some(planes) = results.into_iter().flatten().flatten().next()
+            && let Ok(Some(normals)) = predicted_normals(self, &planes)
+        {
+            self.arrays.normals.get_or_set(Array::from_vec(normals));
+        }
     }
 }
 

@@ -4,21 +4,19 @@ use std::borrow::Cow;
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::decode::{Decode, check_room};
-use super::layout::{Map, Method, Section, body_address};
+use super::decode::{Decode, Decoded, Ending};
+use super::layout::{Grid, Map, Method, Section};
 use super::mesh::Mesh;
-use super::rules::FILE;
 use crate::bytes::{Array, Element};
 use crate::decode::{Once, Scratch};
 use crate::limits::Budget;
-use crate::num::as_u64;
 use crate::report::Result;
 
 /// All arrays of a mesh. Cloning shares them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MeshArrays {
-    /// The vertices of each triangle's corners.
+    /// Three vertex indices for each triangle.
     pub indices: Array<[u32; 3]>,
     /// Positions.
     pub positions: Array<[f32; 3]>,
@@ -30,15 +28,15 @@ pub struct MeshArrays {
     pub attribute_maps: Vec<Array<[f32; 4]>>,
 }
 
-/// All arrays of a mesh in memory that is used again for the next one.
+/// All arrays of a mesh, in memory that is used again for the next mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MeshBuffer {
-    /// The vertices of each triangle's corners.
+    /// Three vertex indices for each triangle.
     pub indices: Vec<[u32; 3]>,
     /// Positions.
     pub positions: Vec<[f32; 3]>,
-    /// Normals; none where the file has none.
+    /// Normals; empty where the file has none.
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates u, v of each UV map.
     pub uv_maps: Vec<Vec<[f32; 2]>>,
@@ -47,143 +45,144 @@ pub struct MeshBuffer {
 }
 
 impl Mesh {
-    /// The vertices of each triangle's corners.
+    /// Three vertex indices for each triangle; not checked against the vertex count.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) or [`Truncated`](ErrorKind::Truncated) for a damaged stream,
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading. That indices are less than the vertex
-    /// count is not checked.
+    /// [`Malformed`](crate::ErrorKind::Malformed) or [`Truncated`](crate::ErrorKind::Truncated) for a damaged stream,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), and the errors of reading.
     pub fn indices(&self) -> Result<Array<[u32; 3]>> {
-        self.indices_with(&mut Scratch::default())
+        self.decoded_indices(&mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    pub(crate) fn indices_with(&self, scratch: &mut Scratch) -> Result<Array<[u32; 3]>> {
-        let decode = |out: &mut [_], scratch: &mut _| self.decode().indices(out, scratch);
-        self.array(&self.arrays.indices, &self.layout.indices, self.triangle_count(), scratch, decode)
+    pub(crate) fn decoded_indices(&self, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
+        let decode = |out: &mut _, scratch: &mut _| self.decode().indices(out, scratch);
+        self.array(&self.decoded.indices, &self.layout.indices, scratch, decode)
     }
 
-    /// The same, decoded into `out`, which has room for them and no more.
+    /// Like [`indices`](Self::indices), into `out`, which gets their number.
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices), and [`OutOfRange`](ErrorKind::OutOfRange) where `out` has another length.
-    pub fn indices_into(&self, out: &mut [[u32; 3]], scratch: &mut Scratch) -> Result<()> {
-        check_room(out.len(), self.triangle_count(), "indices")?;
-        self.decode().indices(out, scratch)
+    /// Those of [`indices`](Self::indices).
+    pub fn indices_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
+        self.decode().indices(out, scratch).map(drop)
     }
 
     /// Positions.
     ///
     /// # Errors
     ///
-    /// Those of decoding and reading, as [`indices`](Self::indices) has them.
+    /// Those of [`indices`](Self::indices).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        self.positions_with(&mut Scratch::default())
+        self.decoded_positions(&mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    pub(crate) fn positions_with(&self, scratch: &mut Scratch) -> Result<Array<[f32; 3]>> {
-        let decode = |out: &mut [_], scratch: &mut _| self.decode().positions(out, scratch);
-        self.array(&self.arrays.positions, &self.layout.positions, self.vertex_count(), scratch, decode)
+    pub(crate) fn decoded_positions(&self, scratch: &mut Scratch) -> Result<Decoded<[f32; 3]>> {
+        let decode = |out: &mut _, scratch: &mut _| self.decode().positions(out, scratch);
+        self.array(&self.decoded.positions, &self.layout.positions, scratch, decode)
     }
 
-    /// The same, decoded into `out`, which has room for them and no more.
+    /// Like [`positions`](Self::positions), into `out`, which gets their number.
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions), and [`OutOfRange`](ErrorKind::OutOfRange) where `out` has another
-    /// length.
-    pub fn positions_into(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
-        check_room(out.len(), self.vertex_count(), "positions")?;
-        self.decode().positions(out, scratch)
+    /// Those of [`positions`](Self::positions).
+    pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
+        self.decode().positions(out, scratch).map(drop)
     }
 
     /// Normals, not necessarily of length 1; `Ok(None)` where the file has none.
     ///
-    /// Those of MG2 are stored as differences from what the triangles suggest, so that they need
-    /// [`positions`](Self::positions) and [`indices`](Self::indices), which are then decoded and kept, too. Bit for bit
-    /// those of the reference library where the host's `sinf` and `cosf` are glibc's, as on Linux; elsewhere a
-    /// normal may differ from them by 2^-22 of its length.
+    /// Those of MG2 are stored as differences from normals that are computed from [`positions`](Self::positions) and
+    /// [`indices`](Self::indices), which are then decoded and kept, too. Bit for bit those of the reference library
+    /// where the host's `sinf` and `cosf` are glibc's, as on Linux; elsewhere a normal may differ from them by 2^-22
+    /// of its length.
     ///
     /// # Errors
     ///
     /// Those of [`positions`](Self::positions); for MG2, also those of [`indices`](Self::indices), and
-    /// [`Malformed`](ErrorKind::Malformed) where an index is not less than the vertex count.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        self.normals_with(&mut Scratch::default())
+        Ok(self.decoded_normals(&mut Scratch::default())?.map(|decoded| decoded.array))
     }
 
-    pub(crate) fn normals_with(&self, scratch: &mut Scratch) -> Result<Option<Array<[f32; 3]>>> {
+    pub(crate) fn decoded_normals(&self, scratch: &mut Scratch) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else { return Ok(None) };
-        let decode = |out: &mut [_], scratch: &mut _| {
-            if self.layout.grid.is_none() {
-                return self.decode().numbers(section, None, out, scratch);
+        let decode = |out: &mut _, scratch: &mut _| match &self.layout.grid {
+            None => self.decode().numbers(section, None, out, scratch),
+            Some(grid) => {
+                let positions = self.decoded_positions(scratch)?.array;
+                let triangles = self.decoded_indices(scratch)?.array;
+                let mesh = (&*positions.to_native(), &*triangles.to_native());
+                self.decode().predicted_normals((section, grid), mesh, out, scratch)
             }
-            let positions = self.positions_with(scratch)?;
-            let triangles = self.indices_with(scratch)?;
-            let mesh = (&*positions.to_native(), &*triangles.to_native());
-            self.decode().predicted_normals(section, mesh, out, scratch)
         };
-        self.array(&self.arrays.normals, section, self.vertex_count(), scratch, decode).map(Some)
+        self.array(&self.decoded.normals, section, scratch, decode).map(Some)
     }
 
-    /// The same, decoded into `out`, which has room for them and no more; `Ok(false)` where the file has none.
+    /// Like [`normals`](Self::normals), into `out`, which gets their number; `Ok(false)`, and none, where the file has
+    /// none.
     ///
-    /// Of MG2, positions and indices that have been decoded are used; otherwise they are decoded into the scratch.
+    /// For MG2, positions and indices that are kept are used; others are decoded into the scratch.
     /// [`arrays_into`](Self::arrays_into) decodes nothing twice.
     ///
     /// # Errors
     ///
-    /// Those of [`normals`](Self::normals), and [`OutOfRange`](ErrorKind::OutOfRange) where `out` has another length.
-    pub fn normals_into(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<bool> {
-        let Some(section) = &self.layout.normals else { return Ok(false) };
-        check_room(out.len(), self.vertex_count(), "normals")?;
-        if self.layout.grid.is_none() {
-            return self.decode().numbers(section, None, out, scratch).map(|()| true);
-        }
-        // Out of the scratch while the rest of it is at work.
-        let mut positions = std::mem::take(&mut scratch.positions);
-        let mut triangles = std::mem::take(&mut scratch.triangles);
-        let result = self.normals_from(section, (&mut positions, &mut triangles), out, scratch);
-        (scratch.positions, scratch.triangles) = (positions, triangles);
-        result.map(|()| true)
+    /// Those of [`normals`](Self::normals).
+    pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
+        let Some(section) = &self.layout.normals else {
+            out.clear();
+            return Ok(false);
+        };
+        match &self.layout.grid {
+            None => self.decode().numbers(section, None, out, scratch)?,
+            Some(grid) => {
+                // Out of the scratch while the rest of it is at work.
+                let mut positions = std::mem::take(&mut scratch.positions);
+                let mut triangles = std::mem::take(&mut scratch.triangles);
+                let own = (&mut positions, &mut triangles);
+                let result = self.predicted_normals_into((section, grid), own, out, scratch);
+                (scratch.positions, scratch.triangles) = (positions, triangles);
+                result?
+            }
+        };
+        Ok(true)
     }
 
-    fn normals_from(
+    fn predicted_normals_into(
         &self,
-        section: &Section,
+        of: (&Section, &Grid),
         (own_positions, own_triangles): (&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>),
-        out: &mut [[f32; 3]],
+        out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
-    ) -> Result<()> {
-        let positions = match self.arrays.positions.get() {
-            Some(positions) => positions.to_native(),
+    ) -> Result<Ending> {
+        let positions = match self.decoded.positions.get() {
+            Some(positions) => positions.array.to_native(),
             None => {
-                self.resize(own_positions, self.vertex_count(), &self.layout.positions)?;
                 self.decode().positions(own_positions, scratch)?;
                 Cow::Borrowed(&**own_positions)
             }
         };
-        let triangles = match self.arrays.indices.get() {
-            Some(indices) => indices.to_native(),
+        let triangles = match self.decoded.indices.get() {
+            Some(indices) => indices.array.to_native(),
             None => {
-                self.resize(own_triangles, self.triangle_count(), &self.layout.indices)?;
                 self.decode().indices(own_triangles, scratch)?;
                 Cow::Borrowed(&**own_triangles)
             }
         };
-        self.decode().predicted_normals(section, (&positions, &triangles), out, scratch)
+        self.decode().predicted_normals(of, (&positions, &triangles), out, scratch)
     }
 
-    /// All arrays: of MG1 and MG2 decoded in parallel where that pays (see [`Parallelism`](crate::Parallelism)), each
-    /// block once. What has been decoded before is not decoded again.
+    /// All arrays, each decoded once; those that have been decoded are not decoded again.
     ///
-    /// The values do not depend on the number of threads.
+    /// MG1 and MG2 are decoded in parallel where that pays (see [`Parallelism`](crate::Parallelism)). The values do not
+    /// depend on the number of threads.
     ///
     /// # Errors
     ///
     /// Those of the accessors of the arrays, the first one in the order of this structure, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where all of them together are larger than
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where all of them together are larger than
     /// [`max_total_bytes`](crate::Limits::max_total_bytes).
     pub fn arrays(&self) -> Result<MeshArrays> {
         self.check_total()?;
@@ -191,22 +190,25 @@ impl Mesh {
         #[cfg(feature = "rayon")]
         mesh.decode_in_parallel();
         let mut scratch = Scratch::default();
-        let maps = 0..self.layout.uv_maps.len();
-        let attributes = 0..self.layout.attribute_maps.len();
+        let uv_maps = 0..self.layout.uv_maps.len();
+        let attribute_maps = 0..self.layout.attribute_maps.len();
         Ok(MeshArrays {
             // Mostly the largest block, so that what it takes of the scratch is enough for all.
-            indices: mesh.indices_with(&mut scratch)?,
-            positions: mesh.positions_with(&mut scratch)?,
-            normals: mesh.normals_with(&mut scratch)?,
-            uv_maps: maps.map(|index| mesh.uv_map_with(index, &mut scratch)).collect::<Result<_>>()?,
-            attribute_maps: attributes
-                .map(|index| mesh.attribute_map_with(index, &mut scratch))
+            indices: mesh.decoded_indices(&mut scratch)?.array,
+            positions: mesh.decoded_positions(&mut scratch)?.array,
+            normals: mesh.decoded_normals(&mut scratch)?.map(|decoded| decoded.array),
+            uv_maps: uv_maps
+                .map(|index| Ok(mesh.decoded_uv_map(index, &mut scratch)?.array))
+                .collect::<Result<_>>()?,
+            attribute_maps: attribute_maps
+                .map(|index| Ok(mesh.decoded_attribute_map(index, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
         })
     }
 
-    /// All arrays, decoded on the calling thread into memory that is used again, as is the scratch: nothing is
-    /// allocated once both are large enough.
+    /// Like [`arrays`](Self::arrays), into memory that is used again, on the calling thread.
+    ///
+    /// Nothing is allocated once buffer and scratch are large enough and the source is in memory.
     ///
     /// # Errors
     ///
@@ -215,85 +217,61 @@ impl Mesh {
         self.check_total()?;
         let mesh = if self.source.is_in_memory() { self } else { &self.load()? };
         let (decode, layout) = (mesh.decode(), &self.layout);
-        let vertices = self.vertex_count();
-        self.resize(&mut out.positions, vertices, &layout.positions)?;
         decode.positions(&mut out.positions, scratch)?;
-        self.resize(&mut out.indices, self.triangle_count(), &layout.indices)?;
         decode.indices(&mut out.indices, scratch)?;
-        match &layout.normals {
-            None => out.normals.clear(),
-            Some(section) => {
-                self.resize(&mut out.normals, vertices, section)?;
-                if layout.grid.is_some() {
-                    let mesh = (&*out.positions, &*out.indices);
-                    decode.predicted_normals(section, mesh, &mut out.normals, scratch)?;
-                } else {
-                    decode.numbers(section, None, &mut out.normals, scratch)?;
-                }
+        match (&layout.normals, &layout.grid) {
+            (None, _) => out.normals.clear(),
+            (Some(section), None) => {
+                decode.numbers(section, None, &mut out.normals, scratch)?;
+            }
+            (Some(section), Some(grid)) => {
+                let mesh = (&*out.positions, &*out.indices);
+                decode.predicted_normals((section, grid), mesh, &mut out.normals, scratch)?;
             }
         }
-        self.maps_into(&layout.uv_maps, &mut out.uv_maps, decode, scratch)?;
-        self.maps_into(&layout.attribute_maps, &mut out.attribute_maps, decode, scratch)
+        maps_into(&layout.uv_maps, &mut out.uv_maps, decode, scratch)?;
+        maps_into(&layout.attribute_maps, &mut out.attribute_maps, decode, scratch)
     }
 
-    fn maps_into<const N: usize>(
-        &self,
-        maps: &[Map],
-        out: &mut Vec<Vec<[f32; N]>>,
-        decode: Decode<'_>,
-        scratch: &mut Scratch,
-    ) -> Result<()>
-    where
-        [f32; N]: Element + FromZeros,
-    {
-        out.resize_with(maps.len(), Vec::new);
-        for (map, out) in maps.iter().zip(out) {
-            self.resize(out, self.vertex_count(), &map.section)?;
-            decode.map(map, out, scratch)?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn decode(&self) -> Decode<'_> {
-        Decode { layout: &self.layout, source: &self.source, options: &self.options }
-    }
-
-    /// An array: of RAW as it lies in the file, otherwise decoded, unless it has been.
+    /// An array: RAW as it lies in the file, otherwise decoded, unless it has been.
     pub(crate) fn array<T: Element + FromZeros + IntoBytes + Immutable>(
         &self,
-        once: &Once<Array<T>>,
+        once: &Once<Decoded<T>>,
         section: &Section,
-        count: usize,
         scratch: &mut Scratch,
-        decode: impl FnOnce(&mut [T], &mut Scratch) -> Result<()>,
-    ) -> Result<Array<T>> {
+        decode: impl FnOnce(&mut Vec<T>, &mut Scratch) -> Result<Ending>,
+    ) -> Result<Decoded<T>> {
         if self.layout.method == Method::Raw {
-            return self.decode().view(section);
+            return Ok(Decoded { array: self.decode().view(section)?, ending: Ending::Clean });
         }
         let make = || {
             let mut out = Vec::new();
-            self.resize(&mut out, count, section)?;
-            decode(&mut out, scratch)?;
-            Ok(Array::from_vec(out))
+            let ending = decode(&mut out, scratch)?;
+            Ok(Decoded { array: Array::from_vec(out), ending })
         };
         once.get_or_try_make(make).cloned()
     }
 
-    /// Makes room for the elements of an array.
-    fn resize<T: FromZeros + Clone>(&self, out: &mut Vec<T>, count: usize, section: &Section) -> Result<()> {
-        Budget::new(&self.options.limits)
-            .resize(out, as_u64(count), section.what)
-            .map_err(|error| error.of(section.part.address(self.layout.body)).at(section.stored_range()))
-    }
-
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.
-    fn check_total(&self) -> Result<()> {
-        let total = self.decoded_bytes();
+    pub(crate) fn check_total(&self) -> Result<()> {
         if self.layout.method == Method::Raw {
             return Ok(());
         }
         Budget::new(&self.options.limits)
-            .spend_all(total, "body")
-            .map_err(|error| FILE.of(body_address(self.layout.body)).at(self.range()).locate(error))
+            .spend_all(self.layout.decoded_len(), "body")
+            .map_err(|error| self.layout.place().locate(error))
     }
+}
+
+fn maps_into<const N: usize>(
+    maps: &[Map],
+    out: &mut Vec<Vec<[f32; N]>>,
+    decode: Decode<'_>,
+    scratch: &mut Scratch,
+) -> Result<()>
+where
+    [f32; N]: Element + FromZeros,
+{
+    out.resize_with(maps.len(), Vec::new);
+    maps.iter().zip(out).try_for_each(|(map, out)| decode.map(map, out, scratch).map(drop))
 }

@@ -2,7 +2,7 @@
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::decode::check_room;
+use super::decode::Decoded;
 use super::layout::Map;
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element, Text};
@@ -12,143 +12,162 @@ use crate::report::Result;
 /// A UV map of a [`Mesh`].
 #[derive(Clone, Debug)]
 pub struct UvMap {
-    mesh: Mesh,
-    index: usize,
+    map: Handle,
+    file: Text,
 }
 
 /// An attribute map of a [`Mesh`].
 #[derive(Clone, Debug)]
 pub struct AttributeMap {
+    map: Handle,
+}
+
+/// What maps of both kinds have.
+#[derive(Clone, Debug)]
+struct Handle {
     mesh: Mesh,
     index: usize,
+    name: Text,
+    precision: Option<f32>,
+}
+
+impl Handle {
+    fn new(mesh: &Mesh, index: usize, map: &Map) -> Self {
+        Self { mesh: mesh.clone(), index, name: Text::new(map.name.clone()), precision: map.precision }
+    }
 }
 
 impl Mesh {
-    /// The UV maps.
+    /// The UV maps, in the order of the file.
     pub fn uv_maps(&self) -> impl ExactSizeIterator<Item = UvMap> + '_ {
-        (0..self.layout.uv_maps.len()).map(|index| UvMap { mesh: self.clone(), index })
+        self.layout.uv_maps.iter().enumerate().map(|(index, map)| UvMap::new(self, index, map))
     }
 
-    /// The UV map at an index.
+    /// The UV map at an index; `None` where there is none.
     #[must_use]
     pub fn uv_map(&self, index: usize) -> Option<UvMap> {
-        self.uv_maps().nth(index)
+        self.layout.uv_maps.get(index).map(|map| UvMap::new(self, index, map))
     }
 
-    /// The attribute maps.
+    /// The attribute maps, in the order of the file.
     pub fn attribute_maps(&self) -> impl ExactSizeIterator<Item = AttributeMap> + '_ {
-        (0..self.layout.attribute_maps.len()).map(|index| AttributeMap { mesh: self.clone(), index })
+        let maps = self.layout.attribute_maps.iter().enumerate();
+        maps.map(|(index, map)| AttributeMap { map: Handle::new(self, index, map) })
     }
 
-    /// The attribute map at an index.
+    /// The attribute map at an index; `None` where there is none.
     #[must_use]
     pub fn attribute_map(&self, index: usize) -> Option<AttributeMap> {
-        self.attribute_maps().nth(index)
+        let map = self.layout.attribute_maps.get(index)?;
+        Some(AttributeMap { map: Handle::new(self, index, map) })
     }
 
-    pub(crate) fn uv_map_with(&self, index: usize, scratch: &mut Scratch) -> Result<Array<[f32; 2]>> {
-        self.map_with(&self.layout.uv_maps, &self.arrays.uv_maps, index, scratch)
+    pub(crate) fn decoded_uv_map(&self, index: usize, scratch: &mut Scratch) -> Result<Decoded<[f32; 2]>> {
+        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, scratch)
     }
 
-    pub(crate) fn attribute_map_with(&self, index: usize, scratch: &mut Scratch) -> Result<Array<[f32; 4]>> {
-        self.map_with(&self.layout.attribute_maps, &self.arrays.attribute_maps, index, scratch)
-    }
-
-    fn map_with<const N: usize>(
+    pub(crate) fn decoded_attribute_map(
         &self,
-        maps: &[Map],
-        arrays: &[Once<Array<[f32; N]>>],
         index: usize,
         scratch: &mut Scratch,
-    ) -> Result<Array<[f32; N]>>
+    ) -> Result<Decoded<[f32; 4]>> {
+        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, scratch)
+    }
+
+    fn decoded_map<const N: usize>(
+        &self,
+        maps: &[Map],
+        decoded: &[Once<Decoded<[f32; N]>>],
+        index: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[f32; N]>>
     where
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
-        // Whoever has an index has it from the list.
-        let (Some(map), Some(once)) = (maps.get(index), arrays.get(index)) else {
-            return Ok(Array::from_vec(Vec::new()));
-        };
-        let decode = |out: &mut [_], scratch: &mut _| self.decode().map(map, out, scratch);
-        self.array(once, &map.section, self.vertex_count(), scratch, decode)
+        let (map, once) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
+        let decode = |out: &mut _, scratch: &mut _| self.decode().map(map, out, scratch);
+        self.array(once, &map.section, scratch, decode)
+    }
+
+    fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {
+        maps.get(index).ok_or_else(|| self.layout.place().out_of_range("map").found(index))
     }
 }
 
 impl UvMap {
-    fn map(&self) -> Option<&Map> {
-        self.mesh.layout.uv_maps.get(self.index)
+    fn new(mesh: &Mesh, index: usize, map: &Map) -> Self {
+        Self { map: Handle::new(mesh, index, map), file: Text::new(map.file.clone()) }
     }
 
     /// The name; empty where it has none.
     #[must_use]
     pub fn name(&self) -> Text {
-        Text::new(self.map().map(|map| map.name.clone()).unwrap_or_default())
+        self.map.name.clone()
     }
 
-    /// The file name reference: of the texture, usually; empty where there is none.
+    /// The file name reference, usually of the texture; empty where there is none.
     #[must_use]
     pub fn file(&self) -> Text {
-        Text::new(self.map().map(|map| map.file.clone()).unwrap_or_default())
+        self.file.clone()
     }
 
-    /// The step between two coordinates that can be told apart; `None` where coordinates are stored without loss.
+    /// The step between stored coordinates; `None` where they are stored without loss.
     #[must_use]
     pub fn precision(&self) -> Option<f32> {
-        self.map()?.precision
+        self.map.precision
     }
 
-    /// Texture coordinates u, v, one for each vertex.
+    /// Texture coordinates u, v, one pair for each vertex.
     ///
     /// # Errors
     ///
-    /// Those of decoding and reading, as [`Mesh::indices`] has them.
+    /// Those of [`Mesh::indices`].
     pub fn coords(&self) -> Result<Array<[f32; 2]>> {
-        self.mesh.uv_map_with(self.index, &mut Scratch::default())
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decoded_uv_map(*index, &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    /// The same, decoded into `out`, which has room for them and no more.
+    /// Like [`coords`](Self::coords), into `out`, which gets their number.
     ///
     /// # Errors
     ///
-    /// Those of [`coords`](Self::coords), and [`OutOfRange`](ErrorKind::OutOfRange) where `out` has another length.
-    pub fn coords_into(&self, out: &mut [[f32; 2]], scratch: &mut Scratch) -> Result<()> {
-        check_room(out.len(), self.mesh.vertex_count(), "uv map")?;
-        self.map().map_or(Ok(()), |map| self.mesh.decode().map(map, out, scratch))
+    /// Those of [`coords`](Self::coords).
+    pub fn coords_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decode().map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
     }
 }
 
 impl AttributeMap {
-    fn map(&self) -> Option<&Map> {
-        self.mesh.layout.attribute_maps.get(self.index)
-    }
-
     /// The name; empty where it has none. Colours are mostly named `Color`.
     #[must_use]
     pub fn name(&self) -> Text {
-        Text::new(self.map().map(|map| map.name.clone()).unwrap_or_default())
+        self.map.name.clone()
     }
 
-    /// The step between two values that can be told apart; `None` where values are stored without loss.
+    /// The step between stored values; `None` where they are stored without loss.
     #[must_use]
     pub fn precision(&self) -> Option<f32> {
-        self.map()?.precision
+        self.map.precision
     }
 
     /// Values a, b, c, d, one quadruple for each vertex.
     ///
     /// # Errors
     ///
-    /// Those of decoding and reading, as [`Mesh::indices`] has them.
+    /// Those of [`Mesh::indices`].
     pub fn values(&self) -> Result<Array<[f32; 4]>> {
-        self.mesh.attribute_map_with(self.index, &mut Scratch::default())
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decoded_attribute_map(*index, &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    /// The same, decoded into `out`, which has room for them and no more.
+    /// Like [`values`](Self::values), into `out`, which gets their number.
     ///
     /// # Errors
     ///
-    /// Those of [`values`](Self::values), and [`OutOfRange`](ErrorKind::OutOfRange) where `out` has another length.
-    pub fn values_into(&self, out: &mut [[f32; 4]], scratch: &mut Scratch) -> Result<()> {
-        check_room(out.len(), self.mesh.vertex_count(), "attribute map")?;
-        self.map().map_or(Ok(()), |map| self.mesh.decode().map(map, out, scratch))
+    /// Those of [`values`](Self::values).
+    pub fn values_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decode().map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch).map(drop)
     }
 }

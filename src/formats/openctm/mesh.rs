@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::decode::{Decode, Decoded};
 use super::layout::{self, Layout, Method, Part, Section, body_address};
 use super::raw;
-use crate::bytes::{Array, Source, Text, Walk};
+use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Once};
 use crate::format::Format;
 use crate::num::{Span, as_u64, size_u64};
@@ -16,28 +17,29 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// A mesh: one body of an OpenCTM file.
 ///
-/// Cloning is cheap. Counts, texts and the places of all arrays are at hand. Of RAW, arrays are views of the file; of
-/// MG1 and MG2 each is decoded when it is first asked for, once for all clones and threads, and kept until the last
-/// clone is gone. The methods with `_into` decode into the caller's memory and keep nothing.
+/// Cloning is cheap. Opening reads counts and texts, and finds the place of every array. Arrays of RAW are views of the
+/// file; those of MG1 and MG2 are decoded when they are first needed, once for all clones and threads, and kept until
+/// the last clone is gone. The methods with `_into` decode into the caller's memory and keep nothing.
 ///
-/// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), by
-/// opening with [`Strictness::Strict`](crate::Strictness::Strict), and (indices alone) by a [`View`] and for normals of MG2.
+/// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), and by
+/// opening with [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`view`](Self::view), and for normals
+/// of MG2.
 #[derive(Clone)]
 pub struct Mesh {
     pub(crate) layout: Arc<Layout>,
     pub(crate) source: Source,
     pub(crate) options: Options,
-    pub(crate) arrays: Arc<Arrays>,
+    pub(crate) decoded: Arc<DecodedArrays>,
 }
 
-/// Arrays that have been decoded.
+/// The arrays that have been decoded so far.
 #[derive(Clone, Default)]
-pub(crate) struct Arrays {
-    pub(crate) indices: Once<Array<[u32; 3]>>,
-    pub(crate) positions: Once<Array<[f32; 3]>>,
-    pub(crate) normals: Once<Array<[f32; 3]>>,
-    pub(crate) uv_maps: Vec<Once<Array<[f32; 2]>>>,
-    pub(crate) attribute_maps: Vec<Once<Array<[f32; 4]>>>,
+pub(crate) struct DecodedArrays {
+    pub(crate) indices: Once<Decoded<[u32; 3]>>,
+    pub(crate) positions: Once<Decoded<[f32; 3]>>,
+    pub(crate) normals: Once<Decoded<[f32; 3]>>,
+    pub(crate) uv_maps: Vec<Once<Decoded<[f32; 2]>>>,
+    pub(crate) attribute_maps: Vec<Once<Decoded<[f32; 4]>>>,
 }
 
 impl Mesh {
@@ -50,34 +52,39 @@ impl Mesh {
         Self::from_source(Source::open(path)?)
     }
 
-    /// Reads the layout of the first body of a file: the headers, and none of the arrays. Bytes behind it are ignored;
-    /// [`range`](Self::range) tells where they begin.
+    /// Reads the layout of the first body of a file: its headers, and none of its arrays.
+    ///
+    /// Bytes after the body are ignored; they begin at the end of [`range`](Self::range).
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](ErrorKind::UnknownFormat) for another magic identifier, [`Unsupported`](ErrorKind::Unsupported)
-    /// for another version or compression method, [`Truncated`](ErrorKind::Truncated) for a file that ends before its
-    /// last array does (the reference library takes such RAW files), and [`Malformed`](ErrorKind::Malformed) for counts
-    /// of zero, other identifiers than those that must follow, precisions that are not above 0, an MG2 header without
-    /// extent, and packed data that is too short for what it is to hold.
+    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another magic identifier,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for another version or compression method,
+    /// [`Truncated`](crate::ErrorKind::Truncated) for a file that ends before its last array does (the reference
+    /// library takes such RAW files), and [`Malformed`](crate::ErrorKind::Malformed) for counts of zero, wrong
+    /// identifiers, precisions that are not above 0, an MG2 header without extent, and packed data that is too short
+    /// for the array that it holds.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
 
-    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
+    /// Like [`from_source`](Self::from_source), with options.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding
-    /// that the specification forbids, and the errors of decoding.
+    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any
+    /// finding that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
         Self::at(&source, 0, options)
     }
 
-    /// Reads the layout of a body that begins at an offset of a larger source: a container, or a file of many bodies.
-    /// Addresses call it `bodies[0]`.
+    /// Reads the layout of a body that begins at an offset of a larger source, such as a container.
+    ///
+    /// Ranges count from the beginning of the source; addresses call the body `bodies[0]`.
     ///
     /// # Errors
     ///
@@ -90,14 +97,14 @@ impl Mesh {
     /// Reads a body, and checks it where reading is strict.
     pub(crate) fn read(walk: &mut Walk, start: u64, body: u64, options: &Options) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)?;
-        let arrays = Arrays {
+        let decoded = DecodedArrays {
             uv_maps: layout.uv_maps.iter().map(|_| Once::default()).collect(),
             attribute_maps: layout.attribute_maps.iter().map(|_| Once::default()).collect(),
-            ..Arrays::default()
+            ..DecodedArrays::default()
         };
-        let (layout, arrays) = (Arc::new(layout), Arc::new(arrays));
-        // With the headers at hand.
-        let mesh = Self { layout, source: walk.source(), options: *options, arrays };
+        let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
+        // The walk's source holds the headers that it has read.
+        let mesh = Self { layout, source: walk.source(), options: *options, decoded };
         refuse_forbidden(options, Format::OpenCtm, || mesh.validate())?;
         Ok(mesh)
     }
@@ -114,7 +121,7 @@ impl Mesh {
         self.layout.method
     }
 
-    /// The MG2 header, which has the precisions and the grid; `None` for the other methods, which are lossless.
+    /// The MG2 header: precisions and grid. `None` for the other methods, which are lossless.
     #[must_use]
     pub fn mg2_header(&self) -> Option<&raw::Mg2Header> {
         self.layout.grid.as_ref().map(|grid| &grid.header)
@@ -144,7 +151,7 @@ impl Mesh {
         self.layout.normals.is_some()
     }
 
-    /// The bytes of the body in the source; what follows is not of it.
+    /// The bytes of the body in the source.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.layout.range.clone()
@@ -162,15 +169,16 @@ impl Mesh {
         &self.layout.findings
     }
 
-    /// Where the arrays lie, in the order of the file: the LZMA streams of MG1 and MG2. What they decode to are words
-    /// in planes of bytes, which is of use to compare decoders and to fetch ranges.
+    /// Where the arrays lie, in the order of the file.
+    ///
+    /// Those of MG1 and MG2 are LZMA streams of words in planes of bytes, which are of use to compare decoders and to
+    /// fetch ranges.
     #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
         self.layout.sections().map(|section| self.layout.block(section)).collect()
     }
 
-    /// This mesh with all its bytes at hand: of a source that is read lazily, they are read at once, and what is asked
-    /// of the mesh that is returned reads nothing more.
+    /// Reads everything now; the result does no further I/O.
     ///
     /// # Errors
     ///
@@ -180,23 +188,16 @@ impl Mesh {
         Ok(Self { source, ..self.clone() })
     }
 
-    /// This mesh with what has been decoded so far: what is decoded of the mesh that is returned is kept by that alone.
-    pub(crate) fn apart(&self) -> Self {
-        Self { arrays: Arc::new((*self.arrays).clone()), ..self.clone() }
+    pub(crate) fn decode(&self) -> Decode<'_> {
+        Decode { layout: &self.layout, source: &self.source, options: &self.options }
     }
 
-    /// The size of all arrays, decoded; grid indices are not an array of the mesh.
-    pub(crate) fn decoded_bytes(&self) -> u64 {
-        let arrays = self.layout.sections().filter(|section| section.part != Part::GridIndices);
-        arrays.fold(0, |sum, section| sum.saturating_add(section.decoded_len))
-    }
-
-    /// The body, and behind it its arrays. Reads nothing.
+    /// The body, and after it its arrays. Reads nothing.
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
         let range = self.range();
         let body = Item {
-            address: body_address(self.layout.body),
+            address: self.address(),
             counts: vec![
                 ("vertices", as_u64(self.vertex_count())),
                 ("triangles", as_u64(self.triangle_count())),
@@ -204,20 +205,17 @@ impl Mesh {
                 ("attribute_maps", as_u64(self.layout.attribute_maps.len())),
             ],
             stored: range.length(),
-            decoded: Some(self.decoded_bytes()),
+            decoded: Some(self.layout.decoded_len()),
             range,
         };
         let array = |section: &Section| {
             let range = section.stored_range();
-            let (what, count) = match section.part {
-                Part::Indices => ("triangles", self.triangle_count()),
-                _ => ("vertices", self.vertex_count()),
-            };
+            let what = if section.part == Part::Indices { "triangles" } else { "vertices" };
             Item {
                 address: section.part.address(self.layout.body),
-                counts: vec![(what, as_u64(count))],
+                counts: vec![(what, section.count)],
                 stored: range.length(),
-                decoded: Some(section.decoded_len),
+                decoded: Some(section.decoded_len()),
                 range,
             }
         };

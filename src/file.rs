@@ -165,7 +165,7 @@ impl MeshFile {
                 slmesh::Asset::from_source_with(source, options, &read).map(Self::SlMesh)
             }
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
-            Format::OpenCtm => openctm::Bodies::from_source(source, options).map(Self::OpenCtm),
+            Format::OpenCtm => openctm::Bodies::from_source_with(source, options).map(Self::OpenCtm),
             Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
         }
     }

@@ -40,6 +40,15 @@ pub(crate) enum Ending {
     Tail,
 }
 
+/// Vertices whose grid index is beyond the grid.
+pub(crate) struct OutsideGrid {
+    pub(crate) count: u64,
+    /// The first one.
+    pub(crate) vertex: u64,
+    /// Its grid index.
+    pub(crate) cell: u32,
+}
+
 impl Decode<'_> {
     /// An array that is stored as it is.
     pub(crate) fn view<T: Element>(&self, section: &Section) -> Result<Array<T>> {
@@ -79,19 +88,19 @@ impl Decode<'_> {
         Ok(ending)
     }
 
-    /// The vertices whose grid index is beyond the grid: their number, the first one, and its grid index.
+    /// The vertices whose grid index is beyond the grid.
     pub(crate) fn outside_grid(
         &self,
         grid: &Grid,
         scratch: &mut Scratch,
-    ) -> Result<(Option<(u64, u64, u32)>, Ending)> {
+    ) -> Result<(Option<OutsideGrid>, Ending)> {
         let (cells, ending) = self.words(&grid.indices, scratch)?;
-        let (mut vertex, mut outside) = (0_u64, None);
+        let (mut vertex, mut outside) = (0, None);
         // Nothing is kept of a vertex, so its place takes up nothing.
         mg2::grid_indices(&cells, &mut vec![(); self.layout.vertex_count()], |cell, ()| {
             if !grid.boxes.contains(cell) {
-                let (count, first, of_first) = outside.unwrap_or((0_u64, vertex, cell));
-                outside = Some((count.saturating_add(1), first, of_first));
+                let found = outside.get_or_insert(OutsideGrid { count: 0_u64, vertex, cell });
+                found.count = found.count.saturating_add(1);
             }
             vertex = vertex.saturating_add(1);
         });

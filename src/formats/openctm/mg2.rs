@@ -1,4 +1,4 @@
-//! What MG2 does to arrays: numbers in fixed point, stored as differences. All integer sums wrap.
+//! Arrays of MG2: numbers in fixed point, stored as differences. All integer sums wrap.
 
 use zerocopy::little_endian::U32;
 
@@ -13,7 +13,7 @@ pub(crate) struct GridBoxes {
     /// The size of a cell.
     size: [f32; 3],
     div: [u32; 3],
-    /// Cells of a layer.
+    /// The number of cells in a layer.
     layer: u32,
 }
 

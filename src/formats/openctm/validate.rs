@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decode::{Decoded, Ending};
+use super::decode::{Decoded, Ending, OutsideGrid};
 use super::layout::{Grid, Section};
 use super::mesh::Mesh;
 use super::rules;
@@ -114,7 +114,7 @@ impl<'a> Check<'a> {
     fn grid(&mut self, grid: &'a Grid, scratch: &mut Scratch) -> Result<()> {
         let (outside, ending) = self.mesh.decode().outside_grid(grid, scratch)?;
         self.note_ending(&grid.indices, ending);
-        if let Some((count, vertex, cell)) = outside {
+        if let Some(OutsideGrid { count, vertex, cell }) = outside {
             self.findings.add_many(rules::OUTSIDE_GRID, count, || {
                 let [x, y, z] = grid.header.div;
                 let detail = format!("expected less than {x} x {y} x {z}, found {cell}");

@@ -94,7 +94,9 @@ fn weld(criterion: &mut Criterion, file: &bytes::Bytes) {
     let mut group = criterion.benchmark_group("weld");
     group.sample_size(10);
     group.throughput(Throughput::Elements(positions.len() as u64));
-    group.bench_function("three streams", |bencher| bencher.iter(|| VertexRemap::new(&streams, &counts).unwrap()));
+    group.bench_function("three streams", |bencher| {
+        bencher.iter(|| VertexRemap::new(&streams, &counts).unwrap())
+    });
     let weld = VertexRemap::new(&streams, &counts).unwrap();
     let elements = vec![[0.0_f32; 3]; count];
     let mut out = vec![[0.0_f32; 3]; weld.vertex_count()];

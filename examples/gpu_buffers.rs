@@ -20,7 +20,7 @@ fn main() -> meshmap::Result<()> {
         let mesh = file.mesh(&address)?;
         // These stand for memory of the graphics card: written once, in order, and never read.
         let mut vertices = vec![0; mesh.vertex_count() * stride];
-        let mut indices = vec![0; mesh.indices()?.len() * 4];
+        let mut indices = vec![0; mesh.indices().len() * 4];
 
         let mut start = 0;
         for (semantic, format) in &LAYOUT {
@@ -32,7 +32,7 @@ fn main() -> meshmap::Result<()> {
             }
             start += format.size();
         }
-        mesh.indices()?.write_chunks(IndexFormat::Uint32, |offset, bytes| {
+        mesh.indices().write_chunks(IndexFormat::Uint32, |offset, bytes| {
             indices[offset..offset + bytes.len()].copy_from_slice(bytes);
         })?;
         println!(

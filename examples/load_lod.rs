@@ -4,7 +4,7 @@
 //!     cargo run --example load_lod [FILE [high | medium | low | lowest]]
 
 use meshmap::slmesh::{Asset, Lod};
-use meshmap::{Fragments, MeshView, Result, Semantic, Source, Step, VertexFormat};
+use meshmap::{Fragments, Result, Semantic, Source, Step, VertexFormat};
 
 /// Runs a job until it has what it needs. An asynchronous client would await its responses here.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {

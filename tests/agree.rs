@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
-use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm, openctm, slmesh, tmf};
+use meshmap::{Error, Fragments, MeshFile, Result, Source, Step, iqm, openctm, slmesh, tmf};
 use meshmap_testing::{Recorder, data};
 
 /// Everything that a model says, as text.
@@ -28,8 +28,7 @@ fn describe(model: &iqm::Model) -> Result<String> {
     }
     for address in file.meshes() {
         let mesh = file.mesh(&address)?;
-        writeln!(text, "{:?} {:?} {:?}", mesh.bounds()?, mesh.indices()?.to_vec(), mesh.attributes())
-            .unwrap();
+        writeln!(text, "{:?} {:?} {:?}", mesh.bounds()?, mesh.indices().to_vec(), mesh.attributes()).unwrap();
     }
     Ok(text)
 }
@@ -186,7 +185,7 @@ fn describe_document(source: &Source) -> Result<String> {
     let file = MeshFile::Tmf(document);
     for address in file.meshes() {
         match file.mesh(&address) {
-            Ok(mesh) => writeln!(text, "{:?} {:?}", mesh.bounds()?, mesh.indices()?.to_vec()).unwrap(),
+            Ok(mesh) => writeln!(text, "{:?} {:?}", mesh.bounds()?, mesh.indices().to_vec()).unwrap(),
             Err(error) if matches!(error.kind(), meshmap::ErrorKind::NeedBytes(_)) => return Err(error),
             Err(error) => writeln!(text, "{error}").unwrap(),
         }
@@ -197,7 +196,7 @@ fn describe_document(source: &Source) -> Result<String> {
 
 /// Everything that the bodies of an OpenCTM file say, as text.
 fn describe_bodies(source: &Source) -> Result<String> {
-    let bodies = openctm::Bodies::from_source(source.clone(), &Options::default())?;
+    let bodies = openctm::Bodies::from_source(source.clone())?;
     let mut text = String::new();
     writeln!(text, "{:?}", bodies.findings()).unwrap();
     for mesh in bodies.iter() {
@@ -209,7 +208,7 @@ fn describe_bodies(source: &Source) -> Result<String> {
         for map in mesh.attribute_maps() {
             writeln!(text, "{} {:?}", map.name(), map.values()?).unwrap();
         }
-        writeln!(text, "{:?}", mesh.mesh_view()?).unwrap();
+        writeln!(text, "{:?}", mesh.view()?).unwrap();
     }
     writeln!(text, "{:?}", bodies.validate()?).unwrap();
     Ok(text)

@@ -504,13 +504,13 @@ mod slmesh {
 /// Opens and, where that succeeds, decodes everything, keeping nothing.
 fn decode_document(bytes: &bytes::Bytes) -> meshmap::Result<()> {
     let document = Document::from_source(Source::from_bytes(bytes.clone()))?;
-    for (index, mesh) in document.meshes().enumerate() {
+    for mesh in document.meshes() {
         mesh.triangles()?;
         mesh.vertices().map(|array| array.decode()).transpose()?;
         mesh.normals().map(|array| array.decode()).transpose()?;
         mesh.uvs().map(|array| array.decode()).transpose()?;
         mesh.tangents().map(|array| array.decode()).transpose()?;
-        document.mesh_view(index)?;
+        mesh.view()?;
     }
     document.validate().map(drop)
 }

@@ -2,11 +2,9 @@
 
 use std::fs;
 
-use meshmap::tmf::{
-    BitArray, CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules,
-};
-use meshmap::{Severity, 
-    ErrorKind, Finding, Limits, MeshFile, MeshView, Options, Semantic, Source, Strictness, VertexFormat,
+use meshmap::tmf::{BitArray, CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules};
+use meshmap::{
+    ErrorKind, Finding, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness, VertexFormat,
 };
 use meshmap_testing::fixtures::tmf::{Packer, Writer, everything, floats, grid};
 use meshmap_testing::{Recorder, data};
@@ -213,9 +211,9 @@ fn indices_beyond_32_bits_are_errors_that_say_where() {
 fn views_weld_where_indices_differ() {
     let document = read(everything(true)).unwrap();
     let view = document.mesh(0).unwrap().view().unwrap();
-    let mesh = view.mesh();
-    let weld = view.vertex_remap().unwrap();
-    assert_eq!(view.vertex_count(), weld.vertex_count());
+    let mesh = document.mesh(0).unwrap();
+    let remap = mesh.vertex_remap().unwrap().unwrap();
+    assert_eq!(view.vertex_count(), remap.vertex_count());
     let triangles = mesh.triangles().unwrap();
     let vertices = mesh.vertices().unwrap().decode().unwrap();
     let normals = mesh.normals().unwrap().decode().unwrap();
@@ -238,10 +236,11 @@ fn views_weld_where_indices_differ() {
 fn views_of_shared_indices_are_the_files_arrays() {
     let document = read(grid(12)).unwrap();
     let view = document.mesh(0).unwrap().view().unwrap();
-    assert!(view.vertex_remap().is_none() && view.findings().is_empty());
+    let mesh = document.mesh(0).unwrap();
+    assert!(mesh.vertex_remap().unwrap().is_none() && view.findings().is_empty());
     assert_eq!((view.vertex_count(), view.indices().len()), (144, 11 * 11 * 6));
     let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
-    assert_eq!(positions.as_bytes(), view.mesh().vertices().unwrap().decode().unwrap().as_bytes());
+    assert_eq!(positions.as_bytes(), mesh.vertices().unwrap().decode().unwrap().as_bytes());
     // Two arrays that say the same need no welding either.
     let twice = Writer::a()
         .mesh("twice")
@@ -249,8 +248,9 @@ fn views_of_shared_indices_are_the_files_arrays() {
         .uvs(1, &[[0, 0], [1, 0], [0, 1]])
         .indices(2, 2, 0, &[2, 1, 0])
         .indices(6, 2, 0, &[2, 1, 0]);
-    let view = read(twice.to_bytes()).unwrap().mesh(0).unwrap().view().unwrap();
-    assert!(view.vertex_remap().is_none());
+    let mesh = read(twice.to_bytes()).unwrap().mesh(0).unwrap();
+    let view = mesh.view().unwrap();
+    assert!(mesh.vertex_remap().unwrap().is_none());
     assert_eq!(view.indices().to_vec(), [2, 1, 0]);
 }
 
@@ -299,7 +299,12 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");
     assert!(document.mesh(&"meshes[\"good\"]".parse().unwrap()).is_ok());
     let findings = document.validate().unwrap();
-    assert!(findings.iter().any(|finding| finding.severity() == Severity::Unusable && finding.rule == rules::INDEX_OUT_OF_RANGE));
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.severity() == Severity::Unusable
+                && finding.rule == rules::INDEX_OUT_OF_RANGE)
+    );
     let strict = Options::default().with_strictness(Strictness::Strict);
     assert_eq!(
         Document::from_source_with(Source::from_bytes(file), &strict).unwrap_err().kind(),
@@ -345,11 +350,11 @@ fn deviations_are_findings_and_strictness_refuses_the_forbidden() {
         (Writer::b().mesh("").segment(4, 1, &[]).to_bytes(), rules::OMITTED_IN_LAYOUT_B, false),
         (point(Writer::a().mesh("")).segment(7, 0, b"").to_bytes(), rules::UNKNOWN_SEGMENT, false),
     ];
-    for (file, what, forbidden) in cases {
+    for (file, rule, forbidden) in cases {
         let document = read(file.clone()).unwrap();
-        assert!(has(document.findings(), what), "{what}: {:?}", document.findings());
+        assert!(has(document.findings(), rule), "{rule}: {:?}", document.findings());
         let refused = Document::from_source_with(Source::from_bytes(file), &strict).is_err();
-        assert_eq!(refused, forbidden, "{what}");
+        assert_eq!(refused, forbidden, "{rule}");
     }
 }
 
@@ -430,8 +435,9 @@ fn loaded_meshes_read_nothing_more() {
 fn files_of_the_crate_weld_as_they_should() {
     for (name, welded) in [("v021_unified_cube.tmf", false), ("v011_cube.tmf", true)] {
         let document = Document::open(data::valid("tmf", name)).unwrap();
-        let view = document.mesh(0).unwrap().view().unwrap();
-        assert_eq!(view.vertex_remap().is_some(), welded, "{name}");
+        let mesh = document.mesh(0).unwrap();
+        let view = mesh.view().unwrap();
+        assert_eq!(mesh.vertex_remap().unwrap().is_some(), welded, "{name}");
         assert_eq!((view.vertex_count(), view.indices().len()), (24, 36), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! Damaged files: every length and every changed byte of small ones. Nothing panics, and errors say where.
 
-use meshmap::{Severity, ErrorKind, Fragments, MeshFile, Options, Source, Step, iqm};
+use meshmap::{ErrorKind, Fragments, MeshFile, Options, Severity, Source, Step, iqm};
 use meshmap_testing::{Recorder, data, exercise, fixtures};
 
 /// A file that was cut is refused by name: for its signature, as long as that is `signature` bytes, and then for what it
@@ -46,7 +46,8 @@ fn every_truncation_of_a_proxy_is_an_error() {
         for len in 0..file.len() {
             let read = MeshFile::from_source(Source::from_bytes(file[..len].to_vec()), &Options::default());
             let findings = read.and_then(|file| file.validate());
-            let is_whole = findings.is_ok_and(|findings| findings.iter().all(|finding| finding.severity() < Severity::Unusable));
+            let is_whole = findings
+                .is_ok_and(|findings| findings.iter().all(|finding| finding.severity() < Severity::Unusable));
             assert!(!is_whole, "{len} of {} bytes", file.len());
         }
     }

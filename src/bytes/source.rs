@@ -121,6 +121,11 @@ impl Source {
         Self { format: Some(format), ..self.clone() }
     }
 
+    /// The format that the source's errors name.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.format
+    }
+
     /// The length in bytes, if it is known: always for files and memory.
     ///
     /// # Errors

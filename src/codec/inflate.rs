@@ -149,7 +149,6 @@ impl<'a> Inflate<'a> {
             }
             filled = filled.saturating_add(count);
         }
-        self.produced = self.produced.saturating_add(as_u64(filled));
         Ok(filled)
     }
 

@@ -53,7 +53,8 @@ impl Block {
     /// [`Malformed`](ErrorKind::Malformed) or [`Truncated`](ErrorKind::Truncated) for a damaged stream,
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
-        self.decode_stored(source.get(self.range.clone(), self.what)?, options, scratch)
+        let stored = source.get(self.range.clone(), self.what)?;
+        self.decode_stored(stored, options, scratch).map_err(|error| error.format_is(source.format()))
     }
 
     /// The same of the block's bytes, which have been read.
@@ -202,7 +203,8 @@ pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<R
     for (result, block) in results.iter_mut().zip(blocks) {
         let Ok(bytes) = result else { continue };
         if let Err(error) = budget.spend(as_u64(bytes.len()), block.what) {
-            *result = Err(error.at(block.range.clone()).of(block.address.clone()));
+            let error = error.at(block.range.clone()).of(block.address.clone());
+            *result = Err(error.format_is(source.format()));
         }
     }
     results

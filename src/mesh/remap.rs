@@ -421,9 +421,9 @@ mod tests {
         assert_eq!(remap.indices(), [0, 1, 2, 0]);
         assert_eq!(remap.sources(0).unwrap(), [7, 7, 3]);
         assert_eq!(remap.sources(1).unwrap(), [1, 0, 0]);
-        let uses = weld.uses(0).unwrap();
+        let uses = remap.uses(0).unwrap();
         assert_eq!((uses.len(), uses.get(7), uses.get(3), uses.get(0)), (8, &[0, 1][..], &[2][..], &[][..]));
-        assert!(uses.get(8).is_empty() && weld.uses(2).is_none() && weld.sources(2).is_none());
+        assert!(uses.get(8).is_empty() && remap.uses(2).is_none() && remap.sources(2).is_none());
     }
 
     #[test]
@@ -433,7 +433,7 @@ mod tests {
         assert_eq!(remap.triangles().unwrap(), [1, 0, 2]);
         assert_eq!(remap.sources(0).unwrap(), [2, 1, 3, 0]);
         assert_eq!(remap.indices(), [0, 1, 2, 3, 1, 0, 2, 1, 3]);
-        let [two, five] = weld.groups() else { panic!("{:?}", weld.groups()) };
+        let [two, five] = remap.groups() else { panic!("{:?}", remap.groups()) };
         assert_eq!((two.material, two.triangles.clone(), two.vertices.clone()), (2, 0..1, 0..3));
         assert_eq!((five.material, five.triangles.clone(), five.vertices.clone()), (5, 1..3, 0..4));
     }
@@ -459,14 +459,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_welds_to_nothing() {
-        for weld in [
+    fn nothing_remaps_to_nothing() {
+        for remap in [
             VertexRemap::new(&[], &[]),
             VertexRemap::new(&[&[], &[]], &[0, 3]),
             VertexRemap::by_material(&[], &[], &[]),
         ] {
-            let weld = weld.unwrap();
-            assert_eq!((weld.vertex_count(), weld.indices().len(), weld.groups().len()), (0, 0, 0));
+            let remap = remap.unwrap();
+            assert_eq!((remap.vertex_count(), remap.indices().len(), remap.groups().len()), (0, 0, 0));
         }
     }
 
@@ -486,12 +486,12 @@ mod tests {
     fn few_corners_with_great_indices_take_little() {
         let count = usize::try_from(u32::MAX).unwrap();
         let remap = VertexRemap::new(&[&[u32::MAX - 1, 5]], &[count]).unwrap();
-        assert_eq!((weld.indices(), weld.sources(0).unwrap()), (&[0, 1][..], &[u32::MAX - 1, 5][..]));
+        assert_eq!((remap.indices(), remap.sources(0).unwrap()), (&[0, 1][..], &[u32::MAX - 1, 5][..]));
     }
 
     proptest! {
         #[test]
-        fn weld_is_what_a_map_of_corners_gives(
+        fn remap_is_what_a_map_of_corners_gives(
             streams in (0..4_usize, 0..60_usize).prop_flat_map(|(rest, corners)| {
                 prop::collection::vec(prop::collection::vec(0..9_u32, corners), rest + 1)
             })
@@ -502,24 +502,24 @@ mod tests {
             prop_assert_eq!(remap.indices(), numbers);
             for (attribute, stream) in streams.iter().enumerate() {
                 let elements: Vec<u32> = (100..109).collect();
-                let gathered = weld.gather(attribute, &elements).unwrap();
+                let gathered = remap.gather(attribute, &elements).unwrap();
                 let fetched: Vec<u32> = stream.iter().map(|index| elements[*index as usize]).collect();
-                let welded: Vec<u32> = weld.indices().iter().map(|vertex| gathered[*vertex as usize]).collect();
-                prop_assert_eq!(welded, fetched);
-                let mut out = vec![0; weld.vertex_count()];
-                weld.gather_into(attribute, &elements, &mut out).unwrap();
+                let remapped: Vec<u32> = remap.indices().iter().map(|vertex| gathered[*vertex as usize]).collect();
+                prop_assert_eq!(remapped, fetched);
+                let mut out = vec![0; remap.vertex_count()];
+                remap.gather_into(attribute, &elements, &mut out).unwrap();
                 prop_assert_eq!(&out, &gathered);
-                let uses = weld.uses(attribute).unwrap();
+                let uses = remap.uses(attribute).unwrap();
                 let all: usize = (0..uses.len()).map(|element| uses.get(element).len()).sum();
                 prop_assert_eq!(all, firsts.len());
                 for (element, vertices) in (0..uses.len()).map(|element| (element, uses.get(element))) {
-                    prop_assert!(vertices.iter().all(|v| weld.sources(attribute).unwrap()[*v as usize] == element as u32));
+                    prop_assert!(vertices.iter().all(|v| remap.sources(attribute).unwrap()[*v as usize] == element as u32));
                 }
             }
         }
 
         #[test]
-        fn welding_what_is_welded_changes_nothing(stream in prop::collection::vec(0..20_u32, 0..60)) {
+        fn remapping_what_is_remapped_changes_nothing(stream in prop::collection::vec(0..20_u32, 0..60)) {
             let once = VertexRemap::new(&[&stream, &stream], &[20, 20]).unwrap();
             let again = VertexRemap::new(&[once.indices()], &[once.vertex_count()]).unwrap();
             prop_assert_eq!(again.indices(), once.indices());
@@ -539,17 +539,17 @@ mod tests {
             let normals: Vec<u32> = triangles.iter().flat_map(|triangle| triangle.1).collect();
             let materials: Vec<u32> = triangles.iter().map(|triangle| triangle.2).collect();
             let remap = VertexRemap::by_material(&[&positions, &normals], &[9, 4], &materials).unwrap();
-            let order = weld.triangles().unwrap();
-            for group in weld.groups() {
+            let order = remap.triangles().unwrap();
+            for group in remap.groups() {
                 let members = &order[group.triangles.clone()];
                 prop_assert!(members.is_sorted());
                 prop_assert!(members.iter().all(|triangle| materials[*triangle as usize] == group.material));
-                let corners = &weld.indices()[group.triangles.start * 3..group.triangles.end * 3];
+                let corners = &remap.indices()[group.triangles.start * 3..group.triangles.end * 3];
                 prop_assert!(corners.iter().all(|vertex| group.vertices.contains(vertex)));
             }
-            prop_assert!(weld.groups().is_sorted_by(|a, b| a.material < b.material && a.triangles.end == b.triangles.start));
+            prop_assert!(remap.groups().is_sorted_by(|a, b| a.material < b.material && a.triangles.end == b.triangles.start));
             prop_assert_eq!(remap.groups().iter().map(|group| group.triangles.len()).sum::<usize>(), materials.len());
-            for (place, corners) in weld.indices().chunks(3).enumerate() {
+            for (place, corners) in remap.indices().chunks(3).enumerate() {
                 let file = order[place] as usize * 3;
                 for (corner, vertex) in (file..).zip(corners) {
                     prop_assert_eq!(remap.sources(0).unwrap()[*vertex as usize], positions[corner]);

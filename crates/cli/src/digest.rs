@@ -5,7 +5,7 @@ use meshmap::iqm::{Model, Trs};
 use meshmap::openctm::{self, Bodies};
 use meshmap::slmesh::{self, Asset, Lod, WeightScale};
 use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
-use meshmap::{Severity, Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Text};
+use meshmap::{Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Severity, Text};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -236,7 +236,9 @@ fn openctm(bodies: &Bodies) -> Result<Listing, Refused> {
     let Some(mesh) = bodies.get(0) else { return Ok(listing) };
     // First, so that validation need not decode anything again.
     let openctm::MeshArrays { indices, positions, normals, uv_maps, attribute_maps, .. } = mesh.arrays()?;
-    if let Some(finding) = mesh.validate()?.into_iter().find(|finding| finding.severity() == Severity::Unusable) {
+    if let Some(finding) =
+        mesh.validate()?.into_iter().find(|finding| finding.severity() == Severity::Unusable)
+    {
         return Err(Refused::Damaged(Format::OpenCtm, finding));
     }
     groups(&mut listing, "indices".to_owned(), Scalar::U32, &indices);

@@ -67,6 +67,7 @@ impl Lzma {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::sync::atomic::Ordering;
 
     use lzma_rust2::{LzmaOptions, LzmaReader, LzmaWriter};
     use proptest::prelude::*;

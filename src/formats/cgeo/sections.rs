@@ -152,7 +152,8 @@ impl<'a> Sections<'a> {
         let bytes = self.source.get(start..self.rest.end, "section")?;
         let (size, tag) = (header.size.get(), header.tag.get());
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.inflater);
-        let used = used.map_err(|fault| fault_error(&fault, "section", None).at(start..self.rest.end))?;
+        let used =
+            used.map_err(|fault| FILE.at(start..self.rest.end).locate(fault_error(&fault, "section", None)))?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section { tag, range: at..end, content: start..end, size })
     }

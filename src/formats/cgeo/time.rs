@@ -144,6 +144,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::ErrorKind;
 
     const TIMING: Timing = Timing { start: 1_000_000, step: 40_000, count: 5 };
 

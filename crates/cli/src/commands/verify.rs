@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use meshmap::cgeo::{MeshBuffer, Proxy};
-use meshmap::{Severity, Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Source};
+use meshmap::{Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Severity, Source};
 
 use crate::{files, show};
 
@@ -33,7 +33,9 @@ pub(crate) fn run(paths: &[PathBuf], wish: &Wish, out: &mut impl Write) -> io::R
         bar.set_message(show::path(path));
         let verdict = match check(path, wish, &bar) {
             Ok((findings, None)) if findings.is_empty() => Verdict::Good,
-            Ok((findings, None)) if findings.iter().all(|finding| finding.severity() < Severity::Unusable) => {
+            Ok((findings, None))
+                if findings.iter().all(|finding| finding.severity() < Severity::Unusable) =>
+            {
                 Verdict::Findings(findings)
             }
             Ok((findings, disagreement)) => Verdict::Damaged(findings, disagreement),
@@ -137,12 +139,11 @@ fn blocks_differ(source: &Source, blocks: &[Block]) -> Option<String> {
     let mut decode = |block: &Block, decoder| {
         block.decode(source, &Options::default().with_decoder(decoder), &mut scratch)
     };
-    let differs = blocks.iter().find(|block| {
-        match (decode(block, Decoder::Fast), decode(block, Decoder::Reference)) {
+    let differs =
+        blocks.iter().find(|block| match (decode(block, Decoder::Fast), decode(block, Decoder::Reference)) {
             (Ok(fast), Ok(second)) => fast != second,
             (fast, second) => fast.is_err() != second.is_err(),
-        }
-    });
+        });
     differs.map(|block| format!("{}: the two decoders do not make the same of it", block.address))
 }
 

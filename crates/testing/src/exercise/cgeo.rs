@@ -1,7 +1,7 @@
 //! Calls everything that a user can call on a CGeo file, and asserts what the documentation promises of any bytes.
 
 use meshmap::cgeo::{self, MeshBuffer, Proxy, ReadOptions, Wrap};
-use meshmap::{Severity, Options, Result, Scratch, Source, Strictness};
+use meshmap::{Options, Result, Scratch, Severity, Source, Strictness};
 
 use super::{options, seen};
 
@@ -21,7 +21,11 @@ pub fn bytes(bytes: &[u8]) -> bool {
         return false;
     };
     let findings = proxy.validate().expect("bytes in memory can be read");
-    assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.severity() >= Severity::Forbidden), "strict reading");
+    assert_eq!(
+        strict.is_none(),
+        findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+        "strict reading"
+    );
     everything(&proxy);
     true
 }

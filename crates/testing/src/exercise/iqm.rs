@@ -1,7 +1,9 @@
 //! Calls everything that a user can call on an IQM model, and asserts what the documentation promises of any bytes.
 
 use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, rules};
-use meshmap::{Address, Severity, Element, ErrorKind, Finding, MeshFile, Parallelism, Result, Source, Strictness};
+use meshmap::{
+    Address, Element, ErrorKind, Finding, MeshFile, Parallelism, Result, Severity, Source, Strictness,
+};
 
 use super::{
     MOST, MOST_BYTES, assert_address, assert_array, assert_attribute, assert_finding, assert_mesh,
@@ -19,7 +21,11 @@ pub fn bytes(bytes: &[u8]) -> bool {
     match Model::from_source_with(source, &options()).map_err(seen) {
         Ok(model) => {
             let findings = validation(&model);
-            assert_eq!(strict.is_err(), findings.iter().any(|finding| finding.severity() >= Severity::Forbidden), "strict reading");
+            assert_eq!(
+                strict.is_err(),
+                findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+                "strict reading"
+            );
             assert_eq!(file.unwrap().validate().unwrap(), findings);
             everything(&model, &findings);
             true

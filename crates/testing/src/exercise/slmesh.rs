@@ -4,7 +4,7 @@ use meshmap::slmesh::llsd::{Event, MOST_DEPTH, Reader};
 use meshmap::slmesh::{
     Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules,
 };
-use meshmap::{Severity, ErrorKind, Options, Result, Scratch, Source, Strictness};
+use meshmap::{ErrorKind, Options, Result, Scratch, Severity, Source, Strictness};
 
 use super::{assert_finding, assert_mesh, options, seen};
 
@@ -38,7 +38,11 @@ pub fn bytes(bytes: &[u8]) -> bool {
     if let Some(findings) = check(asset.validate()) {
         findings.iter().for_each(assert_finding);
         assert_eq!(findings[..asset.findings().len()], *asset.findings());
-        assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.severity() >= Severity::Forbidden), "strict reading");
+        assert_eq!(
+            strict.is_none(),
+            findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+            "strict reading"
+        );
     } else {
         assert!(strict.is_none());
     }

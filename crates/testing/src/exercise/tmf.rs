@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, rules};
-use meshmap::{Address, Severity, Array, ErrorKind, MeshView, Options, Result, Source, Strictness};
+use meshmap::{Address, Array, ErrorKind, MeshView, Options, Result, Severity, Source, Strictness};
 
 use super::{assert_finding, assert_mesh, options, seen};
 
@@ -23,7 +23,11 @@ pub fn bytes(bytes: &[u8]) -> bool {
     };
     let findings = document.validate().expect("bytes in memory can be read");
     findings.iter().for_each(assert_finding);
-    assert_eq!(strict.is_none(), findings.iter().any(|finding| finding.severity() >= Severity::Forbidden), "strict reading");
+    assert_eq!(
+        strict.is_none(),
+        findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
+        "strict reading"
+    );
     let _ = (document.header(), document.file_layout(), document.items().len());
     for mesh in document.meshes().take(MOST) {
         self::mesh(&document, &mesh);

@@ -1,0 +1,186 @@
+//! What the command prints, word by word: files in `snapshots`.
+//!
+//! Where that changes on purpose, run `INSTA_UPDATE=always cargo test -p meshmap-cli --test pages` and look at the
+//! difference.
+
+use std::fmt::Write;
+use std::process::Command;
+
+use insta::assert_snapshot;
+use meshmap_testing::data;
+use serde_json::Value;
+
+/// Names of files of each format.
+type Files = [(&'static str, &'static [&'static str]); 5];
+
+/// Good files of each format.
+const GOOD: Files = [
+    ("cgeo", &["anim_a.cgeo", "dialect_gzip_a.cgeo", "names_latin1_a.cgeo", "topology_a.cgeo"]),
+    ("iqm", &["anim_only_joints.iqm", "ext_fte_skins.iqm", "ours_odd_a.iqm", "skin_multi_anim.iqm"]),
+    ("openctm", &["cyl_MG2_multi.ctm", "hand_concat_b.ctm", "hand_mg1_a.ctm", "hand_raw_n_a.ctm"]),
+    (
+        "slmesh",
+        &[
+            "gen_08_server_header.slmesh",
+            "nodemv_17_submodel_undef_convex.slmesh",
+            "ours_skin_a.slmesh",
+            "ours_nogeometry_a.slmesh",
+        ],
+    ),
+    (
+        "tmf",
+        &[
+            "v011_last_vertex_far.tmf",
+            "v020_custom_all.tmf",
+            "v021_tiny_edge_1e-30.tmf",
+            "v021_unified_cube.tmf",
+        ],
+    ),
+];
+
+/// Files with an error each.
+const BAD: Files = [
+    ("cgeo", &["adler_a.cgeo", "ceetron_a.cgeo", "count_huge_a.cgeo", "cut_table_a.cgeo"]),
+    ("iqm", &["ext_cycle.iqm", "joint_parent_self.iqm", "truncated_half.iqm", "version_0.iqm"]),
+    ("openctm", &["counts_huge_a.ctm", "lzma_match_b.ctm", "method_b.ctm", "trunc_raw_02616_b.ctm"]),
+    (
+        "slmesh",
+        &[
+            "h04_header_array.slmesh",
+            "own_a_adler_high_lod.slmesh",
+            "own_a_cut_00119.slmesh",
+            "own_a_version_1000.slmesh",
+        ],
+    ),
+    (
+        "tmf",
+        &["count_vert_b.tmf", "v2_comp1_tri_b.tmf", "v2_tri_out_of_range_b.tmf", "v2_vert_box_nan_b.tmf"],
+    ),
+];
+
+/// Small files, whose digests have no array that is computed with the host's sines.
+const DIGESTED: Files = [
+    ("cgeo", &["triangle_a.cgeo"]),
+    ("iqm", &["skin_multi_anim.iqm"]),
+    ("openctm", &["hand_mg1_a.ctm"]),
+    ("slmesh", &["gen_01_triangle.slmesh"]),
+    ("tmf", &["v021_one_point.tmf"]),
+];
+
+/// What a command line prints, as it looks where the working directory is that of the repository.
+fn transcript(arguments: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .args(arguments.split(' '))
+        .current_dir(data::root().join("../.."))
+        .output()
+        .unwrap();
+    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    let mut text = format!("$ meshmap {arguments}\n{out}");
+    if !error.is_empty() {
+        write!(text, "--- standard error\n{error}").unwrap();
+    }
+    match output.status.code() {
+        Some(0) => text.push('\n'),
+        code => writeln!(text, "--- status {}\n", code.unwrap()).unwrap(),
+    }
+    text
+}
+
+/// The transcripts of one command for several files.
+fn transcripts(command: &str, folder: &str, files: &[&str]) -> String {
+    files.iter().map(|file| transcript(&format!("{command} tests/data/{folder}/{file}"))).collect()
+}
+
+/// The paths of files, each behind a blank.
+fn paths(folder: &str, files: Files) -> String {
+    let paths = files.into_iter().flat_map(|(format, files)| files.iter().map(move |file| (format, file)));
+    paths.map(|(format, file)| format!(" tests/data/{format}/{folder}/{file}")).collect()
+}
+
+/// JSON on many lines, so that differences can be read.
+fn pretty(text: String) -> String {
+    let lines = text.lines().map(|line| match serde_json::from_str::<Value>(line) {
+        Ok(object) => serde_json::to_string_pretty(&object).unwrap() + "\n",
+        Err(_) => line.to_owned() + "\n",
+    });
+    lines.collect()
+}
+
+#[test]
+fn help() {
+    for command in ["", "info ", "verify ", "digest "] {
+        assert_snapshot!(
+            format!("help {command}").trim().replace(' ', "_"),
+            transcript(&format!("{command}--help"))
+        );
+    }
+}
+
+#[test]
+fn wrong_usage() {
+    let lines = ["info", "info --json --report a", "verify --fail-on nothing a", "digest a b", "show a"];
+    assert_snapshot!(lines.map(transcript).concat());
+}
+
+#[test]
+fn info() {
+    for (format, files) in GOOD {
+        assert_snapshot!(format!("info_{format}"), transcripts("info", &format!("{format}/valid"), files));
+    }
+}
+
+#[test]
+fn info_of_one_format_alone() {
+    let mapped = transcripts("info --mmap --full", "iqm/valid", &["skin_multi_anim.iqm"]);
+    assert_snapshot!("info_mmap", mapped);
+    assert_snapshot!("info_snapshots", transcripts("info --snapshots", "cgeo/valid", &["anim_a.cgeo"]));
+    let report = transcripts("info --report", "cgeo/valid", &["header_keys_a.cgeo"]);
+    assert_snapshot!("info_report", report.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}
+
+#[test]
+fn info_of_many_files() {
+    let mut text =
+        transcript(&format!("info{}{} tests/data/iqm/regressions", paths("valid", GOOD), paths("bad", BAD)));
+    // How long it took.
+    let seconds =
+        text.rfind(" s\n").and_then(|end| text[..end].rfind("   ").map(|start| start..end + 2)).unwrap();
+    text.replace_range(seconds, "");
+    assert_snapshot!(text);
+}
+
+#[test]
+fn info_json() {
+    for (format, files) in GOOD {
+        let text = transcripts("info --json", &format!("{format}/valid"), &files[..2]);
+        assert_snapshot!(format!("info_json_{format}"), pretty(text));
+    }
+    // One file alone is an error; two are two objects.
+    let [one, other] = ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"];
+    let text = transcript(&format!("info --json tests/data/{one} tests/data/{other}"));
+    assert_snapshot!("info_json_errors", pretty(text));
+}
+
+#[test]
+fn verify() {
+    assert_snapshot!("verify_good", transcript(&format!("verify --cross-check{}", paths("valid", GOOD))));
+    assert_snapshot!("verify_bad", transcript(&format!("verify{}", paths("bad", BAD))));
+}
+
+#[test]
+fn digest() {
+    for (format, files) in DIGESTED {
+        let text = transcripts("digest", &format!("{format}/valid"), files);
+        assert_snapshot!(format!("digest_{format}"), pretty(text));
+    }
+}
+
+#[test]
+fn errors() {
+    for (format, files) in BAD {
+        let text: String = ["info", "verify", "digest"]
+            .map(|command| transcripts(command, &format!("{format}/bad"), files))
+            .concat();
+        assert_snapshot!(format!("errors_{format}"), text);
+    }
+}

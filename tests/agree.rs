@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
-use meshmap::{Error, Fragments, MeshFile, Options, Result, Source, Step, iqm, openctm, slmesh, tmf};
+use meshmap::{Error, Fragments, MeshFile, Result, Source, Step, iqm, openctm, slmesh, tmf};
 use meshmap_testing::{Recorder, data};
 
 /// Everything that a model says, as text.
@@ -196,7 +196,7 @@ fn describe_document(source: &Source) -> Result<String> {
 
 /// Everything that the bodies of an OpenCTM file say, as text.
 fn describe_bodies(source: &Source) -> Result<String> {
-    let bodies = openctm::Bodies::from_source(source.clone(), &Options::default())?;
+    let bodies = openctm::Bodies::from_source(source.clone())?;
     let mut text = String::new();
     writeln!(text, "{:?}", bodies.findings()).unwrap();
     for mesh in bodies.iter() {

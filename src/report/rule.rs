@@ -54,6 +54,11 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
+    /// Something legal and harmless that is worth knowing.
+    pub(crate) const fn note(name: &'static str) -> Self {
+        Self { name, severity: Severity::Note }
+    }
+
     /// A rule whose breaking is suspicious.
     pub(crate) const fn suspicious(name: &'static str) -> Self {
         Self { name, severity: Severity::Suspicious }

@@ -38,6 +38,7 @@
 //! ```
 
 mod anim;
+mod detect;
 mod extension;
 mod frames;
 mod layout;
@@ -61,3 +62,5 @@ pub use model::{Mesh, Model};
 pub use pose::{IDENTITY, Matrix, Trs, invert, multiply};
 pub use skeleton::{Joint, Skeleton, world_matrices};
 pub use vertex_array::{Normalization, VertexArray, VertexArrayType};
+
+pub(crate) use detect::detect;

@@ -1,4 +1,4 @@
-//! The bodies of a file: nearly always one, but three.js puts the parts of a model one behind the other.
+//! The bodies of a file: nearly always one, but three.js writes the parts of a model one after the other.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use super::raw;
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
+use crate::limits::Budget;
 use crate::num::{as_u64, size_u64, span};
 use crate::options::{Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
@@ -16,7 +17,7 @@ use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
 #[derive(Clone, Debug)]
 pub struct Bodies {
     meshes: Vec<Mesh>,
-    /// Those of the first body, and what lies behind the last.
+    /// Those of all bodies, and what lies after the last.
     findings: Vec<Finding>,
 }
 
@@ -27,17 +28,30 @@ impl Bodies {
     ///
     /// Those of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?, &Options::default())
+        Self::from_source(Source::open(path)?)
     }
 
-    /// Reads the layout of all bodies. Bytes behind a body that begin like another one, but are none, end the list and
-    /// are a finding (strictly, an error), as is anything else behind it.
+    /// Reads the layout of all bodies, and none of their arrays.
+    ///
+    /// Bytes after a body that begin like another body, but are none, end the list and are a finding (strictly, an
+    /// error). Other bytes after the last body are a finding.
     ///
     /// # Errors
     ///
-    /// Those of [`Mesh::from_source_with`] for the first body, those of reading for all, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow a list of.
-    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
+    /// Those of [`Mesh::from_source`] for the first body, those of reading for all, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow in a list.
+    pub fn from_source(source: Source) -> Result<Self> {
+        Self::from_source_with(source, &Options::default())
+    }
+
+    /// Like [`from_source`](Self::from_source), with options.
+    ///
+    /// [`Strictness::Strict`] also runs [`Mesh::validate`] on every body.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_source`](Self::from_source); strictly, also those of [`Mesh::from_source_with`] for every body.
+    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = bodies(source, options)?;
@@ -56,14 +70,10 @@ impl Bodies {
                     findings.push(Finding::new(rules::DAMAGED_BODY, place, error.to_string()));
                 }
             }
-            let most = options.limits.max_block_bytes;
-            if as_u64(meshes.len()).saturating_mul(MESH_BYTES) > most {
-                let error = FILE.error(ErrorKind::LimitExceeded, "list of bodies");
-                let error = error.at(0..walker.end);
-                return Err(
-                    error.expected(format!("at most {} bodies", most.checked_div(MESH_BYTES).unwrap_or(0)))
-                );
-            }
+            let bytes = as_u64(meshes.len()).saturating_mul(MESH_BYTES);
+            Budget::new(&options.limits)
+                .spend(bytes, "list of bodies")
+                .map_err(|error| FILE.at(0..walker.end).locate(error))?;
         }
         findings.extend(walker.trailing());
         Ok(Self { meshes, findings })
@@ -106,7 +116,9 @@ impl Bodies {
         Ok(all)
     }
 
-    pub(crate) fn items(&self) -> Vec<Item> {
+    /// Each body, and after it its arrays. Reads nothing.
+    #[must_use]
+    pub fn items(&self) -> Vec<Item> {
         self.meshes.iter().flat_map(Mesh::items).collect()
     }
 
@@ -115,20 +127,21 @@ impl Bodies {
     }
 }
 
-/// What a body takes up in the list of them.
+/// Memory for a body in the list, in bytes.
 const MESH_BYTES: u64 = 1 << 10;
 
-/// Whether an error says that the bytes are no body, rather than that they cannot be had.
+/// Whether an error says that the bytes are no body, rather than that they cannot be read.
 fn is_of_the_body(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Malformed | ErrorKind::Unsupported)
 }
 
-/// The bodies of a source, one after the other, without a list of them. Ends behind the first that cannot be read, and
-/// where no other body follows.
+/// Reads the bodies of a source one after the other, without a list of them.
+///
+/// Ends after the first body that cannot be read, and where no other body follows.
 ///
 /// # Errors
 ///
-/// Those of reading; those of a body come with it.
+/// Those of reading the head of the source; those of a body are items.
 ///
 /// # Examples
 ///
@@ -149,13 +162,13 @@ pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
     Ok(BodyIter { walk: source.walk(), len: source.len()?, end: 0, next: Some(0), options: *options })
 }
 
-/// Reads one body after the other; see [`bodies`].
+/// An iterator over the bodies of a source; see [`bodies`].
 pub struct BodyIter {
     walk: Walk,
     len: Option<u64>,
     /// Where the last body ended.
     end: u64,
-    /// The number of the next body, unless there is none.
+    /// The number of the next body; `None` at the end.
     next: Option<u64>,
     options: Options,
 }
@@ -164,24 +177,17 @@ impl Iterator for BodyIter {
     type Item = Result<Mesh>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let body = self.next?;
-        if body > 0 {
-            match self.is_body_next() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.next = None;
-                    return None;
-                }
-                Err(error) => {
-                    self.next = None;
-                    return Some(Err(error));
-                }
-            }
+        // The end, unless a body is read.
+        let body = self.next.take()?;
+        match if body == 0 { Ok(true) } else { self.is_body_next() } {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => return Some(Err(error)),
         }
         let mesh = Mesh::read(&mut self.walk, self.end, body, &self.options);
-        self.next = mesh.is_ok().then_some(body.saturating_add(1));
         if let Ok(mesh) = &mesh {
             self.end = mesh.range().end;
+            self.next = Some(body.saturating_add(1));
         }
         Some(mesh)
     }
@@ -201,10 +207,10 @@ impl BodyIter {
         }
     }
 
-    /// A finding for bytes behind the last body.
+    /// A finding for bytes after the last body.
     fn trailing(&self) -> Option<Finding> {
         let len = self.len.filter(|len| *len > self.end)?;
-        let detail = format!("{} bytes behind the last body", len.saturating_sub(self.end));
+        let detail = format!("{} bytes after the last body", len.saturating_sub(self.end));
         Some(Finding::new(rules::TRAILING_BYTES, FILE.at(self.end..len), detail))
     }
 }

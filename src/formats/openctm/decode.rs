@@ -1,21 +1,22 @@
-//! One array at a time: its stream decoded into memory that is used again, then taken apart into the caller's slice.
+//! One array at a time: its stream decoded into memory that is used again, then turned into the caller's numbers.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::layout::{Grid, Layout, Map, Method, Section};
-use super::mg2::{self, GridBoxes};
+use super::layout::{Grid, Layout, Map, Section};
 use super::rules::{self, FILE};
-use super::{mg1, normals};
+use super::{mg1, mg2, normals};
 use crate::bytes::{Array, Element, Source};
 use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
 use crate::limits::Budget;
 use crate::mesh::scan;
-use crate::num::{as_u64, as_usize, decimal};
+use crate::num::as_usize;
 use crate::options::Options;
-use crate::report::{Error, Result};
+use crate::report::Result;
 
-/// What decodes the arrays of a body.
+/// Decodes the arrays of a body.
+///
+/// Vectors are made as long as the array; what they hold after an error is unspecified.
 #[derive(Clone, Copy)]
 pub(crate) struct Decode<'a> {
     pub(crate) layout: &'a Layout,
@@ -23,186 +24,220 @@ pub(crate) struct Decode<'a> {
     pub(crate) options: &'a Options,
 }
 
+/// An array, and how its stream ended.
+#[derive(Clone)]
+pub(crate) struct Decoded<T> {
+    pub(crate) array: Array<T>,
+    pub(crate) ending: Ending,
+}
+
+/// How the stream of an array ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Where the array ends, or there is no stream.
+    Clean,
+    /// It goes on: with an end marker, with more content, or with other bytes.
+    Tail,
+}
+
+/// Vertices whose grid index is beyond the grid.
+pub(crate) struct OutsideGrid {
+    pub(crate) count: u64,
+    /// The first one.
+    pub(crate) vertex: u64,
+    /// Its grid index.
+    pub(crate) cell: u32,
+}
+
 impl Decode<'_> {
     /// An array that is stored as it is.
     pub(crate) fn view<T: Element>(&self, section: &Section) -> Result<Array<T>> {
         let bytes = self.source.get(section.range.clone(), section.what);
-        bytes.map(Array::new).map_err(|error| error.of(section.part.address(self.layout.body)))
+        bytes.map(Array::new).map_err(|error| self.layout.place_of(section).locate(error))
     }
 
     /// The indices, not compared with the vertex count.
-    pub(crate) fn indices(&self, out: &mut [[u32; 3]], scratch: &mut Scratch) -> Result<()> {
-        if self.layout.method == Method::Raw {
-            return self.view(&self.layout.indices).map(|array| copy(&array, out));
+    pub(crate) fn indices(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<Ending> {
+        let section = &self.layout.indices;
+        self.resize(section, out)?;
+        if section.props.is_none() {
+            return self.copy(section, out);
         }
-        mg1::indices(&Planes::new(self.planes(&self.layout.indices, scratch)?), out);
-        Ok(())
+        let (words, ending) = self.words(section, scratch)?;
+        mg1::indices(&words, out);
+        Ok(ending)
     }
 
-    pub(crate) fn positions(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
+    pub(crate) fn positions(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<Ending> {
         let section = &self.layout.positions;
-        match (&self.layout.grid, self.layout.method) {
-            (Some(grid), _) => self.grid_positions(grid, out, scratch),
-            (None, Method::Raw) => self.view(section).map(|array| copy(&array, out)),
-            (None, _) => {
-                mg1::positions(&Planes::new(self.planes(section, scratch)?), out);
-                Ok(())
-            }
+        self.resize(section, out)?;
+        if section.props.is_none() {
+            return self.copy(section, out);
         }
-    }
-
-    fn grid_positions(&self, grid: &Grid, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
-        let bits = <[[u32; 3]]>::mut_from_bytes(out.as_mut_bytes()).unwrap_or_default();
+        let Some(grid) = &self.layout.grid else {
+            let (words, ending) = self.words(section, scratch)?;
+            mg1::positions(&words, out);
+            return Ok(ending);
+        };
         // Grid indices wait where the positions will be, and take no memory of their own.
-        let cells = Planes::new(self.planes(&grid.indices, scratch)?);
+        let bits: &mut [[u32; 3]] = zerocopy::transmute_mut!(&mut out[..]);
+        let (cells, _) = self.words(&grid.indices, scratch)?;
         mg2::grid_indices(&cells, bits, |cell, place| *place = [cell, 0, 0]);
-        let planes = self.planes(&self.layout.positions, scratch)?;
-        if let Some(boxes) = GridBoxes::new(&grid.header) {
-            mg2::positions(&Planes::new(planes), &boxes, bits);
-        }
-        Ok(())
+        let (words, ending) = self.words(section, scratch)?;
+        mg2::positions(&words, &grid.boxes, bits);
+        Ok(ending)
     }
 
-    /// Of the vertices whose grid index is beyond the grid, how many there are, the first one, and its grid index.
+    /// The vertices whose grid index is beyond the grid.
     pub(crate) fn outside_grid(
         &self,
         grid: &Grid,
         scratch: &mut Scratch,
-    ) -> Result<Option<(u64, usize, u32)>> {
-        let Some(boxes) = GridBoxes::new(&grid.header) else { return Ok(None) };
-        let cells = Planes::new(self.planes(&grid.indices, scratch)?);
-        let (mut vertex, mut outside) = (0_usize, None);
+    ) -> Result<(Option<OutsideGrid>, Ending)> {
+        let (cells, ending) = self.words(&grid.indices, scratch)?;
+        let (mut vertex, mut outside) = (0, None);
         // Nothing is kept of a vertex, so its place takes up nothing.
         mg2::grid_indices(&cells, &mut vec![(); self.layout.vertex_count()], |cell, ()| {
-            if !boxes.contains(cell) {
-                let (count, first, of_first) = outside.unwrap_or((0_u64, vertex, cell));
-                outside = Some((count.saturating_add(1), first, of_first));
+            if !grid.boxes.contains(cell) {
+                let found = outside.get_or_insert(OutsideGrid { count: 0_u64, vertex, cell });
+                found.count = found.count.saturating_add(1);
             }
             vertex = vertex.saturating_add(1);
         });
-        Ok(outside)
+        Ok((outside, ending))
     }
 
-    /// Normals of RAW and MG1, and the numbers of maps.
+    /// The numbers of a map.
+    pub(crate) fn map<const N: usize>(
+        &self,
+        map: &Map,
+        out: &mut Vec<[f32; N]>,
+        scratch: &mut Scratch,
+    ) -> Result<Ending>
+    where
+        [f32; N]: Element + FromZeros,
+    {
+        self.numbers(&map.section, map.precision, out, scratch)
+    }
+
+    /// Numbers; where there is a precision, in fixed point. Normals of MG2 are not stored like this.
     pub(crate) fn numbers<const N: usize>(
         &self,
         section: &Section,
         precision: Option<f32>,
-        out: &mut [[f32; N]],
+        out: &mut Vec<[f32; N]>,
         scratch: &mut Scratch,
-    ) -> Result<()>
+    ) -> Result<Ending>
     where
-        [f32; N]: Element,
+        [f32; N]: Element + FromZeros,
     {
-        if self.layout.method == Method::Raw {
-            return self.view(section).map(|array| copy(&array, out));
+        self.resize(section, out)?;
+        if section.props.is_none() {
+            return self.copy(section, out);
         }
-        let planes = Planes::new(self.planes(section, scratch)?);
+        let (words, ending) = self.words(section, scratch)?;
         match precision {
-            Some(precision) => mg2::numbers(&planes, precision, out),
-            None => mg1::numbers(&planes, out),
+            Some(precision) => mg2::numbers(&words, precision, out),
+            None => mg1::numbers(&words, out),
         }
-        Ok(())
-    }
-
-    pub(crate) fn map<const N: usize>(
-        &self,
-        map: &Map,
-        out: &mut [[f32; N]],
-        scratch: &mut Scratch,
-    ) -> Result<()>
-    where
-        [f32; N]: Element,
-    {
-        self.numbers(&map.section, map.precision, out, scratch)
+        Ok(ending)
     }
 
     /// Normals of MG2, from positions and triangles.
     pub(crate) fn predicted_normals(
         &self,
-        section: &Section,
+        (section, grid): (&Section, &Grid),
         (positions, triangles): (&[[f32; 3]], &[[u32; 3]]),
-        out: &mut [[f32; 3]],
+        out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
-    ) -> Result<()> {
-        let Some(grid) = &self.layout.grid else { return Ok(()) };
-        let planes = Planes::new(self.planes(section, scratch)?);
+    ) -> Result<Ending> {
+        self.resize(section, out)?;
+        let (words, ending) = self.words(section, scratch)?;
         out.fill([0.0; 3]);
         if !normals::add_triangles(positions, triangles, 0, out) {
-            return self.check_indices(triangles);
+            self.check_indices(triangles)?;
         }
-        normals::restore(&planes, grid.header.normal_precision.get(), out);
-        Ok(())
+        normals::restore(&words, grid.header.normal_precision.get(), out);
+        Ok(ending)
+    }
+
+    /// How the stream of an array ends, which is decoded for nothing else.
+    pub(crate) fn ending(&self, section: &Section, scratch: &mut Scratch) -> Result<Ending> {
+        self.words::<1>(section, scratch).map(|(_, ending)| ending)
     }
 
     /// Fails where an index names no vertex.
     pub(crate) fn check_indices(&self, triangles: &[[u32; 3]]) -> Result<()> {
-        let corners = triangles.as_flattened();
-        let count = self.layout.vertex_count();
+        let (corners, count) = (triangles.as_flattened(), self.layout.vertex_count());
         let Some(found) = scan::out_of_range(corners.iter().copied(), count) else { return Ok(()) };
-        let section = &self.layout.indices;
-        let address = section.part.address(self.layout.body).index(found.first);
-        let error = FILE.malformed(rules::INDEX_OUT_OF_RANGE.name).of(address);
-        let error = error.at(section.stored_range());
-        let index = usize::try_from(found.first).ok().and_then(|corner| corners.get(corner)).copied();
-        Err(error.expected(format!("less than {count}")).found(index.unwrap_or_default()))
+        let place = self.layout.place_in(&self.layout.indices, found.first);
+        let index = corners.get(as_usize(found.first)).copied().unwrap_or_default();
+        let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
+        Err(error.expected(format!("less than {count}")).found(index))
     }
 
-    /// The bytes of an array, in planes, in the scratch's memory.
-    fn planes<'s>(&self, section: &Section, scratch: &'s mut Scratch) -> Result<&'s [u8]> {
-        let len = as_usize(section.decoded_len);
+    /// The words of an array, in the scratch's memory.
+    fn words<'s, const N: usize>(
+        &self,
+        section: &Section,
+        scratch: &'s mut Scratch,
+    ) -> Result<(Planes<'s, N>, Ending)> {
+        let len = as_usize(section.decoded_len());
         let mut bytes = std::mem::take(&mut scratch.bytes);
         if bytes.len() < len {
             // Given back first, and not copied: none of it is needed.
-            drop(bytes);
-            bytes = self.room(section)?;
+            bytes = Vec::new();
+            self.resize_bytes(section, &mut bytes)?;
         }
         let result = self.stream_into(section, bytes.get_mut(..len).unwrap_or_default(), scratch);
         scratch.bytes = bytes;
-        result.map(|()| scratch.bytes.get(..len).unwrap_or_default())
+        result.map(|ending| (Planes::new(scratch.bytes.get(..len).unwrap_or_default()), ending))
     }
 
     /// The bytes of an array, in planes, in memory of their own.
     #[cfg(feature = "rayon")]
-    pub(crate) fn own_planes(&self, section: &Section, scratch: &mut Scratch) -> Result<Vec<u8>> {
-        let mut bytes = self.room(section)?;
-        self.stream_into(section, &mut bytes, scratch)?;
-        Ok(bytes)
+    pub(crate) fn own_planes(&self, section: &Section, scratch: &mut Scratch) -> Result<(Vec<u8>, Ending)> {
+        let mut bytes = Vec::new();
+        self.resize_bytes(section, &mut bytes)?;
+        let ending = self.stream_into(section, &mut bytes, scratch)?;
+        Ok((bytes, ending))
     }
 
-    fn stream_into(&self, section: &Section, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
-        let Some(props) = section.props else { return Ok(()) };
-        let mut read = || {
-            let input = self.source.get(section.range.clone(), section.what)?;
-            decode::lzma_into(&input, props, out, section.what, self.options, scratch)
-        };
-        let place = || FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
-        let end = read().map_err(|error: Error| place().locate(error))?;
-        if !end.is_clean {
-            section.note_tail();
+    fn stream_into(&self, section: &Section, out: &mut [u8], scratch: &mut Scratch) -> Result<Ending> {
+        let place = FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
+        let props = section.props.ok_or_else(|| {
+            place.malformed(section.what).expected("an LZMA stream").found("an array that is stored as it is")
+        })?;
+        let end = self
+            .source
+            .get(section.range.clone(), section.what)
+            .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
+        let end = end.map_err(|error| place.locate(error))?;
+        Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
+    }
+
+    /// Makes room for the elements of an array.
+    fn resize<T: FromZeros + Clone>(&self, section: &Section, out: &mut Vec<T>) -> Result<()> {
+        self.resize_to(section, section.count, out)
+    }
+
+    fn resize_bytes(&self, section: &Section, out: &mut Vec<u8>) -> Result<()> {
+        self.resize_to(section, section.decoded_len(), out)
+    }
+
+    fn resize_to<T: FromZeros + Clone>(&self, section: &Section, count: u64, out: &mut Vec<T>) -> Result<()> {
+        Budget::new(&self.options.limits)
+            .resize(out, count, section.what)
+            .map_err(|error| self.layout.place_of(section).locate(error))
+    }
+
+    /// An array that is stored as it is, into memory of its length.
+    fn copy<T: Element + IntoBytes + Immutable>(&self, section: &Section, out: &mut [T]) -> Result<Ending> {
+        let array = self.view(section)?;
+        match array.as_native() {
+            Some(native) if native.len() == out.len() => out.copy_from_slice(native),
+            _ => out.iter_mut().zip(array.iter()).for_each(|(place, element)| *place = element),
         }
-        Ok(())
+        Ok(Ending::Clean)
     }
-
-    fn room(&self, section: &Section) -> Result<Vec<u8>> {
-        let room = Budget::new(&self.options.limits).vec(section.decoded_len, section.what);
-        room.map_err(|error| error.of(section.part.address(self.layout.body)).at(section.stored_range()))
-    }
-}
-
-fn copy<T: Element + IntoBytes + Immutable>(array: &Array<T>, out: &mut [T]) {
-    match array.as_native() {
-        Some(native) if native.len() == out.len() => out.copy_from_slice(native),
-        _ => out.iter_mut().zip(array.iter()).for_each(|(place, element)| *place = element),
-    }
-}
-
-/// Fails where a caller's slice does not have the size of what goes into it.
-pub(crate) fn check_room(found: usize, expected: usize, what: &'static str) -> Result<()> {
-    if found == expected {
-        return Ok(());
-    }
-    let error = FILE.out_of_range(what);
-    let expected = format!("room for {} elements", decimal(as_u64(expected)));
-    Err(error.expected(expected).found(decimal(as_u64(found))))
 }

@@ -1,19 +1,19 @@
-//! Where everything is in a body: every section located by walking the headers, every size checked, nothing decoded.
+//! Where everything is in a body: every array located, every size checked, nothing decoded.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use zerocopy::little_endian::{F32, U32};
 
+use super::mg2::GridBoxes;
 use super::raw;
 use super::rules::{self, FILE};
 use crate::bytes::Walk;
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::num::{as_u64, as_usize, decimal, size_u64, span};
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
 /// What is read first of a file that is read lazily, in bytes: all of a typical tile.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -50,7 +50,7 @@ pub(crate) struct Layout {
     pub(crate) header: raw::Header,
     pub(crate) method: Method,
     pub(crate) comment: Bytes,
-    /// Of MG2.
+    /// MG2 only.
     pub(crate) grid: Option<Grid>,
     pub(crate) indices: Section,
     pub(crate) positions: Section,
@@ -64,6 +64,7 @@ pub(crate) struct Layout {
 #[derive(Debug)]
 pub(crate) struct Grid {
     pub(crate) header: raw::Mg2Header,
+    pub(crate) boxes: GridBoxes,
     pub(crate) indices: Section,
 }
 
@@ -73,7 +74,7 @@ pub(crate) struct Map {
     pub(crate) name: Bytes,
     /// Empty for attribute maps, which have none.
     pub(crate) file: Bytes,
-    /// Of MG2.
+    /// MG2 only.
     pub(crate) precision: Option<f32>,
     pub(crate) section: Section,
 }
@@ -86,12 +87,12 @@ pub(crate) struct Section {
     pub(crate) part: Part,
     /// The array itself, or the LZMA stream.
     pub(crate) range: Range<u64>,
-    /// What the LZMA decoder needs; `None` for data that is stored as it is.
+    /// What the LZMA decoder needs; `None` for an array that is stored as it is.
     pub(crate) props: Option<[u8; 5]>,
-    /// The size of the array in bytes: words of 32 bits.
-    pub(crate) decoded_len: u64,
-    /// Set when a stream was decoded that does not end where the array does.
-    tail: AtomicBool,
+    /// The number of elements.
+    pub(crate) count: u64,
+    /// The number of 32-bit words of an element.
+    pub(crate) components: u64,
 }
 
 /// Which array of a body.
@@ -130,29 +131,26 @@ impl Section {
         self.range.start.saturating_sub(header)..self.range.end
     }
 
-    pub(crate) fn note_tail(&self) {
-        self.tail.store(true, Ordering::Relaxed);
-    }
-
-    pub(crate) fn has_tail(&self) -> bool {
-        self.tail.load(Ordering::Relaxed)
+    /// The size of the array in bytes. Of counts of 32 bits, far below 2^64.
+    pub(crate) fn decoded_len(&self) -> u64 {
+        self.count.saturating_mul(self.components).saturating_mul(4)
     }
 }
 
 impl Layout {
     /// Reads the body that begins at an offset. The walk goes on at its end for the next body.
     pub(crate) fn read(walk: &mut Walk, start: u64, body: u64, limits: &Limits) -> Result<Self> {
-        let header: raw::Header = walk.read_struct(start, "header").map_err(|error| at(error, body))?;
-        let method = check_identity(&header, start).map_err(|error| at(error, body))?;
-        let reader = Reader {
-            len: walk.source().len()?,
-            walk,
-            end: start.saturating_add(size_u64::<raw::Header>()),
-            body,
-            is_packed: method != Method::Raw,
-            findings: Findings::default(),
+        let place = FILE.of(body_address(body));
+        let mut read = || {
+            let header: raw::Header = walk.read_struct(start, "header")?;
+            let method = check_identity(&header, start)?;
+            let len = walk.source().len()?;
+            let end = start.saturating_add(size_u64::<raw::Header>());
+            let findings = Findings::default();
+            let reader = Reader { walk: &mut *walk, len, end, body, method, limits, findings };
+            reader.body(header, start)
         };
-        reader.body(header, method, start, limits).map_err(|error| at(error, body))
+        read().map_err(|error| place.locate(error))
     }
 
     pub(crate) fn vertex_count(&self) -> usize {
@@ -173,30 +171,43 @@ impl Layout {
         [first].into_iter().chain(second).chain([third]).chain(&self.normals).chain(maps)
     }
 
+    /// The size in bytes of all arrays, decoded; grid indices are not an array of the mesh.
+    pub(crate) fn decoded_len(&self) -> u64 {
+        let arrays = self.sections().filter(|section| section.part != Part::GridIndices);
+        arrays.fold(0, |sum, section| sum.saturating_add(section.decoded_len()))
+    }
+
     pub(crate) fn block(&self, section: &Section) -> Block {
         let codec = section.props.map_or(Codec::Stored, |properties| Codec::Lzma { properties });
         let address = section.part.address(self.body);
-        Block::new(section.what, address, section.range.clone(), codec, Some(section.decoded_len))
+        Block::new(section.what, address, section.range.clone(), codec, Some(section.decoded_len()))
     }
-}
 
-/// An error of a part of the body, or of the body.
-fn at(error: Error, body: u64) -> Error {
-    if error.address().is_some() { error } else { error.of(body_address(body)) }
+    /// The body as a whole.
+    pub(crate) fn place(&self) -> Place {
+        FILE.of(body_address(self.body)).at(self.range.clone())
+    }
+
+    /// An array, with the header of its stream.
+    pub(crate) fn place_of(&self, section: &Section) -> Place {
+        FILE.of(section.part.address(self.body)).at(section.stored_range())
+    }
+
+    /// An element of an array.
+    pub(crate) fn place_in(&self, section: &Section, element: u64) -> Place {
+        FILE.of(section.part.address(self.body).index(element)).at(section.stored_range())
+    }
 }
 
 fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
-    let error = |kind, what, place: u64| {
-        let place = start.saturating_add(place);
-        FILE.error(kind, what).at(span(place, 4))
-    };
+    let place = |field: u64| FILE.at(span(start.saturating_add(field), 4));
     let quoted = |bytes: [u8; 4]| format!("\"{}\"", bytes.escape_ascii());
     if header.magic != raw::MAGIC {
-        let error = error(ErrorKind::UnknownFormat, "magic identifier", 0);
+        let error = place(0).error(ErrorKind::UnknownFormat, "magic identifier");
         return Err(error.expected("\"OCTM\"").found(quoted(header.magic)));
     }
     if header.version.get() != raw::VERSION {
-        let error = error(ErrorKind::Unsupported, "file format version", 4);
+        let error = place(4).error(ErrorKind::Unsupported, "file format version");
         return Err(error.expected("5").found(header.version));
     }
     let method = match header.method {
@@ -204,15 +215,14 @@ fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
         raw::METHOD_MG1 => Method::Mg1,
         raw::METHOD_MG2 => Method::Mg2,
         other => {
-            let error = error(ErrorKind::Unsupported, "compression method", 8);
+            let error = place(8).error(ErrorKind::Unsupported, "compression method");
             return Err(error.expected("\"RAW\\0\", \"MG1\\0\" or \"MG2\\0\"").found(quoted(other)));
         }
     };
-    for (count, what, place) in
-        [(header.vertex_count, "vertex count", 12), (header.triangle_count, "triangle count", 16)]
-    {
+    let counts = [(header.vertex_count, "vertex count", 12), (header.triangle_count, "triangle count", 16)];
+    for (count, what, field) in counts {
         if count.get() == 0 {
-            return Err(error(ErrorKind::Malformed, what, place).expected("at least 1").found(0));
+            return Err(place(field).malformed(what).expected("at least 1").found(0));
         }
     }
     Ok(method)
@@ -221,43 +231,40 @@ fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
 /// Walks from section to section.
 struct Reader<'a> {
     walk: &'a mut Walk,
+    /// The length of the source, where it is known.
     len: Option<u64>,
     /// Where the next structure begins.
     end: u64,
     body: u64,
-    is_packed: bool,
+    method: Method,
+    limits: &'a Limits,
     findings: Findings,
 }
 
 impl Reader<'_> {
-    fn body(mut self, header: raw::Header, method: Method, start: u64, limits: &Limits) -> Result<Layout> {
+    fn body(mut self, header: raw::Header, start: u64) -> Result<Layout> {
         self.note_flags(&header, start);
         let vertices = u64::from(header.vertex_count.get());
         let triangles = u64::from(header.triangle_count.get());
         let comment = self.text("comment")?;
         // MG2 has the positions before the indices.
-        let (grid, positions, indices) = if method == Method::Mg2 {
-            let grid_header = self.grid_header(&header)?;
+        let (grid, positions, indices) = if self.method == Method::Mg2 {
+            let (grid_header, boxes) = self.grid_header(&header)?;
             let positions = self.section("VERT", Part::Positions, vertices, 3)?;
             let grid_indices = self.section("GIDX", Part::GridIndices, vertices, 1)?;
             let indices = self.section("INDX", Part::Indices, triangles, 3)?;
-            (Some(Grid { header: grid_header, indices: grid_indices }), positions, indices)
+            (Some(Grid { header: grid_header, boxes, indices: grid_indices }), positions, indices)
         } else {
             let indices = self.section("INDX", Part::Indices, triangles, 3)?;
             (None, self.section("VERT", Part::Positions, vertices, 3)?, indices)
         };
         let has_normals = header.flags.get() & raw::FLAG_NORMALS != 0;
         let normals = has_normals.then(|| self.section("NORM", Part::Normals, vertices, 3)).transpose()?;
-        let mut uv_maps = Vec::new();
-        for index in 0..u64::from(header.uv_map_count.get()) {
-            uv_maps.push(self.map("TEXC", Part::UvMap(index), vertices, 2, method)?);
-            check_list(&uv_maps, limits)?;
-        }
-        let mut attribute_maps = Vec::new();
-        for index in 0..u64::from(header.attribute_map_count.get()) {
-            attribute_maps.push(self.map("ATTR", Part::AttributeMap(index), vertices, 4, method)?);
-            check_list(&attribute_maps, limits)?;
-        }
+        let uv_maps =
+            self.maps(header.uv_map_count, |this, index| this.map("TEXC", Part::UvMap(index), vertices, 2))?;
+        let attribute_maps = self.maps(header.attribute_map_count, |this, index| {
+            this.map("ATTR", Part::AttributeMap(index), vertices, 4)
+        })?;
         self.check_end()?;
         self.note_repeated_names(&uv_maps, "uv_maps");
         self.note_repeated_names(&attribute_maps, "attribute_maps");
@@ -265,7 +272,7 @@ impl Reader<'_> {
             range: start..self.end,
             body: self.body,
             header,
-            method,
+            method: self.method,
             comment,
             grid,
             indices,
@@ -277,13 +284,16 @@ impl Reader<'_> {
         })
     }
 
+    /// Bytes of this body, for findings.
+    fn place(&self, range: Range<u64>) -> Place {
+        FILE.of(body_address(self.body)).at(range)
+    }
+
     fn note_flags(&mut self, header: &raw::Header, start: u64) {
         if header.flags.get() & !raw::FLAG_NORMALS != 0 {
-            self.findings.add(rules::UNKNOWN_FLAGS, || {
-                let detail = format!("expected 0 or 1, found {:#x}", header.flags.get());
-                let place = start.saturating_add(28);
-                (FILE.of(body_address(self.body)).at(span(place, 4)), detail)
-            });
+            let place = self.place(span(start.saturating_add(28), 4));
+            let detail = format!("expected 0 or 1, found {:#x}", header.flags.get());
+            self.findings.add(rules::UNKNOWN_FLAGS, || (place, detail));
         }
     }
 
@@ -292,7 +302,7 @@ impl Reader<'_> {
         let range = span(self.end, len);
         if self.len.is_some_and(|end| range.end > end) || self.end.checked_add(len).is_none() {
             let there = self.len.unwrap_or(u64::MAX).saturating_sub(self.end);
-            let error = FILE.error(ErrorKind::Truncated, what).at(range);
+            let error = FILE.at(range).error(ErrorKind::Truncated, what);
             return Err(error.expected(format!("{} bytes", decimal(len))).found(decimal(there)));
         }
         self.end = range.end;
@@ -319,9 +329,8 @@ impl Reader<'_> {
         if found == tag.as_bytes() {
             return Ok(());
         }
-        let error = FILE.malformed("identifier").at(start..self.end);
-        let found = format!("\"{}\"", found.escape_ascii());
-        Err(error.expected(format!("\"{tag}\"")).found(found))
+        let error = FILE.at(start..self.end).malformed("identifier");
+        Err(error.expected(format!("\"{tag}\"")).found(format_args!("\"{}\"", found.escape_ascii())))
     }
 
     fn text(&mut self, what: &'static str) -> Result<Bytes> {
@@ -329,123 +338,115 @@ impl Reader<'_> {
         let range = self.take(len.into(), what)?;
         let text = self.walk.get(range.clone(), what)?;
         if str::from_utf8(&text).is_err() {
-            self.findings.add(rules::TEXT_NOT_UTF8, || {
-                (FILE.of(body_address(self.body)).at(range), format!("the {what} is not UTF-8"))
-            });
+            let place = self.place(range);
+            self.findings.add(rules::TEXT_NOT_UTF8, || (place, format!("the {what} is not UTF-8")));
         }
         Ok(text)
     }
 
-    fn grid_header(&mut self, header: &raw::Header) -> Result<raw::Mg2Header> {
+    fn grid_header(&mut self, header: &raw::Header) -> Result<(raw::Mg2Header, GridBoxes)> {
         let start = self.end;
         self.tag("MG2H")?;
         let grid: raw::Mg2Header = self.walk.read_struct(start, "MG2 header")?;
         self.end = start.saturating_add(size_u64::<raw::Mg2Header>());
-        let wrong = |what, place: u64, len: u64| {
-            let place = start.saturating_add(place);
-
-            FILE.malformed(what).at(span(place, len))
-        };
+        let field = |offset: u64, len: u64| span(start.saturating_add(offset), len);
         let precisions =
             [(grid.vertex_precision, "vertex precision", 4), (grid.normal_precision, "normal precision", 8)];
-        for (precision, what, place) in precisions {
+        for (precision, what, offset) in precisions {
             if precision.get() <= 0.0 {
-                return Err(wrong(what, place, 4).expected("more than 0").found(precision));
+                let error = FILE.at(field(offset, 4)).malformed(what);
+                return Err(error.expected("more than 0").found(precision));
             }
         }
-        for (axis, place) in (0_usize..3).zip((24..).step_by(4)) {
+        for (axis, offset) in (0_usize..3).zip((24..).step_by(4)) {
             let bound = |bounds: &[F32; 3]| bounds.get(axis).map_or(0.0, |bound| bound.get());
             let (low, high) = (bound(&grid.lower_bound), bound(&grid.higher_bound));
             if high < low {
-                let expected = format!("at least the lower bound {low}");
-                return Err(wrong("higher bound", place, 4).expected(expected).found(high));
+                let error = FILE.at(field(offset, 4)).malformed("higher bound");
+                return Err(error.expected(format!("at least the lower bound {low}")).found(high));
             }
         }
-        // The cell's number is divided by this product, which wraps in the reference library.
         let [x, y, z] = grid.div.map(U32::get);
-        if x == 0 || y == 0 || z == 0 || x.wrapping_mul(y) == 0 {
+        let boxes = GridBoxes::new(&grid).ok_or_else(|| {
+            let error = FILE.at(field(36, 12)).malformed(rules::GRID_TOO_FINE.name);
             let expected = "at least 1 each, and a product of the first two that is no multiple of 2^32";
-            return Err(wrong(rules::GRID_TOO_FINE.name, 36, 12)
-                .expected(expected)
-                .found(format!("{x} {y} {z}")));
-        }
+            error.expected(expected).found(format_args!("{x} {y} {z}"))
+        })?;
         let cells = u128::from(x).saturating_mul(y.into()).saturating_mul(z.into());
         if cells > 1 << 32 {
-            self.findings.add(rules::GRID_TOO_FINE, || {
-                let detail = format!("{cells} cells are more than 32 bits can number");
-                let place = start.saturating_add(36);
-                (FILE.of(body_address(self.body)).at(span(place, 12)), detail)
-            });
+            let (place, detail) =
+                (self.place(field(36, 12)), format!("{cells} cells, which take more than 32 bits"));
+            self.findings.add(rules::GRID_TOO_FINE, || (place, detail));
         }
         if grid.normal_precision.get().is_nan() && header.flags.get() & raw::FLAG_NORMALS == 0 {
-            self.findings.add(rules::NAN_PRECISION, || {
-                let place = start.saturating_add(8);
-                (FILE.of(body_address(self.body)).at(span(place, 4)), "not a number")
-            });
+            let place = self.place(field(8, 4));
+            self.findings.add(rules::NAN_PRECISION, || (place, "not a number"));
         }
-        Ok(grid)
+        Ok((grid, boxes))
     }
 
-    /// An array of `count` times `size` words, behind its tag.
-    fn section(&mut self, what: &'static str, part: Part, count: u64, size: u64) -> Result<Section> {
-        let body = self.body;
-        let read = |this: &mut Self| {
-            this.tag(what)?;
-            this.data(what, part, count, size)
-        };
-        read(self).map_err(|error| error.of(part.address(body)))
+    /// An array of `count` times `components` words, with the tag before it.
+    fn section(&mut self, what: &'static str, part: Part, count: u64, components: u64) -> Result<Section> {
+        let section = self.tag(what).and_then(|()| self.data(what, part, count, components));
+        section.map_err(|error| FILE.of(part.address(self.body)).locate(error))
     }
 
-    /// The data of an array of `count` times `size` words.
-    fn data(&mut self, what: &'static str, part: Part, count: u64, size: u64) -> Result<Section> {
-        // Both are far below 2^32.
-        let decoded_len = count.saturating_mul(size).saturating_mul(4);
-        if !self.is_packed {
-            let range = self.take(decoded_len, what)?;
-            return Ok(Section { what, part, range, props: None, decoded_len, tail: AtomicBool::new(false) });
+    /// The data of an array of `count` times `components` words.
+    fn data(&mut self, what: &'static str, part: Part, count: u64, components: u64) -> Result<Section> {
+        let section = Section { what, part, range: 0..0, props: None, count, components };
+        let decoded_len = section.decoded_len();
+        if self.method == Method::Raw {
+            return Ok(Section { range: self.take(decoded_len, what)?, ..section });
         }
         let start = self.end;
         let header: raw::PackedData = self.walk.read_struct(start, "packed data")?;
         self.end = start.saturating_add(size_u64::<raw::PackedData>());
-        let packed = u64::from(header.packed_size.get());
-        let error = |kind, what, range| FILE.error(kind, what).at(range);
-        let [props, ..] = header.props;
-        if props >= 225 {
-            let place = start.saturating_add(4);
-            let error = error(ErrorKind::Malformed, "LZMA props", span(place, 1));
-            return Err(error.expected("less than 225").found(props));
+        let [lc_lp_pb, ..] = header.props;
+        if lc_lp_pb >= 225 {
+            let error = FILE.at(span(start.saturating_add(4), 1)).malformed("LZMA props");
+            return Err(error.expected("less than 225").found(lc_lp_pb));
         }
+        let packed = u64::from(header.packed_size.get());
         let range = self.take(packed, what)?;
         if lzma::check_length(decoded_len, packed).is_err() {
-            let error = error(ErrorKind::Malformed, "packed size", span(start, 4));
+            let error = FILE.at(span(start, 4)).malformed("packed size");
             let expected = format!("a stream that can hold {} bytes", decimal(decoded_len));
-            return Err(error.expected(expected).found(format!("{} bytes", decimal(packed))));
+            return Err(error.expected(expected).found(format_args!("{} bytes", decimal(packed))));
         }
-        let (props, tail) = (Some(header.props), AtomicBool::new(false));
-        Ok(Section { what, part, range, props, decoded_len, tail })
+        Ok(Section { range, props: Some(header.props), ..section })
     }
 
-    fn map(&mut self, what: &'static str, part: Part, count: u64, size: u64, method: Method) -> Result<Map> {
+    fn maps(&mut self, count: U32, mut read: impl FnMut(&mut Self, u64) -> Result<Map>) -> Result<Vec<Map>> {
+        let start = self.end;
+        let mut maps = Vec::new();
+        for index in 0..u64::from(count.get()) {
+            maps.push(read(self, index)?);
+            // The list is larger than the few bytes that a map of few vertices takes up in the file.
+            Budget::new(self.limits)
+                .spend(as_u64(size_of_val(&maps[..])), "list of maps")
+                .map_err(|error| FILE.at(start..self.end).locate(error))?;
+        }
+        Ok(maps)
+    }
+
+    fn map(&mut self, what: &'static str, part: Part, count: u64, components: u64) -> Result<Map> {
         let body = self.body;
-        let read = |this: &mut Self| {
-            this.tag(what)?;
-            let name = this.text("name of a map")?;
-            let file = match part {
-                Part::UvMap(_) => this.text("file name reference")?,
-                _ => Bytes::new(),
-            };
-            let precision = (method == Method::Mg2).then(|| this.precision()).transpose()?;
-            let section = this.data(what, part, count, size)?;
-            Ok(Map { name, file, precision, section })
+        let mut read = || {
+            self.tag(what)?;
+            let name = self.text("name of a map")?;
+            let has_file = matches!(part, Part::UvMap(_));
+            let file = if has_file { self.text("file name reference")? } else { Bytes::new() };
+            let precision = (self.method == Method::Mg2).then(|| self.precision()).transpose()?;
+            Ok(Map { name, file, precision, section: self.data(what, part, count, components)? })
         };
-        read(self).map_err(|error: Error| error.of(part.address(body)))
+        read().map_err(|error| FILE.of(part.address(body)).locate(error))
     }
 
     fn precision(&mut self) -> Result<f32> {
         let start = self.end;
         let precision = f32::from_bits(self.u32("precision")?);
         if precision <= 0.0 {
-            let error = FILE.malformed("precision").at(start..self.end);
+            let error = FILE.at(start..self.end).malformed("precision");
             return Err(error.expected("more than 0").found(precision));
         }
         Ok(precision)
@@ -458,19 +459,8 @@ impl Reader<'_> {
         if let Some((name, _)) = repeated {
             let shown = name.get(..name.len().min(40)).unwrap_or_default();
             let detail = format!("several {field} are named \"{}\"", shown.escape_ascii());
-            self.findings
-                .add(rules::REPEATED_NAME, || (FILE.of(body_address(self.body).then(field)), detail));
+            let place = FILE.of(body_address(self.body).then(field));
+            self.findings.add(rules::REPEATED_NAME, || (place, detail));
         }
     }
-}
-
-/// A list of maps is larger than the few bytes that a map of few vertices takes up in the file.
-fn check_list(maps: &[Map], limits: &Limits) -> Result<()> {
-    let bytes = as_u64(size_of_val(maps));
-    if bytes <= limits.max_block_bytes {
-        return Ok(());
-    }
-    let expected = format!("at most {} bytes (max_block_bytes)", decimal(limits.max_block_bytes));
-    let error = FILE.error(ErrorKind::LimitExceeded, "list of maps");
-    Err(error.expected(expected).found(decimal(bytes)))
 }

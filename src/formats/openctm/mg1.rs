@@ -1,4 +1,4 @@
-//! What MG1 does to arrays beside taking their bytes apart: nothing to numbers, and differences for indices.
+//! Arrays of MG1: numbers as they are, indices as differences.
 
 use crate::codec::planes::Planes;
 
@@ -12,7 +12,7 @@ pub(crate) fn positions(words: &Planes<'_, 1>, out: &mut [[f32; 3]]) {
     words.for_each_into(out.as_flattened_mut(), |[bits], place| *place = f32::from_bits(bits));
 }
 
-/// Indices of triangles (MG2 has the same).
+/// Indices of triangles, of MG1 and MG2.
 ///
 /// The first corner is stored as its difference from the first corner of the triangle before, the third as its
 /// difference from the first. So is the second; but where the first corner is that of the triangle before, it is the

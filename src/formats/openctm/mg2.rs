@@ -1,4 +1,4 @@
-//! What MG2 does to arrays: numbers in fixed point, stored as differences. All integer sums wrap.
+//! Arrays of MG2: numbers in fixed point, stored as differences. All integer sums wrap.
 
 use zerocopy::little_endian::U32;
 
@@ -6,23 +6,25 @@ use super::raw;
 use crate::codec::planes::Planes;
 
 /// The grid, ready to make coordinates of integers.
+#[derive(Debug)]
 pub(crate) struct GridBoxes {
     precision: f32,
     lower_bound: [f32; 3],
     /// The size of a cell.
     size: [f32; 3],
     div: [u32; 3],
-    /// Cells of a layer.
+    /// The number of cells in a layer.
     layer: u32,
 }
 
 impl GridBoxes {
-    /// `None` for a grid without cells, which is refused when opening.
+    /// `None` for a grid without cells, or with a layer whose number of cells wraps to 0, as it does in the reference
+    /// library, which divides by it.
     pub(crate) fn new(header: &raw::Mg2Header) -> Option<Self> {
         let div = header.div.map(U32::get);
         let [x, y, _] = div;
         let layer = x.wrapping_mul(y);
-        if x == 0 || layer == 0 {
+        if div.contains(&0) || layer == 0 {
             return None;
         }
         let lower_bound = header.lower_bound.map(|bound| bound.get());

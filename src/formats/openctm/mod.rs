@@ -1,30 +1,30 @@
 //! OpenCTM, file format version 5: the methods RAW, MG1 and MG2.
 //!
 //! Triangle meshes with normals, UV maps and attribute maps, each compressed on its own with LZMA, or not at all. The
-//! specification is `FormatSpecification.tex` of the [OpenCTM](http://openctm.sourceforge.net) 1.0.3 distribution; where
-//! it is silent (the normals of MG2) or differs from all files (the sums of UV and attribute maps), what the reference
-//! library does is followed, and values are bit for bit those of libopenctm 1.0.3.
+//! specification is `FormatSpecification.tex` of the [OpenCTM](http://openctm.sourceforge.net) 1.0.3 distribution. Where
+//! it is silent (the normals of MG2) or differs from all files (the sums of UV and attribute maps), the reference library
+//! is followed; values are bit for bit those of libopenctm 1.0.3.
 //!
 //! * **Axes, units, winding, texture origin**: not stored. By custom of the reference tools, triangles are
 //!   counter-clockwise from the front and v points up.
-//! * **RAW**: every array is a view of the file, at whatever address it lies. Truncated files, which the reference library
-//!   takes, are refused.
+//! * **RAW**: every array is a view of the file, at any alignment. Truncated files, which the reference library takes,
+//!   are refused.
 //! * **MG1**: lossless. **MG2**: fixed point, with the precisions of [`Mesh::mg2_header`], [`UvMap::precision`] and
 //!   [`AttributeMap::precision`].
 //! * **Several bodies** may follow one another in a file ([`Bodies`], [`bodies`]), and a body may lie inside another file
 //!   ([`Mesh::at`]).
 //!
-//! Opening walks the headers of all arrays and checks every size against the bytes that are there; nothing is decoded.
-//! Each array is decoded alone when asked for, or all in parallel ([`Mesh::arrays`]). That indices are in range and
-//! numbers finite, which the reference library demands, is checked by [`Mesh::validate`], by opening with
-//! [`Strictness::Strict`](crate::Strictness::Strict), and for indices by a [`View`].
+//! Opening walks the headers of all arrays and checks every size against the length of the file; nothing is decoded.
+//! Each array is decoded alone when it is needed, or all in parallel ([`Mesh::arrays`]). That indices are in range and
+//! numbers finite, which the reference library demands, is checked by [`Mesh::validate`] and by opening with
+//! [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`Mesh::view`].
 //!
 //! # Examples
 //!
 //! ```
-//! use meshmap::{Source, openctm};
+//! use meshmap::openctm;
 //!
-//! let mesh = openctm::Mesh::from_source(Source::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?)?;
+//! let mesh = openctm::Mesh::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
 //! let arrays = mesh.arrays()?;
 //! println!("{}: {} triangles", mesh.comment(), arrays.indices.len());
 //! for (map, coords) in mesh.uv_maps().zip(&arrays.uv_maps) {
@@ -33,9 +33,12 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod arrays;
 mod bodies;
 mod decode;
+mod detect;
 mod layout;
+mod maps;
 mod mesh;
 mod mg1;
 mod mg2;
@@ -47,7 +50,11 @@ pub mod rules;
 mod validate;
 mod view;
 
+pub use arrays::{MeshArrays, MeshBuffer};
 pub use bodies::{Bodies, BodyIter, bodies};
 pub(crate) use layout::HEAD;
 pub use layout::Method;
-pub use mesh::{AttributeMap, Mesh, MeshArrays, MeshBuffer, UvMap};
+pub use maps::{AttributeMap, UvMap};
+pub use mesh::Mesh;
+
+pub(crate) use detect::detect;

@@ -1,4 +1,4 @@
-//! Normals of MG2: stored as what is left of them when the normal that the triangles suggest is taken away.
+//! Normals of MG2: stored as differences from normals that are computed from the triangles.
 //!
 //! The published specification leaves this section open; the rules are those of the reference library's code. Every
 //! operation is rounded to `f32`, in the order written here, but for one that the library makes in `f64`.
@@ -9,10 +9,10 @@ use super::mg2::{rounded, rounded_signed};
 use crate::codec::planes::{LANES, Planes};
 use crate::num::as_usize;
 
-/// One number of each of several vertices or triangles that are computed together, so that vectors can hold them.
+/// One number of each of several vertices or triangles that are computed together, one to a lane of a SIMD register.
 type Lanes = [f32; LANES];
 
-/// A number for each lane. A loop, which becomes vectors, where `std::array::from_fn` becomes calls.
+/// A number for each lane. A loop, which is vectorized, where `std::array::from_fn` becomes calls.
 #[inline(always)]
 fn each_lane(number: impl Fn(usize) -> f32) -> Lanes {
     let mut lanes = [0.0; LANES];
@@ -24,10 +24,10 @@ fn each_lane(number: impl Fn(usize) -> f32) -> Lanes {
 
 /// Adds the normals of triangles to those of their vertices: of the vertices `first..` that `sums` has room for.
 ///
-/// A vertex's sum takes its triangles in their order, whatever range of vertices is asked for: so ranges may be
-/// computed apart from one another, with the same bits.
+/// A vertex's sum takes its triangles in their order, whatever the range of vertices: ranges computed apart have the
+/// same bits.
 ///
-/// Returns whether every index is one of a position; where it is not, the sums are of no use.
+/// Returns whether every index is less than the number of positions; otherwise the sums are of no use.
 pub(crate) fn add_triangles(
     positions: &[[f32; 3]],
     triangles: &[[u32; 3]],
@@ -109,7 +109,7 @@ fn add(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [ax + bx, ay + by, az + bz]
 }
 
-/// Scaled to length 1: multiplied by the reciprocal; what is next to nothing stays as it is.
+/// Scaled to length 1 by the reciprocal; vectors of almost no length stay as they are.
 #[expect(clippy::indexing_slicing, reason = "every index is that of a lane")]
 #[inline]
 fn unit([x, y, z]: [Lanes; 3]) -> [Lanes; 3] {
@@ -120,7 +120,7 @@ fn unit([x, y, z]: [Lanes; 3]) -> [Lanes; 3] {
     [x, y, z].map(|lanes| each_lane(|lane| lanes[lane] * factor[lane]))
 }
 
-/// Of a length that is more than `least`; of a lesser one 1, with which nothing changes that is multiplied by it.
+/// 1 / length where the length is more than `least`, otherwise 1.
 #[inline]
 fn reciprocal(length: f32, least: f32) -> f32 {
     if length > least { 1.0 / length } else { 1.0 }
@@ -148,8 +148,8 @@ fn lanes_of(vectors: &[[f32; 3]], axis: usize) -> Lanes {
     lanes
 }
 
-/// Directions beside the z axis, and the last ones that were asked for: most normals are next to the predicted ones,
-/// few steps off in either angle, and four sines take longer than all the rest.
+/// Directions from the z axis, with a cache of the last ones: most normals are next to the predicted ones, few steps off
+/// in either angle, and four sines take longer than all the rest.
 struct Directions {
     precision: f32,
     /// By a hash of the steps: the steps, and their direction.

@@ -1,4 +1,4 @@
-//! The structures of the file as they lie in it: little-endian, packed, with the specification's names.
+//! The structures of the file as stored: little-endian, packed, with the specification's names.
 
 use zerocopy::little_endian::{F32, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -8,7 +8,7 @@ use crate::bytes::raw_elements;
 /// `Magic identifier`.
 pub const MAGIC: [u8; 4] = *b"OCTM";
 
-/// `File format version` of every file there is.
+/// `File format version`: the only one in use.
 pub const VERSION: u32 = 5;
 
 /// `Compression method`: arrays as they are.
@@ -20,10 +20,10 @@ pub const METHOD_MG1: [u8; 4] = *b"MG1\0";
 /// `Compression method`: numbers in fixed point.
 pub const METHOD_MG2: [u8; 4] = *b"MG2\0";
 
-/// The one of the `Boolean flags` that has a meaning: the file contains per-vertex normals.
+/// The only one of the `Boolean flags`: the file contains per-vertex normals.
 pub const FLAG_NORMALS: u32 = 1;
 
-/// The header, without the comment behind it.
+/// The header, up to the comment.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]
@@ -39,7 +39,7 @@ pub struct Header {
 }
 const _: () = assert!(size_of::<Header>() == 32);
 
-/// The MG2 header: how integers become coordinates.
+/// The MG2 header: precisions and the grid.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]

@@ -1,8 +1,8 @@
 //! What [`Mesh::findings`](super::Mesh::findings), [`Mesh::validate`](super::Mesh::validate) and
 //! [`Bodies::findings`](super::Bodies::findings) report.
 //!
-//! *Forbidden* findings break the specification's text, and strict reading refuses them. The others are suspicious:
-//! legal, but a trap for programs that do not expect them.
+//! Strict reading refuses what is *forbidden* (it breaks the specification's text) or *unusable*. What is *suspicious* is
+//! legal, but a trap for programs that do not expect it; a *note* is harmless.
 
 use crate::format::Format;
 use crate::report::{Place, Rule};
@@ -16,31 +16,29 @@ pub const UNKNOWN_FLAGS: Rule = Rule::suspicious("flags");
 /// A comment, name or file reference that is not UTF-8. The bytes are there all the same.
 pub const TEXT_NOT_UTF8: Rule = Rule::forbidden("string");
 
-/// Several UV maps, or several attribute maps, of one name, which is to be unique. All of them are read, by
-/// index.
+/// Several UV maps, or several attribute maps, of one name, which is to be unique. All are read, by index.
 pub const REPEATED_NAME: Rule = Rule::forbidden("name of a map");
 
-/// A grid of more cells than 32 bits can count. The reference library's arithmetic, which wraps, is followed.
+/// A grid of more cells than 32 bits can number. Cell numbers wrap, as in the reference library.
 pub const GRID_TOO_FINE: Rule = Rule::suspicious("div_x, div_y, div_z");
 
-/// A precision that is not a number, of data that the file does not have.
+/// A precision of normals that is not a number, in a file without normals.
 pub const NAN_PRECISION: Rule = Rule::suspicious("normal precision");
 
 /// A grid index beyond the grid. Coordinates are computed all the same, as the reference library does.
 pub const OUTSIDE_GRID: Rule = Rule::forbidden("grid index");
 
 /// An LZMA stream that does not end where its array does: with an end marker (written by the C# port and by JOpenCTM
-/// before 1.4.1), with more content, or with bytes behind it. What is too much is ignored, as the reference
-/// library does.
+/// before 1.4.1), with more content, or with bytes after it. The rest is ignored, as the reference library does.
 pub const STREAM_TAIL: Rule = Rule::forbidden("packed stream");
 
 /// The mesh is one triangle from a vertex to itself: how MeshLib stores a cloud of points.
-pub const POINT_CLOUD: Rule = Rule::suspicious("triangle of one vertex");
+pub const POINT_CLOUD: Rule = Rule::note("triangle of one vertex");
 
-/// Bytes behind the last body. They are not read.
+/// Bytes after the last body. They are not read.
 pub const TRAILING_BYTES: Rule = Rule::suspicious("trailing bytes");
 
-/// Bytes behind a body begin like another body, but are none that can be read.
+/// Bytes after a body begin like another body, but cannot be read as one.
 pub const DAMAGED_BODY: Rule = Rule::unusable("body");
 
 /// An index that is not less than the vertex count: the file is damaged.

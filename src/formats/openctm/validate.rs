@@ -1,28 +1,34 @@
 //! Checks that look at every value.
 
-use super::layout::{Part, Section};
+use std::sync::Arc;
+
+use super::decode::{Decoded, Ending, OutsideGrid};
+use super::layout::{Grid, Section};
 use super::mesh::Mesh;
-use super::rules::{self, FILE};
-use crate::bytes::Scalar;
+use super::rules;
+use crate::bytes::{Array, Element, Scalar};
 use crate::decode::Scratch;
 use crate::mesh::scan;
 use crate::num::{as_u64, decimal};
-use crate::report::{ErrorKind, Finding, Findings, Result};
+use crate::report::{Finding, Findings, Result};
 
 impl Mesh {
-    /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
+    /// Decodes and checks everything: [`findings`](Self::findings), and those that need a look at all data.
     ///
-    /// What the reference library refuses a file for is a finding that is not `tolerated`. What is decoded for this is
-    /// not kept.
+    /// Values for which the reference library refuses a file are findings of severity
+    /// [`Unusable`](crate::Severity::Unusable). What is decoded for this is not kept.
     ///
     /// # Errors
     ///
     /// Those of reading and decoding.
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        let mesh = self.load()?.apart();
-        let mut check = Check { mesh: &mesh, findings: Findings::default() };
-        check.arrays()?;
-        check.grid()?;
+        self.check_total()?;
+        // What is decoded of this mesh is kept by it alone.
+        let mesh = Self { decoded: Arc::new((*self.decoded).clone()), ..self.load()? };
+        #[cfg(feature = "rayon")]
+        mesh.decode_in_parallel();
+        let mut check = Check { mesh: &mesh, findings: Findings::default(), tails: Vec::new() };
+        check.arrays(&mut Scratch::default())?;
         check.streams();
         let mut all = self.findings().to_vec();
         all.extend(check.findings.into_vec());
@@ -33,46 +39,54 @@ impl Mesh {
 struct Check<'a> {
     mesh: &'a Mesh,
     findings: Findings,
+    /// Arrays whose stream goes on.
+    tails: Vec<&'a Section>,
 }
 
-impl Check<'_> {
-    fn arrays(&mut self) -> Result<()> {
-        let layout = &self.mesh.layout;
-        let arrays = match self.mesh.arrays() {
-            Ok(arrays) => arrays,
-            // The normals cannot be told; which index is wrong is found here, too.
-            Err(error)
-                if error.what() == rules::INDEX_OUT_OF_RANGE.name && error.kind() == ErrorKind::Malformed =>
-            {
-                return self.indices();
+impl<'a> Check<'a> {
+    fn arrays(&mut self, scratch: &mut Scratch) -> Result<()> {
+        let (mesh, layout) = (self.mesh, &self.mesh.layout);
+        // All are decoded before any is checked, so that the first error is that of `Mesh::arrays`.
+        let indices = mesh.decoded_indices(scratch)?;
+        let positions = mesh.decoded_positions(scratch)?;
+        let are_in_range = self.indices(&indices);
+        self.numbers(&layout.positions, &positions);
+        match (&layout.normals, &layout.grid) {
+            // They cannot be computed.
+            (Some(section), Some(_)) if !are_in_range => {
+                let ending = mesh.decode().ending(section, scratch)?;
+                self.note_ending(section, ending);
             }
-            Err(error) => return Err(error),
-        };
-        self.indices()?;
-        self.numbers(&layout.positions, arrays.positions.as_bytes());
-        if let (Some(section), Some(normals)) = (&layout.normals, &arrays.normals) {
-            self.numbers(section, normals.as_bytes());
+            (Some(section), _) => {
+                if let Some(normals) = mesh.decoded_normals(scratch)? {
+                    self.numbers(section, &normals);
+                }
+            }
+            (None, _) => {}
         }
-        for (map, coords) in layout.uv_maps.iter().zip(&arrays.uv_maps) {
-            self.numbers(&map.section, coords.as_bytes());
+        for (index, map) in layout.uv_maps.iter().enumerate() {
+            let coords = mesh.decoded_uv_map(index, scratch)?;
+            self.numbers(&map.section, &coords);
         }
-        for (map, values) in layout.attribute_maps.iter().zip(&arrays.attribute_maps) {
-            self.numbers(&map.section, values.as_bytes());
+        for (index, map) in layout.attribute_maps.iter().enumerate() {
+            let values = mesh.decoded_attribute_map(index, scratch)?;
+            self.numbers(&map.section, &values);
         }
-        Ok(())
+        layout.grid.as_ref().map_or(Ok(()), |grid| self.grid(grid, scratch))
     }
 
-    fn indices(&mut self) -> Result<()> {
-        let (section, body) = (&self.mesh.layout.indices, self.mesh.layout.body);
-        let triangles = self.mesh.indices()?;
+    /// Whether all are less than the vertex count.
+    fn indices(&mut self, decoded: &Decoded<[u32; 3]>) -> bool {
+        let (section, count) = (&self.mesh.layout.indices, self.mesh.vertex_count());
+        self.note_ending(section, decoded.ending);
+        let triangles = &decoded.array;
         let corners = triangles.clone().flatten();
-        let count = self.mesh.vertex_count();
-        if let Some(found) = scan::out_of_range(corners.iter(), count) {
+        let found = scan::out_of_range(corners.iter(), count);
+        if let Some(found) = found {
             let index = corners.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
                 let detail = format!("expected less than {count}, found {index}");
-                let address = section.part.address(body).index(found.first);
-                (FILE.of(address).at(section.stored_range()), detail)
+                (self.mesh.layout.place_in(section, found.first), detail)
             });
         }
         if let (1, Some([a, b, c])) = (triangles.len(), triangles.get(0))
@@ -81,49 +95,49 @@ impl Check<'_> {
         {
             self.findings.add(rules::POINT_CLOUD, || {
                 let detail = format!("{} vertices, and no other triangle", decimal(as_u64(count)));
-                (FILE.of(section.part.address(body)).at(section.stored_range()), detail)
+                (self.mesh.layout.place_of(section), detail)
+            });
+        }
+        found.is_none()
+    }
+
+    fn numbers<T: Element>(&mut self, section: &'a Section, decoded: &Decoded<T>) {
+        self.note_ending(section, decoded.ending);
+        let array: &Array<T> = &decoded.array;
+        let Some(found) = scan::not_finite(Scalar::F32, array.as_bytes()) else { return };
+        self.findings.add_many(rules::NOT_FINITE, found.count, || {
+            let vertex = found.first.checked_div(section.components).unwrap_or(0);
+            (self.mesh.layout.place_in(section, vertex), "a number of a vertex")
+        });
+    }
+
+    fn grid(&mut self, grid: &'a Grid, scratch: &mut Scratch) -> Result<()> {
+        let (outside, ending) = self.mesh.decode().outside_grid(grid, scratch)?;
+        self.note_ending(&grid.indices, ending);
+        if let Some(OutsideGrid { count, vertex, cell }) = outside {
+            self.findings.add_many(rules::OUTSIDE_GRID, count, || {
+                let [x, y, z] = grid.header.div;
+                let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
+                (self.mesh.layout.place_in(&grid.indices, vertex), detail)
             });
         }
         Ok(())
     }
 
-    fn numbers(&mut self, section: &Section, bytes: &[u8]) {
-        let Some(found) = scan::not_finite(Scalar::F32, bytes) else { return };
-        self.findings.add_many(rules::NOT_FINITE, found.count, || {
-            let lanes = match section.part {
-                Part::UvMap(_) => 2,
-                Part::AttributeMap(_) => 4,
-                _ => 3,
-            };
-            let vertex = found.first.checked_div(lanes).unwrap_or(0);
-            let address = section.part.address(self.mesh.layout.body).index(vertex);
-            (FILE.of(address).at(section.stored_range()), "a number of a vertex")
-        });
+    fn note_ending(&mut self, section: &'a Section, ending: Ending) {
+        match ending {
+            Ending::Clean => {}
+            Ending::Tail => self.tails.push(section),
+        }
     }
 
-    fn grid(&mut self) -> Result<()> {
-        let Some(grid) = &self.mesh.layout.grid else { return Ok(()) };
-        let outside = self.mesh.decode().outside_grid(grid, &mut Scratch::default())?;
-        let Some((count, vertex, cell)) = outside else { return Ok(()) };
-        self.findings.add_many(rules::OUTSIDE_GRID, count, || {
-            let [x, y, z] = grid.header.div;
-            let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
-            let address = grid.indices.part.address(self.mesh.layout.body).index(as_u64(vertex));
-            (FILE.of(address).at(grid.indices.stored_range()), detail)
-        });
-        Ok(())
-    }
-
-    /// Streams that were seen to go on when they were decoded.
+    /// Reports streams that go on, in the order of the file.
     fn streams(&mut self) {
-        for section in self.mesh.layout.sections() {
-            if section.has_tail() {
-                self.findings.add(rules::STREAM_TAIL, || {
-                    let detail = "does not end where its array does";
-                    let address = section.part.address(self.mesh.layout.body);
-                    (FILE.of(address).at(section.stored_range()), detail)
-                });
-            }
+        self.tails.sort_by_key(|section| section.range.start);
+        for section in &self.tails {
+            self.findings.add(rules::STREAM_TAIL, || {
+                (self.mesh.layout.place_of(section), "does not end where its array does")
+            });
         }
     }
 }

@@ -1,14 +1,12 @@
 //! Decoded meshes in memory that is used again for the next one.
 
-use super::face::FaceLayout;
+use super::face_layout::FaceLayout;
+use super::layout::ARRAY;
 use super::rules::FILE;
 use super::weights::{self, WeightScale};
 use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::Result;
-
-/// What errors call an array that there is no room for.
-pub(crate) const ARRAY: &str = "array of a face";
 
 /// A mesh in memory that is used again for the next one; see [`Asset::lod_into`](super::Asset::lod_into).
 #[derive(Debug, Default)]

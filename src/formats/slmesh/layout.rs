@@ -23,6 +23,9 @@ pub(crate) const MOST: u32 = 4096;
 /// What errors call a block; which one it is, the address says.
 pub(crate) const BLOCK: &str = "block";
 
+/// What errors call an array that there is no room for.
+pub(crate) const ARRAY: &str = "array of a face";
+
 /// Version numbers above this are a format that is not compatible.
 pub(crate) const MAX_VERSION: i32 = 999;
 

@@ -32,26 +32,42 @@
 //! ```
 
 mod asset;
+mod blocks;
 mod buffer;
 mod containers;
+mod cost;
+mod decode_all;
+mod detect;
 mod face;
+mod face_layout;
 mod fields;
 #[cfg(feature = "hash")]
 mod hash;
+mod keys;
 mod layout;
 pub mod llsd;
+mod lod;
+mod mesh;
 mod physics;
+mod place;
 pub mod rules;
 mod skin;
 mod validate;
 mod view;
 mod weights;
 
-pub use asset::{Asset, CostData, Decoded, Lod, ReadOptions};
+pub use asset::{Asset, ReadOptions};
 pub use buffer::{FaceBuffer, MeshBuffer};
 pub use containers::{CacheEntry, UploadCache};
-pub use face::{Domain, Face, Mesh};
+pub use cost::CostData;
+pub use decode_all::Decoded;
+pub use face::Face;
+pub use face_layout::Domain;
+pub use keys::Lod;
 pub use layout::Entry;
+pub use mesh::Mesh;
 pub use physics::PhysicsConvex;
 pub use skin::Skin;
 pub use weights::{Influences, WeightArrays, WeightScale, Weights};
+
+pub(crate) use detect::detect;

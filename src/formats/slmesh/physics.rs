@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::face::{BlockPlace, Domain, floats_into};
+use super::face_layout::{Domain, floats_into};
 use super::fields::Value;
-use super::skin::whole;
+use super::place::{BlockPlace, whole};
 use crate::bytes::Array;
 use crate::limits::{Budget, Limits};
 use crate::num::{as_u64, decimal};

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use super::face::BlockPlace;
 use super::fields::{Value, name};
 use super::layout::{MOST, text};
-use super::llsd::{Event, Reader};
+use super::llsd::Event;
+use super::place::{BlockPlace, whole};
 use super::rules::{self, FILE};
 use crate::bytes::{Array, Text};
 use crate::num::{as_u64, decimal};
@@ -78,19 +78,6 @@ impl Skin {
             findings: findings.into_vec(),
         }))
     }
-}
-
-/// All of a block's content; `Ok(None)` where that is undefined.
-pub(crate) fn whole<'a>(
-    content: &'a Bytes,
-    place: &BlockPlace,
-    what: &'static str,
-) -> Result<Option<Value<'a>>> {
-    let mut reader = Reader::with_limits(content, &place.limits);
-    let start = reader.position();
-    reader.skip_value()?;
-    let value = Value::new(content, &(start..reader.position()), what);
-    Ok((value.event()? != Event::Undefined).then_some(value))
 }
 
 fn names(content: &Bytes, value: Value<'_>) -> Result<Vec<Text>> {

@@ -1,7 +1,10 @@
 //! Checks that look at every value.
 
-use super::asset::{Asset, Lod};
-use super::face::{Domain, Face, Mesh};
+use super::asset::Asset;
+use super::face::Face;
+use super::face_layout::Domain;
+use super::keys::Lod;
+use super::mesh::Mesh;
 use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::decode::Scratch;

@@ -2,11 +2,16 @@
 
 use super::asset::Asset;
 use super::face::Face;
+use super::keys::MESHES;
+use super::mesh::Mesh;
+use super::place::BlockPlace;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
+use crate::decode::Scratch;
 use crate::mesh::{
     Attribute, AttributeInfo, Dequant, Indices, LoadAttribute, MeshView, Semantic, VertexFormat,
 };
+use crate::num::as_u64;
 use crate::report::{Address, Result, Segment};
 
 /// Three normalized integers.
@@ -31,6 +36,45 @@ impl Asset {
             error.expected("BLOCK.faces[i] of a block and a face that are there")
         })?;
         face.view()
+    }
+
+    /// A mesh for whoever asks for its faces one by one: decoded once, and kept.
+    pub(crate) fn shared_mesh(&self, name: &str) -> Result<Option<Mesh>> {
+        let index = MESHES.iter().position(|mesh| *mesh == name);
+        let Some(cell) = index.and_then(|index| self.inner.views.get(index)) else { return Ok(None) };
+        if let Some(mesh) = cell.get() {
+            return mesh.clone().map(Some);
+        }
+        // I/O may fail now and succeed later, so it is done before the decode, which always gives the same.
+        let Some((block, stored)) = self.block_from(self.source(), name)? else { return Ok(None) };
+        let decode = || {
+            let content = block
+                .decode_stored(stored, self.options(), &mut Scratch::default())
+                .map_err(|error| FILE.locate(error))?;
+            let limits = self.options().limits;
+            Mesh::new(
+                content,
+                BlockPlace { range: block.range.clone(), address: block.address.clone(), limits },
+            )
+        };
+        cell.get_or_init(decode).clone().map(Some)
+    }
+
+    /// The addresses of the faces of all meshes. How many there are stands inside of the blocks, which are therefore
+    /// decoded, and kept; those that cannot be are left out, and so are those behind more than the limit on all of them.
+    pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
+        let mut addresses = Vec::new();
+        let mut total = 0_u64;
+        for name in MESHES {
+            if total > self.options().limits.max_total_bytes {
+                break;
+            }
+            let Ok(Some(mesh)) = self.shared_mesh(name) else { continue };
+            total = total.saturating_add(as_u64(mesh.content().len()));
+            let faces = Address::field(name).then("faces");
+            addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
+        }
+        addresses
     }
 }
 

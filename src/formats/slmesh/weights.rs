@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::buffer::ARRAY;
+use super::layout::ARRAY;
 use super::rules::FILE;
 use crate::bytes::Array;
 use crate::codec::dequant::unit;

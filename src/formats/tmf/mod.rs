@@ -38,6 +38,7 @@ mod angles;
 mod bit_array;
 mod coordinates;
 mod decode;
+mod detect;
 mod document;
 mod layout;
 mod mesh;
@@ -54,3 +55,5 @@ pub(crate) use layout::HEAD;
 pub use mesh::{Custom, CustomValues, Mesh, Triangles};
 pub use packed::{Packed, PackedElement};
 pub use segment::{FileLayout, Segment, SegmentType};
+
+pub(crate) use detect::detect;

@@ -74,7 +74,7 @@ fn bounding_box(bodies: &Bodies, full: bool) -> Result<String> {
         let corners = match mesh.mg2_header() {
             Some(header) => {
                 let corners = [header.lower_bound, header.higher_bound];
-                Some(corners.map(|corner| corner.map(|lane| lane.get())))
+                Some(corners.map(|corner| corner.map(|component| component.get())))
             }
             // A mesh of its own, so that what is decoded is given back.
             None => corners_of(&Mesh::at(mesh.source(), mesh.range().start, &Options::default())?)?,

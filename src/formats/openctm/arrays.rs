@@ -1,0 +1,277 @@
+//! The arrays of a body, one at a time or all at once.
+
+use std::borrow::Cow;
+
+use zerocopy::{FromZeros, Immutable, IntoBytes};
+
+use super::decode::{Decode, Decoded, Ending};
+use super::layout::{Grid, Map, Method, Section};
+use super::mesh::Mesh;
+use crate::bytes::{Array, Element};
+use crate::decode::{Once, Scratch};
+use crate::limits::Budget;
+use crate::report::Result;
+
+/// All arrays of a mesh. Cloning shares them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MeshArrays {
+    /// Three vertex indices for each triangle.
+    pub indices: Array<[u32; 3]>,
+    /// Positions.
+    pub positions: Array<[f32; 3]>,
+    /// Normals, where the file has them; not necessarily of length 1.
+    pub normals: Option<Array<[f32; 3]>>,
+    /// Texture coordinates u, v of each UV map.
+    pub uv_maps: Vec<Array<[f32; 2]>>,
+    /// Values of each attribute map.
+    pub attribute_maps: Vec<Array<[f32; 4]>>,
+}
+
+/// All arrays of a mesh, in memory that is used again for the next mesh.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct MeshBuffer {
+    /// Three vertex indices for each triangle.
+    pub indices: Vec<[u32; 3]>,
+    /// Positions.
+    pub positions: Vec<[f32; 3]>,
+    /// Normals; empty where the file has none.
+    pub normals: Vec<[f32; 3]>,
+    /// Texture coordinates u, v of each UV map.
+    pub uv_maps: Vec<Vec<[f32; 2]>>,
+    /// Values of each attribute map.
+    pub attribute_maps: Vec<Vec<[f32; 4]>>,
+}
+
+impl Mesh {
+    /// Three vertex indices for each triangle; not checked against the vertex count.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`](crate::ErrorKind::Malformed) or [`Truncated`](crate::ErrorKind::Truncated) for a damaged stream,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), and the errors of reading.
+    pub fn indices(&self) -> Result<Array<[u32; 3]>> {
+        self.decoded_indices(&mut Scratch::default()).map(|decoded| decoded.array)
+    }
+
+    pub(crate) fn decoded_indices(&self, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
+        let decode = |out: &mut _, scratch: &mut _| self.decode().indices(out, scratch);
+        self.array(&self.decoded.indices, &self.layout.indices, scratch, decode)
+    }
+
+    /// Like [`indices`](Self::indices), into `out`, which gets their number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`indices`](Self::indices).
+    pub fn indices_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
+        self.decode().indices(out, scratch).map(drop)
+    }
+
+    /// Positions.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`indices`](Self::indices).
+    pub fn positions(&self) -> Result<Array<[f32; 3]>> {
+        self.decoded_positions(&mut Scratch::default()).map(|decoded| decoded.array)
+    }
+
+    pub(crate) fn decoded_positions(&self, scratch: &mut Scratch) -> Result<Decoded<[f32; 3]>> {
+        let decode = |out: &mut _, scratch: &mut _| self.decode().positions(out, scratch);
+        self.array(&self.decoded.positions, &self.layout.positions, scratch, decode)
+    }
+
+    /// Like [`positions`](Self::positions), into `out`, which gets their number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions).
+    pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
+        self.decode().positions(out, scratch).map(drop)
+    }
+
+    /// Normals, not necessarily of length 1; `Ok(None)` where the file has none.
+    ///
+    /// Those of MG2 are stored as differences from normals that are computed from [`positions`](Self::positions) and
+    /// [`indices`](Self::indices), which are then decoded and kept, too. Bit for bit those of the reference library
+    /// where the host's `sinf` and `cosf` are glibc's, as on Linux; elsewhere a normal may differ from them by 2^-22
+    /// of its length.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions`](Self::positions); for MG2, also those of [`indices`](Self::indices), and
+    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the vertex count.
+    pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
+        Ok(self.decoded_normals(&mut Scratch::default())?.map(|decoded| decoded.array))
+    }
+
+    pub(crate) fn decoded_normals(&self, scratch: &mut Scratch) -> Result<Option<Decoded<[f32; 3]>>> {
+        let Some(section) = &self.layout.normals else { return Ok(None) };
+        let decode = |out: &mut _, scratch: &mut _| match &self.layout.grid {
+            None => self.decode().numbers(section, None, out, scratch),
+            Some(grid) => {
+                let positions = self.decoded_positions(scratch)?.array;
+                let triangles = self.decoded_indices(scratch)?.array;
+                let mesh = (&*positions.to_native(), &*triangles.to_native());
+                self.decode().predicted_normals((section, grid), mesh, out, scratch)
+            }
+        };
+        self.array(&self.decoded.normals, section, scratch, decode).map(Some)
+    }
+
+    /// Like [`normals`](Self::normals), into `out`, which gets their number; `Ok(false)`, and none, where the file has
+    /// none.
+    ///
+    /// For MG2, positions and indices that are kept are used; others are decoded into the scratch.
+    /// [`arrays_into`](Self::arrays_into) decodes nothing twice.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`normals`](Self::normals).
+    pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
+        let Some(section) = &self.layout.normals else {
+            out.clear();
+            return Ok(false);
+        };
+        match &self.layout.grid {
+            None => self.decode().numbers(section, None, out, scratch)?,
+            Some(grid) => {
+                // Out of the scratch while the rest of it is at work.
+                let mut positions = std::mem::take(&mut scratch.positions);
+                let mut triangles = std::mem::take(&mut scratch.triangles);
+                let own = (&mut positions, &mut triangles);
+                let result = self.predicted_normals_into((section, grid), own, out, scratch);
+                (scratch.positions, scratch.triangles) = (positions, triangles);
+                result?
+            }
+        };
+        Ok(true)
+    }
+
+    fn predicted_normals_into(
+        &self,
+        of: (&Section, &Grid),
+        (own_positions, own_triangles): (&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>),
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<Ending> {
+        let positions = match self.decoded.positions.get() {
+            Some(positions) => positions.array.to_native(),
+            None => {
+                self.decode().positions(own_positions, scratch)?;
+                Cow::Borrowed(&**own_positions)
+            }
+        };
+        let triangles = match self.decoded.indices.get() {
+            Some(indices) => indices.array.to_native(),
+            None => {
+                self.decode().indices(own_triangles, scratch)?;
+                Cow::Borrowed(&**own_triangles)
+            }
+        };
+        self.decode().predicted_normals(of, (&positions, &triangles), out, scratch)
+    }
+
+    /// All arrays, each decoded once; those that have been decoded are not decoded again.
+    ///
+    /// MG1 and MG2 are decoded in parallel where that pays (see [`Parallelism`](crate::Parallelism)). The values do not
+    /// depend on the number of threads.
+    ///
+    /// # Errors
+    ///
+    /// Those of the accessors of the arrays, the first one in the order of this structure, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where all of them together are larger than
+    /// [`max_total_bytes`](crate::Limits::max_total_bytes).
+    pub fn arrays(&self) -> Result<MeshArrays> {
+        self.check_total()?;
+        let mesh = self.load()?;
+        #[cfg(feature = "rayon")]
+        mesh.decode_in_parallel();
+        let mut scratch = Scratch::default();
+        let uv_maps = 0..self.layout.uv_maps.len();
+        let attribute_maps = 0..self.layout.attribute_maps.len();
+        Ok(MeshArrays {
+            // Mostly the largest block, so that what it takes of the scratch is enough for all.
+            indices: mesh.decoded_indices(&mut scratch)?.array,
+            positions: mesh.decoded_positions(&mut scratch)?.array,
+            normals: mesh.decoded_normals(&mut scratch)?.map(|decoded| decoded.array),
+            uv_maps: uv_maps
+                .map(|index| Ok(mesh.decoded_uv_map(index, &mut scratch)?.array))
+                .collect::<Result<_>>()?,
+            attribute_maps: attribute_maps
+                .map(|index| Ok(mesh.decoded_attribute_map(index, &mut scratch)?.array))
+                .collect::<Result<_>>()?,
+        })
+    }
+
+    /// Like [`arrays`](Self::arrays), into memory that is used again, on the calling thread.
+    ///
+    /// Nothing is allocated once buffer and scratch are large enough and the source is in memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`arrays`](Self::arrays). What is in the buffer after an error is unspecified.
+    pub fn arrays_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
+        self.check_total()?;
+        let mesh = if self.source.is_in_memory() { self } else { &self.load()? };
+        let (decode, layout) = (mesh.decode(), &self.layout);
+        decode.positions(&mut out.positions, scratch)?;
+        decode.indices(&mut out.indices, scratch)?;
+        match (&layout.normals, &layout.grid) {
+            (None, _) => out.normals.clear(),
+            (Some(section), None) => {
+                decode.numbers(section, None, &mut out.normals, scratch)?;
+            }
+            (Some(section), Some(grid)) => {
+                let mesh = (&*out.positions, &*out.indices);
+                decode.predicted_normals((section, grid), mesh, &mut out.normals, scratch)?;
+            }
+        }
+        maps_into(&layout.uv_maps, &mut out.uv_maps, decode, scratch)?;
+        maps_into(&layout.attribute_maps, &mut out.attribute_maps, decode, scratch)
+    }
+
+    /// An array: RAW as it lies in the file, otherwise decoded, unless it has been.
+    pub(crate) fn array<T: Element + FromZeros + IntoBytes + Immutable>(
+        &self,
+        once: &Once<Decoded<T>>,
+        section: &Section,
+        scratch: &mut Scratch,
+        decode: impl FnOnce(&mut Vec<T>, &mut Scratch) -> Result<Ending>,
+    ) -> Result<Decoded<T>> {
+        if self.layout.method == Method::Raw {
+            return Ok(Decoded { array: self.decode().view(section)?, ending: Ending::Clean });
+        }
+        let make = || {
+            let mut out = Vec::new();
+            let ending = decode(&mut out, scratch)?;
+            Ok(Decoded { array: Array::from_vec(out), ending })
+        };
+        once.get_or_try_make(make).cloned()
+    }
+
+    /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.
+    pub(crate) fn check_total(&self) -> Result<()> {
+        if self.layout.method == Method::Raw {
+            return Ok(());
+        }
+        Budget::new(&self.options.limits)
+            .spend_all(self.layout.decoded_len(), "body")
+            .map_err(|error| self.layout.place().locate(error))
+    }
+}
+
+fn maps_into<const N: usize>(
+    maps: &[Map],
+    out: &mut Vec<Vec<[f32; N]>>,
+    decode: Decode<'_>,
+    scratch: &mut Scratch,
+) -> Result<()>
+where
+    [f32; N]: Element + FromZeros,
+{
+    out.resize_with(maps.len(), Vec::new);
+    maps.iter().zip(out).try_for_each(|(map, out)| decode.map(map, out, scratch).map(drop))
+}

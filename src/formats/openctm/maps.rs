@@ -1,0 +1,173 @@
+//! UV maps and attribute maps.
+
+use zerocopy::{FromZeros, Immutable, IntoBytes};
+
+use super::decode::Decoded;
+use super::layout::Map;
+use super::mesh::Mesh;
+use crate::bytes::{Array, Element, Text};
+use crate::decode::{Once, Scratch};
+use crate::report::Result;
+
+/// A UV map of a [`Mesh`].
+#[derive(Clone, Debug)]
+pub struct UvMap {
+    map: Handle,
+    file: Text,
+}
+
+/// An attribute map of a [`Mesh`].
+#[derive(Clone, Debug)]
+pub struct AttributeMap {
+    map: Handle,
+}
+
+/// What maps of both kinds have.
+#[derive(Clone, Debug)]
+struct Handle {
+    mesh: Mesh,
+    index: usize,
+    name: Text,
+    precision: Option<f32>,
+}
+
+impl Handle {
+    fn new(mesh: &Mesh, index: usize, map: &Map) -> Self {
+        Self { mesh: mesh.clone(), index, name: Text::new(map.name.clone()), precision: map.precision }
+    }
+}
+
+impl Mesh {
+    /// The UV maps, in the order of the file.
+    pub fn uv_maps(&self) -> impl ExactSizeIterator<Item = UvMap> + '_ {
+        self.layout.uv_maps.iter().enumerate().map(|(index, map)| UvMap::new(self, index, map))
+    }
+
+    /// The UV map at an index; `None` where there is none.
+    #[must_use]
+    pub fn uv_map(&self, index: usize) -> Option<UvMap> {
+        self.layout.uv_maps.get(index).map(|map| UvMap::new(self, index, map))
+    }
+
+    /// The attribute maps, in the order of the file.
+    pub fn attribute_maps(&self) -> impl ExactSizeIterator<Item = AttributeMap> + '_ {
+        let maps = self.layout.attribute_maps.iter().enumerate();
+        maps.map(|(index, map)| AttributeMap { map: Handle::new(self, index, map) })
+    }
+
+    /// The attribute map at an index; `None` where there is none.
+    #[must_use]
+    pub fn attribute_map(&self, index: usize) -> Option<AttributeMap> {
+        let map = self.layout.attribute_maps.get(index)?;
+        Some(AttributeMap { map: Handle::new(self, index, map) })
+    }
+
+    pub(crate) fn decoded_uv_map(&self, index: usize, scratch: &mut Scratch) -> Result<Decoded<[f32; 2]>> {
+        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, scratch)
+    }
+
+    pub(crate) fn decoded_attribute_map(
+        &self,
+        index: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[f32; 4]>> {
+        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, scratch)
+    }
+
+    fn decoded_map<const N: usize>(
+        &self,
+        maps: &[Map],
+        decoded: &[Once<Decoded<[f32; N]>>],
+        index: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[f32; N]>>
+    where
+        [f32; N]: Element + FromZeros + IntoBytes + Immutable,
+    {
+        let (map, once) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
+        let decode = |out: &mut _, scratch: &mut _| self.decode().map(map, out, scratch);
+        self.array(once, &map.section, scratch, decode)
+    }
+
+    fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {
+        maps.get(index).ok_or_else(|| self.layout.place().out_of_range("map").found(index))
+    }
+}
+
+impl UvMap {
+    fn new(mesh: &Mesh, index: usize, map: &Map) -> Self {
+        Self { map: Handle::new(mesh, index, map), file: Text::new(map.file.clone()) }
+    }
+
+    /// The name; empty where it has none.
+    #[must_use]
+    pub fn name(&self) -> Text {
+        self.map.name.clone()
+    }
+
+    /// The file name reference, usually of the texture; empty where there is none.
+    #[must_use]
+    pub fn file(&self) -> Text {
+        self.file.clone()
+    }
+
+    /// The step between stored coordinates; `None` where they are stored without loss.
+    #[must_use]
+    pub fn precision(&self) -> Option<f32> {
+        self.map.precision
+    }
+
+    /// Texture coordinates u, v, one pair for each vertex.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Mesh::indices`].
+    pub fn coords(&self) -> Result<Array<[f32; 2]>> {
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decoded_uv_map(*index, &mut Scratch::default()).map(|decoded| decoded.array)
+    }
+
+    /// Like [`coords`](Self::coords), into `out`, which gets their number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`coords`](Self::coords).
+    pub fn coords_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decode().map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
+    }
+}
+
+impl AttributeMap {
+    /// The name; empty where it has none. Colours are mostly named `Color`.
+    #[must_use]
+    pub fn name(&self) -> Text {
+        self.map.name.clone()
+    }
+
+    /// The step between stored values; `None` where they are stored without loss.
+    #[must_use]
+    pub fn precision(&self) -> Option<f32> {
+        self.map.precision
+    }
+
+    /// Values a, b, c, d, one quadruple for each vertex.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Mesh::indices`].
+    pub fn values(&self) -> Result<Array<[f32; 4]>> {
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decoded_attribute_map(*index, &mut Scratch::default()).map(|decoded| decoded.array)
+    }
+
+    /// Like [`values`](Self::values), into `out`, which gets their number.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`values`](Self::values).
+    pub fn values_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
+        let Handle { mesh, index, .. } = &self.map;
+        mesh.decode().map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch).map(drop)
+    }
+}

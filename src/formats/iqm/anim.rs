@@ -6,19 +6,17 @@ use std::sync::Arc;
 use zerocopy::little_endian::F32;
 
 use super::layout::Layout;
-use super::model::Model;
+use super::model::{Model, run};
 use super::raw;
 use super::rules::FILE;
-use super::skeleton::Joint;
-use super::tables::{Poses, parent};
+use super::tables::parent;
 use crate::bytes::Text;
-use crate::num::as_u64;
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
     /// What is stored of each pose: the joint whose movement it is, by index, and the ranges of its channels.
     pub fn poses(&self) -> impl ExactSizeIterator<Item = Pose> + '_ {
-        (0..self.animation.poses.len()).map(|index| Pose::new(&self.animation.poses, index))
+        self.animation.poses.iter().map(|pose| Pose::new(&pose))
     }
 
     /// The animations.
@@ -49,18 +47,16 @@ impl Model {
             let error = mismatch("number of joints and poses");
             return Err(error.expected(format!("{joints} poses, one for each joint")).found(poses));
         }
-        let differ = |(_, joint, pose): &(usize, Joint, Pose)| joint.parent != pose.parent;
-        let pairs =
-            self.joints().zip(animation.poses()).enumerate().map(|(i, (joint, pose))| (i, joint, pose));
-        let mut differing = pairs.filter(differ);
-        if let Some((index, joint, pose)) = differing.next() {
+        let pairs = (0..).zip(self.joints().zip(animation.poses()));
+        let mut differing = pairs.filter(|(_, (joint, pose))| joint.parent != pose.parent);
+        if let Some((index, (joint, pose))) = differing.next() {
             let count = differing.count().saturating_add(1);
             let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), |p| p.to_string());
             let expected = format!("parent {} in joint {:?}", parent(joint.parent), joint.name);
             let found =
                 format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
-            let address = Address::field("joints").index(as_u64(index));
-            return Err(mismatch("parents of joints and poses").of(address).expected(expected).found(found));
+            let error = mismatch("parents of joints and poses").of(Address::field("joints").index(index));
+            return Err(error.expected(expected).found(found));
         }
         Ok(Self { animation: Arc::clone(&animation.animation), ..self.clone() })
     }
@@ -84,32 +80,12 @@ pub struct Pose {
 }
 
 impl Pose {
-    fn new(poses: &Poses, index: usize) -> Self {
-        use zerocopy::FromZeros;
-        match poses {
-            Poses::V2(poses) => {
-                // The iterators of the model end where the table does.
-                let raw = poses.get(index).unwrap_or_else(raw::Pose::new_zeroed);
-                Self {
-                    parent: parent(raw.parent.get()),
-                    channelmask: raw.channelmask.get(),
-                    channeloffset: raw.channeloffset.map(F32::get),
-                    channelscale: raw.channelscale.map(F32::get),
-                }
-            }
-            Poses::V1(poses) => {
-                let raw = poses.get(index).unwrap_or_else(raw::PoseV1::new_zeroed);
-                let ten = |channels: [F32; 9]| {
-                    let [a, b, c, d, e, f, g, h, i] = channels.map(F32::get);
-                    [a, b, c, d, e, f, g, h, i, 0.0]
-                };
-                Self {
-                    parent: parent(raw.parent.get()),
-                    channelmask: raw.channelmask.get(),
-                    channeloffset: ten(raw.channeloffset),
-                    channelscale: ten(raw.channelscale),
-                }
-            }
+    fn new(raw: &raw::Pose) -> Self {
+        Self {
+            parent: parent(raw.parent.get()),
+            channelmask: raw.channelmask.get(),
+            channeloffset: raw.channeloffset.map(F32::get),
+            channelscale: raw.channelscale.map(F32::get),
         }
     }
 }
@@ -150,8 +126,7 @@ impl Anim {
     /// The frames.
     #[must_use]
     pub fn frames(&self) -> Range<u32> {
-        // Opening has checked that the end is at most num_frames.
-        self.first_frame..self.first_frame.saturating_add(self.num_frames)
+        run(self.first_frame, self.num_frames)
     }
 
     /// The frames around a time, in seconds from the animation's first frame, and how far it is from the one to the

@@ -3,13 +3,16 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use zerocopy::little_endian::U32;
 
-use super::layout::{ExtensionNode, Layout};
+use super::layout::ExtensionNode;
+use super::model::Model;
 use super::names::TextBudget;
+use super::raw;
 use super::rules::FILE;
-use super::{Model, raw};
-use crate::bytes::{Array, Text};
-use crate::num::{Span, as_u64, size_u64, span};
+use super::tables::table;
+use crate::bytes::{Array, Element, Text};
+use crate::num::{Span, size_u64, span};
 use crate::report::Result;
 
 /// A node of the extension list: named data.
@@ -106,11 +109,12 @@ impl Model {
     ///
     /// Those of reading.
     pub fn fte_meshes(&self) -> Result<Option<Array<raw::FteMesh>>> {
-        let meshes = self.extension("FTE_MESH")?.map(Array::<raw::FteMesh>::new);
-        let size = size_u64::<raw::FteMesh>();
-        let expected = self.layout().meshes.len_u64().saturating_mul(size);
-        let whole = self.extension_node(b"FTE_MESH").is_some_and(|node| length(&node.data) == expected);
-        Ok(meshes.filter(|_| whole))
+        let Some(node) = self.extension_node(b"FTE_MESH") else { return Ok(None) };
+        let expected = self.layout().meshes.len_u64().saturating_mul(size_u64::<raw::FteMesh>());
+        if node.data.length() != expected {
+            return Ok(None);
+        }
+        table(&self.layout().source, &node.data, "FTE_MESH").map(Some)
     }
 
     /// `FTE_EVENT`; empty where the file does not have it.
@@ -120,14 +124,15 @@ impl Model {
     /// [`Malformed`](ErrorKind::Malformed) where the data of an event lies outside the text,
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) where events share long text many times, and the errors of reading.
     pub fn fte_events(&self) -> Result<Vec<FteEvent>> {
-        let Some(data) = self.extension("FTE_EVENT")? else { return Ok(Vec::new()) };
-        let budget = TextBudget::of(self.layout());
-        let event = |event: raw::FteEvent| {
-            let evdata = text(self.layout(), &budget, event.evdata.get(), "FTE_EVENT.evdata")?;
+        let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(Vec::new()) };
+        let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
+        let budget = self.text_budget();
+        let event = |(range, event): (Range<u64>, raw::FteEvent)| {
+            let evdata = self.named(&budget, event.evdata, "FTE_EVENT.evdata", range.part(12, 4))?;
             let (anim, timestamp, evcode) = (event.anim.get(), event.timestamp.get(), event.evcode.get());
             Ok(FteEvent { anim, timestamp, evcode, evdata })
         };
-        Array::<raw::FteEvent>::new(data).iter().map(event).collect()
+        elements(&node.data, &events).map(event).collect()
     }
 
     /// `FTE_SKINS`; `Ok(None)` where the file does not have it.
@@ -139,30 +144,27 @@ impl Model {
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;
-        let end = node.data.end;
-        let head_end = node.data.start.saturating_add(size_u64::<raw::FteSkins>());
-        let within = |part: Range<u64>| {
-            let error = FILE.malformed("FTE_SKINS").at(part.clone());
-            let expected = format!("an end at {end:#x}, that of the extension, or before");
-            if part.end <= end {
-                Ok(part)
-            } else {
-                Err(error.expected(expected).found(format_args!("{:#x}", part.end)))
+        let run = |start: u64, count: u64, size: u64| {
+            let part = span(start, count.saturating_mul(size));
+            if part.end <= node.data.end {
+                return Ok(part);
             }
+            let expected = format!("an end at {:#x}, that of the extension, or before", node.data.end);
+            let error = FILE.at(part.clone()).malformed("FTE_SKINS").expected(expected);
+            Err(error.found(format_args!("{:#x}", part.end)))
         };
-        within(node.data.start..head_end)?;
-        let head: raw::FteSkins = source.read_struct(node.data.start, "FTE_SKINS")?;
-        let run =
-            |start: u64, count: u64, size: usize| within(span(start, count.saturating_mul(as_u64(size))));
-        let numskins = run(head_end, self.layout().meshes.len_u64(), size_of::<u32>())?;
-        let frames = run(numskins.end, head.numskinframes.get().into(), size_of::<raw::FteSkinFrame>())?;
-        let skins = run(frames.end, head.nummeshskins.get().into(), size_of::<raw::FteMeshSkin>())?;
+        let head = run(node.data.start, 1, size_u64::<raw::FteSkins>())?;
+        let raw::FteSkins { numskinframes, nummeshskins } = source.read_struct(head.start, "FTE_SKINS")?;
+        let numskins = run(head.end, self.layout().meshes.len_u64(), size_u64::<u32>())?;
+        let frames = run(numskins.end, numskinframes.get().into(), size_u64::<raw::FteSkinFrame>())?;
+        let skins = run(frames.end, nummeshskins.get().into(), size_u64::<raw::FteMeshSkin>())?;
 
-        let budget = TextBudget::of(self.layout());
-        let frame = |frame: raw::FteSkinFrame| {
+        let budget = self.text_budget();
+        let frame = |(range, frame): (Range<u64>, raw::FteSkinFrame)| {
+            let text = |offset, what, field| self.named(&budget, offset, what, range.part(field, 4));
             Ok(FteSkinFrame {
-                material: text(self.layout(), &budget, frame.material.get(), "FTE_SKINS.material")?,
-                shadertext: text(self.layout(), &budget, frame.shadertext.get(), "FTE_SKINS.shadertext")?,
+                material: text(frame.material, "FTE_SKINS.material", 0)?,
+                shadertext: text(frame.shadertext, "FTE_SKINS.shadertext", 4)?,
             })
         };
         let skin = |skin: raw::FteMeshSkin| FteMeshSkin {
@@ -170,25 +172,31 @@ impl Model {
             countframes: skin.countframes.get(),
             interval: skin.interval.get(),
         };
+        let stored_frames = table(source, &frames, "FTE_SKINS")?;
         Ok(Some(FteSkins {
-            numskins: Array::new(source.get(numskins, "FTE_SKINS")?),
-            frames: Array::new(source.get(frames, "FTE_SKINS")?).iter().map(frame).collect::<Result<_>>()?,
-            skins: Array::new(source.get(skins, "FTE_SKINS")?).iter().map(skin).collect(),
+            numskins: table(source, &numskins, "FTE_SKINS")?,
+            frames: elements(&frames, &stored_frames).map(frame).collect::<Result<_>>()?,
+            skins: table(source, &skins, "FTE_SKINS")?.iter().map(skin).collect(),
         }))
     }
-}
 
-/// A text that an extension names, which opening has not checked.
-fn text(layout: &Layout, budget: &TextBudget, offset: u32, what: &'static str) -> Result<Text> {
-    if u64::from(offset) < length(&layout.sections.text) {
-        budget.spend(&layout.text, offset, what)?;
-        return Ok(layout.text_at(offset));
+    fn text_budget(&self) -> TextBudget {
+        TextBudget::new(self.layout().text.clone(), self.layout().header.filesize.get())
     }
-    let error = FILE.malformed(what);
-    let expected = format!("an offset below {:#x} (num_text)", length(&layout.sections.text));
-    Err(error.expected(expected).found(format_args!("{offset:#x}")))
+
+    /// A name of an extension, which opening has not checked; `range` is the field that has its offset.
+    fn named(&self, budget: &TextBudget, offset: U32, what: &'static str, range: Range<u64>) -> Result<Text> {
+        budget.spend(offset.get(), what, || FILE.at(range))?;
+        Ok(self.layout().text_at(offset.get()))
+    }
 }
 
-fn length(range: &Range<u64>) -> u64 {
-    range.length()
+/// The elements of an array, each with its bytes.
+fn elements<'a, T: Element>(
+    range: &Range<u64>,
+    array: &'a Array<T>,
+) -> impl Iterator<Item = (Range<u64>, T)> + 'a {
+    let (start, size) = (range.start, size_u64::<T>());
+    let place = move |index: u64| span(start.saturating_add(size.saturating_mul(index)), size);
+    (0..).map(place).zip(array.iter())
 }

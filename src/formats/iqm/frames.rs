@@ -243,34 +243,21 @@ impl Frames {
 
 impl Channels {
     fn of(poses: &Poses) -> Arc<[Self]> {
+        let synthesise_w = matches!(poses, Poses::V1(_));
         let mut first = 0;
-        let mut next = |mask: u32, synthesise_w, offset, scale| {
+        let channels = poses.iter().map(|pose| {
+            let (mut mask, mut ranges) = (pose.channelmask.get(), [pose.channeloffset, pose.channelscale]);
+            if synthesise_w {
+                // The three scales move up by one, to make room for w.
+                mask = (mask & 0x3f) | ((mask & 0x1c0) << 1);
+                ranges = ranges.map(|[a, b, c, x, y, z, d, e, f, w]| [a, b, c, x, y, z, w, d, e, f]);
+            }
+            let [offset, scale] = ranges.map(|range| range.map(F32::get));
             let channels = Self::new(mask, synthesise_w, first, offset, scale);
             first = first.saturating_add(channels.stored());
             channels
-        };
-        match poses {
-            Poses::V2(poses) => poses
-                .iter()
-                .map(|pose| {
-                    let [offset, scale] = [pose.channeloffset, pose.channelscale].map(|c| c.map(F32::get));
-                    next(pose.channelmask.get(), false, offset, scale)
-                })
-                .collect(),
-            Poses::V1(poses) => poses
-                .iter()
-                .map(|pose| {
-                    let mask = pose.channelmask.get();
-                    // The three scales move up by one, to make room for w.
-                    let mask = (mask & 0x3f) | ((mask & 0x1c0) << 1);
-                    let [offset, scale] = [pose.channeloffset, pose.channelscale].map(|channels| {
-                        let [a, b, c, x, y, z, d, e, f] = channels.map(F32::get);
-                        [a, b, c, x, y, z, 0.0, d, e, f]
-                    });
-                    next(mask, true, offset, scale)
-                })
-                .collect(),
-        }
+        });
+        channels.collect()
     }
 
     fn new(mask: u32, synthesise_w: bool, first: usize, offset: [f32; 10], mut scale: [f32; 10]) -> Self {
@@ -291,7 +278,7 @@ impl Channels {
 
     /// How many channels a frame stores.
     fn stored(&self) -> usize {
-        usize::try_from(self.mask.count_ones()).unwrap_or(0)
+        as_usize(self.mask.count_ones())
     }
 
     /// Decodes this pose of the frame that begins at `frame` in `values`.

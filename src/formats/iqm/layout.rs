@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use zerocopy::little_endian::U32;
 
 use super::raw;
 use super::rules::FILE;
-use super::tables::{Joints, Poses, scalar};
-use crate::bytes::{Array, Element, Source, Text};
+use super::tables::{Joints, Poses, Row, rows, scalar, table};
+use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
 use crate::num::{as_u64, as_usize, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
@@ -66,9 +67,8 @@ impl Layout {
         let header: raw::Header = source.read_struct(0, "iqmheader")?;
         check_identity(&header, &source)?;
 
-        let v1 = header.version.get() == 1;
-        let bound = Bound::of(&header);
-        let sections = Sections::read(&header, v1, bound)?;
+        let version = header.version.get();
+        let sections = Sections::read(&header, version)?;
         let tables = [
             &sections.text,
             &sections.meshes,
@@ -83,14 +83,8 @@ impl Layout {
             text: source.get(sections.text.clone(), "text")?,
             meshes: table(&source, &sections.meshes, "iqmmesh[]")?,
             vertex_arrays: table(&source, &sections.vertex_arrays, "iqmvertexarray[]")?,
-            joints: match v1 {
-                true => Joints::V1(table(&source, &sections.joints, "iqmjoint[]")?),
-                false => Joints::V2(table(&source, &sections.joints, "iqmjoint[]")?),
-            },
-            poses: match v1 {
-                true => Poses::V1(table(&source, &sections.poses, "iqmpose[]")?),
-                false => Poses::V2(table(&source, &sections.poses, "iqmpose[]")?),
-            },
+            joints: Joints::read(&source, &sections.joints, version, "iqmjoint[]")?,
+            poses: Poses::read(&source, &sections.poses, version, "iqmpose[]")?,
             anims: table(&source, &sections.anims, "iqmanim[]")?,
             extensions: Vec::new(),
             findings: Vec::new(),
@@ -133,39 +127,62 @@ impl Layout {
     }
 }
 
+/// The tables, each element with its place.
+impl Layout {
+    pub(crate) fn mesh_rows(&self) -> impl Iterator<Item = (Row, raw::Mesh)> + '_ {
+        rows("meshes", &self.sections.meshes, self.meshes.iter())
+    }
+
+    pub(crate) fn vertex_array_rows(&self) -> impl Iterator<Item = (Row, raw::VertexArray)> + '_ {
+        rows("vertex_arrays", &self.sections.vertex_arrays, self.vertex_arrays.iter())
+    }
+
+    pub(crate) fn joint_rows(&self) -> impl Iterator<Item = (Row, raw::Joint)> + '_ {
+        rows("joints", &self.sections.joints, self.joints.iter())
+    }
+
+    pub(crate) fn pose_rows(&self) -> impl Iterator<Item = (Row, raw::Pose)> + '_ {
+        rows("poses", &self.sections.poses, self.poses.iter())
+    }
+
+    pub(crate) fn anim_rows(&self) -> impl Iterator<Item = (Row, raw::Anim)> + '_ {
+        rows("anims", &self.sections.anims, self.anims.iter())
+    }
+}
+
 impl Sections {
-    fn read(header: &raw::Header, v1: bool, bound: Bound) -> Result<Self> {
-        let sizes: [u64; 2] = if v1 { [44, 80] } else { [48, 88] };
-        let [joint, pose] = sizes;
-        let count = |number: zerocopy::little_endian::U32| u64::from(number.get());
-        let optional = |offset: zerocopy::little_endian::U32, count: u64, size: u64, what| match offset.get()
-        {
-            0 => Ok(0..0),
-            offset => bound.section(offset, count, size, what),
+    fn read(header: &raw::Header, version: u32) -> Result<Self> {
+        let bound = Bound::of(header);
+        let [joint, pose] = if version == 1 {
+            [size_u64::<raw::JointV1>(), size_u64::<raw::PoseV1>()]
+        } else {
+            [size_u64::<raw::Joint>(), size_u64::<raw::Pose>()]
         };
-        let frame = count(header.num_framechannels).saturating_mul(2);
+        let frame = u64::from(header.num_framechannels.get()).saturating_mul(2);
+        let section =
+            |offset: U32, count: U32, size, what| bound.section(offset, count.get().into(), size, what);
+        let optional = |offset: U32, count, size, what| match offset.get() {
+            0 => Ok(0..0),
+            _ => section(offset, count, size, what),
+        };
+        let h = header;
         Ok(Self {
-            text: bound.section(header.ofs_text.get(), count(header.num_text), 1, "text")?,
-            meshes: bound.section(header.ofs_meshes.get(), count(header.num_meshes), 24, "iqmmesh[]")?,
-            vertex_arrays: bound.section(
-                header.ofs_vertexarrays.get(),
-                count(header.num_vertexarrays),
-                20,
+            text: section(h.ofs_text, h.num_text, 1, "text")?,
+            meshes: section(h.ofs_meshes, h.num_meshes, size_u64::<raw::Mesh>(), "iqmmesh[]")?,
+            vertex_arrays: section(
+                h.ofs_vertexarrays,
+                h.num_vertexarrays,
+                size_u64::<raw::VertexArray>(),
                 "iqmvertexarray[]",
             )?,
-            triangles: bound.section(
-                header.ofs_triangles.get(),
-                count(header.num_triangles),
-                12,
-                "iqmtriangle[]",
-            )?,
-            adjacency: optional(header.ofs_adjacency, count(header.num_triangles), 12, "iqmadjacency[]")?,
-            joints: bound.section(header.ofs_joints.get(), count(header.num_joints), joint, "iqmjoint[]")?,
-            poses: bound.section(header.ofs_poses.get(), count(header.num_poses), pose, "iqmpose[]")?,
-            anims: bound.section(header.ofs_anims.get(), count(header.num_anims), 20, "iqmanim[]")?,
-            frames: bound.section(header.ofs_frames.get(), count(header.num_frames), frame, "frames[]")?,
-            bounds: optional(header.ofs_bounds, count(header.num_frames), 32, "iqmbounds[]")?,
-            comment: bound.section(header.ofs_comment.get(), count(header.num_comment), 1, "comment")?,
+            triangles: section(h.ofs_triangles, h.num_triangles, 12, "iqmtriangle[]")?,
+            adjacency: optional(h.ofs_adjacency, h.num_triangles, 12, "iqmadjacency[]")?,
+            joints: section(h.ofs_joints, h.num_joints, joint, "iqmjoint[]")?,
+            poses: section(h.ofs_poses, h.num_poses, pose, "iqmpose[]")?,
+            anims: section(h.ofs_anims, h.num_anims, size_u64::<raw::Anim>(), "iqmanim[]")?,
+            frames: section(h.ofs_frames, h.num_frames, frame, "frames[]")?,
+            bounds: optional(h.ofs_bounds, h.num_frames, size_u64::<raw::Bounds>(), "iqmbounds[]")?,
+            comment: section(h.ofs_comment, h.num_comment, 1, "comment")?,
         })
     }
 }
@@ -206,10 +223,10 @@ impl Bound {
         Self { filesize: header.filesize.get().into() }
     }
 
-    /// The range of `count` elements of `size` bytes at an offset: behind the header and within `filesize`.
+    /// The range of `count` elements of `size` bytes at an offset: after the header and within `filesize`.
     pub(crate) fn section(
         self,
-        offset: u32,
+        offset: U32,
         count: u64,
         size: u64,
         what: &'static str,
@@ -217,29 +234,22 @@ impl Bound {
         if count == 0 || size == 0 {
             return Ok(0..0);
         }
-        let start = u64::from(offset);
+        let start = u64::from(offset.get());
         let end = count.checked_mul(size).and_then(|bytes| start.checked_add(bytes));
         let header = size_u64::<raw::Header>();
-        let error = || FILE.malformed(what).at(start..end.unwrap_or(u64::MAX));
+        let error = || FILE.at(start..end.unwrap_or(u64::MAX)).malformed(what);
+        if start < header {
+            let expected = format!("a start at {header:#x} or later");
+            return Err(error().expected(expected).found(format_args!("{start:#x}")));
+        }
         match end {
-            _ if start < header => {
-                Err(error().expected(format!("a start at {header:#x} or later")).found(hex(start)))
-            }
             Some(end) if end <= self.filesize => Ok(start..end),
             end => {
-                let found = end.map_or_else(|| "more than 64 bits hold".to_owned(), hex);
-                Err(error()
-                    .expected(format!("an end at {:#x} (filesize) or before", self.filesize))
-                    .found(found))
+                let found =
+                    end.map_or_else(|| "more than 64 bits hold".to_owned(), |end| format!("{end:#x}"));
+                let expected = format!("an end at {:#x} (filesize) or before", self.filesize);
+                Err(error().expected(expected).found(found))
             }
         }
     }
-}
-
-fn hex(number: u64) -> String {
-    format!("{number:#x}")
-}
-
-fn table<T: Element>(source: &Source, range: &Range<u64>, what: &'static str) -> Result<Array<T>> {
-    source.get(range.clone(), what).map(Array::new)
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::layout::Layout;
 use super::pose::Trs;
 use super::raw;
+use super::tables::table;
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
 use crate::num::{Span, as_u64, size_u64, span};
@@ -123,7 +124,7 @@ impl Model {
     ///
     /// Those of reading.
     pub fn triangles(&self) -> Result<Array<[u32; 3]>> {
-        self.layout.source.get(self.layout.sections.triangles.clone(), "iqmtriangle[]").map(Array::new)
+        table(&self.layout.source, &self.layout.sections.triangles, "iqmtriangle[]")
     }
 
     /// For each triangle those at its edges 0-1, 1-2 and 2-0, counted from the first of the file, in place; `u32::MAX`
@@ -134,7 +135,7 @@ impl Model {
     /// Those of reading.
     pub fn adjacency(&self) -> Result<Option<Array<[u32; 3]>>> {
         let section = &self.layout.sections.adjacency;
-        optional(section, || self.layout.source.get(section.clone(), "iqmadjacency[]").map(Array::new))
+        optional(section, || table(&self.layout.source, section, "iqmadjacency[]"))
     }
 
     /// The box and radii of the mesh in each frame, in place; `Ok(None)` where the file does not store them.
@@ -144,7 +145,7 @@ impl Model {
     /// Those of reading.
     pub fn bounds(&self) -> Result<Option<Array<raw::Bounds>>> {
         let section = &self.animation.sections.bounds;
-        optional(section, || self.animation.source.get(section.clone(), "iqmbounds[]").map(Array::new))
+        optional(section, || table(&self.animation.source, section, "iqmbounds[]"))
     }
 
     /// The comment: `num_comment` bytes, with the 0 byte that usually ends them. `Ok(None)` where there is none.
@@ -182,45 +183,40 @@ impl Model {
         let (layout, sections) = (&*self.layout, &self.layout.sections);
         let header = &layout.header;
         let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {
-            let stored = range.length();
-            Item { address, counts: counts.to_vec(), stored, decoded: None, range: range.clone() }
+            let (stored, range) = (range.length(), range.clone());
+            Item { address, counts: counts.to_vec(), stored, decoded: None, range }
         };
-        let size = size_u64::<raw::Mesh>();
         let mut items = Vec::new();
-        for (index, mesh) in (0..).zip(layout.meshes.iter()) {
-            let start = sections.meshes.start.saturating_add(size.saturating_mul(index));
-            let counts = [
-                ("vertexes", mesh.num_vertexes.get().into()),
-                ("triangles", mesh.num_triangles.get().into()),
-            ];
-            items.push(item(Address::field("meshes").index(index), &(span(start, size)), &counts));
+        for (row, mesh) in layout.mesh_rows() {
+            let counts = [("vertexes", mesh.num_vertexes), ("triangles", mesh.num_triangles)];
+            let range = span(row.start, size_u64::<raw::Mesh>());
+            items.push(item(row.address(), &range, &counts.map(|(name, count)| (name, count.get().into()))));
         }
-        for (index, array) in (0..).zip(self.vertex_arrays()) {
-            let counts = [("vertexes", layout.num_vertexes()), ("components", array.size.into())];
-            items.push(item(Address::field("vertex_arrays").index(index), &array.range, &counts));
+        for (row, array) in layout.vertex_array_rows() {
+            let counts = [("vertexes", layout.num_vertexes()), ("components", array.size.get().into())];
+            items.push(item(row.address(), &layout.array_range(&array).unwrap_or_default(), &counts));
         }
-        let frame_bytes = as_u64(layout.poses.len()).saturating_mul(size_u64::<Trs>());
-        let frames: u64 = header.num_frames.get().into();
-        let triangles = ("triangles", u64::from(header.num_triangles.get()));
+        let section = |name, range, counts: &[_]| item(Address::field(name), range, counts);
+        let triangles = [("triangles", u64::from(header.num_triangles.get()))];
+        let [joints, poses] = [layout.joints.len(), layout.poses.len()].map(as_u64);
+        let frames = u64::from(header.num_frames.get());
         let frame_counts = [("frames", frames), ("framechannels", header.num_framechannels.get().into())];
-        let mut section = |name: &'static str, range: &Range<u64>, counts: &[(&'static str, u64)]| {
-            let constant_frames = name == "frames" && frames > 0 && layout.poses.len() > 0;
-            if !range.is_empty() || constant_frames {
-                let decoded = (name == "frames").then(|| frames.saturating_mul(frame_bytes));
-                items.push(Item { decoded, ..item(Address::field(name), range, counts) });
-            }
-        };
-        section("triangles", &sections.triangles, &[triangles]);
-        section("adjacency", &sections.adjacency, &[triangles]);
-        section("joints", &sections.joints, &[("joints", as_u64(layout.joints.len()))]);
-        section("poses", &sections.poses, &[("poses", as_u64(layout.poses.len()))]);
-        section("anims", &sections.anims, &[("anims", layout.anims.len_u64())]);
-        section("frames", &sections.frames, &frame_counts);
-        section("bounds", &sections.bounds, &[("frames", frames)]);
-        section("comment", &sections.comment, &[("bytes", header.num_comment.get().into())]);
+        let decoded = Some(frames.saturating_mul(poses).saturating_mul(size_u64::<Trs>()));
+        let sections = [
+            section("triangles", &sections.triangles, &triangles),
+            section("adjacency", &sections.adjacency, &triangles),
+            section("joints", &sections.joints, &[("joints", joints)]),
+            section("poses", &sections.poses, &[("poses", poses)]),
+            section("anims", &sections.anims, &[("anims", layout.anims.len_u64())]),
+            Item { decoded, ..section("frames", &sections.frames, &frame_counts) },
+            section("bounds", &sections.bounds, &[("frames", frames)]),
+            section("comment", &sections.comment, &[("bytes", header.num_comment.get().into())]),
+        ];
+        // Frames in which nothing moves take up no bytes.
+        items.extend(sections.into_iter().filter(|item| item.stored > 0 || item.decoded > Some(0)));
         for (index, extension) in (0..).zip(&layout.extensions) {
-            let bytes = extension.data.length();
-            items.push(item(Address::field("extensions").index(index), &extension.data, &[("bytes", bytes)]));
+            let counts = [("bytes", extension.data.length())];
+            items.push(item(Address::field("extensions").index(index), &extension.data, &counts));
         }
         items
     }
@@ -243,7 +239,7 @@ impl fmt::Debug for Model {
 }
 
 /// A part that a file need not have.
-pub(super) fn optional<T>(section: &Range<u64>, read: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
+fn optional<T>(section: &Range<u64>, read: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     if section.is_empty() { Ok(None) } else { read().map(Some) }
 }
 
@@ -276,4 +272,9 @@ impl Mesh {
             num_triangles: raw.num_triangles.get(),
         }
     }
+}
+
+/// A run of `count` from `first` on; opening has checked that it does not overflow.
+pub(crate) fn run(first: u32, count: u32) -> Range<u32> {
+    first..first.saturating_add(count)
 }

@@ -9,13 +9,13 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
 use crate::bytes::Text;
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize};
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
     /// The joints of the skeleton in its bind pose, each behind its parent.
     pub fn joints(&self) -> impl ExactSizeIterator<Item = Joint> + '_ {
-        (0..self.layout.joints.len()).map(|index| Joint::new(&self.layout, index))
+        self.layout.joints.iter().map(|joint| Joint::new(&self.layout, &joint))
     }
 
     /// The number of joints.
@@ -50,10 +50,7 @@ pub struct Joint {
 }
 
 impl Joint {
-    fn new(layout: &Layout, index: usize) -> Self {
-        use zerocopy::FromZeros;
-        // The iterators of the model end where the table does.
-        let raw = layout.joints.get(index).unwrap_or_else(raw::Joint::new_zeroed);
+    fn new(layout: &Layout, raw: &raw::Joint) -> Self {
         let trs = Trs {
             translate: raw.translate.map(F32::get),
             rotate: raw.rotate.map(F32::get),
@@ -79,12 +76,10 @@ impl Skeleton {
         let mut this = Self { parents: Vec::new(), bind: Vec::new(), inverse_bind: Vec::new() };
         for joint in joints {
             let local = joint.trs.normalized().to_matrix();
-            let of_parent = |matrices: &[Matrix]| parent_matrix(joint.parent, matrices);
-            let (bind, inverse) = (
-                of_parent(&this.bind).map_or(local, |parent| multiply(&parent, &local)),
-                of_parent(&this.inverse_bind)
-                    .map_or_else(|| invert(&local), |parent| multiply(&invert(&local), &parent)),
-            );
+            let of_parent = |matrices: &[Matrix]| parent_matrix(joint.parent?, matrices);
+            let bind = of_parent(&this.bind).map_or(local, |parent| multiply(&parent, &local));
+            let inverse = invert(&local);
+            let inverse = of_parent(&this.inverse_bind).map_or(inverse, |parent| multiply(&inverse, &parent));
             this.parents.push(joint.parent);
             this.bind.push(bind);
             this.inverse_bind.push(inverse);
@@ -167,12 +162,12 @@ pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix])
     for (index, (parent, trs)) in parents.iter().zip(pose).enumerate() {
         let local = trs.normalized().to_matrix();
         let (done, rest) = out.split_at_mut(index);
-        let world = match parent {
+        let world = match *parent {
             None => local,
             Some(parent) => {
-                let matrix = parent_matrix(Some(*parent), done).ok_or_else(|| {
-                    let address = Address::field("joints").index(as_u64(index));
-                    mismatch("parent").of(address).expected(format!("less than {index}")).found(parent)
+                let matrix = parent_matrix(parent, done).ok_or_else(|| {
+                    let error = mismatch("parent").of(Address::field("joints").index(as_u64(index)));
+                    error.expected(format!("less than {index}")).found(parent)
                 })?;
                 multiply(&matrix, &local)
             }
@@ -184,6 +179,6 @@ pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix])
     Ok(())
 }
 
-fn parent_matrix(parent: Option<u32>, matrices: &[Matrix]) -> Option<Matrix> {
-    matrices.get(usize::try_from(parent?).ok()?).copied()
+fn parent_matrix(parent: u32, matrices: &[Matrix]) -> Option<Matrix> {
+    matrices.get(as_usize(parent)).copied()
 }

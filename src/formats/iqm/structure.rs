@@ -2,21 +2,23 @@
 
 use std::ops::Range;
 
+use zerocopy::little_endian::U32;
+
 use super::layout::{Bound, ExtensionNode, IQM_CUSTOM, Layout};
 use super::names::Names;
 use super::raw;
 use super::rules::{self, FILE};
-use super::tables::{Fields, recommended, scalar};
+use super::tables::{Row, recommended, scalar};
 use crate::bytes::Source;
-use crate::num::{as_u64, size_u64, span};
-use crate::report::{Address, ErrorKind, Findings, Result};
+use crate::num::{Span, as_u64, size_u64, span};
+use crate::report::{ErrorKind, Findings, Place, Result};
 
 impl Layout {
     /// Reads the layout of a file and checks its structure.
     pub(crate) fn open(source: &Source) -> Result<Self> {
         let layout = Self::read(source)?;
         let bound = Bound::of(&layout.header);
-        let names = Names::of(&layout);
+        let names = Names::new(layout.text.clone(), layout.header.filesize.get());
         layout.check_meshes(&names)?;
         layout.check_vertex_arrays(&names, bound)?;
         layout.check_joints(&names)?;
@@ -29,73 +31,56 @@ impl Layout {
     }
 
     fn check_meshes(&self, names: &Names) -> Result<()> {
-        for (index, mesh) in (0..).zip(self.meshes.iter()) {
-            let fields = Fields::of(&self.sections.meshes, index, size_of::<raw::Mesh>(), "meshes");
-            names.check(mesh.name.get(), "iqmmesh.name", &fields, 0)?;
-            names.check(mesh.material.get(), "iqmmesh.material", &fields, 4)?;
-            let runs = [
-                ("iqmmesh.num_vertexes", 8, mesh.first_vertex, mesh.num_vertexes, self.header.num_vertexes),
-                (
-                    "iqmmesh.num_triangles",
-                    16,
-                    mesh.first_triangle,
-                    mesh.num_triangles,
-                    self.header.num_triangles,
-                ),
-            ];
-            for (what, field, first, count, total) in runs {
-                check_run(what, &fields, field, first.get(), count.get(), total.get())?;
-            }
+        let header = &self.header;
+        for (row, mesh) in self.mesh_rows() {
+            names.check(mesh.name.get(), "iqmmesh.name", || row.field(0, 4))?;
+            names.check(mesh.material.get(), "iqmmesh.material", || row.field(4, 4))?;
+            let vertices = [mesh.first_vertex, mesh.num_vertexes, header.num_vertexes];
+            check_run(vertices, "iqmmesh.num_vertexes", || row.field(8, 8))?;
+            let triangles = [mesh.first_triangle, mesh.num_triangles, header.num_triangles];
+            check_run(triangles, "iqmmesh.num_triangles", || row.field(16, 8))?;
         }
         Ok(())
     }
 
     fn check_vertex_arrays(&self, names: &Names, bound: Bound) -> Result<()> {
-        for (index, array) in (0..).zip(self.vertex_arrays.iter()) {
-            let fields = Fields::of(
-                &self.sections.vertex_arrays,
-                index,
-                size_of::<raw::VertexArray>(),
-                "vertex_arrays",
-            );
+        for (row, array) in self.vertex_array_rows() {
             if let Some(name) = array.type_.get().checked_sub(IQM_CUSTOM) {
-                names.check(name, "iqmvertexarray.type", &fields, 0)?;
+                names.check(name, "iqmvertexarray.type", || row.field(0, 4))?;
             }
             let Some(scalar) = scalar(array.format.get()) else {
-                let error = fields.malformed("iqmvertexarray.format", 8, 4);
-                return Err(error.expected("0..8").found(array.format.get()));
+                let error = row.field(8, 4).malformed("iqmvertexarray.format");
+                return Err(error.expected("0 to 8").found(array.format.get()));
             };
             if array.size.get() == 0 {
-                return Err(fields.malformed("iqmvertexarray.size", 12, 4).expected("1 or more").found(0));
+                let error = row.field(12, 4).malformed("iqmvertexarray.size");
+                return Err(error.expected("1 or more").found(0));
             }
             let element = u64::from(array.size.get()).saturating_mul(as_u64(scalar.size()));
-            let range = bound.section(array.offset.get(), self.num_vertexes(), element, "vertex array");
-            range.map_err(|error| error.of(fields.address()))?;
+            let range = bound.section(array.offset, self.num_vertexes(), element, "vertex array");
+            range.map_err(|error| error.of(row.address()))?;
         }
         Ok(())
     }
 
     fn check_joints(&self, names: &Names) -> Result<()> {
-        let size = self.joints.element_size();
-        for (index, joint) in (0..).zip(self.joints.iter()) {
-            let fields = Fields::of(&self.sections.joints, index, size, "joints");
-            names.check(joint.name.get(), "iqmjoint.name", &fields, 0)?;
-            check_parent("iqmjoint.parent", &fields, 4, index, joint.parent.get())?;
+        for (row, joint) in self.joint_rows() {
+            names.check(joint.name.get(), "iqmjoint.name", || row.field(0, 4))?;
+            check_parent(row, joint.parent.get(), "iqmjoint.parent", 4)?;
         }
         Ok(())
     }
 
     fn check_poses(&self) -> Result<()> {
         let mut channels = 0_u64;
-        for (index, (parent, mask)) in (0..).zip(self.poses.iter()) {
-            let fields = Fields::of(&self.sections.poses, index, self.poses.element_size(), "poses");
-            check_parent("iqmpose.parent", &fields, 0, index, parent)?;
-            channels = channels.saturating_add((mask & self.poses.channel_bits()).count_ones().into());
+        for (row, pose) in self.pose_rows() {
+            check_parent(row, pose.parent.get(), "iqmpose.parent", 0)?;
+            let stored = pose.channelmask.get() & self.poses.channel_bits();
+            channels = channels.saturating_add(stored.count_ones().into());
         }
         let announced = self.header.num_framechannels.get();
         if self.header.num_frames.get() > 0 && channels != u64::from(announced) {
-            // The field's place in the header.
-            let error = FILE.malformed("iqmheader.num_framechannels").at(0x60..0x64);
+            let error = FILE.at(0x60..0x64).malformed("iqmheader.num_framechannels");
             let expected = format!("{channels}, the bits in the masks of the poses");
             return Err(error.expected(expected).found(announced));
         }
@@ -103,158 +88,153 @@ impl Layout {
     }
 
     fn check_anims(&self, names: &Names) -> Result<()> {
-        for (index, anim) in (0..).zip(self.anims.iter()) {
-            let fields = Fields::of(&self.sections.anims, index, size_of::<raw::Anim>(), "anims");
-            names.check(anim.name.get(), "iqmanim.name", &fields, 0)?;
-            let (first, count) = (anim.first_frame.get(), anim.num_frames.get());
-            check_run("iqmanim.num_frames", &fields, 4, first, count, self.header.num_frames.get())?;
+        for (row, anim) in self.anim_rows() {
+            names.check(anim.name.get(), "iqmanim.name", || row.field(0, 4))?;
+            let frames = [anim.first_frame, anim.num_frames, self.header.num_frames];
+            check_run(frames, "iqmanim.num_frames", || row.field(4, 8))?;
         }
         Ok(())
     }
 
-    /// Walks the linked list of extensions, each node of which says where the next one is.
+    /// Walks the linked list of extensions, in which each node says where the next one is.
     fn read_extensions(self, names: &Names, bound: Bound, findings: &mut Findings) -> Result<Self> {
         /// Files that are known have one or two.
-        const MOST: u32 = 4096;
+        const MAX_EXTENSIONS: u64 = 4096;
         let node_size = size_u64::<raw::Extension>();
-        let announced = self.header.num_extensions.get();
-        let fits = bound.filesize.checked_div(node_size).and_then(|n| n.try_into().ok()).unwrap_or(u32::MAX);
+        let announced = u64::from(self.header.num_extensions.get());
+        let fits = bound.filesize.checked_div(node_size).unwrap_or(u64::MAX);
         let mut walk = self.source.walk();
         let mut extensions = Vec::new();
-        let mut next = self.header.ofs_extensions.get();
+        let mut next = self.header.ofs_extensions;
         for index in 0..announced {
-            if next == 0 {
+            if next.get() == 0 {
                 break;
             }
             let node = bound.section(next, 1, node_size, "iqmextension")?;
-            let fields =
-                Fields { range: node.clone(), address: Address::field("extensions"), index: index.into() };
+            let row = Row { start: node.start, table: "extensions", index };
             if index >= fits {
-                let error = fields.malformed("iqmextension.ofs_extensions", 12, 4);
-                return Err(error
-                    .expected(format!("an end of the list within {fits} nodes"))
-                    .found("a cycle"));
+                let error = row.field(12, 4).malformed("iqmextension.ofs_extensions");
+                let expected = format!("an end of the list within {fits} nodes");
+                return Err(error.expected(expected).found("a cycle"));
             }
-            if index >= MOST {
-                let error = FILE.error(ErrorKind::LimitExceeded, "iqmheader.num_extensions").at(0x74..0x78);
-                return Err(error.expected(format!("at most {MOST}")).found(announced));
+            if index >= MAX_EXTENSIONS {
+                let place = FILE.at(NUM_EXTENSIONS);
+                let error = place.error(ErrorKind::LimitExceeded, "iqmheader.num_extensions");
+                return Err(error.expected(format!("at most {MAX_EXTENSIONS}")).found(announced));
             }
             let extension: raw::Extension = walk.read_struct(node.start, "iqmextension")?;
-            names.check(extension.name.get(), "iqmextension.name", &fields, 0)?;
-            let data = bound.section(
-                extension.ofs_data.get(),
-                extension.num_data.get().into(),
-                1,
-                "iqmextension.ofs_data",
-            );
-            let data = data.map_err(|error| error.of(fields.address()))?;
+            names.check(extension.name.get(), "iqmextension.name", || row.field(0, 4))?;
+            let size = extension.num_data.get().into();
+            let data = bound.section(extension.ofs_data, size, 1, "iqmextension.ofs_data");
+            let data = data.map_err(|error| error.of(row.address()))?;
             extensions.push(ExtensionNode { node, name: extension.name.get(), data });
-            next = extension.ofs_extensions.get();
+            next = extension.ofs_extensions;
         }
         check_no_cycle(&extensions)?;
         let found = as_u64(extensions.len());
-        if found != u64::from(announced) || next != 0 {
-            let more = if next == 0 { "" } else { " and a link to one more" };
+        if found != announced || next.get() != 0 {
+            let more = if next.get() == 0 { "" } else { " and a link to one more" };
             findings.add(rules::EXTENSION_COUNT, || {
-                (FILE.at(0x74..0x78), format!("{announced} announced, {found} in the list{more}"))
+                (FILE.at(NUM_EXTENSIONS), format!("{announced} announced, {found} in the list{more}"))
             });
         }
-        let source = walk.into_source();
-        Ok(Self { extensions, source, ..self })
+        Ok(Self { extensions, source: walk.into_source(), ..self })
     }
 
     fn note_structure(&self, findings: &mut Findings) -> Result<()> {
-        self.note_sections(findings)?;
+        self.note_offsets(findings);
+        self.note_parts(findings)?;
         self.note_text(findings);
         self.note_arrays(findings);
         self.note_skeleton(findings);
-        for (index, anim) in (0..).zip(self.anims.iter()) {
+        for (row, anim) in self.anim_rows() {
             let rate = anim.framerate.get();
             if !(rate > 0.0 && rate.is_finite()) {
-                let fields = Fields::of(&self.sections.anims, index, size_of::<raw::Anim>(), "anims");
-                findings.add(rules::FRAMERATE, || (fields.place(12, 4), format!("not stored ({rate})")));
+                findings.add(rules::FRAMERATE, || (row.field(12, 4), format!("not stored ({rate})")));
             }
         }
-        for (index, mesh) in (0..).zip(self.meshes.iter()) {
+        for (row, mesh) in self.mesh_rows() {
             if mesh.num_vertexes.get() == 0 || mesh.num_triangles.get() == 0 {
-                let fields = Fields::of(&self.sections.meshes, index, size_of::<raw::Mesh>(), "meshes");
-                let detail = format!("{} vertexes, {} triangles", mesh.num_vertexes, mesh.num_triangles);
-                findings.add(rules::EMPTY_MESH, || (fields.place(8, 16), detail));
+                let detail = || format!("{} vertexes, {} triangles", mesh.num_vertexes, mesh.num_triangles);
+                findings.add(rules::EMPTY_MESH, || (row.field(8, 16), detail()));
             }
         }
         Ok(())
     }
 
-    fn note_sections(&self, findings: &mut Findings) -> Result<()> {
+    fn note_offsets(&self, findings: &mut Findings) {
         let header = &self.header;
         let empty = [
-            ("ofs_text", header.num_text, header.ofs_text),
-            ("ofs_meshes", header.num_meshes, header.ofs_meshes),
-            ("ofs_vertexarrays", header.num_vertexarrays, header.ofs_vertexarrays),
-            ("ofs_triangles", header.num_triangles, header.ofs_triangles),
-            ("ofs_adjacency", header.num_triangles, header.ofs_adjacency),
-            ("ofs_joints", header.num_joints, header.ofs_joints),
-            ("ofs_poses", header.num_poses, header.ofs_poses),
-            ("ofs_anims", header.num_anims, header.ofs_anims),
-            ("ofs_bounds", header.num_frames, header.ofs_bounds),
-            ("ofs_comment", header.num_comment, header.ofs_comment),
-            ("ofs_extensions", header.num_extensions, header.ofs_extensions),
+            ("ofs_text", 0x20, header.num_text, header.ofs_text),
+            ("ofs_meshes", 0x28, header.num_meshes, header.ofs_meshes),
+            ("ofs_vertexarrays", 0x34, header.num_vertexarrays, header.ofs_vertexarrays),
+            ("ofs_triangles", 0x3c, header.num_triangles, header.ofs_triangles),
+            ("ofs_adjacency", 0x40, header.num_triangles, header.ofs_adjacency),
+            ("ofs_joints", 0x48, header.num_joints, header.ofs_joints),
+            ("ofs_poses", 0x50, header.num_poses, header.ofs_poses),
+            ("ofs_anims", 0x58, header.num_anims, header.ofs_anims),
+            ("ofs_bounds", 0x68, header.num_frames, header.ofs_bounds),
+            ("ofs_comment", 0x70, header.num_comment, header.ofs_comment),
+            ("ofs_extensions", 0x78, header.num_extensions, header.ofs_extensions),
         ];
-        for (name, count, offset) in empty {
+        for (name, field, count, offset) in empty {
             if count.get() == 0 && offset.get() != 0 {
                 findings.add(rules::EMPTY_WITH_OFFSET, || {
-                    (FILE, format!("{name}: expected 0, found {:#x}", offset.get()))
+                    (FILE.at(span(field, 4)), format!("{name}: expected 0, found {:#x}", offset.get()))
                 });
             }
         }
+    }
 
+    /// Notes parts that are not aligned or overlap, and bytes after the last one.
+    fn note_parts(&self, findings: &mut Findings) -> Result<()> {
         let mut parts = self.parts();
-        for (name, range, alignment) in &parts {
-            if range.start.checked_rem(*alignment) != Some(0) {
-                findings.add(rules::UNALIGNED, || {
-                    let detail =
-                        format!("{name}: expected a multiple of {alignment}, found {:#x}", range.start);
-                    (FILE.at(range.clone()), detail)
-                });
+        for Part { name, range, alignment } in &parts {
+            let start = range.start;
+            if !start.is_multiple_of(*alignment) {
+                let detail = || format!("{name}: expected a multiple of {alignment}, found {start:#x}");
+                findings.add(rules::UNALIGNED, || (FILE.at(range.clone()), detail()));
             }
         }
-        parts.sort_unstable_by_key(|(_, range, _)| (range.start, range.end));
-        let mut before: Option<&(&'static str, Range<u64>, u64)> = None;
+        parts.sort_by_key(|part| (part.range.start, part.range.end));
+        // The part that ends last of those before.
+        let mut before: Option<&Part> = None;
         for part in &parts {
-            if let Some(before) = before.filter(|before| part.1.start < before.1.end) {
+            if let Some(before) = before.filter(|before| part.range.start < before.range.end) {
                 findings.add(rules::OVERLAP, || {
-                    let detail = format!("{} begins inside {}", part.0, before.0);
-                    (FILE.at(part.1.start..part.1.end.min(before.1.end)), detail)
+                    let end = part.range.end.min(before.range.end);
+                    let detail = format!("{} begins inside {}", part.name, before.name);
+                    (FILE.at(part.range.start..end), detail)
                 });
             }
-            before = before.filter(|before| before.1.end > part.1.end).or(Some(part));
+            before = before.filter(|before| before.range.end > part.range.end).or(Some(part));
         }
 
-        let filesize = u64::from(header.filesize.get());
+        let filesize = u64::from(self.header.filesize.get());
         if let Some(len) = self.source.len()?.filter(|len| *len > filesize) {
-            findings.add(rules::TRAILING_BYTES, || {
-                let detail = format!("{} bytes behind filesize", len.saturating_sub(filesize));
-                (FILE.at(filesize..len), detail)
-            });
+            let rest = filesize..len;
+            let detail = format!("{} bytes after filesize", rest.length());
+            findings.add(rules::TRAILING_BYTES, || (FILE.at(rest), detail));
         }
-        let used = before.map_or(0, |part| part.1.end);
-        if used > 0 && filesize.saturating_sub(used) >= 4 {
-            let rest = used..filesize;
-            if used == self.sections.comment.end && header.num_comment.get() == 1 {
-                findings
-                    .add(rules::LONGER_COMMENT, || (FILE.at(rest), "1, but the text may go on to filesize"));
+        let used = before.map_or(0, |part| part.range.end);
+        let rest = used..filesize;
+        if used > 0 && rest.length() >= 4 {
+            if used == self.sections.comment.end && self.header.num_comment.get() == 1 {
+                let detail = "1, but the text may go on to filesize";
+                findings.add(rules::LONGER_COMMENT, || (FILE.at(rest), detail));
             } else {
-                findings.add(rules::TRAILING_BYTES, || (FILE.at(rest), "bytes behind the last section"));
+                findings.add(rules::TRAILING_BYTES, || (FILE.at(rest), "bytes after the last section"));
             }
         }
         Ok(())
     }
 
-    /// Everything that takes up bytes, with the alignment that the specification demands of it.
-    fn parts(&self) -> Vec<(&'static str, Range<u64>, u64)> {
-        const MOST_ARRAYS: usize = 4096;
+    /// Everything that takes up bytes.
+    fn parts(&self) -> Vec<Part> {
+        const MAX_ARRAYS: usize = 4096;
         let s = &self.sections;
         let sections = [
+            ("header", &(0..size_u64::<raw::Header>())),
             ("text", &s.text),
             ("meshes", &s.meshes),
             ("vertexarrays", &s.vertex_arrays),
@@ -267,16 +247,15 @@ impl Layout {
             ("bounds", &s.bounds),
             ("comment", &s.comment),
         ];
-        let sections = sections.into_iter().map(|(name, range)| (name, range.clone(), 4));
-        let arrays = self.vertex_arrays.iter().take(MOST_ARRAYS).filter_map(|array| {
+        let part = |(name, range): (_, &Range<u64>)| Part { name, range: range.clone(), alignment: 4 };
+        let arrays = self.vertex_arrays.iter().take(MAX_ARRAYS).filter_map(|array| {
             let alignment = as_u64(scalar(array.format.get())?.size().max(4));
-            Some(("vertex array", self.array_range(&array)?, alignment))
+            Some(Part { name: "vertex array", range: self.array_range(&array)?, alignment })
         });
-        let nodes = self.extensions.iter().map(|extension| ("extension", extension.node.clone(), 4));
-        let data = self.extensions.iter().map(|extension| ("extension data", extension.data.clone(), 4));
-        let header = ("header", 0..size_u64::<raw::Header>(), 4);
-        let all = std::iter::once(header).chain(sections).chain(arrays).chain(nodes).chain(data);
-        all.filter(|(_, range, _)| !range.is_empty()).collect()
+        let nodes = self.extensions.iter().map(|extension| ("extension", &extension.node));
+        let data = self.extensions.iter().map(|extension| ("extension data", &extension.data));
+        let all = sections.into_iter().map(part).chain(arrays).chain(nodes.chain(data).map(part));
+        all.filter(|part| !part.range.is_empty()).collect()
     }
 
     fn note_text(&self, findings: &mut Findings) {
@@ -302,108 +281,95 @@ impl Layout {
     fn note_arrays(&self, findings: &mut Findings) {
         let mut previous = 0;
         let mut seen = 0_u32;
-        for (index, array) in (0..).zip(self.vertex_arrays.iter()) {
-            let fields = Fields::of(
-                &self.sections.vertex_arrays,
-                index,
-                size_of::<raw::VertexArray>(),
-                "vertex_arrays",
-            );
+        for (row, array) in self.vertex_array_rows() {
             let kind = array.type_.get();
-            let bit = 1_u32.checked_shl(kind).unwrap_or(0);
             if kind.min(IQM_CUSTOM) < previous {
-                let detail = format!("type {kind} comes after type {previous}");
-                findings.add(rules::ARRAY_ORDER, || (fields.place(0, 4), detail));
-            }
-            if kind < IQM_CUSTOM && seen & bit != 0 {
-                let detail = format!("type {kind} again");
-                findings.add(rules::REPEATED_ARRAY, || (fields.place(0, 4), detail));
-            }
-            if (7..IQM_CUSTOM).contains(&kind) {
-                let detail = format!("type {kind} is reserved");
-                findings.add(rules::RESERVED_TYPE, || (fields.place(0, 4), detail));
-            }
-            if let (Some((scalar, size)), Some(found)) = (recommended(kind), self::scalar(array.format.get()))
-                && (found, array.size.get()) != (scalar, size)
-            {
-                let detail = format!("recommended {scalar} x {size}, found {found} x {}", array.size);
-                findings.add(rules::UNUSUAL_FORMAT, || (fields.place(8, 8), detail));
+                let detail = || format!("type {kind} comes after type {previous}");
+                findings.add(rules::ARRAY_ORDER, || (row.field(0, 4), detail()));
             }
             previous = kind.min(IQM_CUSTOM);
-            seen |= if kind < IQM_CUSTOM { bit } else { 0 };
+            if kind < IQM_CUSTOM {
+                let bit = 1_u32.wrapping_shl(kind);
+                if seen & bit != 0 {
+                    findings.add(rules::REPEATED_ARRAY, || (row.field(0, 4), format!("type {kind} again")));
+                }
+                seen |= bit;
+            }
+            if (7..IQM_CUSTOM).contains(&kind) {
+                findings.add(rules::RESERVED_TYPE, || (row.field(0, 4), format!("type {kind} is reserved")));
+            }
+            if let (Some((scalar, size)), Some(found)) = (recommended(kind), scalar(array.format.get()))
+                && (found, array.size.get()) != (scalar, size)
+            {
+                let detail = || format!("recommended {scalar} x {size}, found {found} x {}", array.size);
+                findings.add(rules::UNUSUAL_FORMAT, || (row.field(8, 8), detail()));
+            }
         }
     }
 
     fn note_skeleton(&self, findings: &mut Findings) {
-        let parents = self.joints.iter().map(|joint| joint.parent.get());
-        for (index, parent) in (0..).zip(parents) {
-            if parent < -1 {
-                let fields = Fields::of(&self.sections.joints, index, self.joints.element_size(), "joints");
-                findings.add(rules::ODD_ROOT, || {
-                    (fields.place(4, 4), format!("{parent} for a root, usually -1"))
-                });
-            }
+        for (row, joint) in self.joint_rows() {
+            note_root(findings, joint.parent.get(), || row.field(4, 4));
         }
-        for (index, (parent, mask)) in (0..).zip(self.poses.iter()) {
-            let fields = Fields::of(&self.sections.poses, index, self.poses.element_size(), "poses");
-            if parent < -1 {
-                findings.add(rules::ODD_ROOT, || {
-                    (fields.place(0, 4), format!("{parent} for a root, usually -1"))
-                });
-            }
+        for (row, pose) in self.pose_rows() {
+            note_root(findings, pose.parent.get(), || row.field(0, 4));
+            let mask = pose.channelmask.get();
             if mask & !self.poses.channel_bits() != 0 {
-                findings.add(rules::MASK_BITS, || {
-                    let detail = format!("bits of no channel in {mask:#x}");
-                    (fields.place(4, 4), detail)
-                });
+                let detail = || format!("bits of no channel in {mask:#x}");
+                findings.add(rules::MASK_BITS, || (row.field(4, 4), detail()));
             }
         }
         let (joints, poses) = (self.joints.len(), self.poses.len());
         if joints != poses && joints > 0 && poses > 0 {
-            findings.add(rules::POSES_NOT_JOINTS, || {
-                (FILE.at(0x4c..0x50), format!("{poses} poses, {joints} joints"))
-            });
+            let detail = format!("{poses} poses, {joints} joints");
+            findings.add(rules::POSES_NOT_JOINTS, || (FILE.at(0x4c..0x50), detail));
         }
     }
 }
 
-/// `first + count` must not be more than `total`; the two stand next to one another at `field`.
-fn check_run(
-    what: &'static str,
-    fields: &Fields,
-    field: u64,
-    first: u32,
-    count: u32,
-    total: u32,
-) -> Result<()> {
-    let end = u64::from(first).saturating_add(count.into());
-    if end <= u64::from(total) {
+/// `iqmheader.num_extensions`.
+const NUM_EXTENSIONS: Range<u64> = 0x74..0x78;
+
+/// Something that takes up bytes, with the alignment that the specification demands of it.
+struct Part {
+    name: &'static str,
+    range: Range<u64>,
+    alignment: u64,
+}
+
+/// Checks that of a run, first and count together are not more than the total.
+fn check_run(run: [U32; 3], what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
+    let [first, count, total] = run.map(U32::get);
+    if u64::from(first).saturating_add(count.into()) <= total.into() {
         return Ok(());
     }
-    let error = fields.malformed(what, field, 8).expected(format!("an end at {total} or before"));
+    let error = place().malformed(what).expected(format!("an end at {total} or before"));
     Err(error.found(format_args!("{first} + {count}")))
 }
 
-/// A parent comes before its children, so that there is no cycle and one pass suffices.
-fn check_parent(what: &'static str, fields: &Fields, field: u64, index: u64, parent: i32) -> Result<()> {
-    match u64::try_from(parent) {
-        Ok(parent) if parent >= index => {
-            let error = fields.malformed(what, field, 4);
-            Err(error.expected(format!("less than {index}, its own index")).found(parent))
-        }
-        _ => Ok(()),
+/// Checks that a parent comes before its children, so that there is no cycle and one pass suffices.
+fn check_parent(row: Row, parent: i32, what: &'static str, field: u64) -> Result<()> {
+    if i64::from(parent) < i64::try_from(row.index).unwrap_or(i64::MAX) {
+        return Ok(());
+    }
+    let error = row.field(field, 4).malformed(what);
+    Err(error.expected(format!("less than {}, its own index", row.index)).found(parent))
+}
+
+fn note_root(findings: &mut Findings, parent: i32, place: impl FnOnce() -> Place) {
+    if parent < -1 {
+        findings.add(rules::ODD_ROOT, || (place(), format!("{parent} for a root, usually -1")));
     }
 }
 
 fn check_no_cycle(extensions: &[ExtensionNode]) -> Result<()> {
-    let mut starts: Vec<u64> = extensions.iter().map(|extension| extension.node.start).collect();
-    starts.sort_unstable();
-    let twice = starts.windows(2).find_map(|pair| match pair {
-        [a, b] if a == b => Some(*a),
-        _ => None,
-    });
-    twice.map_or(Ok(()), |start| {
-        let error = FILE.malformed("iqmextension").at(span(start, 16));
-        Err(error.expected("each node once in the list").found("a cycle"))
-    })
+    let mut nodes: Vec<&Range<u64>> = extensions.iter().map(|extension| &extension.node).collect();
+    nodes.sort_unstable_by_key(|node| node.start);
+    match nodes.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
+        Some([node, ..]) => {
+            let error = FILE.at((*node).clone()).malformed("iqmextension");
+            Err(error.expected("each node once in the list").found("a cycle"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,80 +1,94 @@
-//! The tables of joints and poses, of either version, and the formats of components.
+//! The tables of a file, the forms that version 1 has of their elements, and the formats of components.
 
+use std::fmt::Debug;
 use std::ops::Range;
 
+use zerocopy::FromZeros;
+
+use super::pose::synthesised_w;
 use super::raw;
 use super::rules::FILE;
-use crate::bytes::{Array, Scalar};
+use crate::bytes::{Array, Element, Scalar, Source};
 use crate::num::{Span, as_u64, span};
-use crate::report::{Address, Error, Place};
+use crate::report::{Address, Place, Result};
 
-/// `iqmjoint[]` of either version.
-#[derive(Debug)]
-pub(crate) enum Joints {
-    V1(Array<raw::JointV1>),
-    V2(Array<raw::Joint>),
+/// A structure that version 1 stores in another form.
+pub(crate) trait Versioned: Element + FromZeros + Debug {
+    /// The form of version 1.
+    type V1: Element + Debug;
+
+    /// The structure as version 2 stores it.
+    fn from_v1(stored: Self::V1) -> Self;
 }
 
-/// `iqmpose[]` of either version.
-#[derive(Debug)]
-pub(crate) enum Poses {
-    V1(Array<raw::PoseV1>),
-    V2(Array<raw::Pose>),
+impl Versioned for raw::Joint {
+    type V1 = raw::JointV1;
+
+    fn from_v1(stored: Self::V1) -> Self {
+        let raw::JointV1 { name, parent, translate, rotate, scale } = stored;
+        let [x, y, z] = rotate;
+        let w = synthesised_w(rotate.map(|component| component.get()));
+        Self { name, parent, translate, rotate: [x, y, z, w.into()], scale }
+    }
 }
 
-impl Joints {
+/// Channels keep their indices; the last one, which version 1 does not have, is 0 and not in any mask.
+impl Versioned for raw::Pose {
+    type V1 = raw::PoseV1;
+
+    fn from_v1(stored: Self::V1) -> Self {
+        let mut pose = Self::new_zeroed();
+        (pose.parent, pose.channelmask) = (stored.parent, stored.channelmask);
+        pose.channeloffset[..9].copy_from_slice(&stored.channeloffset);
+        pose.channelscale[..9].copy_from_slice(&stored.channelscale);
+        pose
+    }
+}
+
+/// A table of either version.
+#[derive(Debug)]
+pub(crate) enum Table<T: Versioned> {
+    V1(Array<T::V1>),
+    V2(Array<T>),
+}
+
+/// `iqmjoint[]`.
+pub(crate) type Joints = Table<raw::Joint>;
+
+/// `iqmpose[]`.
+pub(crate) type Poses = Table<raw::Pose>;
+
+impl<T: Versioned> Table<T> {
+    pub(crate) fn read(
+        source: &Source,
+        range: &Range<u64>,
+        version: u32,
+        what: &'static str,
+    ) -> Result<Self> {
+        Ok(match version {
+            1 => Self::V1(table(source, range, what)?),
+            _ => Self::V2(table(source, range, what)?),
+        })
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::V1(joints) => joints.len(),
-            Self::V2(joints) => joints.len(),
+            Self::V1(elements) => elements.len(),
+            Self::V2(elements) => elements.len(),
         }
     }
 
-    pub(crate) fn element_size(&self) -> usize {
-        match self {
-            Self::V1(_) => size_of::<raw::JointV1>(),
-            Self::V2(_) => size_of::<raw::Joint>(),
-        }
-    }
-
-    /// The joint at an index, as version 2 stores it.
-    pub(crate) fn get(&self, index: usize) -> Option<raw::Joint> {
-        match self {
-            Self::V2(joints) => joints.get(index),
-            Self::V1(joints) => joints.get(index).map(|joint| {
-                let [x, y, z] = joint.rotate;
-                let w = super::pose::synthesised_w([x.get(), y.get(), z.get()]);
-                raw::Joint {
-                    name: joint.name,
-                    parent: joint.parent,
-                    translate: joint.translate,
-                    rotate: [x, y, z, w.into()],
-                    scale: joint.scale,
-                }
-            }),
-        }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = raw::Joint> + '_ {
-        (0..self.len()).filter_map(|index| self.get(index))
+    /// The elements as version 2 stores them.
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = T> + '_ {
+        let get = |index| match self {
+            Self::V1(elements) => elements.get(index).map(T::from_v1),
+            Self::V2(elements) => elements.get(index),
+        };
+        (0..self.len()).map(move |index| get(index).unwrap_or_else(T::new_zeroed))
     }
 }
 
 impl Poses {
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::V1(poses) => poses.len(),
-            Self::V2(poses) => poses.len(),
-        }
-    }
-
-    pub(crate) fn element_size(&self) -> usize {
-        match self {
-            Self::V1(_) => size_of::<raw::PoseV1>(),
-            Self::V2(_) => size_of::<raw::Pose>(),
-        }
-    }
-
     /// The bits of a mask that stand for channels.
     pub(crate) fn channel_bits(&self) -> u32 {
         match self {
@@ -82,35 +96,53 @@ impl Poses {
             Self::V2(_) => 0x3ff,
         }
     }
+}
 
-    /// The parent and the channel mask of each pose.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (i32, u32)> + '_ {
-        (0..self.len()).filter_map(|index| match self {
-            Self::V1(poses) => poses.get(index).map(|pose| (pose.parent.get(), pose.channelmask.get())),
-            Self::V2(poses) => poses.get(index).map(|pose| (pose.parent.get(), pose.channelmask.get())),
-        })
+/// A table that is the same in both versions.
+pub(crate) fn table<T: Element>(source: &Source, range: &Range<u64>, what: &'static str) -> Result<Array<T>> {
+    source.get(range.clone(), what).map(Array::new)
+}
+
+/// An element of a table, from which the places of its fields are made.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) start: u64,
+    pub(crate) table: &'static str,
+    pub(crate) index: u64,
+}
+
+impl Row {
+    pub(crate) fn address(self) -> Address {
+        Address::field(self.table).index(self.index)
+    }
+
+    /// The field of `size` bytes at an offset.
+    pub(crate) fn field(self, offset: u64, size: u64) -> Place {
+        FILE.of(self.address()).at(span(self.start.saturating_add(offset), size))
     }
 }
 
-/// The index of a parent; `None` for a root.
+/// The elements of a table, each with its place.
+pub(crate) fn rows<T>(
+    table: &'static str,
+    range: &Range<u64>,
+    elements: impl ExactSizeIterator<Item = T>,
+) -> impl Iterator<Item = (Row, T)> {
+    let (start, length) = (range.start, range.length());
+    let size = length.checked_div(as_u64(elements.len())).unwrap_or(0);
+    let row = move |index: u64| Row { start: start.saturating_add(size.saturating_mul(index)), table, index };
+    (0..).map(row).zip(elements)
+}
+
+/// The index of a parent; `None` for a root, for which any negative number stands.
 pub(crate) fn parent(stored: i32) -> Option<u32> {
     u32::try_from(stored).ok()
 }
 
 /// The component format with this number.
 pub(crate) fn scalar(format: u32) -> Option<Scalar> {
-    Some(match format {
-        0 => Scalar::I8,
-        1 => Scalar::U8,
-        2 => Scalar::I16,
-        3 => Scalar::U16,
-        4 => Scalar::I32,
-        5 => Scalar::U32,
-        6 => Scalar::F16,
-        7 => Scalar::F32,
-        8 => Scalar::F64,
-        _ => return None,
-    })
+    use Scalar::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
+    [I8, U8, I16, U16, I32, U32, F16, F32, F64].get(usize::try_from(format).ok()?).copied()
 }
 
 /// The format and size that the specification recommends for a type of vertex array.
@@ -122,31 +154,4 @@ pub(crate) fn recommended(kind: u32) -> Option<(Scalar, u32)> {
         4..=6 => (Scalar::U8, 4),
         _ => return None,
     })
-}
-
-/// An element of a table, for saying where one of its fields lies.
-pub(crate) struct Fields {
-    pub(crate) range: Range<u64>,
-    pub(crate) address: Address,
-    pub(crate) index: u64,
-}
-
-impl Fields {
-    pub(crate) fn of(table: &Range<u64>, index: u64, size: usize, name: &'static str) -> Self {
-        let start = table.start.saturating_add(index.saturating_mul(as_u64(size)));
-        Self { range: span(start, as_u64(size)), address: Address::field(name), index }
-    }
-
-    pub(crate) fn address(&self) -> Address {
-        self.address.clone().index(self.index)
-    }
-
-    pub(crate) fn malformed(&self, what: &'static str, offset: u64, size: u64) -> Error {
-        self.place(offset, size).malformed(what)
-    }
-
-    /// The field at an offset.
-    pub(crate) fn place(&self, offset: u64, size: u64) -> Place {
-        FILE.of(self.address()).at(self.range.part(offset, size))
-    }
 }

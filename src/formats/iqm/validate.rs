@@ -5,13 +5,13 @@ use std::ops::Range;
 use zerocopy::little_endian::U32;
 
 use super::layout::Layout;
-use super::model::Model;
+use super::model::{Model, run};
 use super::rules::{self, FILE};
 use super::vertex_array::VertexArrayType;
 use crate::bytes::Array;
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, span};
-use crate::report::{Address, Finding, Findings, Result};
+use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
     /// Checks that every triangle uses vertices that exist: at the speed of memory.
@@ -22,14 +22,23 @@ impl Model {
     /// of reading.
     pub fn check_indices(&self) -> Result<()> {
         let indices = self.triangles()?.flatten();
-        let num_vertexes = self.num_vertexes();
+        let num_vertexes = self.layout().header.num_vertexes.get();
         if !any_outside(&indices, &(0..num_vertexes)) {
             return Ok(());
         }
-        let wrong = wrong_indices(self.layout(), &indices);
-        let error = FILE.malformed(rules::INDEX_OUT_OF_RANGE.name);
-        let expected = format!("less than {num_vertexes} (num_vertexes)");
-        Err(error.of(wrong.address).at(wrong.range).expected(expected).found(wrong.value))
+        match self.wrong_indices(&indices) {
+            None => Ok(()),
+            Some(Wrong { place, value, .. }) => {
+                let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
+                Err(error.expected(format!("less than {num_vertexes} (num_vertexes)")).found(value))
+            }
+        }
+    }
+
+    fn wrong_indices(&self, indices: &Array<u32>) -> Option<Wrong> {
+        let num_vertexes = self.layout().header.num_vertexes.get();
+        let section = &self.layout().sections.triangles;
+        Wrong::find("triangles", section, indices, |index| index >= num_vertexes)
     }
 
     /// Checks every value: [`findings`](Self::findings), and those that only a look at all data can tell.
@@ -73,22 +82,35 @@ fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     indices.as_slice().iter().fold(false, |any, index| any | is_outside(index))
 }
 
-/// The first of some indices that are out of range, and how many there are.
+/// What a finding says of a mesh whose triangles use other vertices than its own.
+pub(crate) fn outside_mesh(least: u32, greatest: u32, own: &Range<u32>) -> String {
+    format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end)
+}
+
+/// The first wrong number of a table of triples, and how many there are.
 struct Wrong {
-    address: Address,
-    range: Range<u64>,
+    place: Place,
     value: u32,
     count: u64,
 }
 
-fn wrong_indices(layout: &Layout, indices: &Array<u32>) -> Wrong {
-    let num_vertexes = layout.header.num_vertexes.get();
-    let mut wrong = (0_u64..).zip(indices.iter()).filter(|(_, index)| *index >= num_vertexes);
-    let (position, value) = wrong.next().unwrap_or_default();
-    let start = layout.sections.triangles.start.saturating_add(position.saturating_mul(4));
-    let address = Address::field("triangles").index(position.checked_div(3).unwrap_or(0));
-    let count = as_u64(wrong.count()).saturating_add(1);
-    Wrong { address, range: span(start, 4), value, count }
+impl Wrong {
+    fn find(
+        table: &'static str,
+        section: &Range<u64>,
+        numbers: &Array<u32>,
+        is_wrong: impl Fn(u32) -> bool,
+    ) -> Option<Self> {
+        // A first look that does not keep the place is several times as fast.
+        if !numbers.as_slice().iter().fold(false, |wrong, number| wrong | is_wrong(number.get())) {
+            return None;
+        }
+        let mut wrong = (0_u64..).zip(numbers.iter()).filter(|(_, number)| is_wrong(*number));
+        let (position, value) = wrong.next()?;
+        let address = Address::field(table).index(position / 3);
+        let place = FILE.of(address).at(section.part(position.saturating_mul(4), 4));
+        Some(Self { place, value, count: as_u64(wrong.count()).saturating_add(1) })
+    }
 }
 
 struct Check<'a> {
@@ -117,38 +139,35 @@ impl Check<'_> {
     fn triangles(&mut self) -> Result<()> {
         let triangles = self.model.triangles()?.flatten();
         let num_vertexes = self.layout.header.num_vertexes.get();
-        // Indices of a mesh's own vertices are in range; what no mesh vouches for is looked at in the end.
+        // Indices of a mesh's own vertices are in range; the rest is checked at the end.
         let mut sound = 0;
         for (index, mesh) in (0..).zip(self.layout.meshes.iter()) {
-            let (first, count) = (u64::from(mesh.first_triangle.get()), u64::from(mesh.num_triangles.get()));
+            let [first, count] = [mesh.first_triangle, mesh.num_triangles].map(|n| u64::from(n.get()));
             if !self.may_look_at(count.saturating_mul(12)) {
                 break;
             }
-            let corners = first.saturating_mul(3)..first.saturating_add(count).saturating_mul(3);
-            let own =
-                mesh.first_vertex.get()..mesh.first_vertex.get().saturating_add(mesh.num_vertexes.get());
-            let indices = triangles.slice_u64(corners);
+            let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
+            let end = first.saturating_add(count);
+            let indices = triangles.slice_u64(first.saturating_mul(3)..end.saturating_mul(3));
             if !any_outside(&indices, &own) {
                 if first <= sound {
-                    sound = sound.max(first.saturating_add(count));
+                    sound = sound.max(end);
                 }
                 continue;
             }
             let Some((least, greatest)) = index_bounds(&indices) else { continue };
             if greatest < num_vertexes {
-                self.findings.add(rules::INDEX_OUTSIDE_MESH, || {
-                    let detail =
-                        format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
-                    (FILE.of(Address::field("meshes").index(index)), detail)
-                });
+                let place = FILE.of(Address::field("meshes").index(index));
+                let detail = || outside_mesh(least, greatest, &own);
+                self.findings.add(rules::INDEX_OUTSIDE_MESH, || (place, detail()));
             }
         }
-        if any_outside(&triangles.slice_u64(sound.saturating_mul(3)..u64::MAX), &(0..num_vertexes)) {
-            let Wrong { address, range, value, count } = wrong_indices(self.layout, &triangles);
-            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, count, || {
-                let detail = format!("expected less than {num_vertexes} (num_vertexes), found {value}");
-                (FILE.of(address).at(range), detail)
-            });
+        let rest = triangles.slice_u64(sound.saturating_mul(3)..u64::MAX);
+        if any_outside(&rest, &(0..num_vertexes))
+            && let Some(Wrong { place, value, count }) = self.model.wrong_indices(&triangles)
+        {
+            let detail = format!("expected less than {num_vertexes} (num_vertexes), found {value}");
+            self.findings.add_many(rules::INDEX_OUT_OF_RANGE, count, || (place, detail));
         }
         Ok(())
     }
@@ -157,21 +176,13 @@ impl Check<'_> {
         const NONE: u32 = u32::MAX;
         let Some(adjacency) = self.model.adjacency()? else { return Ok(()) };
         let num_triangles = self.layout.header.num_triangles.get();
-        let adjacency = adjacency.flatten();
+        let section = &self.layout.sections.adjacency;
         let is_wrong = |triangle: u32| triangle >= num_triangles && triangle != NONE;
-        // A first look without a place in mind is several times as fast.
-        if !adjacency.as_slice().iter().fold(false, |wrong, triangle| wrong | is_wrong(triangle.get())) {
-            return Ok(());
+        if let Some(wrong) = Wrong::find("adjacency", section, &adjacency.flatten(), is_wrong) {
+            let Wrong { place, value, count } = wrong;
+            let detail = format!("expected less than {num_triangles} or {NONE}, found {value}");
+            self.findings.add_many(rules::ADJACENCY, count, || (place, detail));
         }
-        let mut wrong = (0_u64..).zip(adjacency.iter()).filter(|(_, triangle)| is_wrong(*triangle));
-        let (position, triangle) = wrong.next().unwrap_or_default();
-        let start = self.layout.sections.adjacency.start.saturating_add(position.saturating_mul(4));
-        let count = as_u64(wrong.count()).saturating_add(1);
-        self.findings.add_many(rules::ADJACENCY, count, || {
-            let detail = format!("expected less than {num_triangles} or {NONE}, found {triangle}");
-            let address = Address::field("adjacency").index(position.checked_div(3).unwrap_or(0));
-            (FILE.of(address).at(span(start, 4)), detail)
-        });
         Ok(())
     }
 
@@ -203,8 +214,8 @@ impl Check<'_> {
         let weights = self.model.vertex_array_of(&VertexArrayType::BlendWeights)?;
         let indexes = self.model.vertex_array_of(&VertexArrayType::BlendIndexes)?;
         let (Some(weights), Some(indexes)) = (weights, indexes) else { return Ok(()) };
-        let lanes = weights.format().components.min(indexes.format().components);
-        if lanes > 4 {
+        let components = weights.format().components.min(indexes.format().components);
+        if components > 4 {
             // No more than four joints move a vertex; other shapes are a finding of their own.
             return Ok(());
         }
@@ -235,7 +246,7 @@ impl Check<'_> {
             if !numbers.all(|number| number.is_finite()) {
                 self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), "a joint"));
             }
-            let length = joint.trs.rotate.iter().map(|lane| lane * lane).sum::<f32>().sqrt();
+            let length = joint.trs.rotate.iter().map(|component| component * component).sum::<f32>().sqrt();
             if (length - 1.0).abs() > TOLERANCE {
                 self.findings.add(rules::NOT_UNIT, || {
                     (FILE.of(address()), format!("expected length 1, found {length}"))
@@ -248,15 +259,10 @@ impl Check<'_> {
         for (index, pose) in (0..).zip(self.model.poses()) {
             let stored = |channel: usize| pose.channelmask >> channel & 1 != 0;
             let scales = pose.channelscale.iter().enumerate().filter(|(channel, _)| stored(*channel));
-            if !pose
-                .channeloffset
-                .iter()
-                .chain(scales.map(|(_, scale)| scale))
-                .all(|number| number.is_finite())
-            {
-                self.findings.add(rules::NOT_FINITE, || {
-                    (FILE.of(Address::field("poses").index(index)), "a channel of a pose")
-                });
+            let mut numbers = pose.channeloffset.iter().chain(scales.map(|(_, scale)| scale));
+            if !numbers.all(|number| number.is_finite()) {
+                let place = FILE.of(Address::field("poses").index(index));
+                self.findings.add(rules::NOT_FINITE, || (place, "a channel of a pose"));
             }
         }
     }

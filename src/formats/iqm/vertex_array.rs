@@ -9,7 +9,7 @@ use super::rules::FILE;
 use super::tables::scalar;
 use crate::bytes::{Array, Element, Scalar, Text};
 use crate::mesh::{Attribute, Semantic, VertexFormat};
-use crate::report::{ErrorKind, Result};
+use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
     /// What the vertex arrays are, in the order of the file.
@@ -87,8 +87,8 @@ impl Model {
             let offset = array.type_.get().checked_sub(IQM_CUSTOM);
             offset.is_some_and(|offset| self.layout.text_is(offset, name.as_ref()))
         };
-        let array = arrays.find(named).map(|array| VertexArray::new(&self.layout, &array));
-        array.map(|array| self.read_array(&array)).transpose()
+        let array = arrays.find(named);
+        array.map(|array| self.read_array(&VertexArray::new(&self.layout, &array))).transpose()
     }
 
     /// Positions, in place.
@@ -157,16 +157,15 @@ impl Model {
     }
 
     fn recommended<T: Element>(&self, kind: &VertexArrayType) -> Result<Option<Array<T>>> {
-        let Some(attribute) = self.vertex_array_of(kind)? else { return Ok(None) };
-        match attribute.array() {
-            Some(array) => Ok(Some(array)),
-            None => {
-                let error = FILE.error(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
-                let expected = T::SHAPE
-                    .map_or_else(String::new, |(scalar, components)| format!("{scalar}x{components}"));
-                Err(error.expected(expected).found(attribute.format()))
-            }
-        }
+        let mut arrays = (0..).zip(self.vertex_arrays());
+        let Some((index, array)) = arrays.find(|(_, array)| array.kind == *kind) else { return Ok(None) };
+        let attribute = self.read_array(&array)?;
+        attribute.array().map(Some).ok_or_else(|| {
+            let place = FILE.of(Address::field("vertex_arrays").index(index)).at(array.range);
+            let error = place.error(ErrorKind::Unsupported, "iqmvertexarray.format as a typed array");
+            let shape = |(scalar, components)| format!("{scalar}x{components}");
+            error.expected(T::SHAPE.map(shape).unwrap_or_default()).found(attribute.format())
+        })
     }
 }
 

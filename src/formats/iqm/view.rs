@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::model::{Mesh, Model};
+use super::model::{Mesh, Model, run};
 use super::rules::{self, FILE};
-use super::validate::index_bounds;
+use super::tables::table;
+use super::validate::{index_bounds, outside_mesh};
 use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::{Array, Source};
-use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic};
+use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role};
 use crate::num::{Span, as_u64, as_usize, size_u64};
 use crate::report::{Address, Finding, Result};
 
@@ -21,11 +22,11 @@ struct Arrays {
 
 impl LoadAttribute for Arrays {
     fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
-        let array = self.arrays.get(index).map(|array| array.range.clone()).unwrap_or_default();
-        let size = as_u64(info.format.size());
-        let at = |vertex: u32| u64::from(vertex).saturating_mul(size);
-        let range =
-            array.part(at(self.vertices.start), at(self.vertices.end.saturating_sub(self.vertices.start)));
+        let absent = || FILE.out_of_range("attribute").found(&info.semantic);
+        let array = self.arrays.get(index).ok_or_else(absent)?;
+        let [first, end] = [self.vertices.start, self.vertices.end]
+            .map(|vertex| u64::from(vertex).saturating_mul(as_u64(info.format.size())));
+        let range = array.range.part(first, end.saturating_sub(first));
         let bytes = self.source.get(range, "vertex array")?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
@@ -56,26 +57,27 @@ impl Model {
 
 fn view(model: &Model, address: Address, mesh: &Mesh) -> Result<MeshView> {
     let layout = model.layout();
-    let size = size_u64::<[u32; 3]>();
-    let start = size.saturating_mul(mesh.first_triangle.into());
-    let range = layout.sections.triangles.part(start, size.saturating_mul(mesh.num_triangles.into()));
+    let corners =
+        [mesh.first_triangle, mesh.num_triangles].map(|n| size_u64::<[u32; 3]>().saturating_mul(n.into()));
+    let [first, length] = corners;
+    let range = layout.sections.triangles.part(first, length);
     let triangles: Array<u32> = match range.is_empty() {
         true => Array::new(bytes::Bytes::new()),
-        false => Array::new(layout.source.get(range.clone(), "iqmtriangle[]")?),
+        false => table(&layout.source, &range, "iqmtriangle[]")?,
     };
 
-    let num_vertexes = model.num_vertexes();
-    let own = mesh.first_vertex..mesh.first_vertex.saturating_add(mesh.num_vertexes);
+    let num_vertexes = layout.header.num_vertexes.get();
+    let own = run(mesh.first_vertex, mesh.num_vertexes);
     let mut findings = Vec::new();
     let mut vertices = own.clone();
     if let Some((least, greatest)) = index_bounds(&triangles) {
         let place = FILE.of(address.clone()).at(range);
         if greatest >= num_vertexes {
-            let error = place.malformed("iqmtriangle.vertex");
+            let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
             return Err(error.expected(format!("less than {num_vertexes} (num_vertexes)")).found(greatest));
         }
         if least < own.start || greatest >= own.end {
-            let detail = format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end);
+            let detail = outside_mesh(least, greatest, &own);
             findings.push(Finding::new(rules::INDEX_OUTSIDE_MESH, place, detail));
             vertices = 0..num_vertexes;
         }
@@ -95,8 +97,8 @@ fn arrays(model: &Model) -> Vec<(AttributeInfo, VertexArray)> {
     let mut arrays = Vec::new();
     for array in model.vertex_arrays() {
         let set = sets.entry(array.kind.clone()).or_insert(0);
-        let repeatable = matches!(array.semantic(0), Semantic::TexCoord(_) | Semantic::Color(_))
-            || matches!(array.semantic(0), Semantic::Joints(_) | Semantic::Weights(_));
+        use VertexArrayType::{BlendIndexes, BlendWeights, Color, TexCoord};
+        let repeatable = matches!(array.kind, TexCoord | Color | BlendIndexes | BlendWeights);
         if (*set == 0 || repeatable) && !matches!(array.kind, VertexArrayType::Reserved(_)) {
             let info = AttributeInfo { semantic: array.semantic(*set), format: array.vertex_format() };
             arrays.push((info, array));

@@ -69,9 +69,9 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where the header is no map of binary LLSD,
-    /// [`Truncated`](ErrorKind::Truncated) where the file ends inside of it, [`Unsupported`](ErrorKind::Unsupported)
-    /// for a version above 999, [`LimitExceeded`](ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the header is no map of binary LLSD,
+    /// [`Truncated`](crate::ErrorKind::Truncated) where the file ends inside of it, [`Unsupported`](crate::ErrorKind::Unsupported)
+    /// for a version above 999, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a
     /// nesting, and the errors of reading. What is wrong with one block is told by who asks for that block.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default(), &ReadOptions::default())
@@ -81,7 +81,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding that
+    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any finding that
     /// the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
         Self::in_region(&source, 0..u64::MAX, options, read)
@@ -183,7 +183,7 @@ impl Asset {
         self.layout().entry(name.as_ref())
     }
 
-    /// What was tolerated when opening; see [`finding`](super::finding).
+    /// What was tolerated when opening; see [`finding`](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout().findings

@@ -108,7 +108,7 @@ impl Asset {
         Ok(self.content(self.source(), name, &mut Scratch::default())?.map(|(_, content)| content))
     }
 
-    /// The blocks that are there, in the order of [`entries`](Self::entries), for decoding with [`decode_all`]; without
+    /// The blocks that are there, in the order of [`entries`](Self::entries), for decoding with [`decode_all`](crate::decode_all); without
     /// those whose entry is wrong. Reads the first bytes of each, which tell how it is compressed.
     ///
     /// # Errors

@@ -49,7 +49,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`NeedBytes`](ErrorKind::NeedBytes) where the source is one of fragments of which some have not been supplied.
+    /// [`NeedBytes`](crate::ErrorKind::NeedBytes) where the source is one of fragments of which some have not been supplied.
     pub fn decode_all(&self) -> Result<Decoded> {
         let source = self.all_at_hand()?;
         let located = NAMES.map(|name| self.block_from(&source, name));

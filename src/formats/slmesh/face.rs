@@ -16,7 +16,7 @@ use crate::mesh::{Role, scan};
 use crate::num::{as_u64, span};
 use crate::report::{Address, Result};
 
-/// A face of a [`Mesh`]: a part that has one texture. Cloning shares everything.
+/// A face of a [`Mesh`](crate::Mesh): a part that has one texture. Cloning shares everything.
 ///
 /// `raw_*` are views of the inflated block: integers of which 0 and 65,535 are the ends of a domain. The others are
 /// decoded, bit for bit as the viewer does it: `stored / 65535 * (max - min) + min`, each operation rounded to single
@@ -75,7 +75,7 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded).
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
         let mut out = Vec::new();
         self.positions_into(&mut out)?;
@@ -101,7 +101,7 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded).
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
         Ok(self.normals_into(&mut out)?.then(|| Array::from_vec(out)))
@@ -134,7 +134,7 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded).
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     pub fn tex_coords(&self) -> Result<Option<Array<[f32; 2]>>> {
         let mut out = Vec::new();
         Ok(self.tex_coords_into(&mut out)?.then(|| Array::from_vec(out)))
@@ -167,7 +167,7 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) for one that is not.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for one that is not.
     pub fn checked_indices(&self) -> Result<Array<u16>> {
         let vertices = self.vertex_count();
         match self.wrong_index() {

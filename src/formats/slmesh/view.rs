@@ -22,7 +22,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such face, the errors of reading and decoding its
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such face, the errors of reading and decoding its
     /// block, and those of [`Face::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let face = match address.segments() {

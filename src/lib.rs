@@ -35,6 +35,7 @@
 //! * `rayon` (default): [`Parallelism::Rayon`] uses the caller's thread pool.
 //! * `zlib-rs` (default): inflate with zlib-rs, which has unsafe code. Without it miniz_oxide inflates, which is slower.
 //! * `cli`: the command line `meshmap`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

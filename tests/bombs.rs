@@ -286,8 +286,8 @@ mod cgeo {
         let mut play = |from: usize| {
             for index in from..snapshots.len() {
                 let snapshot = proxy.snapshot(index).unwrap();
-                snapshot.bounding_box_with(&mut scratch).unwrap();
-                snapshot.counts_with(&mut scratch).unwrap();
+                snapshot.bounding_box_reusing(&mut scratch).unwrap();
+                snapshot.counts_reusing(&mut scratch).unwrap();
                 snapshot.point_cloud_into(&mut cloud, &mut scratch).unwrap();
                 snapshot.positions_into(&mut positions, &mut scratch).unwrap();
                 snapshot.normals_into(&mut normals, &mut scratch).unwrap();

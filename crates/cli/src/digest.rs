@@ -106,7 +106,7 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
         let path = format!("snapshots[{index}]");
         // Led through to the end tag.
         snapshot.sections()?;
-        if let Some(bounds) = snapshot.bounding_box_with(&mut scratch)? {
+        if let Some(bounds) = snapshot.bounding_box_reusing(&mut scratch)? {
             listing.triples(format!("{path}.bounding_box"), &[bounds.min, bounds.max]);
         }
         if let Some(cloud) = snapshot.point_cloud()? {

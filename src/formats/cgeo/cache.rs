@@ -16,12 +16,11 @@ use crate::report::Result;
 
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
-/// However many threads ask for a snapshot, it is decoded once, by one of them; the others wait for it. What was used
-/// longest ago goes first. Nothing is refused: a snapshot larger than the capacity is decoded, handed out and not kept.
-/// What callers hold is not counted, and lives as long as they hold it.
+/// However many threads ask for a snapshot, one of them decodes it, and the others wait. The least recently used snapshots
+/// are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes that callers hold
+/// are not counted.
 ///
-/// Decoding runs on the calling thread and takes no lock but the entry's own, so that it cannot hang, wherever it is
-/// called from. Cloning is cheap, and clones are the same cache.
+/// Decoding runs on the calling thread and holds no lock but that of its entry. Cloning is cheap; clones share the cache.
 ///
 /// # Examples
 ///
@@ -58,21 +57,21 @@ struct Shared {
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// What a [`SnapshotCache`] has done so far.
+/// Statistics of a [`SnapshotCache`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
     /// Requests that found their snapshot.
     pub hits: u64,
-    /// Requests that did not; those that waited for another thread's decode, too.
+    /// Requests that did not, including those that waited for another thread.
     pub misses: u64,
     /// Snapshots decoded.
     pub decodes: u64,
-    /// Of those, snapshots that had been decoded before and were dropped: a sign of too small a capacity.
+    /// Snapshots decoded again after they were dropped: a sign that the capacity is too small.
     pub repeated_decodes: u64,
     /// Bytes of decoded snapshots in the cache.
     pub bytes_held: u64,
-    /// The most that this has been.
+    /// The greatest value of `bytes_held` so far.
     pub peak_bytes: u64,
 }
 
@@ -80,7 +79,7 @@ pub struct CacheStats {
 const UNIT: u64 = 1 << 10;
 
 impl SnapshotCache {
-    /// An empty cache that keeps this many bytes of decoded snapshots.
+    /// An empty cache with a capacity in bytes of decoded snapshots.
     #[must_use]
     pub fn new(capacity_bytes: u64) -> Self {
         let shared = Arc::<Shared>::default();
@@ -99,11 +98,11 @@ impl SnapshotCache {
         Self { cache, shared }
     }
 
-    /// A snapshot's first mesh: at once if it is there, else when this thread or another has decoded it.
+    /// A snapshot's first mesh, decoded unless it is in the cache.
     ///
     /// # Errors
     ///
-    /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept: the next request tries again.
+    /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again.
     pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
         let key = (proxy.id(), index);
         if let Some(mesh) = self.cache.get(&key) {
@@ -117,7 +116,7 @@ impl SnapshotCache {
         mesh.map_err(|error| (*error).clone())
     }
 
-    /// A snapshot's first mesh, if it is there; never waits.
+    /// A snapshot's first mesh if it is in the cache. Never waits.
     #[must_use]
     pub fn try_get(&self, proxy: &Proxy, index: usize) -> Option<Arc<Mesh>> {
         let found = self.cache.get(&(proxy.id(), index));
@@ -126,10 +125,9 @@ impl SnapshotCache {
         found
     }
 
-    /// Decodes snapshots that will be wanted soon, in the caller's rayon pool, and returns at once. Errors are left to
-    /// whoever asks for the snapshot.
+    /// Starts to decode snapshots in the caller's rayon pool, and returns at once. [`get`](Self::get) reports errors.
     ///
-    /// Without the feature `rayon`, nothing happens.
+    /// Does nothing without the feature `rayon`.
     pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>) {
         for index in snapshots {
             if self.cache.contains_key(&(proxy.id(), index)) {
@@ -145,7 +143,7 @@ impl SnapshotCache {
         }
     }
 
-    /// What the cache has done so far.
+    /// Statistics since the cache was made.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
         let shared = &self.shared;
@@ -187,7 +185,7 @@ impl SnapshotCache {
 }
 
 impl Mesh {
-    /// The memory that this mesh alone takes, in bytes: triangles that it shares with another are not counted.
+    /// The memory that this mesh alone takes, in bytes. Triangles shared with another mesh are not counted.
     fn size(&self) -> u64 {
         let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
         self.arrays_size().saturating_add(triangles)

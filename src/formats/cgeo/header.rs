@@ -6,8 +6,8 @@ use crate::bytes::Text;
 
 /// The properties of the header.
 ///
-/// Lines of `name: value`, split at the first colon, without white space at both ends; names are compared in any case
-/// of letters, and of lines with the same name the first counts. Anything else between them is free text.
+/// Lines of `name: value`, split at the first colon and trimmed. Names are compared without regard to case; of lines with
+/// the same name, the first counts. Other lines are free text.
 #[derive(Clone, Debug)]
 pub struct Properties {
     text: Bytes,
@@ -24,7 +24,7 @@ impl Properties {
         Text::new(self.text.clone())
     }
 
-    /// Every property, in the order of the file, those of the same name too.
+    /// All properties, in the order of the file; names may repeat.
     pub fn iter(&self) -> impl Iterator<Item = (Text, Text)> + '_ {
         self.text.split(|byte| *byte == b'\n').filter_map(|line| {
             let colon = line.iter().position(|byte| *byte == b':')?;
@@ -34,7 +34,7 @@ impl Properties {
         })
     }
 
-    /// The value of the first property of this name, in any case of letters.
+    /// The value of the first property with this name, without regard to case.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Text> {
         let same = |(found, _): &(Text, Text)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes());

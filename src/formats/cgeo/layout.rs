@@ -11,16 +11,16 @@ use crate::format::Format;
 use crate::num::{as_u64, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Result};
 
-/// What is read first of a file that is read lazily, in bytes: the header and, in most files, the offset table.
+/// Bytes that are read first from a lazy source: the header and, in most files, the offset table.
 pub(crate) const HEAD: u64 = 64 << 10;
 
-/// The longest text of a header, in bytes; real ones have some hundred.
-const LONGEST_HEADER: u32 = 1 << 20;
+/// The longest text of a header, in bytes. Real ones have a few hundred.
+pub(super) const MAX_HEADER: u32 = 1 << 20;
 
 /// The layout of a file.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// The source, with header and table at hand.
+    /// The source, with the header and the table read.
     pub(crate) source: Source,
     pub(crate) properties: Properties,
     pub(crate) header: Range<u64>,
@@ -28,7 +28,7 @@ pub(crate) struct Layout {
     pub(crate) table: Array<raw::Offset>,
     pub(crate) table_range: Range<u64>,
     pub(crate) findings: Vec<Finding>,
-    /// The offsets of the table, ascending and each once; made when the first snapshot is asked for.
+    /// The offsets of the table, ascending and each once.
     sorted: OnceLock<Vec<u64>>,
 }
 
@@ -42,9 +42,9 @@ impl Layout {
             return Err(error.expected("0x43").found(format_args!("{:#04x}", prologue.magic)));
         }
         let size = prologue.header_size.get();
-        if size > LONGEST_HEADER {
+        if size > MAX_HEADER {
             let error = FILE.malformed("size of the header").at(1..5);
-            let expected = format!("at most {} bytes", decimal(LONGEST_HEADER.into()));
+            let expected = format!("at most {} bytes", decimal(MAX_HEADER.into()));
             return Err(error.expected(expected).found(decimal(size.into())));
         }
         let header = span(prologue_size, size.into());
@@ -70,9 +70,7 @@ impl Layout {
         })
     }
 
-    /// The bytes that a snapshot may take up: from its offset in the table to the next greater one, or to the end.
-    ///
-    /// The end is that of the source where its length is known.
+    /// The bytes of a snapshot: from its offset in the table to the next greater one, or to the end of the source.
     pub(crate) fn extent(&self, index: usize) -> Result<Range<u64>> {
         let offset = self.table.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("snapshot");
@@ -100,15 +98,15 @@ impl Layout {
     }
 }
 
-/// The offset table: as long as the header says, if its end tag stands there, else up to where the end tag stands.
+/// The offset table: as long as the header says, if its end tag is there; else up to the end tag.
 fn find_table(
     source: Source,
     start: u64,
     properties: &Properties,
     findings: &mut Findings,
 ) -> Result<(Source, Range<u64>)> {
-    /// Entries that are looked through for the end of a table that the header does not tell.
-    const MOST: u64 = 2 << 20;
+    /// Entries that are searched for the end of a table whose length the header does not tell.
+    const MAX_ENTRIES: u64 = 2 << 20;
     let announced = properties.integer(names::SNAPSHOT_COUNT).and_then(|count| u64::try_from(count).ok());
     let len = source.len()?.unwrap_or(u64::MAX);
     if let Some(count) = announced {
@@ -122,11 +120,11 @@ fn find_table(
         }
     }
 
-    // A table ends before the first snapshot begins; what is there of its entries tells how far to look.
+    // A table ends before the first snapshot begins: its entries tell how far to search.
     let mut at = start;
     let mut bound = len;
     let mut walk = source.walk();
-    for count in 0..MOST {
+    for count in 0..MAX_ENTRIES {
         if at.saturating_add(4) > bound {
             break;
         }
@@ -152,7 +150,7 @@ fn find_table(
         at = at.saturating_add(8);
     }
     let error = FILE.malformed("TAG_ANIM_TABLE_END").at(start..at.saturating_add(4).min(len));
-    Err(error.expected(format!("{:#x} behind the offset table", raw::TAG_ANIM_TABLE_END)).found("none"))
+    Err(error.expected(format!("{:#x} after the offset table", raw::TAG_ANIM_TABLE_END)).found("none"))
 }
 
 fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Findings) {

@@ -1,21 +1,21 @@
 //! CGeo: proxies of Corona Renderer, versions 4 to 7.
 //!
-//! An object as a series of *snapshots*, each a mesh with a bounding box and a point cloud for viewports; later
-//! snapshots are usually stored as the difference from the first one, so that any of them is one section away.
+//! An object as a series of *snapshots*, each a mesh with a bounding box and a point cloud for viewports. Later
+//! snapshots are usually stored as differences from the first one, so that any of them needs one section only.
 //! Specification: "CGeo file format" in the documentation of Corona Renderer, which describes version 7.
 //!
 //! **No file that Corona itself wrote is public.** This reader was tested on files made from the published description
 //! alone. That text leaves open which compression is used, what the size of a section counts, and where exactly
-//! offsets point; the [`Dialect`] of a file is found out from the file, reported, and can be forced. If you have files
-//! of Corona's own, `meshmap info --report` prints what a bug report needs, without geometry and names.
+//! offsets point: the [`Dialect`] is found in each file, reported, and can be forced. If you have files of Corona's own,
+//! `meshmap info --report` prints what a bug report needs, without geometry and names.
 //!
 //! * **Axes**: not stored; 3ds Max, where most files come from, has Z up.
 //! * **Units**: [`Proxy::unit_length`].
 //! * **Winding**: not described.
 //! * **Texture coordinates**: u, v, w; the origin is not described.
 //!
-//! Header and offset table are cast in place; sections are located by their 12-byte headers, and inflated when asked
-//! for, no further than is asked for.
+//! The header and the offset table are cast in place. Sections are located by their 12-byte headers, and inflated on demand,
+//! no further than needed.
 //!
 //! # Examples
 //!
@@ -27,7 +27,7 @@
 //! let bounds = snapshot.bounding_box()?;
 //! let positions = snapshot.positions()?;
 //!
-//! // Playing: memory is used again, and the first snapshot is decoded once for all differences.
+//! // Playing: memory is reused, and the first snapshot is decoded once for all differences.
 //! let (mut mesh, mut scratch) = (cgeo::MeshBuffer::default(), Scratch::default());
 //! for index in 0..proxy.len() {
 //!     proxy.snapshot(index)?.mesh_into(&mut mesh, &mut scratch)?;
@@ -38,28 +38,39 @@
 
 #[cfg(feature = "cache")]
 mod cache;
+mod counts;
+mod detect;
 mod dialect;
+mod dialect_search;
 mod header;
 mod layout;
 mod mesh;
+mod motion;
 mod playback;
 mod proxy;
 pub mod raw;
+mod reading;
 pub mod rules;
 mod sections;
 mod snapshot;
+mod stream;
 mod time;
 mod triangles;
+mod unit;
 mod validate;
 mod view;
 
 #[cfg(feature = "cache")]
 pub use cache::{CacheStats, SnapshotCache};
+pub use counts::Counts;
 pub use dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 pub use header::Properties;
-pub use mesh::{Counts, Mesh, MeshBuffer, TopologyId};
-pub use proxy::{Proxy, ReadOptions, UnitEvidence, UnitLength};
+pub use mesh::{Mesh, MeshBuffer, TopologyId};
+pub use proxy::{Proxy, ReadOptions};
 pub use sections::Section;
 pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
 pub use triangles::{Triangle, Triangles};
+pub use unit::{UnitEvidence, UnitLength};
+
+pub(crate) use detect::detect;

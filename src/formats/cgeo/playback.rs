@@ -1,4 +1,4 @@
-//! Snapshots one after the other, decoded ahead by several threads, in bounded memory.
+//! Snapshots in order, decoded ahead by several threads, in bounded memory.
 
 use std::ops::{ControlFlow, Range};
 
@@ -17,12 +17,12 @@ struct Slot {
 }
 
 impl Proxy {
-    /// Hands out a range of snapshots in order, each decoded once, as many at a time as `capacity_bytes` hold; at
-    /// least one.
+    /// Calls `each` with the snapshots of a range, in order. Each is decoded once, ahead of time.
     ///
-    /// Decoding is spread over the caller's rayon pool (see [`Parallelism`](crate::Parallelism)); `each` is called on this thread, and
-    /// [`ControlFlow::Break`] ends it. A snapshot that cannot be decoded is handed out as its error; the others follow.
-    /// What is handed out does not depend on the number of threads.
+    /// As many are decoded at a time as fit `capacity_bytes`, but at least one, in the caller's rayon pool (see
+    /// [`Parallelism`](crate::Parallelism)). `each` is called on this thread; [`ControlFlow::Break`] ends playing. A
+    /// snapshot that cannot be decoded is passed as its error, and the next ones follow. The result does not depend on the
+    /// number of threads.
     pub fn play(
         &self,
         snapshots: Range<usize>,
@@ -65,15 +65,15 @@ impl Proxy {
 
     /// How many snapshots the capacity holds, by the size of the first one and of the one after it.
     fn ahead(&self, snapshots: &Range<usize>, capacity_bytes: u64) -> usize {
-        /// More at once gains nothing on any machine, and makes the first one late.
-        const MOST: u64 = 64;
-        // A first snapshot that cannot be read says nothing of the others, complete ones, which come one at a time.
+        /// More at a time gains nothing on any machine, and delays the first one.
+        const MAX_AHEAD: u64 = 64;
+        // Without the first snapshot only complete ones can be read, one at a time.
         let Ok(base) = self.base() else { return 1 };
         let second = self.snapshot(snapshots.start.saturating_add(1).min(snapshots.end.saturating_sub(1)));
         let is_complete = second.and_then(|snapshot| snapshot.is_complete()).unwrap_or(true);
         let triangles = if is_complete { as_u64(base.triangles.as_bytes().len()) } else { 0 };
         let size = base.arrays_size().saturating_add(triangles);
-        let fits = capacity_bytes.checked_div(size).unwrap_or(MOST);
-        usize::try_from(fits.clamp(1, MOST)).unwrap_or(1)
+        let fits = capacity_bytes.checked_div(size).unwrap_or(MAX_AHEAD);
+        usize::try_from(fits.clamp(1, MAX_AHEAD)).unwrap_or(1)
     }
 }

@@ -2,28 +2,28 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use super::dialect::{self, Dialect};
+use super::dialect::Dialect;
+use super::dialect_search;
 use super::header::{Properties, names};
 use super::layout::{Layout, snapshot_address};
 use super::mesh::{Mesh, TopologyId};
-use super::rules::FILE;
 use super::snapshot::Snapshot;
-use super::time::{Key, Timing, Wrap};
+use super::time::Timing;
 use crate::bytes::{Source, Text};
-use crate::decode::Scratch;
+use crate::decode::Once;
 use crate::format::Format;
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
-use crate::report::{Address, ErrorKind, Finding, Item, Result};
+use crate::report::{Address, Finding, Item, Result};
 
 /// A CGeo file: an object as a series of snapshots.
 ///
-/// Cloning is cheap. Opening reads the header, the offset table, and of the first snapshot what tells the dialect; a
-/// snapshot is read when asked for. The first snapshot's mesh, which differences are added to, is decoded once, for
-/// all clones and threads.
+/// Opening reads the header, the offset table, and as much of the first snapshot as tells the dialect. Snapshots are read
+/// on demand. The first snapshot's mesh, which differences are added to, is decoded once for all clones and threads.
+/// Cloning is cheap.
 #[derive(Clone)]
 pub struct Proxy {
     inner: Arc<Inner>,
@@ -35,49 +35,26 @@ struct Inner {
     is_found: bool,
     options: Options,
     id: u64,
-    base: OnceLock<Result<Arc<Mesh>>>,
+    /// The result of decoding it: a mesh that is damaged is not decoded again for each difference.
+    base: Once<Result<Arc<Mesh>>>,
     findings: Vec<Finding>,
 }
 
-/// What reading a CGeo file needs to be told beside [`Options`].
+/// Options for CGeo files, beside [`Options`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The dialect, where it is not to be found out.
+    /// The dialect; `None` to find it in the file.
     pub dialect: Option<Dialect>,
 }
 
 impl ReadOptions {
-    /// These options, with a dialect that is not to be found out.
+    /// Sets [`dialect`](Self::dialect).
     #[must_use]
     pub fn with_dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
-}
-
-/// How long a unit of the file is, and how that is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct UnitLength {
-    /// Millimetres in a unit.
-    pub millimeters: f64,
-    /// How that is known.
-    pub evidence: UnitEvidence,
-}
-
-/// How the length of a unit is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum UnitEvidence {
-    /// From the two box sizes of the header, with which its scale agrees.
-    BoxSizes,
-    /// From the two box sizes of the header, of which its scale is the reciprocal, as in the published sample.
-    BoxSizesScaleIsReciprocal,
-    /// From the two box sizes of the header, which its scale contradicts.
-    BoxSizesScaleDiffers,
-    /// From the scale alone, as the published text explains it.
-    Scale,
 }
 
 impl Proxy {
@@ -90,7 +67,7 @@ impl Proxy {
         Self::from_source(Source::open(path)?)
     }
 
-    /// Reads header and offset table, and finds the dialect.
+    /// Reads the header and the offset table, and finds the dialect.
     ///
     /// # Errors
     ///
@@ -102,28 +79,30 @@ impl Proxy {
         Self::from_source_with(source, &Options::default(), &ReadOptions::default())
     }
 
-    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
+    /// Like [`from_source`](Self::from_source), with options.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding
-    /// that contradicts the published text.
+    /// Those of [`from_source`](Self::from_source). In strict reading, [`Malformed`](ErrorKind::Malformed) for the first
+    /// finding that contradicts the published text.
     pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let layout = Layout::read(&source)?;
         let dialect = match read.dialect {
             Some(dialect) => dialect,
-            None => dialect::find(&layout, options.decoder)?,
+            None => dialect_search::find(&layout, options.decoder)?,
         };
         let mut findings = layout.findings.clone();
-        findings.extend(dialect::contradiction(&layout, dialect));
+        findings.extend(dialect_search::contradiction(&layout, dialect));
         let inner = Inner {
             layout,
             dialect,
             is_found: read.dialect.is_none(),
             options: *options,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            base: OnceLock::new(),
+            base: Once::default(),
             findings,
         };
         let proxy = Self { inner: Arc::new(inner) };
@@ -139,7 +118,7 @@ impl Proxy {
         &self.inner.options
     }
 
-    /// A number of this proxy in this process: clones have the same.
+    /// Identifies this proxy and its clones within the process.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.inner.id
@@ -151,13 +130,13 @@ impl Proxy {
         self.inner.dialect
     }
 
-    /// Whether the dialect was found out; otherwise the caller told it.
+    /// Whether the dialect was found in the file, rather than given by the caller.
     #[must_use]
     pub fn dialect_is_found(&self) -> bool {
         self.inner.is_found
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source, to read other bytes of the file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.inner.layout.source
@@ -193,63 +172,20 @@ impl Proxy {
         self.properties().get(names::DATE)
     }
 
-    /// "Scale" as stored. What it means, the published text and its sample say in opposite ways; see
+    /// "Scale" as stored. The published text and its sample contradict each other about its meaning; see
     /// [`unit_length`](Self::unit_length).
     #[must_use]
     pub fn scale(&self) -> Option<f64> {
         self.properties().number(names::SCALE)
     }
 
-    /// "Compressed": `true` where absent or anything but "False". What is done goes by the sections themselves.
-    #[must_use]
-    pub fn compressed(&self) -> bool {
-        let value = self.properties().get(names::COMPRESSED);
-        !value.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"false"))
-    }
-
-    /// The flags before the offset table. Nothing is decided by them: whether they count bits from 0 or 1 is not told,
-    /// and each mesh says itself whether it is complete.
+    /// The flags before the offset table.
+    ///
+    /// They are not used: the published text does not say whether bits count from 0 or 1, and each mesh says itself
+    /// whether it is complete.
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.inner.layout.flags
-    }
-
-    /// Millimetres in a unit, and how that is known; `None` where the header does not tell (a scale of 0).
-    ///
-    /// The ratio of the header's two box sizes counts first. The published text explains the scale as millimetres in a
-    /// unit, and its own sample stores the reciprocal.
-    #[must_use]
-    pub fn unit_length(&self) -> Option<UnitLength> {
-        const CLOSE: f64 = 0.01;
-        let scale = self.scale().filter(|scale| *scale > 0.0);
-        let boxes =
-            self.properties().triple(names::BOX_UNITS).zip(self.properties().triple(names::BOX_MILLIMETERS));
-        let ratio = boxes.and_then(|(units, millimeters)| {
-            let axes = units.into_iter().zip(millimeters);
-            let longest =
-                axes.filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
-            longest.map(|(unit, millimeters)| millimeters / unit)
-        });
-        let close = |a: f64, b: f64| (a / b - 1.0).abs() < CLOSE;
-        match (ratio, scale) {
-            (Some(ratio), scale) => {
-                let evidence = match scale {
-                    None => UnitEvidence::BoxSizes,
-                    Some(scale) if close(scale, ratio) => UnitEvidence::BoxSizes,
-                    Some(scale) if close(1.0 / scale, ratio) => UnitEvidence::BoxSizesScaleIsReciprocal,
-                    Some(_) => UnitEvidence::BoxSizesScaleDiffers,
-                };
-                Some(UnitLength { millimeters: ratio, evidence })
-            }
-            (None, Some(millimeters)) => Some(UnitLength { millimeters, evidence: UnitEvidence::Scale }),
-            (None, None) => None,
-        }
-    }
-
-    /// Millimetres in a unit; see [`unit_length`](Self::unit_length).
-    #[must_use]
-    pub fn mm_per_unit(&self) -> Option<f64> {
-        self.unit_length().map(|unit| unit.millimeters)
     }
 
     /// The number of snapshots: entries of the offset table.
@@ -269,12 +205,12 @@ impl Proxy {
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such snapshot, [`Malformed`](ErrorKind::Malformed)
-    /// where its offset is not behind the table and inside the file.
+    /// where its offset is not after the table and inside the file.
     pub fn snapshot(&self, index: usize) -> Result<Snapshot> {
         Snapshot::new(self, index)
     }
 
-    /// The times of the snapshots; `None` where the header does not tell. [`Timing::with_rate`] sets another rate.
+    /// The times of the snapshots; `None` where the header has none. [`Timing::with_rate`] sets another rate.
     #[must_use]
     pub fn timing(&self) -> Option<Timing> {
         let step = self.properties().integer(names::TIME_PER_SNAPSHOT)?;
@@ -282,7 +218,7 @@ impl Proxy {
         Some(Timing { start, step, count: self.len() })
     }
 
-    /// The mesh of the first snapshot, which differences are added to: decoded once, whoever asks.
+    /// The mesh of the first snapshot, which differences are added to. Decoded once.
     ///
     /// # Errors
     ///
@@ -292,119 +228,16 @@ impl Proxy {
             return base.clone();
         }
         let first = self.snapshot(0)?;
-        // I/O may fail now and succeed later, so it is done before the decode, which always gives the same.
+        // I/O may fail now and succeed later: it is done first, and its errors are not kept.
         first.preload()?;
-        self.inner.base.get_or_init(|| first.complete_mesh().map(Arc::new)).clone()
+        self.inner.base.get_or_try_make(|| Ok(first.complete_mesh().map(Arc::new)))?.clone()
     }
 
     pub(crate) fn topology_at(&self, offset: u64) -> TopologyId {
         TopologyId { proxy: self.inner.id, offset }
     }
 
-    /// The positions at motion keys: for each of these times in seconds, one after the other, those of every vertex,
-    /// on the straight line between the snapshots around it.
-    ///
-    /// `out` becomes as long as that takes; see [`Timing::keys`] for the keys of a shutter.
-    ///
-    /// # Errors
-    ///
-    /// [`Unsupported`](ErrorKind::Unsupported) where the header has no times,
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number,
-    /// [`Mismatch`](ErrorKind::Mismatch) where the snapshots have different triangles, and the errors of decoding.
-    pub fn positions_at(
-        &self,
-        seconds: &[f64],
-        wrap: Wrap,
-        out: &mut Vec<[f32; 3]>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let timing = self.timing().ok_or_else(|| {
-            let error = FILE.error(ErrorKind::Unsupported, "time of a snapshot");
-            error.expected(format!("the property {:?}", names::TIME_PER_SNAPSHOT)).found("none")
-        })?;
-        out.clear();
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        let mut topology = None;
-        for time in seconds {
-            let key = timing
-                .index_at(*time, wrap)
-                .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
-            self.positions_of(&key, &mut topology, &mut from, &mut to, scratch)?;
-            out.extend_from_slice(&from);
-        }
-        Ok(())
-    }
-
-    /// The positions at one key, in `from`.
-    fn positions_of(
-        &self,
-        key: &Key,
-        topology: &mut Option<TopologyId>,
-        from: &mut Vec<[f32; 3]>,
-        to: &mut Vec<[f32; 3]>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let first = self.snapshot(key.from)?;
-        self.same_topology(&first, topology, scratch)?;
-        first.positions_into(from, scratch)?;
-        if key.fraction > 0.0 && key.to != key.from {
-            let second = self.snapshot(key.to)?;
-            self.same_topology(&second, topology, scratch)?;
-            second.positions_into(to, scratch)?;
-            let fraction = key.fraction;
-            for (a, b) in from.as_flattened_mut().iter_mut().zip(to.as_flattened()) {
-                *a += (b - *a) * fraction;
-            }
-        }
-        Ok(())
-    }
-
-    fn same_topology(
-        &self,
-        snapshot: &Snapshot,
-        seen: &mut Option<TopologyId>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let found = snapshot.topology_with(scratch)?;
-        if *seen.get_or_insert(found) == found {
-            return Ok(());
-        }
-        let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots");
-        let error = error.of(snapshot.address());
-        Err(error.expected("those of the snapshot before").found("others; vertices cannot be matched"))
-    }
-
-    /// The velocity of every vertex at a snapshot, in units a second: from the snapshot before to the one behind, or
-    /// one-sided at the ends.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`positions_at`](Self::positions_at), and [`Unsupported`](ErrorKind::Unsupported) where no time
-    /// passes between snapshots.
-    pub fn velocities(&self, index: usize, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        let last = self.snapshot(index).map(|_| self.len().saturating_sub(1))?;
-        let (before, behind) = (index.saturating_sub(1), index.saturating_add(1).min(last));
-        let timing = self.timing().filter(|timing| timing.step != 0);
-        let Some(timing) = timing.filter(|_| before < behind) else {
-            let error =
-                FILE.error(ErrorKind::Unsupported, "time between snapshots").of(snapshot_address(index));
-            return Err(error.expected("snapshots with time between them").found("none"));
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
-        let per_second = (1.0 / (timing.time_of(behind) - timing.time_of(before))) as f32;
-        let (mut topology, mut earlier) = (None, Vec::new());
-        for (index, positions) in [(before, &mut earlier), (behind, &mut *out)] {
-            let snapshot = self.snapshot(index)?;
-            self.same_topology(&snapshot, &mut topology, scratch)?;
-            snapshot.positions_into(positions, scratch)?;
-        }
-        for (later, earlier) in out.as_flattened_mut().iter_mut().zip(earlier.as_flattened()) {
-            *later = (*later - earlier) * per_second;
-        }
-        Ok(())
-    }
-
-    /// What was tolerated when opening; see [`finding`](super::finding).
+    /// The [rules](super::rules) that the file breaks, as far as opening can tell.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.inner.findings

@@ -1,4 +1,4 @@
-//! The tags and structures of the file as they lie in it: little-endian, packed.
+//! The tags and structures of the file as stored: little-endian, packed.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -40,27 +40,27 @@ pub struct Prologue {
 }
 const _: () = assert!(size_of::<Prologue>() == 5);
 
-/// An entry of the offset table: where a snapshot begins, from the beginning of the file.
+/// An entry of the offset table: where a snapshot begins.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Offset {
-    /// Bytes from the beginning of the file.
+    /// Bytes from the start of the file.
     pub offset: U64,
 }
 const _: () = assert!(size_of::<Offset>() == 8);
 
-/// What every section of a snapshot begins with.
+/// The header of a section.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct SectionHeader {
     /// What the section is.
     pub tag: U32,
-    /// Its size; what that counts is a matter of the [`Dialect`](super::Dialect).
+    /// Its size; the [`Dialect`](super::Dialect) says what it counts.
     pub size: U64,
 }
 const _: () = assert!(size_of::<SectionHeader>() == 12);
 
-/// The counts of a complete mesh, behind its first byte.
+/// The counts of a complete mesh, after its first byte.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the published text's")]

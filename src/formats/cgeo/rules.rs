@@ -1,7 +1,7 @@
-//! What [`Proxy::findings`](super::Proxy::findings) and [`Proxy::validate`](super::Proxy::validate) report.
+//! The rules that [`Proxy::findings`](super::Proxy::findings) and [`Proxy::validate`](super::Proxy::validate) check.
 //!
-//! No file that Corona itself wrote is public, so nothing is known of who writes what. *Forbidden* findings contradict
-//! the published text, and strict reading refuses them.
+//! Rules of severity [`Forbidden`](crate::Severity::Forbidden) are those of the published text. No file that Corona itself
+//! wrote is public, so it is not known which programs break which rule.
 
 use crate::format::Format;
 use crate::report::{Place, Rule};
@@ -9,7 +9,7 @@ use crate::report::{Place, Rule};
 /// The file as a whole, from which places in it are made.
 pub(super) const FILE: Place = Place::file(Format::CGeo);
 
-/// The header's snapshot count is not the number of entries in the offset table, which counts.
+/// The header's snapshot count is not the number of entries in the offset table. The table counts.
 pub const SNAPSHOT_COUNT: Rule = Rule::forbidden("Animation snapshot count");
 
 /// A property that the published text demands is absent, there twice, or not a number.
@@ -18,7 +18,7 @@ pub const PROPERTY: Rule = Rule::forbidden("property");
 /// A version that the published text does not describe.
 pub const VERSION: Rule = Rule::forbidden("Version");
 
-/// `Compressed` says one thing, and the sections are another.
+/// `Compressed` contradicts the sections. The sections count.
 pub const COMPRESSED: Rule = Rule::forbidden("Compressed");
 
 /// The header's number of vertices, faces, normals or mapping channels is not that of the first snapshot.
@@ -33,24 +33,23 @@ pub const SCALE: Rule = Rule::suspicious("Scale");
 /// The stored box is not that of the positions.
 pub const BOUNDING_BOX: Rule = Rule::suspicious("TAG_BOUNDING_BOX");
 
-/// A section comes twice in a snapshot. The first counts, but for meshes, which are samples.
+/// A section comes twice in a snapshot. The first counts; several meshes are samples.
 pub const REPEATED_SECTION: Rule = Rule::forbidden("repeated section");
 
-/// Triangle records have another length than the version has. What lies behind the indices is taken for what its
-/// length suggests.
+/// Triangle records have another length than those of version 7. The bytes after the indices are read by their number.
 pub const TRIANGLE_TAIL: Rule = Rule::forbidden("triangle record");
 
 /// Indices of triangles are out of range.
 pub const INDEX_OUT_OF_RANGE: Rule = Rule::unusable("triangle indices");
 
-/// All indices of triangles begin at 1, and end at the number of elements: perhaps they count from 1.
+/// The least index of triangles is 1 and the greatest the number of elements: they may count from 1.
 pub const COUNTED_FROM_ONE: Rule = Rule::suspicious("triangle indices from 1");
 
 /// Positions, normals or map coordinates that are not finite.
 pub const NOT_FINITE: Rule = Rule::suspicious("numbers that are not finite");
 
-/// A snapshot cannot be read; the others can.
+/// A snapshot cannot be read. The others can.
 pub const SNAPSHOT: Rule = Rule::unusable("snapshot");
 
-/// Bytes behind a stream, inside its section.
-pub const TRAILING_BYTES: Rule = Rule::suspicious("bytes behind the stream");
+/// Bytes after a stream, inside its section.
+pub const TRAILING_BYTES: Rule = Rule::suspicious("bytes after the stream");

@@ -15,8 +15,8 @@ use crate::decode::fault_error;
 use crate::num::{as_u64, size_u64, span};
 use crate::report::Result;
 
-/// Sections that are followed in one snapshot; the published text has three kinds.
-pub(crate) const MOST: usize = 4096;
+/// The greatest number of sections in a snapshot. The published text has three kinds.
+pub(crate) const MAX_SECTIONS: usize = 4096;
 
 /// The first byte of a complete mesh.
 pub(crate) const COMPLETE: u8 = 1;
@@ -27,13 +27,13 @@ pub(crate) const DIFFERENCE: u8 = 0;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Section {
-    /// What it is: one of the tags in [`raw`](super::raw), or one that is not known.
+    /// The tag: one of [`raw`](super::raw), or an unknown one.
     pub tag: u32,
-    /// Tag, size and content, from the beginning of the file.
+    /// Tag, size and content in the file.
     pub range: Range<u64>,
-    /// The content as stored, from the beginning of the file.
+    /// The stored content in the file.
     pub content: Range<u64>,
-    /// The size in its header, whatever that counts.
+    /// The size in its header; the [`Dialect`](super::Dialect) says what it counts.
     pub size: u64,
 }
 
@@ -56,8 +56,8 @@ impl Section {
     }
 }
 
-/// The bytes of a snapshot from its first section to the end of its end tag, given its extent; its start tag must be
-/// where the dialect says.
+/// The bytes of a snapshot from its first section to the end of its end tag. Its start tag must be where the dialect
+/// says.
 pub(crate) fn region(source: &Source, extent: &Range<u64>, offset: OffsetTarget) -> Result<Range<u64>> {
     let (start_tag, before_next) = match offset {
         OffsetTarget::StartTag => (extent.start, 0),
@@ -75,7 +75,7 @@ pub(crate) struct Sections<'a> {
     source: &'a Source,
     dialect: Dialect,
     decoder: Decoder,
-    /// What is left of the snapshot's bytes.
+    /// The bytes of the snapshot that are left.
     rest: Range<u64>,
     left: usize,
     inflater: &'a mut Inflater,
@@ -89,7 +89,7 @@ impl<'a> Sections<'a> {
         decoder: Decoder,
         inflater: &'a mut Inflater,
     ) -> Self {
-        Self { source, dialect, decoder, rest: region, left: MOST, inflater }
+        Self { source, dialect, decoder, rest: region, left: MAX_SECTIONS, inflater }
     }
 
     /// The next section; `Ok(None)` at the end tag.
@@ -111,7 +111,7 @@ impl<'a> Sections<'a> {
         if header_end > self.rest.end || self.left == 0 {
             let error = lost("header of a section", at..header_end);
             let expected =
-                format!("a section of at most {MOST}, or the end tag, before {:#x}", self.rest.end);
+                format!("a section of at most {MAX_SECTIONS}, or the end tag, before {:#x}", self.rest.end);
             return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));
         }
         let header: raw::SectionHeader = self.source.read_struct(at, "header of a section")?;
@@ -167,7 +167,7 @@ pub(crate) fn inflated_chain(
     inflater: &mut Inflater,
 ) -> Result<(), Fault> {
     let mut rest = bytes;
-    for _ in 0..MOST {
+    for _ in 0..MAX_SECTIONS {
         if rest.first_chunk().is_some_and(|tag| u32::from_le_bytes(*tag) == raw::TAG_ANIMATION_SNAPSHOT_END) {
             return Ok(());
         }

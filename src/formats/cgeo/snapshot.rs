@@ -1,36 +1,37 @@
-//! A snapshot: its sections, each read and decoded when asked for, and no further than it must be.
+//! A snapshot: its sections, each read and decoded on demand.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::counts::Counts;
 use super::layout::snapshot_address;
-use super::mesh::{Counts, Mesh, MeshBuffer, Stream, TopologyId, Unit};
+use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
-use super::sections::{self, Section, Sections};
+use super::sections::Section;
+use super::stream::{Arrays, Part};
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
-use crate::codec::inflate::{Inflate, Inflater};
-use crate::decode::{Block, Scratch, fault_error};
+use crate::codec::inflate::Inflater;
+use crate::decode::{Block, Scratch};
 use crate::mesh::Bounds;
-use crate::num::{Span, as_u64, span};
-use crate::options::Checksums;
-use crate::report::{Address, ErrorKind, Place, Result};
+use crate::num::as_u64;
+use crate::report::{Address, Place, Result};
 
-/// A snapshot of a [`Proxy`]: nothing is read before something is asked for.
+/// A snapshot of a [`Proxy`]. Everything is read on demand.
 ///
-/// Of a source that is read lazily, the bounding box and the point cloud are read alone; everything else reads the
-/// snapshot at once, and keeps it. Cloning is cheap.
+/// From a lazy source, the bounding box and the point cloud are read alone; anything else reads the whole snapshot, once.
+/// Cloning is cheap.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    proxy: Proxy,
-    index: usize,
-    /// Which of several meshes.
-    sample: usize,
-    extent: Range<u64>,
-    /// The source with the snapshot's bytes at hand.
-    loaded: OnceLock<Source>,
+    pub(super) proxy: Proxy,
+    pub(super) index: usize,
+    /// Which of its meshes.
+    pub(super) sample: usize,
+    pub(super) extent: Range<u64>,
+    /// The source, with the bytes of the snapshot read.
+    pub(super) loaded: OnceLock<Source>,
 }
 
 impl Snapshot {
@@ -45,19 +46,19 @@ impl Snapshot {
         self.index
     }
 
-    /// The bytes from its offset to the next one in the table, or to the end of the file.
+    /// Its bytes: from its offset to the next one in the table, or to the end of the file.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.extent.clone()
     }
 
-    /// Seconds of its time; `None` where the header does not tell.
+    /// Its time in seconds; `None` where the header has no times.
     #[must_use]
     pub fn time(&self) -> Option<f64> {
         self.proxy.timing().map(|timing| timing.time_of(self.index))
     }
 
-    /// The sections, in the order of the file; those that are not known, too.
+    /// All sections, known or not, in the order of the file.
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl Snapshot {
         Ok(all)
     }
 
-    /// The streams of the sections that are known, for decoding several at once with
-    /// [`decode_all`](crate::decode_all) or for planning reads.
+    /// The compressed content of the known sections, to plan reads or to decode them with
+    /// [`decode_all`](crate::decode_all).
     ///
     /// # Errors
     ///
@@ -111,21 +112,21 @@ impl Snapshot {
         section.map(|section| source.get(section.content, "section")).transpose()
     }
 
-    /// The box as stored; `Ok(None)` where there is none.
+    /// The bounding box as stored; `Ok(None)` where there is none.
     ///
     /// # Errors
     ///
     /// [`Malformed`](ErrorKind::Malformed) where the section does not hold six numbers, and the errors of reading.
     pub fn bounding_box(&self) -> Result<Option<Bounds>> {
-        self.bounding_box_with(&mut Scratch::default())
+        self.bounding_box_reusing(&mut Scratch::default())
     }
 
-    /// The same with memory that is used again.
+    /// Like [`bounding_box`](Self::bounding_box), reusing the memory of `scratch`.
     ///
     /// # Errors
     ///
     /// Those of [`bounding_box`](Self::bounding_box).
-    pub fn bounding_box_with(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
+    pub fn bounding_box_reusing(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
         /// Tag, section header, and a compressed box.
         const USUALLY: u64 = 4 + 12 + 80;
         let Some((section, bytes)) = self.small_section(raw::TAG_BOUNDING_BOX, USUALLY, scratch)? else {
@@ -136,7 +137,7 @@ impl Snapshot {
         Ok(Some(Bounds { min, max }))
     }
 
-    /// The point cloud for viewports; `Ok(None)` where there is none.
+    /// The points that viewports draw; `Ok(None)` where there are none.
     ///
     /// # Errors
     ///
@@ -148,7 +149,7 @@ impl Snapshot {
         Ok(found.then(|| Array::from_vec(points)))
     }
 
-    /// The same into memory that is used again; `Ok(false)` where there is none.
+    /// Like [`point_cloud`](Self::point_cloud), into `out`; `Ok(false)` where there are none.
     ///
     /// # Errors
     ///
@@ -163,23 +164,23 @@ impl Snapshot {
         Ok(true)
     }
 
-    /// How many positions, normals, map channels and triangles the mesh has: inflates 17 bytes.
+    /// The numbers of positions, normals, map channels and triangles. Inflates 17 bytes.
     ///
-    /// Of a difference, those of the first snapshot.
+    /// A difference has those of the first snapshot.
     ///
     /// # Errors
     ///
     /// [`Malformed`](ErrorKind::Malformed) where there is no mesh, and the errors of reading.
     pub fn counts(&self) -> Result<Counts> {
-        self.counts_with(&mut Scratch::default())
+        self.counts_reusing(&mut Scratch::default())
     }
 
-    /// The same with memory that is used again.
+    /// Like [`counts`](Self::counts), reusing the memory of `scratch`.
     ///
     /// # Errors
     ///
     /// Those of [`counts`](Self::counts).
-    pub fn counts_with(&self, scratch: &mut Scratch) -> Result<Counts> {
+    pub fn counts_reusing(&self, scratch: &mut Scratch) -> Result<Counts> {
         let own = self.mesh_beginning(scratch, |_, stream| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
         })?;
@@ -198,7 +199,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether the mesh is stored complete; otherwise it is a difference from that of the first snapshot.
+    /// Whether the mesh is stored complete, rather than as a difference from the first snapshot.
     ///
     /// # Errors
     ///
@@ -207,16 +208,16 @@ impl Snapshot {
         self.mesh_beginning(&mut Scratch::default(), |_, stream| stream.is_complete())
     }
 
-    /// Which triangles the mesh has: inflates one byte.
+    /// Identifies the triangles. Inflates one byte.
     ///
     /// # Errors
     ///
     /// Those of [`counts`](Self::counts).
     pub fn topology(&self) -> Result<TopologyId> {
-        self.topology_with(&mut Scratch::default())
+        self.topology_reusing(&mut Scratch::default())
     }
 
-    pub(crate) fn topology_with(&self, scratch: &mut Scratch) -> Result<TopologyId> {
+    pub(super) fn topology_reusing(&self, scratch: &mut Scratch) -> Result<TopologyId> {
         let mut offset = 0;
         let complete = self.mesh_beginning(scratch, |section, stream| {
             offset = section.range.start;
@@ -225,7 +226,7 @@ impl Snapshot {
         if complete { Ok(self.proxy.topology_at(offset)) } else { Ok(self.proxy.base()?.topology) }
     }
 
-    /// The positions: the stream is inflated no further.
+    /// The positions. The stream is inflated no further.
     ///
     /// # Errors
     ///
@@ -236,23 +237,16 @@ impl Snapshot {
         Ok(Array::from_vec(out))
     }
 
-    /// The same into memory that is used again.
+    /// Like [`positions`](Self::positions), into `out`.
     ///
     /// # Errors
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_section(scratch, |_, stream| {
-            if stream.in_part().is_complete()? {
-                let counts = stream.counts()?;
-                stream.positions(&counts, out)
-            } else {
-                stream.position_differences(&*self.proxy.base()?, out)
-            }
-        })
+        self.array_into(Part::Positions, out, scratch)
     }
 
-    /// The normals: the stream is inflated no further.
+    /// The normals. The stream is inflated no further.
     ///
     /// # Errors
     ///
@@ -263,23 +257,16 @@ impl Snapshot {
         Ok(Array::from_vec(out))
     }
 
-    /// The same into memory that is used again.
+    /// Like [`normals`](Self::normals), into `out`.
     ///
     /// # Errors
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_stream_with(scratch, |stream, skipped| {
-            if stream.in_part().is_complete()? {
-                let counts = stream.counts()?;
-                stream.normals(&counts, skipped, out)
-            } else {
-                stream.normal_differences(&*self.proxy.base()?, skipped, out)
-            }
-        })
+        self.array_into(Part::Normals, out, scratch)
     }
 
-    /// The texture coordinates u, v, w of a map channel: the stream is inflated no further.
+    /// The texture coordinates u, v, w of a map channel. The stream is inflated no further.
     ///
     /// # Errors
     ///
@@ -290,7 +277,7 @@ impl Snapshot {
         Ok(Array::from_vec(out))
     }
 
-    /// The same into memory that is used again.
+    /// Like [`map_channel`](Self::map_channel), into `out`.
     ///
     /// # Errors
     ///
@@ -301,17 +288,22 @@ impl Snapshot {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
+        self.array_into(Part::MapChannel(channel), out, scratch)
+    }
+
+    fn array_into(&self, part: Part, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
         self.mesh_stream_with(scratch, |stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
-                stream.map_channel(&counts, channel, skipped, out)
+                stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
             } else {
-                stream.map_channel_differences(&*self.proxy.base()?, channel, skipped, out)
+                let base = self.proxy.base()?;
+                stream.array_alone(Arrays::Difference(&base), part, skipped, out)
             }
         })
     }
 
-    /// The triangles; those of a difference are the first snapshot's.
+    /// The triangles. A difference has those of the first snapshot.
     ///
     /// # Errors
     ///
@@ -322,7 +314,7 @@ impl Snapshot {
         Ok(triangles)
     }
 
-    /// The same into memory that is used again, unless somebody shares it.
+    /// Like [`triangles`](Self::triangles), into `out`, whose memory is reused unless it is shared.
     ///
     /// # Errors
     ///
@@ -342,14 +334,14 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The whole mesh, decoded to the end of its stream, with the checksum verified.
+    /// The whole mesh. Its stream is decoded to the end, and the checksum verified.
     ///
     /// # Errors
     ///
     /// [`Malformed`](ErrorKind::Malformed) where the snapshot has no mesh, or the mesh is not as the published text
     /// says; [`Truncated`](ErrorKind::Truncated) where its stream is cut; [`LimitExceeded`](ErrorKind::LimitExceeded);
-    /// and the errors of reading. They name the snapshot and the byte range. Other snapshots are not concerned, but
-    /// for differences where the first one is wrong.
+    /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
+    /// that a difference needs the first one.
     pub fn mesh(&self) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
         self.mesh_into(&mut buffer, &mut Scratch::default())?;
@@ -357,7 +349,7 @@ impl Snapshot {
         Ok(buffer.into_mesh(topology))
     }
 
-    /// The same into memory that is used again: after the first of a kind, nothing is allocated.
+    /// Like [`mesh`](Self::mesh), into `out`. Allocates nothing once the memory is large enough.
     ///
     /// # Errors
     ///
@@ -369,7 +361,7 @@ impl Snapshot {
         })
     }
 
-    /// The whole mesh, which must be complete.
+    /// The whole mesh, which must be stored complete.
     pub(crate) fn complete_mesh(&self) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
         self.mesh_section(&mut Scratch::default(), |section, stream| {
@@ -388,7 +380,7 @@ impl Snapshot {
         .map(|id| buffer.into_mesh(id))
     }
 
-    /// The whole mesh, and the bytes that lie behind its stream inside the section.
+    /// Reads the whole mesh; returns the number of bytes in the section after its stream.
     pub(crate) fn checked_mesh_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<u64> {
         self.mesh_section(scratch, |section, stream| {
             let id = self.proxy.topology_at(section.range.start);
@@ -397,7 +389,7 @@ impl Snapshot {
         })
     }
 
-    /// The number of meshes in this snapshot: samples between it and the next, for motion blur; 1 in most files.
+    /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.
     ///
     /// # Errors
     ///
@@ -406,7 +398,7 @@ impl Snapshot {
         Ok(self.sections()?.iter().filter(|section| section.tag == raw::TAG_MESH_DATA).count())
     }
 
-    /// This snapshot, with one of its meshes; the first is 0.
+    /// The snapshot with another of its meshes; the first is 0.
     #[must_use]
     pub fn sample(&self, sample: usize) -> Self {
         Self { sample, ..self.clone() }
@@ -422,189 +414,5 @@ impl Snapshot {
 
     pub(crate) fn place(&self) -> Place {
         FILE.of(self.address())
-    }
-
-    /// The source, with this snapshot's bytes at hand.
-    fn load(&self) -> Result<&Source> {
-        let source = &self.proxy.layout().source;
-        if source.is_in_memory() {
-            return Ok(source);
-        }
-        if self.loaded.get().is_none() {
-            let with_tag = self.extent.start.saturating_sub(4)..self.end(source)?;
-            let loaded =
-                source.with_ranges(&[with_tag], "snapshot").map_err(|error| self.place().locate(error))?;
-            let _ = self.loaded.set(loaded);
-        }
-        Ok(self.loaded.get().unwrap_or(source))
-    }
-
-    /// Where the snapshot ends: at the next one, or, where that is far, behind its own end tag. There may be a hole
-    /// between, or the rest of the file.
-    fn end(&self, source: &Source) -> Result<u64> {
-        /// Reading as much costs no more than looking at each header of a section.
-        const FAR: u64 = 8 << 20;
-        let length = self.extent.length();
-        if length <= FAR || self.proxy.dialect().size == super::SizeMeaning::Inflated {
-            return Ok(self.extent.end);
-        }
-        let mut inflater = Inflater::default();
-        let mut sections = self.walk(source, &mut inflater)?;
-        while sections.next().map_err(|error| self.place().locate(error))?.is_some() {}
-        Ok(sections.position().saturating_add(4).min(self.extent.end))
-    }
-
-    fn walk<'a>(&self, source: &'a Source, inflater: &'a mut Inflater) -> Result<Sections<'a>> {
-        let dialect = self.proxy.dialect();
-        let region = sections::region(source, &self.extent, dialect.offset)
-            .map_err(|error| self.place().locate(error))?;
-        Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, inflater))
-    }
-
-    /// The section with this tag, after as many like it.
-    fn find(
-        &self,
-        source: &Source,
-        tag: u32,
-        skip: usize,
-        inflater: &mut Inflater,
-    ) -> Result<Option<Section>> {
-        let mut sections = self.walk(source, inflater)?;
-        let mut left = skip;
-        loop {
-            match sections.find(tag).map_err(|error| self.place().locate(error))? {
-                None => return Ok(None),
-                Some(section) if left == 0 => return Ok(Some(section)),
-                Some(_) => left = left.saturating_sub(1),
-            }
-        }
-    }
-
-    /// A section that is read alone, where the snapshot is not at hand.
-    fn small_section(
-        &self,
-        tag: u32,
-        usually: u64,
-        scratch: &mut Scratch,
-    ) -> Result<Option<(Section, bytes::Bytes)>> {
-        let source = &self.proxy.layout().source;
-        let light;
-        let source = if self.is_to_be_read_alone(source) {
-            let start = self.extent.start.saturating_sub(4);
-            let end = start.saturating_add(usually).min(self.extent.end);
-            light = source
-                .with_ranges(std::slice::from_ref(&(start..end)), "snapshot")
-                .map_err(|error| self.place().locate(error))?;
-            &light
-        } else {
-            self.load()?
-        };
-        let Some(section) = self.find(source, tag, 0, &mut scratch.inflater)? else { return Ok(None) };
-        let bytes =
-            source.get(section.content.clone(), "section").map_err(|error| self.place().locate(error))?;
-        Ok(Some((section, bytes)))
-    }
-
-    /// The stream of a section, without the length that may stand before it.
-    fn stream<'a>(&self, section: &Section, bytes: &'a [u8]) -> Result<&'a [u8]> {
-        let prefix = self.proxy.dialect().prefix;
-        bytes.get(prefix.size()..).ok_or_else(|| {
-            let error =
-                FILE.error(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
-            self.place().locate(error).expected(format!("{} bytes", prefix.size())).found(bytes.len())
-        })
-    }
-
-    /// Runs a job on the stream of a section.
-    fn with_stream<T>(
-        &self,
-        section: &Section,
-        bytes: &[u8],
-        what: &'static str,
-        scratch: &mut Scratch,
-        job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let (dialect, options) = (self.proxy.dialect(), self.proxy.options());
-        let input = self.stream(section, bytes)?;
-        let Scratch { inflater, cancel, .. } = scratch;
-        let range = section.content.clone();
-        let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
-        let mut inflate = inflate
-            .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
-        if options.checksums == Checksums::Ignore {
-            inflate = inflate.ignoring_checksum();
-        }
-        let unit =
-            Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
-        job(&mut Stream::new(inflate, unit, &options.limits))
-    }
-
-    /// Runs a job on the stream of the mesh, with memory for what it skips.
-    fn mesh_stream_with<T>(
-        &self,
-        scratch: &mut Scratch,
-        job: impl FnOnce(&mut Stream<'_>, &mut [u8]) -> Result<T>,
-    ) -> Result<T> {
-        const SKIPPED_AT_ONCE: usize = 32 << 10;
-        let mut skipped = std::mem::take(&mut scratch.bytes);
-        skipped.resize(SKIPPED_AT_ONCE, 0);
-        let result = self.mesh_section(scratch, |_, stream| job(stream, &mut skipped));
-        scratch.bytes = skipped;
-        result
-    }
-
-    /// Runs a job that needs no more than the beginning of the mesh: where the snapshot is not at hand, no more is read.
-    fn mesh_beginning<T>(
-        &self,
-        scratch: &mut Scratch,
-        mut job: impl FnMut(&Section, &mut Stream<'_>) -> Result<T>,
-    ) -> Result<T> {
-        /// Enough for the tables of a deflate block and a few bytes behind them.
-        const BEGINNING: u64 = 1024;
-        let source = &self.proxy.layout().source;
-        if self.is_to_be_read_alone(source)
-            && let Some(section) =
-                self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?
-            && section.content.length() > BEGINNING
-        {
-            let start = section.content.start;
-            let bytes = source.get(span(start, BEGINNING), "TAG_MESH_DATA");
-            let bytes = bytes.map_err(|error| self.place().locate(error))?;
-            match self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
-            {
-                Err(error) if error.kind() == ErrorKind::Truncated => {}
-                result => return result,
-            }
-        }
-        self.mesh_section(scratch, job)
-    }
-
-    /// Whether reading a part of the snapshot alone is less than reading it.
-    fn is_to_be_read_alone(&self, source: &Source) -> bool {
-        !source.is_in_memory()
-            && self.loaded.get().is_none()
-            && self.proxy.dialect().size != super::SizeMeaning::Inflated
-    }
-
-    fn mesh_section<T>(
-        &self,
-        scratch: &mut Scratch,
-        job: impl FnOnce(&Section, &mut Stream<'_>) -> Result<T>,
-    ) -> Result<T> {
-        let source = self.load()?;
-        let section =
-            self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?.ok_or_else(|| {
-                let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
-                self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
-            })?;
-        let bytes = source
-            .get(section.content.clone(), "TAG_MESH_DATA")
-            .map_err(|error| self.place().locate(error))?;
-        self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
-    }
-
-    /// The bytes of the mesh section's snapshot, so that decoding it needs no more I/O.
-    pub(crate) fn preload(&self) -> Result<()> {
-        self.load().map(|_| ())
     }
 }

@@ -1,30 +1,30 @@
-//! Which snapshot is when.
+//! The times of snapshots.
 
 use super::rules::FILE;
 use crate::num::decimal;
 use crate::report::Result;
 
-/// The times of the snapshots: one after the other, equally far apart.
+/// The times of the snapshots, equally spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
     /// The time of snapshot 0, in microseconds.
     pub start: i64,
-    /// From one snapshot to the next, in microseconds; 0 where there is no time.
+    /// From one snapshot to the next, in microseconds; 0 where no time passes.
     pub step: i64,
     /// The number of snapshots.
     pub count: usize,
 }
 
-/// What comes before the first snapshot and behind the last.
+/// What happens before the first snapshot and after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wrap {
-    /// The first and the last one stay.
+    /// The first and the last snapshot stay.
     Clamp,
-    /// The first one follows the last one, a step later.
+    /// The first snapshot follows the last, one step later.
     Loop,
-    /// Back to the first one, the way it came.
+    /// Snapshots run back to the first, then forth again.
     PingPong,
 }
 
@@ -34,17 +34,16 @@ pub enum Wrap {
 pub struct Key {
     /// The snapshot at or before the time.
     pub from: usize,
-    /// The one to go to.
+    /// The snapshot after it.
     pub to: usize,
-    /// How far: 0 is `from`, 1 would be `to`.
+    /// The fraction from `from` (0) to `to` (1).
     pub fraction: f32,
 }
 
 const MICROSECONDS: f64 = 1e6;
 
 impl Timing {
-    /// The same snapshots at another rate; the header's step is a whole number of microseconds, so that 30 snapshots a
-    /// second drift by a hundredth of a second in a thousand.
+    /// Sets the rate in snapshots per second, rounded to whole microseconds from one to the next.
     #[must_use]
     pub fn with_rate(mut self, snapshots_per_second: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
@@ -53,7 +52,7 @@ impl Timing {
         self
     }
 
-    /// Seconds of a snapshot.
+    /// The time of a snapshot in seconds.
     #[must_use]
     pub fn time_of(&self, index: usize) -> f64 {
         // As far as whole microseconds go, this is exact; i128 holds every product.
@@ -99,15 +98,15 @@ impl Timing {
         Some(Key { from, to, fraction })
     }
 
-    /// The times, in seconds, that a shutter needs: its opening and closing, and every snapshot between, ascending.
+    /// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot between them.
     ///
-    /// Between neighbours of these, vertices move in straight lines.
+    /// Between two neighbours, vertices move in straight lines.
     ///
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) for a shutter that closes before it opens, or more than 65,536 times.
     pub fn keys(&self, open: f64, close: f64) -> Result<Vec<f64>> {
-        const MOST: i64 = 65_536;
+        const MAX_KEYS: i64 = 65_536;
         let refused = |expected: String, found: String| {
             let error = FILE.out_of_range("shutter");
             error.expected(expected).found(found)
@@ -126,9 +125,9 @@ impl Timing {
             let (first, last) = (index(open).floor() as i64, index(close).ceil() as i64);
             let first = first.max(0);
             let last = last.min(i64::try_from(self.count).unwrap_or(i64::MAX).saturating_sub(1));
-            if last.saturating_sub(first) > MOST {
+            if last.saturating_sub(first) > MAX_KEYS {
                 let found = decimal(last.abs_diff(first));
-                return Err(refused(format!("at most {MOST} snapshots"), found));
+                return Err(refused(format!("at most {MAX_KEYS} snapshots"), found));
             }
             let times =
                 (first..=last).filter_map(|index| usize::try_from(index).ok()).map(|i| self.time_of(i));

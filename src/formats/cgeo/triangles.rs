@@ -1,12 +1,12 @@
-//! Triangle records: the indices of each corner, then what is said of the triangle as a whole.
+//! Triangle records: the indices of each corner, then material and edges.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::mesh::Counts;
+use super::counts::Counts;
 use crate::num::as_usize;
 
-/// The triangles of a mesh, as decoded: one record after the other, of odd length. Cloning shares them.
+/// The triangles of a mesh, as a sequence of records. Cloning shares them.
 ///
 /// A record of version 7 has three indices of positions, three of normals, three for each map channel, a material id
 /// of two bytes and a byte of edges: 27 + 12 * channels bytes.
@@ -23,7 +23,7 @@ pub(crate) struct Shape {
     channels: u32,
     /// Whether there are indices of normals.
     normals: bool,
-    /// Bytes behind the indices.
+    /// Bytes after the indices.
     tail: u64,
 }
 
@@ -35,26 +35,26 @@ pub struct Triangle {
     pub positions: [u32; 3],
     /// Indices of the corners' normals; `None` where the records have none.
     pub normals: Option<[u32; 3]>,
-    /// Which of the instance's materials, where the records tell.
+    /// The index of one of the instance's materials, where the records have it.
     pub material_id: Option<u32>,
-    /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` where the records do not tell.
+    /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` where the records do not have it.
     pub edge_visibility: Option<u8>,
 }
 
 impl Shape {
-    /// Bytes behind the indices in a record of version 7: material id and edges.
+    /// Bytes after the indices in a record of version 7: material id and edges.
     const TAIL: u64 = 3;
 
-    /// More is behind the indices in no record.
-    const LONGEST_TAIL: u64 = 8;
+    /// The greatest number of bytes after the indices that a record may have.
+    const MAX_TAIL: u64 = 8;
 
-    /// The shape that the published text gives records of version 7 and newer. It gives none for older ones, whose
-    /// length shows in that of the stream.
+    /// The shape of records of version 7 and newer. The published text gives none for older versions, whose records are
+    /// measured by the length of the stream.
     pub(crate) fn of_version_7(counts: &Counts) -> Self {
         Self { triangles: counts.triangles, channels: counts.map_channels, normals: true, tail: Self::TAIL }
     }
 
-    /// The shape that as many bytes leave for each triangle; `None` where that is none that a record could have.
+    /// The shape of records that together take this many bytes; `None` where no record has it.
     pub(crate) fn of_length(counts: &Counts, length: u64) -> Option<Self> {
         let triangles = u64::from(counts.triangles);
         let record = length.checked_div(triangles).filter(|_| length.checked_rem(triangles) == Some(0))?;
@@ -62,9 +62,9 @@ impl Shape {
             record.checked_sub(u64::from(counts.map_channels).saturating_mul(12).saturating_add(12))?;
         let shape = |normals, tail| Self { normals, tail, ..Self::of_version_7(counts) };
         match rest.checked_sub(12) {
-            Some(tail) if tail <= Self::LONGEST_TAIL => Some(shape(true, tail)),
+            Some(tail) if tail <= Self::MAX_TAIL => Some(shape(true, tail)),
             // Without normals there may be no indices of them.
-            None if counts.normals == 0 && rest <= Self::LONGEST_TAIL => Some(shape(false, rest)),
+            None if counts.normals == 0 && rest <= Self::MAX_TAIL => Some(shape(false, rest)),
             _ => None,
         }
     }
@@ -75,9 +75,9 @@ impl Shape {
         streams.saturating_mul(12)
     }
 
-    /// Bytes of the longest record that could be.
+    /// Bytes of the longest possible record.
     pub(crate) fn longest(&self) -> u64 {
-        self.indices().saturating_add(Self::LONGEST_TAIL)
+        self.indices().saturating_add(Self::MAX_TAIL)
     }
 
     /// Bytes of a record.
@@ -87,7 +87,7 @@ impl Shape {
 }
 
 impl Triangles {
-    /// The memory of the records, for filling it anew; shared records are left to whoever shares them.
+    /// The memory of the records, to be filled anew. Records that are shared are left alone.
     pub(crate) fn take_records(&mut self) -> &mut Vec<u8> {
         if Arc::get_mut(&mut self.records).is_none() {
             self.records = Arc::default();
@@ -123,7 +123,7 @@ impl Triangles {
         self.shape.normals
     }
 
-    /// Bytes behind the indices of each record: 3 in version 7 (a material id of two bytes, and edges).
+    /// Bytes after the indices of each record: 3 in version 7 (a material id of two bytes, and edges).
     #[must_use]
     pub fn tail_len(&self) -> usize {
         as_usize(self.shape.tail)
@@ -170,7 +170,7 @@ impl Triangles {
         as_usize(self.shape.indices())
     }
 
-    /// Two bytes of two or three, four of four: what else they could be is not known.
+    /// Two of two or three bytes, four of four.
     fn material(&self, tail: &[u8]) -> Option<u32> {
         match (self.shape.tail, tail) {
             (2 | 3, [a, b, ..]) => Some(u16::from_le_bytes([*a, *b]).into()),
@@ -198,8 +198,8 @@ impl Triangles {
         (channel < self.map_channels()).then(|| self.stream(before.saturating_add(channel)))
     }
 
-    /// The indices of one kind of all corners, into memory that is used again: 0 positions, then normals if there are
-    /// any, then the map channels.
+    /// The indices of one kind of all corners, into `out`: kind 0 is positions, then normals if there are any, then the
+    /// map channels.
     pub fn stream_into(&self, stream: usize, out: &mut Vec<[u32; 3]>) {
         out.clear();
         out.extend(self.records().map(|record| triple(record, stream)));
@@ -209,7 +209,7 @@ impl Triangles {
         self.records().map(|record| triple(record, stream)).collect()
     }
 
-    /// The material ids of all triangles; `None` where the records do not tell.
+    /// The material ids of all triangles; `None` where the records do not have it.
     #[must_use]
     pub fn material_ids(&self) -> Option<Vec<u32>> {
         let start = self.tail_start();
@@ -219,7 +219,7 @@ impl Triangles {
             .filter(|_| self.shape.tail > 1)
     }
 
-    /// The edge bytes of all triangles; `None` where the records do not tell.
+    /// The edge bytes of all triangles; `None` where the records do not have it.
     #[must_use]
     pub fn edge_visibility(&self) -> Option<Vec<u8>> {
         if self.shape.tail != Shape::TAIL {

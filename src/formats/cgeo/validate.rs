@@ -1,35 +1,36 @@
-//! Checks that look at every value.
+//! Checks of every value.
 
 use std::collections::HashSet;
 
 use super::header::names;
 use super::layout::snapshot_address;
 use super::mesh::MeshBuffer;
-use super::proxy::{Proxy, UnitEvidence};
+use super::proxy::Proxy;
 use super::raw;
 use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
+use super::unit::UnitEvidence;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
 use crate::num::as_u64;
 use crate::report::{Address, ErrorKind, Finding, Findings, Result};
 
 impl Proxy {
-    /// Checks every snapshot: [`findings`](Self::findings), and those that only decoding all data can tell.
+    /// Checks every value: returns [`findings`](Self::findings), and those that take decoding all snapshots.
     ///
     /// # Errors
     ///
-    /// Those of reading. A snapshot that cannot be decoded is a finding that is not `tolerated`.
+    /// Those of reading. A snapshot that cannot be decoded is an unusable [finding](super::rules::SNAPSHOT).
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        self.validate_with(|_| {})
+        self.validate_reporting(|_| {})
     }
 
-    /// The same, telling after each snapshot how many are done.
+    /// Like [`validate`](Self::validate), calling `done` after each snapshot with the number of those checked.
     ///
     /// # Errors
     ///
     /// Those of [`validate`](Self::validate).
-    pub fn validate_with(&self, mut done: impl FnMut(usize)) -> Result<Vec<Finding>> {
+    pub fn validate_reporting(&self, mut done: impl FnMut(usize)) -> Result<Vec<Finding>> {
         let mut check = Check::default();
         // Entries that point to the same snapshot are one snapshot.
         let mut seen = HashSet::new();
@@ -78,7 +79,7 @@ impl Check {
                 tags.push(section.tag);
             }
         }
-        let stored_box = snapshot.bounding_box_with(&mut self.scratch)?;
+        let stored_box = snapshot.bounding_box_reusing(&mut self.scratch)?;
         let mut cloud = Vec::new();
         snapshot.point_cloud_into(&mut cloud, &mut self.scratch)?;
         let samples = snapshot.samples()?.max(1);
@@ -111,7 +112,7 @@ impl Check {
             let (tail, has_normals) = (triangles.tail_len(), triangles.has_normals());
             self.findings.add(rules::TRIANGLE_TAIL, || {
                 let normals = if has_normals { "" } else { ", and no indices of normals" };
-                let detail = format!("expected {VERSION_7} bytes behind the indices, found {tail}{normals}");
+                let detail = format!("expected {VERSION_7} bytes after the indices, found {tail}{normals}");
                 (FILE.of(address()), detail)
             });
         }

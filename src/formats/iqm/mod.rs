@@ -37,6 +37,7 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod detect;
 mod extension;
 mod frames;
 mod layout;
@@ -54,3 +55,5 @@ pub(crate) use layout::HEAD;
 pub use model::{Anim, Joint, Mesh, Model, Normalization, Pose, VertexArray, VertexArrayType};
 pub use pose::{IDENTITY, Matrix, Trs, invert, multiply};
 pub use skeleton::{Skeleton, world_matrices};
+
+pub(crate) use detect::detect;

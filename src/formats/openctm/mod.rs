@@ -36,6 +36,7 @@
 mod arrays;
 mod bodies;
 mod decode;
+mod detect;
 mod layout;
 mod maps;
 mod mesh;
@@ -55,3 +56,5 @@ pub(crate) use layout::HEAD;
 pub use layout::Method;
 pub use maps::{AttributeMap, UvMap};
 pub use mesh::Mesh;
+
+pub(crate) use detect::detect;

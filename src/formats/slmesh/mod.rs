@@ -37,6 +37,7 @@ mod buffer;
 mod containers;
 mod cost;
 mod decode_all;
+mod detect;
 mod face;
 mod face_layout;
 mod fields;
@@ -68,3 +69,5 @@ pub use mesh::Mesh;
 pub use physics::PhysicsConvex;
 pub use skin::Skin;
 pub use weights::{Influences, WeightArrays, WeightScale, Weights};
+
+pub(crate) use detect::detect;

@@ -35,6 +35,7 @@
 //! ```
 
 mod decode;
+mod detect;
 mod document;
 mod layout;
 mod mesh;
@@ -50,3 +51,5 @@ pub(crate) use layout::HEAD;
 pub use layout::{FileLayout, SegmentType};
 pub use mesh::{Custom, CustomValues, Mesh, Segment, Triangles};
 pub use packed::{Packed, PackedElement};
+
+pub(crate) use detect::detect;

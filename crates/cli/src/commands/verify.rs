@@ -82,7 +82,7 @@ fn check(path: &Path, wish: &Wish, bar: &ProgressBar) -> Result<(Vec<Finding>, O
     let findings = match &file {
         MeshFile::CGeo(proxy) => {
             let snapshots = files::progress(proxy.len());
-            let findings = proxy.validate_with(|done| snapshots.set_position(done as u64));
+            let findings = proxy.validate_reporting(|done| snapshots.set_position(done as u64));
             snapshots.finish_and_clear();
             findings?
         }

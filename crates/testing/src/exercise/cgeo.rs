@@ -37,8 +37,7 @@ fn check<T>(result: Result<T>) -> Option<T> {
 fn everything(proxy: &Proxy) {
     let _ =
         (proxy.version(), proxy.object_name(), proxy.material_name(), proxy.date_created(), proxy.scale());
-    let _ =
-        (proxy.flags(), proxy.compressed(), proxy.unit_length(), proxy.dialect().to_string(), proxy.timing());
+    let _ = (proxy.flags(), proxy.unit_length(), proxy.dialect().to_string(), proxy.timing());
     let _ = (proxy.properties().iter().count(), proxy.properties().text());
     assert!(proxy.snapshot(proxy.len()).is_err());
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());

@@ -1,0 +1,25 @@
+//! Whether a source is a CGeo file.
+
+use super::layout::MAX_HEADER;
+use super::raw::{MAGIC, TAG_ANIM_TABLE_START};
+use crate::bytes::Source;
+use crate::num::span;
+use crate::report::{ErrorKind, Result};
+
+/// Whether a source that begins with `head` is a CGeo file.
+///
+/// Other files share the first byte, so the start tag of the offset table, after the text header, decides.
+pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
+    let Some((&[MAGIC, a, b, c, d], _)) = head.split_first_chunk() else { return Ok(false) };
+    let header_size = u32::from_le_bytes([a, b, c, d]);
+    let tag = span(9_u64.saturating_add(header_size.into()), 4);
+    if header_size > MAX_HEADER || source.len()?.is_some_and(|len| tag.end > len) {
+        return Ok(false);
+    }
+    match source.get(tag, "signature") {
+        Ok(bytes) => Ok(bytes[..] == TAG_ANIM_TABLE_START.to_le_bytes()),
+        // The length was not known: the file ends before the tag of a CGeo file.
+        Err(error) if error.kind() == ErrorKind::Truncated => Ok(false),
+        Err(error) => Err(error),
+    }
+}

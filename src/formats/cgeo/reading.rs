@@ -1,0 +1,199 @@
+//! How a snapshot reads its sections: no more bytes than needed, and each once.
+
+use super::raw;
+use super::rules::FILE;
+use super::sections::{self, Section, Sections};
+use super::snapshot::Snapshot;
+use super::stream::{Stream, Unit};
+use crate::bytes::Source;
+use crate::codec::inflate::{Inflate, Inflater};
+use crate::decode::{Scratch, fault_error};
+use crate::num::{Span, as_u64, span};
+use crate::options::Checksums;
+use crate::report::{ErrorKind, Result};
+
+impl Snapshot {
+    /// The source, with the bytes of this snapshot read.
+    pub(super) fn load(&self) -> Result<&Source> {
+        let source = &self.proxy.layout().source;
+        if source.is_in_memory() {
+            return Ok(source);
+        }
+        if self.loaded.get().is_none() {
+            let with_tag = self.extent.start.saturating_sub(4)..self.end(source)?;
+            let loaded =
+                source.with_ranges(&[with_tag], "snapshot").map_err(|error| self.place().locate(error))?;
+            let _ = self.loaded.set(loaded);
+        }
+        Ok(self.loaded.get().unwrap_or(source))
+    }
+
+    /// Where the snapshot ends: at the next one or, where that is far, after its own end tag. There may be a hole
+    /// between them, or the rest of the file.
+    pub(super) fn end(&self, source: &Source) -> Result<u64> {
+        /// Reading this much costs no more than reading each header of a section.
+        const FAR: u64 = 8 << 20;
+        let length = self.extent.length();
+        if length <= FAR || self.proxy.dialect().size == super::SizeMeaning::Inflated {
+            return Ok(self.extent.end);
+        }
+        let mut inflater = Inflater::default();
+        let mut sections = self.walk(source, &mut inflater)?;
+        while sections.next().map_err(|error| self.place().locate(error))?.is_some() {}
+        Ok(sections.position().saturating_add(4).min(self.extent.end))
+    }
+
+    pub(super) fn walk<'a>(&self, source: &'a Source, inflater: &'a mut Inflater) -> Result<Sections<'a>> {
+        let dialect = self.proxy.dialect();
+        let region = sections::region(source, &self.extent, dialect.offset)
+            .map_err(|error| self.place().locate(error))?;
+        Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, inflater))
+    }
+
+    /// The section with this tag, after `skip` others with it.
+    pub(super) fn find(
+        &self,
+        source: &Source,
+        tag: u32,
+        skip: usize,
+        inflater: &mut Inflater,
+    ) -> Result<Option<Section>> {
+        let mut sections = self.walk(source, inflater)?;
+        let mut left = skip;
+        loop {
+            match sections.find(tag).map_err(|error| self.place().locate(error))? {
+                None => return Ok(None),
+                Some(section) if left == 0 => return Ok(Some(section)),
+                Some(_) => left = left.saturating_sub(1),
+            }
+        }
+    }
+
+    /// A section that is read alone, unless the whole snapshot has been read.
+    pub(super) fn small_section(
+        &self,
+        tag: u32,
+        usually: u64,
+        scratch: &mut Scratch,
+    ) -> Result<Option<(Section, bytes::Bytes)>> {
+        let source = &self.proxy.layout().source;
+        let light;
+        let source = if self.is_to_be_read_alone(source) {
+            let start = self.extent.start.saturating_sub(4);
+            let end = start.saturating_add(usually).min(self.extent.end);
+            light = source
+                .with_ranges(std::slice::from_ref(&(start..end)), "snapshot")
+                .map_err(|error| self.place().locate(error))?;
+            &light
+        } else {
+            self.load()?
+        };
+        let Some(section) = self.find(source, tag, 0, &mut scratch.inflater)? else { return Ok(None) };
+        let bytes =
+            source.get(section.content.clone(), "section").map_err(|error| self.place().locate(error))?;
+        Ok(Some((section, bytes)))
+    }
+
+    /// The stream of a section, without the length that may precede it.
+    pub(super) fn stream<'a>(&self, section: &Section, bytes: &'a [u8]) -> Result<&'a [u8]> {
+        let prefix = self.proxy.dialect().prefix;
+        bytes.get(prefix.size()..).ok_or_else(|| {
+            let error =
+                FILE.error(ErrorKind::Truncated, "length before a stream").at(section.content.clone());
+            self.place().locate(error).expected(format!("{} bytes", prefix.size())).found(bytes.len())
+        })
+    }
+
+    /// Runs a job on the stream of a section.
+    pub(super) fn with_stream<T>(
+        &self,
+        section: &Section,
+        bytes: &[u8],
+        what: &'static str,
+        scratch: &mut Scratch,
+        job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let (dialect, options) = (self.proxy.dialect(), self.proxy.options());
+        let input = self.stream(section, bytes)?;
+        let Scratch { inflater, cancel, .. } = scratch;
+        let range = section.content.clone();
+        let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
+        let mut inflate = inflate
+            .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
+        if options.checksums == Checksums::Ignore {
+            inflate = inflate.ignoring_checksum();
+        }
+        let unit =
+            Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
+        job(&mut Stream::new(inflate, unit, &options.limits))
+    }
+
+    /// Runs a job on the stream of the mesh, with memory for the bytes that it skips.
+    pub(super) fn mesh_stream_with<T>(
+        &self,
+        scratch: &mut Scratch,
+        job: impl FnOnce(&mut Stream<'_>, &mut [u8]) -> Result<T>,
+    ) -> Result<T> {
+        const SKIPPED_AT_ONCE: usize = 32 << 10;
+        let mut skipped = std::mem::take(&mut scratch.bytes);
+        skipped.resize(SKIPPED_AT_ONCE, 0);
+        let result = self.mesh_section(scratch, |_, stream| job(stream, &mut skipped));
+        scratch.bytes = skipped;
+        result
+    }
+
+    /// Runs a job that needs only the start of the mesh. Reads no more, unless the whole snapshot has been read.
+    pub(super) fn mesh_beginning<T>(
+        &self,
+        scratch: &mut Scratch,
+        mut job: impl FnMut(&Section, &mut Stream<'_>) -> Result<T>,
+    ) -> Result<T> {
+        /// Enough for the tables of a deflate block and a few bytes after them.
+        const BEGINNING: u64 = 1024;
+        let source = &self.proxy.layout().source;
+        if self.is_to_be_read_alone(source)
+            && let Some(section) =
+                self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?
+            && section.content.length() > BEGINNING
+        {
+            let start = section.content.start;
+            let bytes = source.get(span(start, BEGINNING), "TAG_MESH_DATA");
+            let bytes = bytes.map_err(|error| self.place().locate(error))?;
+            match self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
+            {
+                Err(error) if error.kind() == ErrorKind::Truncated => {}
+                result => return result,
+            }
+        }
+        self.mesh_section(scratch, job)
+    }
+
+    /// Whether reading a part of the snapshot alone saves reading the rest.
+    pub(super) fn is_to_be_read_alone(&self, source: &Source) -> bool {
+        !source.is_in_memory()
+            && self.loaded.get().is_none()
+            && self.proxy.dialect().size != super::SizeMeaning::Inflated
+    }
+
+    pub(super) fn mesh_section<T>(
+        &self,
+        scratch: &mut Scratch,
+        job: impl FnOnce(&Section, &mut Stream<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let source = self.load()?;
+        let section =
+            self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?.ok_or_else(|| {
+                let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
+                self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
+            })?;
+        let bytes = source
+            .get(section.content.clone(), "TAG_MESH_DATA")
+            .map_err(|error| self.place().locate(error))?;
+        self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
+    }
+
+    /// Reads the snapshot, so that decoding it does no further I/O.
+    pub(crate) fn preload(&self) -> Result<()> {
+        self.load().map(|_| ())
+    }
+}

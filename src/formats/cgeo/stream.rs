@@ -1,0 +1,416 @@
+//! The content of a section while it is inflated, no further than it must be.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use super::counts::Counts;
+use super::layout::snapshot_address;
+use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::raw;
+use super::rules::FILE;
+use super::sections::{COMPLETE, DIFFERENCE};
+use super::triangles::{Shape, Triangles};
+use crate::bytes::Array;
+use crate::codec::inflate::Inflate;
+use crate::codec::{Codec, Fault};
+use crate::decode::fault_error;
+use crate::limits::{Budget, Limits};
+use crate::num::{as_u64, as_usize, decimal, size_u64};
+use crate::report::{Error, Place, Result};
+
+/// The section that is inflated.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) what: &'static str,
+    /// Its content in the file.
+    pub(crate) range: Range<u64>,
+    /// The snapshot that it belongs to.
+    pub(crate) snapshot: usize,
+    pub(crate) codec: Codec,
+    /// The length of its stream, in bytes.
+    pub(crate) stored: u64,
+}
+
+/// The content of a section while it is inflated.
+pub(crate) struct Stream<'a> {
+    inflate: Inflate<'a>,
+    unit: Unit,
+    /// The most bytes that a stream of this length can decode to.
+    most: u64,
+    budget: Budget,
+}
+
+/// An array of a mesh, or what comes after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Positions,
+    Normals,
+    MapChannel(usize),
+    Triangles,
+}
+
+/// Where the lengths of the arrays come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Arrays<'a> {
+    /// The counts of a complete mesh.
+    Complete(&'a Counts),
+    /// The mesh that a difference is added to.
+    Difference(&'a Mesh),
+}
+
+impl Part {
+    /// The name that errors give the array.
+    fn name(self, arrays: Arrays<'_>) -> &'static str {
+        match (self, arrays) {
+            (Self::Positions, Arrays::Complete(_)) => "Vertex Count",
+            (Self::Positions, Arrays::Difference(_)) => "Vertex Differences",
+            (Self::Normals, Arrays::Complete(_)) => "Normal Count",
+            (Self::Normals, Arrays::Difference(_)) => "Normal Differences",
+            (Self::MapChannel(_), Arrays::Complete(_)) => "Map Coord Count",
+            (Self::MapChannel(_), Arrays::Difference(_)) => "Texture Coordinate Differences",
+            (Self::Triangles, _) => "Triangle Count",
+        }
+    }
+}
+
+impl<'a> Arrays<'a> {
+    fn positions(self) -> u64 {
+        match self {
+            Self::Complete(counts) => counts.vertices.into(),
+            Self::Difference(base) => base.positions.len_u64(),
+        }
+    }
+
+    fn normals(self) -> u64 {
+        match self {
+            Self::Complete(counts) => counts.normals.into(),
+            Self::Difference(base) => base.normals.len_u64(),
+        }
+    }
+
+    fn map_channels(self) -> usize {
+        match self {
+            Self::Complete(counts) => as_usize(counts.map_channels),
+            Self::Difference(base) => base.map_channels.len(),
+        }
+    }
+
+    /// The array of the base that a difference is added to.
+    fn base(self, part: Part) -> Option<&'a Array<[f32; 3]>> {
+        let Self::Difference(base) = self else { return None };
+        match part {
+            Part::Positions => Some(&base.positions),
+            Part::Normals => Some(&base.normals),
+            Part::MapChannel(channel) => base.map_channels.get(channel),
+            Part::Triangles => None,
+        }
+    }
+}
+
+/// Gives the mesh that differences are added to.
+pub(crate) type Base<'a> = &'a dyn Fn() -> Result<Arc<Mesh>>;
+
+/// Deflate makes no more of a byte than this.
+const DEFLATE_RATIO: u64 = 1032;
+
+impl<'a> Stream<'a> {
+    pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, limits: &Limits) -> Self {
+        let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
+        Self { inflate, most: unit.stored.saturating_mul(ratio), unit, budget: Budget::new(limits) }
+    }
+
+    /// Computes no checksum, because only a part of the content is read.
+    pub(crate) fn in_part(&mut self) -> &mut Self {
+        self.inflate.without_checksum();
+        self
+    }
+
+    /// Bytes after the end of the stream, once it has ended.
+    pub(crate) fn unused(&self) -> u64 {
+        self.unit.stored.saturating_sub(as_u64(self.inflate.consumed()))
+    }
+
+    /// A box, to its end.
+    pub(crate) fn bounding_box(&mut self) -> Result<[[f32; 3]; 2]> {
+        let mut corners = [[0.0; 3]; 2];
+        self.triples(&mut corners)?;
+        self.finish()?;
+        Ok(corners)
+    }
+
+    /// Whether the mesh is complete; otherwise it is a difference.
+    pub(crate) fn is_complete(&mut self) -> Result<bool> {
+        let mut kind = [0];
+        self.read(&mut kind)?;
+        match kind {
+            [COMPLETE] => Ok(true),
+            [DIFFERENCE] => Ok(false),
+            [other] => {
+                let error = self.malformed("kind of the mesh", 1);
+                Err(error.expected("1 (complete) or 0 (difference)").found(other))
+            }
+        }
+    }
+
+    pub(crate) fn counts(&mut self) -> Result<Counts> {
+        let mut bytes = [0; size_of::<raw::MeshCounts>()];
+        self.read(&mut bytes)?;
+        let counts = raw::MeshCounts::read_from_bytes(&bytes);
+        Ok(Counts::new(&counts.unwrap_or_else(|_| raw::MeshCounts::new_zeroed())))
+    }
+
+    /// The count of a map channel.
+    fn count(&mut self) -> Result<u64> {
+        let mut bytes = [0; 4];
+        self.read(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes).into())
+    }
+
+    fn expect_tag(&mut self, expected: u32, what: &'static str) -> Result<()> {
+        let mut bytes = [0; 4];
+        self.read(&mut bytes)?;
+        let found = u32::from_le_bytes(bytes);
+        if found == expected {
+            return Ok(());
+        }
+        Err(self.malformed(what, 4).expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
+    }
+
+    /// Triples into memory of the right length.
+    fn triples(&mut self, out: &mut [[f32; 3]]) -> Result<()> {
+        self.read(out.as_mut_bytes())?;
+        if cfg!(target_endian = "big") {
+            out.as_flattened_mut()
+                .iter_mut()
+                .for_each(|number| *number = f32::from_bits(number.to_bits().swap_bytes()));
+        }
+        Ok(())
+    }
+
+    /// Goes through the arrays of a mesh in the order of the stream, up to the last one that is wanted.
+    ///
+    /// `each` reads or skips the number of elements that it is called with. Tags between the arrays are checked.
+    fn walk(
+        &mut self,
+        arrays: Arrays<'_>,
+        last: Part,
+        mut each: impl FnMut(&mut Self, Part, u64) -> Result<()>,
+    ) -> Result<()> {
+        each(self, Part::Positions, arrays.positions())?;
+        if last == Part::Positions {
+            return Ok(());
+        }
+        self.expect_tag(raw::TAG_MESH_VERTICES_END, "TAG_MESH_VERTICES_END")?;
+        each(self, Part::Normals, arrays.normals())?;
+        if last == Part::Normals {
+            return Ok(());
+        }
+        self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
+        for channel in 0..arrays.map_channels() {
+            let count = match arrays {
+                Arrays::Complete(_) => self.count()?,
+                Arrays::Difference(base) => base.map_channels.get(channel).map_or(0, Array::len_u64),
+            };
+            each(self, Part::MapChannel(channel), count)?;
+            if last == Part::MapChannel(channel) {
+                return Ok(());
+            }
+        }
+        self.expect_tag(raw::TAG_MESH_MAP_COORDS_END, "TAG_MESH_MAP_COORDS_END")
+    }
+
+    /// One array of the mesh; the stream is inflated no further. `skipped` is memory for what comes before.
+    pub(crate) fn array_alone(
+        &mut self,
+        arrays: Arrays<'_>,
+        wanted: Part,
+        skipped: &mut [u8],
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<()> {
+        if let Part::MapChannel(channel) = wanted {
+            self.check_channel(channel, arrays.map_channels())?;
+        }
+        self.walk(arrays, wanted, |stream, part, count| {
+            if part == wanted {
+                stream.array(arrays, part, count, out)
+            } else {
+                stream.skip(count.saturating_mul(12), skipped, part.name(arrays))
+            }
+        })
+    }
+
+    /// The triangles of a complete mesh, to the end of the stream. `skipped` is memory for what comes before.
+    pub(crate) fn triangles_alone(
+        &mut self,
+        counts: &Counts,
+        skipped: &mut [u8],
+        out: &mut Triangles,
+    ) -> Result<()> {
+        let arrays = Arrays::Complete(counts);
+        self.walk(arrays, Part::Triangles, |stream, part, count| {
+            stream.skip(count.saturating_mul(12), skipped, part.name(arrays))
+        })?;
+        self.triangles(counts, out)
+    }
+
+    fn check_channel(&self, channel: usize, channels: usize) -> Result<()> {
+        if channel < channels {
+            return Ok(());
+        }
+        let error = FILE.out_of_range("map channel").of(snapshot_address(self.unit.snapshot));
+        Err(error.expected(format!("less than {channels}")).found(channel))
+    }
+
+    /// The content of a point cloud, to its end.
+    pub(crate) fn point_cloud(&mut self, out: &mut Vec<[f32; 3]>) -> Result<()> {
+        let mut count = [0; 8];
+        self.read(&mut count)?;
+        self.resize(out, u64::from_le_bytes(count), "Point Count")?;
+        self.triples(out)?;
+        self.finish()
+    }
+
+    /// The whole mesh, complete or the difference from the base, to the end of the stream.
+    pub(crate) fn mesh(&mut self, base: Base<'_>, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
+        if self.is_complete()? {
+            let counts = self.counts()?;
+            self.all_arrays(Arrays::Complete(&counts), out)?;
+            self.triangles(&counts, &mut out.triangles)?;
+            (out.topology, out.is_complete) = (Some(id), true);
+        } else {
+            let base = base()?;
+            self.all_arrays(Arrays::Difference(&base), out)?;
+            self.finish()?;
+            out.triangles = base.triangles.clone();
+            (out.topology, out.is_complete) = (Some(base.topology), false);
+        }
+        Ok(())
+    }
+
+    fn all_arrays(&mut self, arrays: Arrays<'_>, out: &mut MeshBuffer) -> Result<()> {
+        let MeshBuffer { positions, normals, map_channels, .. } = out;
+        let channels = as_u64(arrays.map_channels());
+        if let Arrays::Complete(_) = arrays {
+            // Each channel has a count of four bytes in the stream.
+            self.may_come(channels.saturating_mul(4), "Map Channel Count")?;
+        }
+        let room =
+            self.budget.spend(channels.saturating_mul(size_u64::<Vec<[f32; 3]>>()), "Map Channel Count");
+        room.map_err(|error| self.place().locate(error))?;
+        map_channels.resize_with(arrays.map_channels(), Vec::new);
+        self.walk(arrays, Part::Triangles, |stream, part, count| {
+            let out = match part {
+                Part::Positions => Some(&mut *positions),
+                Part::Normals => Some(&mut *normals),
+                Part::MapChannel(channel) => map_channels.get_mut(channel),
+                Part::Triangles => None,
+            };
+            out.map_or(Ok(()), |out| stream.array(arrays, part, count, out))
+        })
+    }
+
+    /// Reads an array; adds that of the base where it is a difference.
+    fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: &mut Vec<[f32; 3]>) -> Result<()> {
+        self.resize(out, count, part.name(arrays))?;
+        self.triples(out)?;
+        let Some(base) = arrays.base(part) else { return Ok(()) };
+        match base.as_native() {
+            Some(base) => {
+                for (number, base) in out.as_flattened_mut().iter_mut().zip(base.as_flattened()) {
+                    *number += base;
+                }
+            }
+            None => {
+                let base = base.iter().flatten();
+                out.as_flattened_mut().iter_mut().zip(base).for_each(|(number, base)| *number += base);
+            }
+        }
+        Ok(())
+    }
+
+    /// The triangles, to the end of the stream: records as long as in version 7, or else as long as the stream's
+    /// length makes them.
+    fn triangles(&mut self, counts: &Counts, out: &mut Triangles) -> Result<()> {
+        let shape = Shape::of_version_7(counts);
+        let announced = shape.record().saturating_mul(u64::from(counts.triangles));
+        self.may_come(shape.indices().saturating_mul(counts.triangles.into()), "Triangle Count")?;
+        let records = out.take_records();
+        let room = self.budget.resize(records, announced, "Triangle Count");
+        room.map_err(|error| self.place().locate(error))?;
+        let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
+        let mut next = [0];
+        if length == records.len() {
+            if self.inflate.read(&mut next).map_err(|fault| self.fault(&fault))? == 0 {
+                self.finish()?;
+                out.set_shape(shape);
+                return Ok(());
+            }
+            let longer =
+                shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
+            let room = self.budget.spend(longer.saturating_sub(announced), "Triangle Count");
+            room.map_err(|error| self.place().locate(error))?;
+            records.resize(as_usize(longer), 0);
+            let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
+            [*first] = next;
+            let more = self.inflate.read(rest).map_err(|fault| self.fault(&fault))?;
+            length = length.saturating_add(1).saturating_add(more);
+        }
+        records.truncate(length);
+        let found = Shape::of_length(counts, as_u64(length)).ok_or_else(|| {
+            let error = self.malformed("Triangle Data", as_u64(length));
+            error.expected(format!("{announced} bytes")).found(format_args!("{length} or more"))
+        })?;
+        self.finish()?;
+        out.set_shape(found);
+        Ok(())
+    }
+
+    /// Checks that the stream ends here, with the right checksum.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.inflate.finish().map_err(|fault| self.fault(&fault))
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<()> {
+        self.inflate.read_exact(out).map_err(|fault| self.fault(&fault))
+    }
+
+    /// Inflates and drops bytes.
+    fn skip(&mut self, bytes: u64, buffer: &mut [u8], what: &'static str) -> Result<()> {
+        self.may_come(bytes, what)?;
+        self.inflate.skip(bytes, buffer).map_err(|fault| self.fault(&fault))
+    }
+
+    /// Makes room for `count` triples.
+    fn resize(&mut self, out: &mut Vec<[f32; 3]>, count: u64, what: &'static str) -> Result<()> {
+        let bytes = count.saturating_mul(12);
+        self.may_come(bytes, what)?;
+        let room = self.budget.resize(out, count, what);
+        room.map_err(|error| self.place().locate(error))
+    }
+
+    /// Refuses more bytes than the rest of the stream can decode to.
+    fn may_come(&self, bytes: u64, what: &'static str) -> Result<()> {
+        let most = self.most.saturating_sub(self.inflate.produced());
+        if bytes <= most {
+            return Ok(());
+        }
+        let error = self.malformed(what, 4);
+        Err(error.expected(format!("at most {} bytes of content", decimal(most))).found(decimal(bytes)))
+    }
+
+    /// The error about the last `bytes` of the decoded content.
+    fn malformed(&self, what: &'static str, bytes: u64) -> Error {
+        let end = self.inflate.produced();
+        self.place().decoded_at(end.saturating_sub(bytes)..end).malformed(what)
+    }
+
+    fn fault(&self, fault: &Fault) -> Error {
+        self.place().locate(fault_error(fault, self.unit.what, None))
+    }
+
+    fn place(&self) -> Place {
+        FILE.at(self.unit.range.clone()).of(snapshot_address(self.unit.snapshot))
+    }
+}

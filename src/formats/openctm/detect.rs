@@ -1,0 +1,10 @@
+//! Whether a source is an OpenCTM file.
+
+use super::raw::MAGIC;
+use crate::bytes::Source;
+use crate::report::Result;
+
+/// Whether a source that begins with `head` is an OpenCTM file.
+pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
+    Ok(head.starts_with(&MAGIC))
+}

@@ -292,7 +292,7 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
         findings.iter().any(|f| f.rule == rules::INDEX_OUT_OF_RANGE && f.severity() == Severity::Unusable)
     );
     let strict = Options::default().with_strictness(Strictness::Strict);
-    assert!(MeshFile::from_source(Source::from_bytes(bytes), &strict).is_err());
+    assert!(MeshFile::from_source_with(Source::from_bytes(bytes), &strict).is_err());
 }
 
 #[test]
@@ -364,7 +364,7 @@ fn view_writes_what_a_gpu_takes() {
 
 #[test]
 fn file_lists_the_faces_of_all_meshes() {
-    let file = MeshFile::from_source(Source::from_bytes(everything()), &Options::default()).unwrap();
+    let file = MeshFile::from_source_with(Source::from_bytes(everything()), &Options::default()).unwrap();
     let meshes: Vec<_> = file.meshes().iter().map(ToString::to_string).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));

@@ -451,7 +451,8 @@ mod slmesh {
         let mut meshes = b"{\0\0\0\x01k\0\0\0\x04mesh[\0\x0f\x42\x40".to_vec();
         meshes.extend(b"s\0\0\0\0".repeat(1_000_000));
         meshes.extend(b"]}");
-        let error = UploadCache::from_source(Source::from_bytes(meshes), &options()).unwrap_err();
+        let read = ReadOptions::default();
+        let error = UploadCache::from_source_with(Source::from_bytes(meshes), &options(), &read).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
     }
 

@@ -197,7 +197,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
     assert_eq!(inner.arrays().unwrap(), all.get(2).unwrap().arrays().unwrap());
 
-    let file = MeshFile::from_source(Source::from_bytes(file), &Options::default()).unwrap();
+    let file = MeshFile::from_source_with(Source::from_bytes(file), &Options::default()).unwrap();
     let addresses: Vec<_> = file.meshes().iter().map(ToString::to_string).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
     assert_eq!(file.mesh(&file.meshes()[2]).unwrap().vertex_count(), 16);

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::slmesh::llsd::{Event, Reader};
-use meshmap::slmesh::{Asset, CacheEntry, Lod, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules};
+use meshmap::slmesh::{
+    Asset, CacheEntry, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules,
+};
 use meshmap::{
     Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, Options, Scratch, Semantic, Severity,
     Source, Step, Strictness, VertexFormat,
@@ -15,6 +17,10 @@ use serde_json::{Value, json};
 
 fn asset(bytes: Vec<u8>) -> Asset {
     Asset::from_source(Source::from_bytes(bytes)).unwrap()
+}
+
+fn counts(mesh: &Mesh) -> (usize, usize) {
+    (mesh.vertex_count(), mesh.triangle_count())
 }
 
 fn one_face(face: &Llsd) -> Vec<u8> {
@@ -173,7 +179,7 @@ fn bad_entry_spoils_its_block_only() {
     ] {
         let bytes = Writer::default().block("high_lod", &lod).key("medium_lod", entry).to_bytes();
         let asset = asset(bytes);
-        assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+        assert_eq!(counts(&asset.lod(Lod::High).unwrap().unwrap()), (9, 8));
         let error = asset.lod(Lod::Medium).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated), "{error}");
         assert_eq!(error.address().unwrap().to_string(), "medium_lod");
@@ -286,7 +292,7 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
         findings.iter().any(|f| f.rule == rules::INDEX_OUT_OF_RANGE && f.severity() == Severity::Unusable)
     );
     let strict = Options::default().with_strictness(Strictness::Strict);
-    assert!(MeshFile::from_source(Source::from_bytes(bytes), &strict).is_err());
+    assert!(MeshFile::from_source_with(Source::from_bytes(bytes), &strict).is_err());
 }
 
 #[test]
@@ -358,7 +364,7 @@ fn view_writes_what_a_gpu_takes() {
 
 #[test]
 fn file_lists_the_faces_of_all_meshes() {
-    let file = MeshFile::from_source(Source::from_bytes(everything()), &Options::default()).unwrap();
+    let file = MeshFile::from_source_with(Source::from_bytes(everything()), &Options::default()).unwrap();
     let meshes: Vec<_> = file.meshes().iter().map(ToString::to_string).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
@@ -402,7 +408,7 @@ fn first_of_equal_keys_counts_everywhere() {
     let block = |side| Llsd::Array(vec![sheet(side, 0)]);
     let writer = Writer::default().block("high_lod", &Llsd::Array(vec![first])).block("high_lod", &block(2));
     let asset = asset(writer.to_bytes());
-    assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+    assert_eq!(counts(&asset.lod(Lod::High).unwrap().unwrap()), (9, 8));
     assert_eq!((asset.entries().len(), asset.header().len()), (1, 2));
 }
 
@@ -448,7 +454,7 @@ fn fragments_take_the_first_bytes_and_one_range_more() {
         fragments.supply(middle, part(&(middle..range.end))).unwrap();
         fragments.supply(range.start - 100, part(&(range.start - 100..middle))).unwrap();
         let Step::Done(Some(mesh)) = high() else { panic!("the block is there") };
-        assert_eq!(mesh.counts(), (8 * 1600, 8 * 39 * 39 * 2));
+        assert_eq!(counts(&mesh), (8 * 1600, 8 * 39 * 39 * 2));
         // All that is missing for everything, at once.
         let Step::Need(ranges) = fragments.step(|_| asset.decode_all()).unwrap() else {
             panic!("all was there")
@@ -475,10 +481,10 @@ fn long_headers_are_read_in_growing_windows() {
         Writer::default().key("filler", filler).block("high_lod", &Llsd::Array(vec![sheet(3, 0)])).to_bytes();
     let recorder = Recorder::new(bytes.clone());
     let asset = Asset::from_source(Source::ranged(recorder.clone())).unwrap();
-    assert_eq!(asset.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+    assert_eq!(counts(&asset.lod(Lod::High).unwrap().unwrap()), (9, 8));
     assert!(recorder.reads.lock().unwrap().len() <= 3, "{:?}", recorder.reads);
     let blind = Asset::from_source(Source::ranged(Recorder::of_unknown_length(bytes.clone()))).unwrap();
-    assert_eq!(blind.lod(Lod::High).unwrap().unwrap().counts(), (9, 8));
+    assert_eq!(counts(&blind.lod(Lod::High).unwrap().unwrap()), (9, 8));
     let limits = Limits::default().with_max_block_bytes(50_000);
     let options = Options::default().with_limits(limits);
     let error =
@@ -499,16 +505,14 @@ fn regions_that_are_not_there_are_errors() {
             Source::ranged(Recorder::new(bytes.clone())),
             Source::ranged(Recorder::of_unknown_length(bytes.clone())),
         ] {
-            let read =
-                Asset::in_region(&source, region.clone(), &Options::default(), &ReadOptions::default());
+            let read = Asset::at(&source, region.clone(), &Options::default(), &ReadOptions::default());
             assert!(read.is_err(), "{region:?}");
         }
     }
     // What reaches beyond the end of the region is not there.
     let range = whole.lod_range(Lod::High).unwrap().unwrap();
     let source = Source::from_bytes(bytes);
-    let part =
-        Asset::in_region(&source, 0..range.end - 1, &Options::default(), &ReadOptions::default()).unwrap();
+    let part = Asset::at(&source, 0..range.end - 1, &Options::default(), &ReadOptions::default()).unwrap();
     assert_eq!(part.lod(Lod::High).unwrap_err().kind(), ErrorKind::Truncated);
     assert!(part.lod(Lod::Medium).unwrap().is_some());
 }
@@ -534,11 +538,11 @@ fn weights_are_as_stored_or_of_sum_one() {
 fn upload_cache_holds_assets_in_place() {
     let bytes = extra("14_wrapper.slm");
     let source = Source::from_bytes(bytes.clone());
-    let cache = UploadCache::from_source(source.clone(), &Options::default()).unwrap();
+    let cache = UploadCache::from_source(source.clone()).unwrap();
     assert_eq!(cache.version(), Some(3));
-    assert!(!cache.meshes().is_empty() && !cache.name().is_empty());
-    let asset = cache.mesh(0).unwrap().unwrap();
-    let region = cache.meshes()[0].clone();
+    assert!(!cache.is_empty() && !cache.name().is_empty());
+    let asset = cache.asset(0).unwrap().unwrap();
+    let region = cache.ranges()[0].clone();
     assert_eq!(bytes[region.start as usize], b'{');
     assert!(asset.lod_range(Lod::High).unwrap().unwrap().end <= region.end);
     // The same as the asset on its own.
@@ -547,7 +551,7 @@ fn upload_cache_holds_assets_in_place() {
         let content = |asset: &Asset| asset.lod(lod).unwrap().map(|mesh| mesh.content().clone());
         assert_eq!(content(&asset), content(&alone));
     }
-    assert!(cache.mesh(cache.meshes().len()).unwrap().is_none());
+    assert!(cache.asset(cache.len()).unwrap().is_none());
     let error = Asset::from_source(source).unwrap_err();
     assert!(error.to_string().contains("upload cache"), "{error}");
 }
@@ -557,7 +561,7 @@ fn cache_entry_tells_what_is_not_there_yet() {
     let source = Source::from_bytes(extra("15_viewer_cache.asset"));
     assert!(CacheEntry::detect(&source).unwrap());
     assert!(!CacheEntry::detect(&Source::from_bytes(everything())).unwrap());
-    let entry = CacheEntry::from_source(&source, &Options::default()).unwrap();
+    let entry = CacheEntry::from_source(source).unwrap();
     assert!(!entry.has("high_lod") && entry.has("lowest_lod") && !entry.has("physics_havok"));
     let error = entry.asset().lod(Lod::High).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);

@@ -2,8 +2,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::report::Result;
 
-/// A value that is made once, by whoever asks first, while others wait for it. A failure is not kept: the next one
-/// tries again.
+/// A value that is made once, by the first caller, while others wait for it.
+///
+/// A failure to make it is not kept: the next caller tries again. A failure that is to be kept is a part of the value:
+/// `Once<Result<T>>`.
 ///
 /// What makes the value must run nothing in parallel, so that a thread which waits cannot be one that is waited for.
 pub(crate) struct Once<T> {

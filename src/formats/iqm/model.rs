@@ -171,7 +171,7 @@ impl Model {
         optional(section, || self.layout.source.get(section.start..end, "comment").map(Text::new))
     }
 
-    /// What was tolerated when opening; see [`finding`](super::finding).
+    /// What was tolerated when opening; see [`finding`](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings

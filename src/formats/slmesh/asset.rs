@@ -1,17 +1,18 @@
-//! The asset: its header, and its blocks, each read and decoded when asked for.
+//! The asset: its header, and what that says of its blocks.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::keys::MESHES;
+use super::keys::MeshKey;
 use super::layout::{Entry, Layout, MAX_VERSION};
 use super::llsd::Event;
 use super::mesh::Mesh;
 use crate::bytes::{Source, Text};
+use crate::decode::Once;
 use crate::format::Format;
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
@@ -19,7 +20,7 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// A Second Life mesh asset.
 ///
-/// Cloning is cheap. Opening reads the header; a block is read and inflated when asked for, from its own bytes alone.
+/// Cloning is cheap. Opening reads the header; each block is read from its own bytes and inflated when it is needed.
 #[derive(Clone)]
 pub struct Asset {
     pub(crate) inner: Arc<Inner>,
@@ -28,11 +29,11 @@ pub struct Asset {
 pub(crate) struct Inner {
     layout: Layout,
     options: Options,
-    /// What [`MeshFile`](crate::MeshFile) shows: it asks for the faces of a mesh one by one.
-    pub(crate) views: [OnceLock<Result<Mesh>>; MESHES.len()],
+    /// The meshes of views, in the order of [`MeshKey::ALL`]; also why one cannot be decoded.
+    pub(crate) meshes: [Once<Result<Mesh>>; MeshKey::ALL.len()],
 }
 
-/// What reading an asset needs to be told beside [`Options`].
+/// How assets are read, besides [`Options`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
@@ -69,38 +70,37 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where the header is no map of binary LLSD,
-    /// [`Truncated`](ErrorKind::Truncated) where the file ends inside of it, [`Unsupported`](ErrorKind::Unsupported)
-    /// for a version above 999, [`LimitExceeded`](ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a
-    /// nesting, and the errors of reading. What is wrong with one block is told by who asks for that block.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the header is no map of binary LLSD,
+    /// [`Truncated`](crate::ErrorKind::Truncated) where the file ends inside of it,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a version above 999,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a nesting, and the errors
+    /// of reading. Blocks are not checked: each fails independently, when it is read.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default(), &ReadOptions::default())
     }
 
-    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
+    /// Like [`from_source`](Self::from_source), with options.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding that
-    /// the specification forbids, and the errors of decoding.
+    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any finding
+    /// that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
-        Self::in_region(&source, 0..u64::MAX, options, read)
+        Self::at(&source, 0..u64::MAX, options, read)
     }
 
-    /// The asset that lies in a part of a source: inside of another file. Ranges and errors count from the beginning of
-    /// the source.
+    /// Reads the header of an asset that lies in a range of a larger source, such as a container.
+    ///
+    /// Ranges count from the beginning of the source. The range may end after the asset.
     ///
     /// # Errors
     ///
     /// Those of [`from_source_with`](Self::from_source_with).
-    pub fn in_region(
-        source: &Source,
-        region: Range<u64>,
-        options: &Options,
-        read: &ReadOptions,
-    ) -> Result<Self> {
-        let layout = Layout::read(source, region, &options.limits, read.max_version)?;
-        let inner = Inner { layout, options: *options, views: Default::default() };
+    pub fn at(source: &Source, range: Range<u64>, options: &Options, read: &ReadOptions) -> Result<Self> {
+        let layout = Layout::read(source, range, &options.limits, read.max_version)?;
+        let inner = Inner { layout, options: *options, meshes: Default::default() };
         let asset = Self { inner: Arc::new(inner) };
         refuse_forbidden(options, Format::SlMesh, || asset.validate())?;
         Ok(asset)
@@ -126,8 +126,9 @@ impl Asset {
         self.layout().header.clone()
     }
 
-    /// Every key of the header, and its value as LLSD, for [`llsd::Reader`](super::llsd::Reader). Of equal keys all
-    /// are shown; the first counts.
+    /// Every key of the header, and its value as LLSD, for [`llsd::Reader`](super::llsd::Reader).
+    ///
+    /// Of equal keys all are shown; the first counts.
     pub fn header(&self) -> impl ExactSizeIterator<Item = (&Text, Bytes)> {
         self.layout().keys()
     }
@@ -138,7 +139,7 @@ impl Asset {
         self.layout().version
     }
 
-    /// "creator": the id of who uploaded the asset.
+    /// "creator": the id of the account that uploaded the asset.
     #[must_use]
     pub fn creator(&self) -> Option<[u8; 16]> {
         match self.scalar("creator")? {
@@ -156,7 +157,7 @@ impl Asset {
         }
     }
 
-    /// "submodel_id": which part of a model that has more than eight materials.
+    /// "submodel_id": the part of a model that has more than eight materials.
     #[must_use]
     pub fn submodel_id(&self) -> Option<i64> {
         self.layout().value("submodel_id", "submodel_id")?.integer().ok()
@@ -172,7 +173,7 @@ impl Asset {
         self.layout().value(name, name)?.event().ok()
     }
 
-    /// Every block of the header, known or not, in the order of the header; those that are absent, too.
+    /// Every block of the header, known or not, also absent ones, in the order of the header.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.layout().entries.iter()
     }
@@ -183,7 +184,7 @@ impl Asset {
         self.layout().entry(name.as_ref())
     }
 
-    /// What was tolerated when opening; see [`finding`](super::finding).
+    /// What was tolerated when opening.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout().findings

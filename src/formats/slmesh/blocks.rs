@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::asset::Asset;
 use super::buffer::MeshBuffer;
 use super::face_layout::each_face;
-use super::keys::{Lod, NAMES};
+use super::keys::{DECODED, Lod, MeshKey, PHYSICS_CONVEX, PHYSICS_MESH, PHYSICS_SHAPE, SKIN};
 use super::layout::{BLOCK, Entry};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
@@ -17,11 +17,13 @@ use super::skin::Skin;
 use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::{Block, Scratch};
-use crate::limits::Budget;
 use crate::report::{ErrorKind, Result};
 
+/// An inflated block; `Ok(None)` where there is none.
+pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
+
 impl Asset {
-    /// A level of detail, decoded; `Ok(None)` where there is none. Reads that block and nothing else.
+    /// A level of detail, decoded; `Ok(None)` where there is none. Reads its block only.
     ///
     /// # Errors
     ///
@@ -29,20 +31,21 @@ impl Asset {
     /// not been downloaded (zeros), wrong LLSD, or arrays of a face that do not fit each other;
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn lod(&self, lod: Lod) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), lod.name(), &mut Scratch::default())
+        self.mesh_from(self.source(), MeshKey::Lod(lod), &mut Scratch::default())
     }
 
-    /// A level of detail in memory that is used again, as floats; `Ok(false)`, and no faces, where there is none. Where the
-    /// source is in memory, nothing is allocated once there is room.
+    /// Like [`lod`](Self::lod), as floats, into memory that is used again; `Ok(false)`, and no faces, where there is none.
+    ///
+    /// Where the source is in memory, nothing is allocated once there is room.
     ///
     /// # Errors
     ///
     /// Those of [`lod`](Self::lod).
     pub fn lod_into(&self, lod: Lod, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<bool> {
         out.clear();
-        let Some((block, stored)) = self.block_from(self.source(), lod.name())? else { return Ok(false) };
+        let Some((block, stored)) = self.stored_block(self.source(), lod.name())? else { return Ok(false) };
         let mut content = std::mem::take(&mut scratch.bytes);
-        let filled = self.fill(&block, &stored, &mut content, out, scratch);
+        let filled = self.fill(block, &stored, &mut content, out, scratch);
         scratch.bytes = content;
         if filled.is_err() {
             out.clear();
@@ -52,33 +55,29 @@ impl Asset {
 
     fn fill(
         &self,
-        block: &Block,
+        block: Block,
         stored: &[u8],
         content: &mut Vec<u8>,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let limits = self.options().limits;
-        let mut budget = Budget::new(&limits);
-        let length = block
-            .inflate_into(stored, self.options(), content, scratch)
-            .map_err(|error| FILE.locate(error))?;
+        let length = block.inflate_into(stored, self.options(), content, scratch);
+        let length = length.map_err(|error| FILE.locate(error))?;
         let content = content.get(..length).unwrap_or_default();
-        let place = BlockPlace { range: block.range.clone(), address: block.address.clone(), limits };
-        each_face(content, &place, |index, face| {
-            let filled = out.next().fill(content, &face, &mut budget);
-            filled.map_err(|error| place.decoded(error).of(place.face(index)))
-        })
+        let place = BlockPlace::new(block, &self.options().limits);
+        let mut budget = place.budget();
+        each_face(content, &place, |_, face| out.next().fill(content, &face, &mut budget))
     }
 
-    /// The mesh for physics ("physics_mesh", or "physics_shape" as it was called), decoded; `Ok(None)` where there is
-    /// none.
+    /// The mesh for physics, decoded; `Ok(None)` where there is none.
+    ///
+    /// "physics_mesh", or "physics_shape" as it was called first.
     ///
     /// # Errors
     ///
     /// Those of [`lod`](Self::lod).
     pub fn physics_mesh(&self) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), "physics_mesh", &mut Scratch::default())
+        self.mesh_from(self.source(), MeshKey::Physics, &mut Scratch::default())
     }
 
     /// The hulls for physics, decoded; `Ok(None)` where there are none, or the block is undefined, as in sub-models.
@@ -99,7 +98,7 @@ impl Asset {
         self.skin_from(self.source(), &mut Scratch::default())
     }
 
-    /// Any block of the header, inflated: LLSD in all that are known. `Ok(None)` where it is absent.
+    /// Any block of the header, inflated; `Ok(None)` where it is absent. All known blocks are LLSD.
     ///
     /// # Errors
     ///
@@ -108,12 +107,13 @@ impl Asset {
         Ok(self.content(self.source(), name, &mut Scratch::default())?.map(|(_, content)| content))
     }
 
-    /// The blocks that are there, in the order of [`entries`](Self::entries), for decoding with [`decode_all`]; without
-    /// those whose entry is wrong. Reads the first bytes of each, which tell how it is compressed.
+    /// The blocks that are there, in the order of [`entries`](Self::entries); without those whose entry is wrong.
+    ///
+    /// For decoding with [`decode_all`](crate::decode_all). Reads the first bytes of each, which tell its codec.
     ///
     /// # Errors
     ///
-    /// The errors of reading; that the file ends before a block does is told by decoding it.
+    /// The errors of reading; that the file ends before a block does is an error of decoding the block.
     pub fn blocks(&self) -> Result<Vec<Block>> {
         let mut blocks = Vec::new();
         for entry in self.entries() {
@@ -124,38 +124,18 @@ impl Asset {
                 Err(error) if error.kind() == ErrorKind::Truncated => Codec::Zlib,
                 Err(error) => return Err(error.of(entry.address.clone())),
             };
-            blocks.push(Block {
-                what: BLOCK,
-                address: entry.address.clone(),
-                range,
-                codec,
-                decoded_len: None,
-            });
+            blocks.push(Block::new(BLOCK, entry.address.clone(), range, codec, None));
         }
         Ok(blocks)
     }
 
-    /// The entry of a block that is there; `Ok(None)` where it is absent. `physics_shape` is the old name of
-    /// `physics_mesh`.
-    pub(crate) fn present(&self, name: &str) -> Result<Option<(&Entry, Range<u64>)>> {
-        let old = if name == "physics_mesh" { "physics_shape" } else { name };
-        for name in [name, old] {
-            if let Some(entry) = self.layout().entry(name.as_bytes())
-                && let Some(range) = entry.range()?
-            {
-                return Ok(Some((entry, range)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The source with everything at hand that is decoded.
-    pub(crate) fn all_at_hand(&self) -> Result<Source> {
-        let ranges = NAMES.iter().filter_map(|name| Some(self.present(name).ok()??.1));
+    /// The source, with all blocks that are decoded loaded.
+    pub(crate) fn loaded_source(&self) -> Result<Source> {
+        let ranges = DECODED.iter().filter_map(|name| Some(self.present(name).ok()??.1));
         match self.source().with_ranges(&ranges.collect::<Vec<_>>(), "blocks") {
             // What is missing is told for all blocks at once.
             Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => Err(error),
-            // Where reading ahead fails, so does reading; the blocks say so each for itself.
+            // Where reading ahead fails, so does reading, and each block reports its own error.
             source => Ok(source.unwrap_or_else(|_| self.source().clone())),
         }
     }
@@ -163,11 +143,11 @@ impl Asset {
     pub(crate) fn mesh_from(
         &self,
         source: &Source,
-        name: &str,
+        key: MeshKey,
         scratch: &mut Scratch,
     ) -> Result<Option<Mesh>> {
-        let content = self.content(source, name, scratch)?;
-        content.map(|(place, content)| Mesh::new(content, place)).transpose()
+        let content = self.content(source, key.name(), scratch)?;
+        content.map(|(place, content)| Mesh::new(key, content, place)).transpose()
     }
 
     pub(crate) fn convex_from(
@@ -175,40 +155,59 @@ impl Asset {
         source: &Source,
         scratch: &mut Scratch,
     ) -> Result<Option<PhysicsConvex>> {
-        let content = self.content(source, "physics_convex", scratch)?;
-        content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, &place))
+        let content = self.content(source, PHYSICS_CONVEX, scratch)?;
+        content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, place))
     }
 
     pub(crate) fn skin_from(&self, source: &Source, scratch: &mut Scratch) -> Result<Option<Skin>> {
-        let content = self.content(source, "skin", scratch)?;
+        let content = self.content(source, SKIN, scratch)?;
         content.map_or(Ok(None), |(place, content)| Skin::new(&content, &place))
     }
 
     /// A block, inflated.
     fn content(&self, source: &Source, name: &str, scratch: &mut Scratch) -> Content {
-        let Some((block, stored)) = self.block_from(source, name)? else { return Ok(None) };
-        let content =
-            block.decode_stored(stored, self.options(), scratch).map_err(|error| FILE.locate(error))?;
-        let limits = self.options().limits;
-        Ok(Some((BlockPlace { range: block.range, address: block.address, limits }, content)))
+        let Some((block, stored)) = self.stored_block(source, name)? else { return Ok(None) };
+        self.inflate(block, stored, scratch).map(Some)
+    }
+
+    /// The content of a block, whose bytes these are.
+    pub(crate) fn inflate(
+        &self,
+        block: Block,
+        stored: Bytes,
+        scratch: &mut Scratch,
+    ) -> Result<(BlockPlace, Bytes)> {
+        let content = block.decode_stored(stored, self.options(), scratch);
+        let content = content.map_err(|error| FILE.locate(error))?;
+        Ok((BlockPlace::new(block, &self.options().limits), content))
     }
 
     /// A block and its bytes.
-    pub(crate) fn block_from(&self, source: &Source, name: &str) -> Result<Option<(Block, Bytes)>> {
+    pub(crate) fn stored_block(&self, source: &Source, name: &str) -> Result<Option<(Block, Bytes)>> {
         let Some((entry, range)) = self.present(name)? else { return Ok(None) };
-        let stored = source.get(range.clone(), BLOCK);
-        let stored = stored.map_err(|error| error.of(entry.address.clone()))?;
+        let place = FILE.of(entry.address.clone()).at(range.clone());
+        let stored = source.get(range.clone(), BLOCK).map_err(|error| place.locate(error))?;
         if is_not_downloaded(&stored) {
-            let error = FILE.error(ErrorKind::Truncated, BLOCK).at(range).of(entry.address.clone());
+            let error = place.error(ErrorKind::Truncated, BLOCK);
             return Err(error.expected("a zlib stream").found("zeros: not downloaded"));
         }
-        let address = entry.address.clone();
-        let block = Block { what: BLOCK, address, range, codec: codec(&stored), decoded_len: None };
+        let block = Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None);
         Ok(Some((block, stored)))
     }
-}
 
-pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
+    /// The entry of a block that is there; `Ok(None)` where it is absent.
+    pub(crate) fn present(&self, name: &str) -> Result<Option<(&Entry, Range<u64>)>> {
+        let old = (name == PHYSICS_MESH).then_some(PHYSICS_SHAPE);
+        for name in [name].into_iter().chain(old) {
+            if let Some(entry) = self.entry(name)
+                && let Some(range) = entry.range()?
+            {
+                return Ok(Some((entry, range)));
+            }
+        }
+        Ok(None)
+    }
+}
 
 /// How a block is compressed, by its first bytes. The specification's text says gzip; every writer writes zlib.
 fn codec(stored: &[u8]) -> Codec {
@@ -217,6 +216,6 @@ fn codec(stored: &[u8]) -> Codec {
 
 /// The viewer's cache reserves room for blocks before it has them.
 fn is_not_downloaded(stored: &[u8]) -> bool {
-    const LOOKED_AT: usize = 1024;
-    !stored.is_empty() && stored.iter().take(LOOKED_AT).all(|byte| *byte == 0)
+    const CHECKED: usize = 1024;
+    !stored.is_empty() && stored.iter().take(CHECKED).all(|byte| *byte == 0)
 }

@@ -1,22 +1,21 @@
-//! Decoded meshes in memory that is used again for the next one.
+//! Decoded meshes, in memory that is used again for the next one.
 
 use super::face_layout::FaceLayout;
 use super::layout::ARRAY;
-use super::rules::FILE;
 use super::weights::{self, WeightScale};
 use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::Result;
 
-/// A mesh in memory that is used again for the next one; see [`Asset::lod_into`](super::Asset::lod_into).
+/// A decoded mesh, in memory that is used again for the next; see [`Asset::lod_into`](super::Asset::lod_into).
 #[derive(Debug, Default)]
 pub struct MeshBuffer {
-    /// More than are used, where an earlier mesh had more.
+    /// More than `count`, where an earlier mesh had more.
     faces: Vec<FaceBuffer>,
     count: usize,
 }
 
-/// A face in memory that is used again. What a face does not have is empty.
+/// A decoded face, in memory that is used again. Arrays that the face does not have are empty.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct FaceBuffer {
@@ -26,13 +25,13 @@ pub struct FaceBuffer {
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates.
     pub tex_coords: Vec<[f32; 2]>,
-    /// Three indices a triangle, as stored: that they are less than the number of positions is not checked.
+    /// Three indices a triangle, as stored; not checked against the number of positions.
     pub indices: Vec<u16>,
     /// Joints; 255 where there is none.
     pub joints: Vec<[u8; 4]>,
     /// Weights of the joints, as stored: 65,535 is 1.
     pub weights: Vec<[f32; 4]>,
-    /// Whether the face has geometry; otherwise it just keeps the place of a texture.
+    /// Whether the face has geometry; otherwise it only keeps the number of a texture.
     pub has_geometry: bool,
 }
 
@@ -67,7 +66,7 @@ impl FaceBuffer {
         face.normals_into(content, &mut self.normals, budget)?;
         face.tex_coords_into(content, &mut self.tex_coords, budget)?;
         let indices = face.indices(content);
-        budget.resize(&mut self.indices, as_u64(indices.len()), ARRAY).map_err(|error| FILE.locate(error))?;
+        budget.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {
             *index = stored.get();
         }

@@ -1,30 +1,44 @@
-//! Other files that hold assets: the viewer's upload cache, and entries of its disk cache.
+//! Other files with assets in them: the viewer's upload cache, and entries of its disk cache.
 
 use std::ops::Range;
+use std::path::Path;
 
 use super::asset::{Asset, ReadOptions};
 use super::fields::Value;
-use super::layout::{MOST, text};
+use super::keys::{Lod, PHYSICS_CONVEX, PHYSICS_MESH, SKIN};
+use super::layout::{check_count, text};
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::bytes::{Source, Text};
-use crate::num::{as_u64, decimal};
+use crate::format::Format;
+use crate::limits::Budget;
+use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::{ErrorKind, Result};
 
-/// A viewer's upload cache (`.slm`): what it saves while a model is uploaded, with whole assets inside.
+/// A viewer's upload cache (`.slm`), saved while a model is uploaded, with whole assets inside.
 ///
-/// Assets are found, not copied: each is read from its part of the source. Finding them reads all of the file.
+/// Finding the assets reads the whole file; each is then read from its range of the source.
 #[derive(Clone, Debug)]
 pub struct UploadCache {
     source: Source,
     options: Options,
+    read: ReadOptions,
     version: Option<i64>,
     name: Text,
-    meshes: Vec<Range<u64>>,
+    ranges: Vec<Range<u64>>,
 }
 
 impl UploadCache {
+    /// Opens an upload cache.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::from_source(Source::open(path)?)
+    }
+
     /// Finds the assets in an upload cache.
     ///
     /// # Errors
@@ -32,38 +46,41 @@ impl UploadCache {
     /// [`Malformed`](ErrorKind::Malformed) where it is no map of binary LLSD with an array "mesh" of strings,
     /// [`Unsupported`](ErrorKind::Unsupported) for strings with escapes, [`LimitExceeded`](ErrorKind::LimitExceeded)
     /// for more than 4,096 assets or a file larger than a block may be, and the errors of reading.
-    pub fn from_source(source: Source, options: &Options) -> Result<Self> {
-        let source = source.for_format(crate::format::Format::SlMesh);
+    pub fn from_source(source: Source) -> Result<Self> {
+        Self::from_source_with(source, &Options::default(), &ReadOptions::default())
+    }
+
+    /// Like [`from_source`](Self::from_source), with options, which also hold for the assets.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_source`](Self::from_source).
+    pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
+        let source = source.for_format(Format::SlMesh);
         let Some(len) = source.len()? else {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
             return Err(error.expected("a source that knows its length").found("one that does not"));
         };
-        if len > options.limits.max_block_bytes {
-            let most = decimal(options.limits.max_block_bytes);
-            let error = FILE.error(ErrorKind::LimitExceeded, "upload cache").at(0..len);
-            return Err(error
-                .expected(format!("at most {most} bytes (max_block_bytes)"))
-                .found(decimal(len)));
-        }
+        Budget::new(&options.limits)
+            .spend(len, "upload cache")
+            .map_err(|error| FILE.at(0..len).locate(error))?;
         let bytes = source.get(0..len, "upload cache")?;
-        let read = || {
+        let parse = || {
             let mut reader = Reader::with_limits(&bytes, &options.limits);
             let start = reader.position();
             reader.skip_value()?;
             let value = Value::new(&bytes, &(start..reader.position()), "upload cache");
-            let fields = value.fields(&["version", "name", "mesh"])?;
-            let version = fields.get(0).and_then(|value| value.integer().ok());
-            let name = match fields.get(1).map(|value| value.event()).transpose()? {
+            let [version, name, mesh] = value.fields(&["version", "name", "mesh"])?.values;
+            let version = version.and_then(|value| value.integer().ok());
+            let name = match name.map(|value| value.event()).transpose()? {
                 Some(Event::String(name)) => text(&bytes, &name),
                 _ => Text::default(),
             };
-            let Some(mesh) = fields.get(2) else {
-                return Err(value.error().expected("an array \"mesh\"").found("none"));
-            };
+            let mesh = mesh.ok_or_else(|| value.error().expected("an array \"mesh\"").found("none"))?;
             Ok((version, name, find_assets(mesh)?))
         };
-        let (version, name, meshes) = read().map_err(|error| FILE.locate(error))?;
-        Ok(Self { source, options: *options, version, name, meshes })
+        let (version, name, ranges) = parse().map_err(|error| FILE.locate(error))?;
+        Ok(Self { source, options: *options, read: *read, version, name, ranges })
     }
 
     /// "version"; 3 in files that exist.
@@ -78,10 +95,22 @@ impl UploadCache {
         &self.name
     }
 
-    /// Where the assets are, from the beginning of the source.
+    /// The number of assets.
     #[must_use]
-    pub fn meshes(&self) -> &[Range<u64>] {
-        &self.meshes
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Whether there are no assets.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The bytes of each asset, from the beginning of the source.
+    #[must_use]
+    pub fn ranges(&self) -> &[Range<u64>] {
+        &self.ranges
     }
 
     /// The asset at an index; `Ok(None)` where there is none.
@@ -89,43 +118,34 @@ impl UploadCache {
     /// # Errors
     ///
     /// Those of [`Asset::from_source`].
-    pub fn mesh(&self, index: usize) -> Result<Option<Asset>> {
-        let region = self.meshes.get(index).cloned();
-        region
-            .map(|region| Asset::in_region(&self.source, region, &self.options, &ReadOptions::default()))
-            .transpose()
+    pub fn asset(&self, index: usize) -> Result<Option<Asset>> {
+        let Some(range) = self.ranges.get(index).cloned() else { return Ok(None) };
+        Asset::at(&self.source, range, &self.options, &self.read).map(Some)
     }
 }
 
 fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
     let mut elements = value.elements("an array of strings")?;
-    if elements.left() > MOST {
-        let error = value.error().kind_is(ErrorKind::LimitExceeded);
-        return Err(error
-            .expected(format!("at most {} assets", decimal(MOST.into())))
-            .found(elements.left()));
-    }
+    check_count(elements.left(), "upload cache", "assets", value.range())?;
     let mut assets = Vec::new();
     while let Some(element) = elements.next()? {
         let length = match element.event()? {
             Event::String(asset) if asset.has_escapes() => {
-                let error = element.error().kind_is(ErrorKind::Unsupported);
+                let error = FILE.at(element.range()).error(ErrorKind::Unsupported, "mesh");
                 return Err(error.expected("an asset as it is").found("one with escapes"));
             }
             Event::String(asset) => asset.raw().len(),
             Event::Binary(asset) => asset.len(),
             other => return Err(element.wrong("an asset in a string", other)),
         };
-        let span = element.span();
         // A quoted string ends in its quote.
-        let is_quoted = element.is_quoted();
-        let end = span.end.saturating_sub(usize::from(is_quoted));
+        let end = element.span().end.saturating_sub(usize::from(element.is_quoted()));
         assets.push(as_u64(end.saturating_sub(length))..as_u64(end));
     }
     Ok(assets)
 }
 
-/// An entry of the viewer's disk cache: an asset behind twelve bytes, of which blocks may not have been downloaded yet.
+/// An entry of the viewer's disk cache: twelve bytes, and an asset with blocks that may not have been downloaded.
 #[derive(Clone, Debug)]
 pub struct CacheEntry {
     asset: Asset,
@@ -136,7 +156,7 @@ impl CacheEntry {
     /// The bytes before the asset: version, size of the header, flags.
     const PREAMBLE: u64 = 12;
 
-    /// Whether a file is such an entry, by its first bytes.
+    /// Whether a file is an entry of the viewer's disk cache, by its first bytes.
     ///
     /// # Errors
     ///
@@ -151,24 +171,41 @@ impl CacheEntry {
         }
     }
 
-    /// Reads the preamble, and the header of the asset behind it.
+    /// Opens an entry lazily.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::from_source(Source::open(path)?)
+    }
+
+    /// Reads the preamble, and the header of the asset after it.
     ///
     /// # Errors
     ///
     /// [`Unsupported`](ErrorKind::Unsupported) for another version than 1, and those of [`Asset::from_source`].
-    pub fn from_source(source: &Source, options: &Options) -> Result<Self> {
-        let source = source.for_format(crate::format::Format::SlMesh);
+    pub fn from_source(source: Source) -> Result<Self> {
+        Self::from_source_with(source, &Options::default(), &ReadOptions::default())
+    }
+
+    /// Like [`from_source`](Self::from_source), with options of the asset.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_source`](Self::from_source) and [`Asset::from_source_with`].
+    pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
+        let source = source.for_format(Format::SlMesh);
         let preamble = source.get(0..Self::PREAMBLE, "preamble")?;
         let word = |index: usize| {
             let bytes = preamble.get(index..).and_then(|rest| rest.first_chunk()).copied();
             u32::from_le_bytes(bytes.unwrap_or_default())
         };
         if word(0) != 1 {
-            let error = FILE.error(ErrorKind::Unsupported, "version of the cache entry").at(0..4);
-            return Err(error.expected(1.to_string()).found(word(0)));
+            let error = FILE.at(0..4).error(ErrorKind::Unsupported, "version of the cache entry");
+            return Err(error.expected("1").found(word(0)));
         }
-        let region = Self::PREAMBLE..u64::MAX;
-        let asset = Asset::in_region(&source, region, options, &ReadOptions::default())?;
+        let asset = Asset::at(&source, Self::PREAMBLE..u64::MAX, options, read)?;
         Ok(Self { asset, flags: word(8) })
     }
 
@@ -178,14 +215,19 @@ impl CacheEntry {
         &self.asset
     }
 
-    /// Whether the viewer noted that it has a block, by its name in the header. `false` for blocks that it does not
-    /// keep account of.
+    /// Whether the viewer has downloaded the block of this name in the header; `false` for blocks without a flag.
     #[must_use]
     pub fn has(&self, block: &str) -> bool {
-        const BLOCKS: [&str; 8] =
-            ["lowest_lod", "low_lod", "medium_lod", "high_lod", "", "skin", "physics_convex", "physics_mesh"];
-        let bit = BLOCKS.iter().position(|name| !name.is_empty() && *name == block);
-        bit.is_some_and(|bit| self.flags >> bit & 1 == 1)
+        const BITS: [(&str, u32); 7] = [
+            (Lod::Lowest.name(), 0),
+            (Lod::Low.name(), 1),
+            (Lod::Medium.name(), 2),
+            (Lod::High.name(), 3),
+            (SKIN, 5),
+            (PHYSICS_CONVEX, 6),
+            (PHYSICS_MESH, 7),
+        ];
+        BITS.iter().any(|(name, bit)| *name == block && self.flags >> bit & 1 == 1)
     }
 
     /// The flags as stored.

@@ -1,10 +1,10 @@
 //! What it costs to simulate an asset.
 
 use super::asset::Asset;
-use super::llsd::Event;
 
-/// What it costs to simulate the asset, which the simulator fills in: "physics_cost_data". All are `None` where they
-/// are absent or no numbers.
+/// What it costs to simulate the asset, which the simulator fills in: "physics_cost_data".
+///
+/// Each is `None` where it is absent or no number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CostData {
@@ -24,34 +24,30 @@ pub struct CostData {
     pub decomposition_discounted_vertices: Option<i64>,
 }
 
+const KEYS: [&str; 7] = [
+    "mesh",
+    "mesh_triangles",
+    "hull",
+    "hull_discounted_vertices",
+    "decomposition",
+    "decomposition_hulls",
+    "decomposition_discounted_vertices",
+];
+
 impl Asset {
     /// "physics_cost_data"; `None` where it is absent, or no map.
     #[must_use]
     pub fn cost_data(&self) -> Option<CostData> {
-        const KEYS: [&str; 7] = [
-            "mesh",
-            "mesh_triangles",
-            "hull",
-            "hull_discounted_vertices",
-            "decomposition",
-            "decomposition_hulls",
-            "decomposition_discounted_vertices",
-        ];
         let fields = self.layout().value("physics_cost_data", "physics_cost_data")?.fields(&KEYS).ok()?;
-        let number = |key| match fields.get(key)?.event().ok()? {
-            Event::Real(real) => Some(super::fields::single(real)),
-            Event::Integer(integer) => Some(super::fields::single(integer.into())),
-            _ => None,
-        };
-        let integer = |key| fields.get(key)?.integer().ok();
+        let [mesh, triangles, hull, hull_vertices, decomposition, hulls, vertices] = fields.values;
         Some(CostData {
-            mesh: fields.get(0).and_then(|value| value.numbers().ok()),
-            mesh_triangles: integer(1),
-            hull: number(2),
-            hull_discounted_vertices: integer(3),
-            decomposition: number(4),
-            decomposition_hulls: integer(5),
-            decomposition_discounted_vertices: integer(6),
+            mesh: mesh.and_then(|value| value.numbers().ok()),
+            mesh_triangles: triangles.and_then(|value| value.integer().ok()),
+            hull: hull.and_then(|value| value.number().ok()),
+            hull_discounted_vertices: hull_vertices.and_then(|value| value.integer().ok()),
+            decomposition: decomposition.and_then(|value| value.number().ok()),
+            decomposition_hulls: hulls.and_then(|value| value.integer().ok()),
+            decomposition_discounted_vertices: vertices.and_then(|value| value.integer().ok()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use super::asset::Asset;
 use super::blocks::Content;
-use super::keys::{Lod, NAMES};
+use super::keys::{DECODED, Lod, MeshKey};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
 use super::place::BlockPlace;
@@ -11,7 +11,7 @@ use super::skin::Skin;
 use crate::decode::{Block, decode_all};
 use crate::report::{Error, Result};
 
-/// Everything that [`Asset::decode_all`] decoded: a result for each block, `Ok(None)` where there is none.
+/// All decoded blocks: a result for each, `Ok(None)` where there is none. See [`Asset::decode_all`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Decoded {
@@ -44,42 +44,41 @@ impl Decoded {
 }
 
 impl Asset {
-    /// Everything decoded: the levels of detail, physics and the skin, over the caller's rayon pool where that pays. One
-    /// block that cannot be decoded spoils itself only; see also [`decode_all`].
+    /// Decodes all levels of detail, physics and the skin, in the caller's rayon pool where that pays.
+    ///
+    /// Each block fails independently. The limits hold for all blocks together, as in
+    /// [`decode_all`](crate::decode_all).
     ///
     /// # Errors
     ///
-    /// [`NeedBytes`](ErrorKind::NeedBytes) where the source is one of fragments of which some have not been supplied.
+    /// [`NeedBytes`](crate::ErrorKind::NeedBytes) where the source is [`Fragments`](crate::Fragments) that lack some.
     pub fn decode_all(&self) -> Result<Decoded> {
-        let source = self.all_at_hand()?;
-        let located = NAMES.map(|name| self.block_from(&source, name));
-        let blocks: Vec<Block> =
-            located.iter().filter_map(|found| Some(found.as_ref().ok()?.as_ref()?.0.clone())).collect();
-        let mut contents = decode_all(&source, &blocks, self.options()).into_iter().zip(&blocks);
-        let limits = self.options().limits;
-        let mut decoded = located.map(|found| match found {
-            Ok(Some(_)) => contents.next().map_or(Ok(None), |(content, block)| {
-                let place = BlockPlace { range: block.range.clone(), address: block.address.clone(), limits };
-                content.map(|content| Some((place, content))).map_err(|error| FILE.locate(error))
-            }),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        });
-        let mut take = |index: usize| match decoded.get_mut(index) {
-            Some(content) => std::mem::replace(content, Ok(None)),
-            None => Ok(None),
-        };
-        let mesh = |content: Content| match content? {
-            Some((place, content)) => Mesh::new(content, place).map(Some),
-            None => Ok(None),
+        let source = self.loaded_source()?;
+        let located = DECODED.map(|name| Ok(self.stored_block(&source, name)?.map(|(block, _)| block)));
+        let blocks: Vec<Block> = located.iter().flatten().flatten().cloned().collect();
+        let mut contents = decode_all(&source, &blocks, self.options()).into_iter();
+        let [high, medium, low, lowest, physics_mesh, physics_convex, skin] =
+            located.map(|block: Result<Option<Block>>| -> Content {
+                let Some(block) = block? else { return Ok(None) };
+                // There is one for each block.
+                let content = contents.next().transpose().map_err(|error| FILE.locate(error))?;
+                Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
+            });
+        let mesh = |key: MeshKey, content: Content| {
+            content?.map(|(place, content)| Mesh::new(key, content, place)).transpose()
         };
         Ok(Decoded {
-            lods: [0, 1, 2, 3].map(|index| mesh(take(index))),
-            physics_mesh: mesh(take(4)),
-            physics_convex: take(5).and_then(|content| {
-                content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, &place))
+            lods: [
+                mesh(MeshKey::Lod(Lod::High), high),
+                mesh(MeshKey::Lod(Lod::Medium), medium),
+                mesh(MeshKey::Lod(Lod::Low), low),
+                mesh(MeshKey::Lod(Lod::Lowest), lowest),
+            ],
+            physics_mesh: mesh(MeshKey::Physics, physics_mesh),
+            physics_convex: physics_convex.and_then(|content| {
+                content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, place))
             }),
-            skin: take(6)
+            skin: skin
                 .and_then(|content| content.map_or(Ok(None), |(place, content)| Skin::new(&content, &place))),
         })
     }

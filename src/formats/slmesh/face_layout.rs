@@ -5,17 +5,17 @@ use std::ops::Range;
 use zerocopy::{FromBytes, little_endian as le};
 
 use super::fields::{Fields, Value, name};
-use super::layout::{ARRAY, MOST};
+use super::layout::{ARRAY, check_count};
 use super::llsd::{Event, Reader};
 use super::place::BlockPlace;
 use super::rules::FILE;
 use super::weights;
 use crate::codec::dequant::dequantize;
 use crate::limits::Budget;
-use crate::num::{as_u64, decimal};
-use crate::report::{ErrorKind, Result};
+use crate::num::{as_u64, as_usize, decimal};
+use crate::report::Result;
 
-/// A box of numbers: what the least and the greatest stored integer stand for. Either may be the greater one.
+/// The numbers that the least and the greatest stored integer stand for. Either may be the greater one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Domain<const N: usize> {
@@ -27,66 +27,43 @@ pub struct Domain<const N: usize> {
 
 impl<const N: usize> Domain<N> {
     pub(crate) const HALF: Self = Self { min: [-0.5; N], max: [0.5; N] };
-    const NORMAL: Self = Self { min: [-1.0; N], max: [1.0; N] };
+    pub(crate) const NORMAL: Self = Self { min: [-1.0; N], max: [1.0; N] };
     const NONE: Self = Self { min: [0.0; N], max: [0.0; N] };
 
-    /// Two numbers for each lane, at keys of their own.
+    /// A domain whose two ends are values of the map `of`.
     pub(crate) fn read(min: Option<Value<'_>>, max: Option<Value<'_>>, of: Value<'_>) -> Result<Self> {
-        match (min, max) {
-            (Some(min), Some(max)) => Ok(Self { min: min.numbers()?, max: max.numbers()? }),
-            (Some(_), None) => Err(of.error().expected("\"Min\" and \"Max\"").found("\"Min\" alone")),
-            (None, Some(_)) => Err(of.error().expected("\"Min\" and \"Max\"").found("\"Max\" alone")),
-            (None, None) => Err(of.error().expected("\"Min\" and \"Max\"").found("neither")),
-        }
+        let found = match (min, max) {
+            (Some(min), Some(max)) => return Ok(Self { min: min.numbers()?, max: max.numbers()? }),
+            (Some(_), None) => "\"Min\" alone",
+            (None, Some(_)) => "\"Max\" alone",
+            (None, None) => "neither",
+        };
+        Err(of.error().expected("\"Min\" and \"Max\"").found(found))
     }
 }
 
 /// Where the fields of a face are in the content of its block. Every length has been checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FaceLayout {
     /// The map.
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    /// Fields of the map.
+    pub(crate) map: Range<usize>,
+    /// The number of fields of the map.
     pub(crate) fields: u32,
     /// The value of "NoGeometry".
     pub(crate) no_geometry: Option<bool>,
-    pub(crate) positions: Part,
-    pub(crate) normals: Option<Part>,
-    pub(crate) tex_coords: Option<Part>,
-    pub(crate) triangles: Part,
-    /// Indices behind the last whole triangle.
+    pub(crate) positions: Range<usize>,
+    pub(crate) normals: Option<Range<usize>>,
+    pub(crate) tex_coords: Option<Range<usize>>,
+    pub(crate) triangles: Range<usize>,
+    /// Indices after the last whole triangle.
     pub(crate) odd_indices: u8,
-    pub(crate) weights: Option<Part>,
+    pub(crate) weights: Option<Range<usize>>,
     pub(crate) domain: Option<Domain<3>>,
     pub(crate) tex_coord_domain: Option<Domain<2>>,
     pub(crate) normalized_scale: Option<[f32; 3]>,
 }
 
-/// A part of the content.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Part {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-}
-
-impl Part {
-    fn len(self) -> usize {
-        self.end.saturating_sub(self.start)
-    }
-
-    fn of(self, content: &[u8]) -> &[u8] {
-        content.get(self.start..self.end).unwrap_or_default()
-    }
-}
-
-impl From<Range<usize>> for Part {
-    fn from(range: Range<usize>) -> Self {
-        Self { start: range.start, end: range.end }
-    }
-}
-
-/// The keys of a face, in the order in which they are asked for.
+/// The keys of a face, in the order of `FaceLayout::read_geometry`.
 const KEYS: [&str; 9] = [
     "NoGeometry",
     "Position",
@@ -100,33 +77,19 @@ const KEYS: [&str; 9] = [
 ];
 
 impl FaceLayout {
-    /// Reads the face that comes next.
+    /// Reads the next face.
     fn read<'a>(content: &'a [u8], reader: &mut Reader<'a>) -> Result<Self> {
         let start = reader.position();
-        let fields = match reader.next_event()? {
-            Some(Event::BeginMap(count)) => Fields::read(content, reader, count, &KEYS)?,
+        let fields = match reader.expect_event()? {
+            Event::BeginMap(count) => Fields::read(content, reader, count, &KEYS)?,
             other => {
-                let range = as_u64(start)..as_u64(reader.position());
-                let error = FILE.malformed("face").at(range).expected("a map");
-                return Err(error.found(name(&other.unwrap_or(Event::Undefined))));
+                let error = FILE.at(reader.range_from(start)).malformed("face");
+                return Err(error.expected("a map").found(name(&other)));
             }
         };
-        let mut face = Self {
-            start,
-            end: reader.position(),
-            fields: fields.count,
-            no_geometry: None,
-            positions: Part::default(),
-            normals: None,
-            tex_coords: None,
-            triangles: Part::default(),
-            odd_indices: 0,
-            weights: None,
-            domain: None,
-            tex_coord_domain: None,
-            normalized_scale: None,
-        };
-        match fields.get(0) {
+        let mut face = Self { map: start..reader.position(), fields: fields.count, ..Self::default() };
+        let [no_geometry, ..] = fields.values;
+        match no_geometry {
             // The key counts, as in the viewer, whatever else the face has.
             Some(value) => face.no_geometry = Some(value.event()? == Event::Boolean(true)),
             None => face.read_geometry(content, &fields)?,
@@ -136,11 +99,11 @@ impl FaceLayout {
 
     fn read_geometry(&mut self, content: &[u8], fields: &Fields<'_, { KEYS.len() }>) -> Result<()> {
         let [_, position, domain, normal, tex_coord, tex_coord_domain, triangles, weights, scale] =
-            std::array::from_fn(|key| fields.get(key));
-        self.positions = array(self.required(position, "Position")?, 6)?;
+            fields.values;
+        self.positions = self.required(position, "Position")?.binary_of(6)?;
         let vertices = self.vertex_count();
         let as_many = |value: Value<'_>, size: usize| {
-            let span = array(value, size)?;
+            let span = value.binary_of(size)?;
             let found = span.len().checked_div(size).unwrap_or(0);
             if found == vertices {
                 return Ok(span);
@@ -153,14 +116,14 @@ impl FaceLayout {
         self.domain = domain.map(read_domain).transpose()?;
         self.tex_coord_domain = tex_coord_domain.map(read_domain).transpose()?;
         self.normalized_scale = scale.map(|value| value.numbers()).transpose()?;
-        self.triangles = array(self.required(triangles, "TriangleList")?, 2)?;
-        // What is left over is no triangle; the viewer leaves it out.
+        self.triangles = self.required(triangles, "TriangleList")?.binary_of(2)?;
+        // The rest is no triangle; the viewer leaves it out.
         let odd = self.triangles.len() % 6;
         self.odd_indices = u8::try_from(odd / 2).unwrap_or(0);
         self.triangles.end = self.triangles.end.saturating_sub(odd);
         if let Some(value) = weights {
-            let span: Part = value.binary()?.into();
-            weights::check(span.of(content), vertices)
+            let span = value.binary()?;
+            weights::check(bytes(content, Some(&span)), vertices)
                 .map_err(|miscount| miscount.describe(value.error(), vertices))?;
             self.weights = Some(span);
         }
@@ -169,7 +132,7 @@ impl FaceLayout {
 
     fn required<'a>(&self, value: Option<Value<'a>>, what: &'static str) -> Result<Value<'a>> {
         value.ok_or_else(|| {
-            let error = FILE.malformed(what).at(as_u64(self.start)..as_u64(self.end));
+            let error = FILE.at(as_u64(self.map.start)..as_u64(self.map.end)).malformed(what);
             error.expected("the field, or \"NoGeometry\"").found("none")
         })
     }
@@ -178,20 +141,12 @@ impl FaceLayout {
         self.no_geometry.is_none()
     }
 
-    pub(crate) fn has_weights(&self) -> bool {
-        self.weights.is_some()
-    }
-
-    pub(crate) fn has_normals(&self) -> bool {
-        self.normals.is_some()
-    }
-
-    pub(crate) fn has_tex_coords(&self) -> bool {
-        self.tex_coords.is_some()
-    }
-
     pub(crate) fn vertex_count(&self) -> usize {
         self.positions.len() / 6
+    }
+
+    pub(crate) fn triangle_count(&self) -> usize {
+        self.triangles.len() / 6
     }
 
     pub(crate) fn position_domain(&self) -> Domain<3> {
@@ -200,7 +155,7 @@ impl FaceLayout {
     }
 
     pub(crate) fn uv_domain(&self) -> Domain<2> {
-        // The specification demands one; without, the viewer reads as much.
+        // The specification demands one; without, the viewer reads zeros.
         self.tex_coord_domain.unwrap_or(Domain::NONE)
     }
 
@@ -210,7 +165,7 @@ impl FaceLayout {
         out: &mut Vec<[f32; 3]>,
         budget: &mut Budget,
     ) -> Result<()> {
-        floats_into(self.positions.of(content), self.position_domain(), out, budget)
+        floats_into(bytes(content, Some(&self.positions)), self.position_domain(), out, budget)
     }
 
     pub(crate) fn normals_into(
@@ -219,7 +174,7 @@ impl FaceLayout {
         out: &mut Vec<[f32; 3]>,
         budget: &mut Budget,
     ) -> Result<()> {
-        floats_into(self.normals.unwrap_or_default().of(content), Domain::NORMAL, out, budget)
+        floats_into(bytes(content, self.normals.as_ref()), Domain::NORMAL, out, budget)
     }
 
     pub(crate) fn tex_coords_into(
@@ -228,34 +183,26 @@ impl FaceLayout {
         out: &mut Vec<[f32; 2]>,
         budget: &mut Budget,
     ) -> Result<()> {
-        floats_into(self.tex_coords.unwrap_or_default().of(content), self.uv_domain(), out, budget)
+        floats_into(bytes(content, self.tex_coords.as_ref()), self.uv_domain(), out, budget)
     }
 
     pub(crate) fn indices<'a>(&self, content: &'a [u8]) -> &'a [le::U16] {
-        <[le::U16]>::ref_from_bytes(self.triangles.of(content)).unwrap_or_default()
+        <[le::U16]>::ref_from_bytes(bytes(content, Some(&self.triangles))).unwrap_or_default()
     }
 
     pub(crate) fn weights<'a>(&self, content: &'a [u8]) -> Option<&'a [u8]> {
-        self.weights.map(|span| span.of(content))
+        self.weights.as_ref().map(|span| bytes(content, Some(span)))
     }
 }
 
 fn read_domain<const N: usize>(value: Value<'_>) -> Result<Domain<N>> {
-    let fields = value.fields(&["Min", "Max"])?;
-    Domain::read(fields.get(0), fields.get(1), value)
+    let [min, max] = value.fields(&["Min", "Max"])?.values;
+    Domain::read(min, max, value)
 }
 
-/// A binary of whole elements.
-fn array(value: Value<'_>, size: usize) -> Result<Part> {
-    let span: Part = value.binary()?.into();
-    if span.len().checked_rem(size) != Some(0) {
-        let expected = format!("elements of {size} bytes");
-        return Err(value
-            .error()
-            .expected(expected)
-            .found(format_args!("{} bytes", decimal(as_u64(span.len())))));
-    }
-    Ok(span)
+/// A part of the content; nothing where there is none.
+pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [u8] {
+    span.and_then(|span| content.get(span.clone())).unwrap_or_default()
 }
 
 /// Decodes integers that lie in a domain.
@@ -266,40 +213,38 @@ pub(crate) fn floats_into<const N: usize>(
     budget: &mut Budget,
 ) -> Result<()> {
     let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
-    budget.resize(out, as_u64(stored.len()), ARRAY).map_err(|error| FILE.locate(error))?;
+    budget.resize(out, as_u64(stored.len()), ARRAY)?;
     dequantize(stored, domain.min, domain.max, out);
     Ok(())
 }
 
-/// Shows each face of a block's content to a visitor.
+/// Calls `visit` with each face of a block's content and its index.
 pub(crate) fn each_face(
     content: &[u8],
     place: &BlockPlace,
     mut visit: impl FnMut(usize, FaceLayout) -> Result<()>,
 ) -> Result<()> {
     let mut reader = Reader::with_limits(content, &place.limits);
-    let decoded = |error| place.decoded(error).of(place.address.clone());
-    let start = reader.position();
-    let count = match reader.next_event().map_err(decoded)? {
-        Some(Event::BeginArray(count)) => count,
-        other => {
-            let error = FILE.malformed("faces").expected("an array of faces");
-            let error = error.found(name(&other.unwrap_or(Event::Undefined)));
-            return Err(decoded(error.at(as_u64(start)..as_u64(reader.position()))));
-        }
-    };
-    if count > MOST {
-        let error =
-            FILE.error(ErrorKind::LimitExceeded, "faces").at(as_u64(start)..as_u64(reader.position()));
-        let error = error.expected(format!("at most {}", decimal(MOST.into()))).found(decimal(count.into()));
-        return Err(decoded(error));
-    }
-    for index in 0..usize::try_from(count).unwrap_or(0) {
-        let face = FaceLayout::read(content, &mut reader);
-        let face = face.map_err(|error| place.decoded(error).of(place.face(index)))?;
-        visit(index, face)?;
+    let count = face_count(&mut reader).map_err(|error| place.locate(error))?;
+    for index in 0..as_usize(count) {
+        FaceLayout::read(content, &mut reader)
+            .and_then(|face| visit(index, face))
+            .map_err(|error| place.locate_face(error, index))?;
     }
     // The end of the array.
-    reader.next_event().map_err(decoded)?;
-    Ok(())
+    reader.next_event().map(drop).map_err(|error| place.locate(error))
+}
+
+fn face_count(reader: &mut Reader<'_>) -> Result<u32> {
+    let start = reader.position();
+    match reader.expect_event()? {
+        Event::BeginArray(count) => {
+            check_count(count, "faces", "faces", reader.range_from(start))?;
+            Ok(count)
+        }
+        other => {
+            let error = FILE.at(reader.range_from(start)).malformed("faces");
+            Err(error.expected("an array of faces").found(name(&other)))
+        }
+    }
 }

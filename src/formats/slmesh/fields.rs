@@ -1,14 +1,15 @@
 //! Maps of LLSD whose keys are known: where the values are, and what they must be.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::limits::Limits;
-use crate::num::as_u64;
+use crate::num::{as_u64, decimal};
 use crate::report::{Error, Result};
 
-/// A value of a map, by its bytes in the input. The syntax of what is in it has been checked.
+/// A value of a map, by its bytes in the input. The syntax of all that it holds has been checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Value<'a> {
     input: &'a [u8],
@@ -19,8 +20,9 @@ pub(crate) struct Value<'a> {
 
 /// The first value of each of the keys that are known.
 pub(crate) struct Fields<'a, const N: usize> {
-    values: [Option<Value<'a>>; N],
-    /// Keys that are there, known or not.
+    /// In the order of the keys.
+    pub(crate) values: [Option<Value<'a>>; N],
+    /// The number of all keys, known or not.
     pub(crate) count: u32,
 }
 
@@ -43,11 +45,6 @@ impl<'a, const N: usize> Fields<'a, N> {
         }
         Ok(Self { values, count })
     }
-
-    /// The value of the key at this place in the list of keys.
-    pub(crate) fn get(&self, key: usize) -> Option<Value<'a>> {
-        self.values.get(key).copied().flatten()
-    }
 }
 
 impl<'a> Value<'a> {
@@ -55,10 +52,13 @@ impl<'a> Value<'a> {
         Self { input, start: span.start, end: span.end, what }
     }
 
+    fn bytes(&self) -> &'a [u8] {
+        self.input.get(self.start..self.end).unwrap_or_default()
+    }
+
     fn reader(&self) -> Reader<'a> {
-        // How deep the value is nested has been checked.
-        let limits = Limits::default().with_max_depth(u32::MAX);
-        Reader::with_limits(self.input.get(self.start..self.end).unwrap_or_default(), &limits)
+        // The depth of the value has been checked.
+        Reader::with_limits(self.bytes(), &Limits::default().with_max_depth(u32::MAX))
     }
 
     /// The bytes of the value, from the beginning of the input.
@@ -66,9 +66,14 @@ impl<'a> Value<'a> {
         self.start..self.end
     }
 
+    /// The bytes of the value, from the beginning of the input, as errors have them.
+    pub(crate) fn range(&self) -> Range<u64> {
+        as_u64(self.start)..as_u64(self.end)
+    }
+
     /// The value, if it is a simple one; of others, how they begin.
     pub(crate) fn event(&self) -> Result<Event<'a>> {
-        Ok(self.reader().next_event()?.unwrap_or(Event::Undefined))
+        self.reader().expect_event()
     }
 
     /// Where the bytes of a binary are in the input.
@@ -79,9 +84,19 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Where the bytes of a binary of whole elements are in the input.
+    pub(crate) fn binary_of(&self, size: usize) -> Result<Range<usize>> {
+        let span = self.binary()?;
+        if span.len().is_multiple_of(size) {
+            return Ok(span);
+        }
+        let found = format!("{} bytes", decimal(as_u64(span.len())));
+        Err(self.error().expected(format!("elements of {size} bytes")).found(found))
+    }
+
     /// Whether it is a string in quotes.
     pub(crate) fn is_quoted(&self) -> bool {
-        matches!(self.input.get(self.start), Some(b'"' | b'\''))
+        matches!(self.bytes().first(), Some(b'"' | b'\''))
     }
 
     /// A whole number, stored as an integer or a real.
@@ -93,23 +108,26 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// An array of just so many numbers, integers or reals.
+    /// A number, stored as an integer or a real.
+    pub(crate) fn number(&self) -> Result<f32> {
+        let event = self.event()?;
+        number(event).ok_or_else(|| self.wrong("a number", event))
+    }
+
+    /// An array of exactly `N` numbers, integers or reals.
     pub(crate) fn numbers<const N: usize>(&self) -> Result<[f32; N]> {
         let mut reader = self.reader();
         let mut numbers = [0.0; N];
-        match reader.next_event()? {
-            Some(Event::BeginArray(count)) if usize::try_from(count) == Ok(N) => {}
-            Some(Event::BeginArray(count)) => {
+        match reader.expect_event()? {
+            Event::BeginArray(count) if usize::try_from(count) == Ok(N) => {}
+            Event::BeginArray(count) => {
                 return Err(self.error().expected(format!("{N} numbers")).found(count));
             }
-            other => return Err(self.wrong(format!("{N} numbers"), other.unwrap_or(Event::Undefined))),
+            other => return Err(self.wrong(format!("{N} numbers"), other)),
         }
-        for number in &mut numbers {
-            *number = match reader.next_event()? {
-                Some(Event::Integer(integer)) => single(integer.into()),
-                Some(Event::Real(real)) => single(real),
-                other => return Err(self.wrong(format!("{N} numbers"), other.unwrap_or(Event::Undefined))),
-            };
+        for place in &mut numbers {
+            let event = reader.expect_event()?;
+            *place = number(event).ok_or_else(|| self.wrong(format!("{N} numbers"), event))?;
         }
         Ok(numbers)
     }
@@ -117,10 +135,9 @@ impl<'a> Value<'a> {
     /// The values of a map.
     pub(crate) fn fields<const N: usize>(&self, keys: &[&'static str; N]) -> Result<Fields<'a, N>> {
         let mut reader = self.reader();
-        match reader.next_event()? {
-            Some(Event::BeginMap(count)) => {
-                let input = self.input.get(self.start..self.end).unwrap_or_default();
-                let mut fields = Fields::read(input, &mut reader, count, keys)?;
+        match reader.expect_event()? {
+            Event::BeginMap(count) => {
+                let mut fields = Fields::read(self.bytes(), &mut reader, count, keys)?;
                 for value in fields.values.iter_mut().flatten() {
                     value.input = self.input;
                     value.start = value.start.saturating_add(self.start);
@@ -128,30 +145,26 @@ impl<'a> Value<'a> {
                 }
                 Ok(fields)
             }
-            other => Err(self.wrong("a map", other.unwrap_or(Event::Undefined))),
+            other => Err(self.wrong("a map", other)),
         }
     }
 
     /// The values of an array, one after the other.
     pub(crate) fn elements(&self, expected: &'static str) -> Result<Elements<'a>> {
         let mut reader = self.reader();
-        match reader.next_event()? {
-            Some(Event::BeginArray(left)) => Ok(Elements { of: *self, reader, left }),
-            other => Err(self.wrong(expected, other.unwrap_or(Event::Undefined))),
+        match reader.expect_event()? {
+            Event::BeginArray(left) => Ok(Elements { of: *self, reader, left }),
+            other => Err(self.wrong(expected, other)),
         }
     }
 
-    /// The error for a value that is something else.
-    pub(crate) fn wrong(
-        &self,
-        expected: impl Into<std::borrow::Cow<'static, str>>,
-        found: Event<'_>,
-    ) -> Error {
+    /// The error for a value of another type.
+    pub(crate) fn wrong(&self, expected: impl Into<Cow<'static, str>>, found: Event<'_>) -> Error {
         self.error().expected(expected).found(name(&found))
     }
 
     pub(crate) fn error(&self) -> Error {
-        FILE.malformed(self.what).at(as_u64(self.start)..as_u64(self.end))
+        FILE.at(self.range()).malformed(self.what)
     }
 }
 
@@ -163,7 +176,7 @@ pub(crate) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// How many there are still.
+    /// The number of values that are not read yet.
     pub(crate) fn left(&self) -> u32 {
         self.left
     }
@@ -180,11 +193,16 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// A double rounded to single precision.
-pub(crate) fn single(number: f64) -> f32 {
+/// A number in single precision; `None` for values of other types.
+fn number(event: Event<'_>) -> Option<f32> {
+    let number = match event {
+        Event::Integer(integer) => integer.into(),
+        Event::Real(real) => real,
+        _ => return None,
+    };
     #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, as the viewer does")]
     let rounded = number as f32;
-    rounded
+    Some(rounded)
 }
 
 /// A double that is a whole number, as one.

@@ -1,6 +1,41 @@
-//! The names of the blocks.
+//! The blocks, by their keys in the header.
 
 use std::fmt;
+
+use crate::mesh::Role;
+
+/// The mesh for physics.
+pub(crate) const PHYSICS_MESH: &str = "physics_mesh";
+/// The mesh for physics, as it was called first.
+pub(crate) const PHYSICS_SHAPE: &str = "physics_shape";
+/// The hulls for physics.
+pub(crate) const PHYSICS_CONVEX: &str = "physics_convex";
+/// The skin.
+pub(crate) const SKIN: &str = "skin";
+
+/// The blocks that are decoded.
+pub(crate) const DECODED: [&str; 7] = [
+    Lod::High.name(),
+    Lod::Medium.name(),
+    Lod::Low.name(),
+    Lod::Lowest.name(),
+    PHYSICS_MESH,
+    PHYSICS_CONVEX,
+    SKIN,
+];
+
+/// All blocks that the specification or the viewer know.
+pub(crate) const KNOWN: [&str; 9] = [
+    Lod::High.name(),
+    Lod::Medium.name(),
+    Lod::Low.name(),
+    Lod::Lowest.name(),
+    PHYSICS_MESH,
+    PHYSICS_SHAPE,
+    PHYSICS_CONVEX,
+    "physics_havok",
+    SKIN,
+];
 
 /// A level of detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,17 +52,22 @@ pub enum Lod {
 }
 
 impl Lod {
-    /// All of them, the highest first.
+    /// All levels, the highest first.
     pub const ALL: [Self; 4] = [Self::High, Self::Medium, Self::Low, Self::Lowest];
 
     /// The key in the header.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
+        self.key_and_level().0
+    }
+
+    /// The level as renderers count: 0 is the finest.
+    const fn key_and_level(self) -> (&'static str, u32) {
         match self {
-            Self::Lowest => "lowest_lod",
-            Self::Low => "low_lod",
-            Self::Medium => "medium_lod",
-            Self::High => "high_lod",
+            Self::High => ("high_lod", 0),
+            Self::Medium => ("medium_lod", 1),
+            Self::Low => ("low_lod", 2),
+            Self::Lowest => ("lowest_lod", 3),
         }
     }
 }
@@ -38,9 +78,40 @@ impl fmt::Display for Lod {
     }
 }
 
-/// The blocks that are meshes, as addresses name them.
-pub(crate) const MESHES: [&str; 5] = ["high_lod", "medium_lod", "low_lod", "lowest_lod", "physics_mesh"];
+/// A block that holds a mesh.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MeshKey {
+    Lod(Lod),
+    Physics,
+}
 
-/// The blocks that are decoded.
-pub(crate) const NAMES: [&str; 7] =
-    ["high_lod", "medium_lod", "low_lod", "lowest_lod", "physics_mesh", "physics_convex", "skin"];
+impl MeshKey {
+    /// All of them, in the order of addresses.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Lod(Lod::High),
+        Self::Lod(Lod::Medium),
+        Self::Lod(Lod::Low),
+        Self::Lod(Lod::Lowest),
+        Self::Physics,
+    ];
+
+    /// The key in the header, and in addresses.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Lod(lod) => lod.name(),
+            Self::Physics => PHYSICS_MESH,
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.name() == name)
+    }
+
+    /// What the faces of the block are for.
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Self::Lod(lod) => Role::Lod(lod.key_and_level().1),
+            Self::Physics => Role::Physics,
+        }
+    }
+}

@@ -1,38 +1,48 @@
-//! Where everything is: the header, which has the range of every block.
+//! The header: every key, and the range of every block.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::fields::{Fields, Value};
+use super::fields::{Value, name};
+use super::keys::{KNOWN, Lod, PHYSICS_CONVEX};
 use super::llsd::{Event, Reader, Str};
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
-use crate::limits::Limits;
-use crate::num::{as_u64, decimal, span};
+use crate::limits::{Budget, Limits};
+use crate::num::{Span, as_u64, decimal, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first, in bytes: the header and, of small assets, some blocks. As much as the viewer reads.
 const HEAD: u64 = 4096;
 
-/// As many keys, faces and joints are read; the viewer has not a tenth of that.
-pub(crate) const MOST: u32 = 4096;
+/// The most keys, faces, joints and assets that are read; the viewer has not a tenth of that.
+const MAX_COUNT: u32 = 4096;
 
-/// What errors call a block; which one it is, the address says.
+/// What errors call a block; the address tells which one.
 pub(crate) const BLOCK: &str = "block";
 
-/// What errors call an array that there is no room for.
+/// What errors call a decoded array.
 pub(crate) const ARRAY: &str = "array of a face";
 
-/// Version numbers above this are a format that is not compatible.
+/// Fails for more than [`MAX_COUNT`] `parts` of `what`, whose bytes these are.
+pub(crate) fn check_count(count: u32, what: &'static str, parts: &str, range: Range<u64>) -> Result<()> {
+    if count <= MAX_COUNT {
+        return Ok(());
+    }
+    let error = FILE.at(range).error(ErrorKind::LimitExceeded, what);
+    Err(error.expected(format!("at most {} {parts}", decimal(MAX_COUNT.into()))).found(decimal(count.into())))
+}
+
+/// Versions above this are an incompatible format.
 pub(crate) const MAX_VERSION: i32 = 999;
 
 /// The layout of an asset.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// The source, with the header at hand.
+    /// The source, with the header loaded.
     pub(crate) source: Source,
     /// The header's bytes, from its line, if it has one, to the end of its map.
     pub(crate) header: Range<u64>,
@@ -50,7 +60,7 @@ struct Key {
     value: Range<usize>,
 }
 
-/// A block, as the header has it.
+/// The entry of a block in the header.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub(crate) name: Text,
@@ -67,13 +77,15 @@ impl Entry {
         &self.name
     }
 
-    /// The bytes of the block, from the beginning of the source; `Ok(None)` where the header says that there is none
-    /// (a size of 0, or an offset of -1).
+    /// The bytes of the block, from the beginning of the source; `Ok(None)` where there is none.
+    ///
+    /// There is none where the size is 0 or the offset -1. A range may reach past the end of the file, which is an error
+    /// of reading.
     ///
     /// # Errors
     ///
     /// [`Malformed`](ErrorKind::Malformed) where offset and size are not whole numbers, or lead before the end of the
-    /// header. That a range is inside the file is told by reading it.
+    /// header.
     pub fn range(&self) -> Result<Option<Range<u64>>> {
         self.range.clone()
     }
@@ -84,28 +96,15 @@ impl Entry {
         self.hash
     }
 
-    /// "mesh_triangles", which the simulator fills in for the lowest LOD.
+    /// "mesh_triangles": a number of triangles, which the simulator fills in for the lowest LOD.
     #[must_use]
     pub fn mesh_triangles(&self) -> Option<u64> {
         self.mesh_triangles
     }
 }
 
-/// The blocks that are known, by the names that addresses have.
-const KNOWN: [&str; 9] = [
-    "high_lod",
-    "medium_lod",
-    "low_lod",
-    "lowest_lod",
-    "physics_mesh",
-    "physics_shape",
-    "physics_convex",
-    "physics_havok",
-    "skin",
-];
-
 impl Layout {
-    /// Reads the header of the asset that lies in this region of the source.
+    /// Reads the header of the asset that lies in a region of the source.
     pub(crate) fn read(
         source: &Source,
         region: Range<u64>,
@@ -146,20 +145,19 @@ impl Layout {
 
     fn read_version(&mut self, most: i32, findings: &mut Findings) -> Result<()> {
         let Some(value) = self.value("version", "version") else { return Ok(()) };
-        let span = value.span();
-        let at = absolute(&span, self.header.start);
+        let place = FILE.at(self.absolute(&value.range()));
         let Some(version) = value.integer().ok().and_then(|version| i32::try_from(version).ok()) else {
-            findings.add(rules::VERSION, || (FILE.at(at), "not a whole number"));
+            findings.add(rules::VERSION, || (place, "not a whole number"));
             return Ok(());
         };
         if version > most {
-            let error = FILE.error(ErrorKind::Unsupported, "version").at(at);
+            let error = place.error(ErrorKind::Unsupported, "version");
             return Err(error.expected(format!("at most {most}")).found(version));
         }
         if version > MAX_VERSION {
             let detail =
-                format!("{version}: a format that is not compatible with versions up to {MAX_VERSION}");
-            findings.add(rules::VERSION, || (FILE.at(at), detail));
+                format!("{version}: a format that is incompatible with versions up to {MAX_VERSION}");
+            findings.add(rules::VERSION, || (place, detail));
         }
         self.version = Some(version);
         Ok(())
@@ -174,100 +172,104 @@ impl Layout {
         if has_block || !is_array("mesh") || !is_array("instance") {
             return Ok(());
         }
-        let error = FILE.error(ErrorKind::Unsupported, "header").at(self.header.clone());
-        let error = error.expected("an asset");
-        Err(error.found("a viewer's upload cache (.slm), whose assets slmesh::UploadCache reads"))
+        let error = FILE.at(self.header.clone()).error(ErrorKind::Unsupported, "header").expected("an asset");
+        Err(error.found("a viewer's upload cache (.slm), which slmesh::UploadCache reads"))
     }
 
-    /// What the header says of a block, if the key is one of a block: a known one, or a map with offset and size.
+    /// The entry of a key that is a block: a known one, or a map with offset and size.
     fn entry_of(&self, Key { name, value }: &Key, region_end: u64) -> Option<Entry> {
+        const FIELDS: [&str; 4] = ["offset", "size", "hash", "mesh_triangles"];
         let known = KNOWN.into_iter().find(|known| *name == known);
         let value = Value::new(&self.bytes, value, "header");
+        let fields = value.fields(&FIELDS).map(|fields| fields.values);
+        if known.is_none() && !matches!(fields, Ok([Some(_), Some(_), ..])) {
+            return None;
+        }
         let address = match known {
             Some(known) => Address::field(known),
             None => Address::field("header").name(name.to_string_lossy()),
         };
-        let (range, hash, mesh_triangles) = match value.fields(&["offset", "size", "hash", "mesh_triangles"])
-        {
-            Ok(fields) if known.is_none() && (fields.get(0).is_none() || fields.get(1).is_none()) => {
-                return None;
+        let (range, hash, mesh_triangles) = match fields {
+            Ok([offset, size, hash, triangles]) => {
+                (self.block_range(value, offset, size, region_end), hash, triangles)
             }
-            Err(_) if known.is_none() => return None,
-            Ok(fields) => {
-                let hash = fields.get(2).and_then(|value| match value.event() {
-                    Ok(Event::Binary(bytes)) => bytes.try_into().ok(),
-                    Ok(Event::Uuid(bytes)) => Some(bytes),
-                    _ => None,
-                });
-                let triangles = fields.get(3).and_then(|value| u64::try_from(value.integer().ok()?).ok());
-                (self.block_range(value, &fields, region_end), hash, triangles)
-            }
-            Err(error) => (Err(error), None, None),
+            Err(error) => (Err(self.in_header(error)), None, None),
         };
-        let range = range.map_err(|error| self.place(error).of(address.clone()));
+        let hash = hash.and_then(|value| match value.event() {
+            Ok(Event::Binary(bytes)) => bytes.try_into().ok(),
+            Ok(Event::Uuid(bytes)) => Some(bytes),
+            _ => None,
+        });
+        let mesh_triangles = mesh_triangles.and_then(|value| u64::try_from(value.integer().ok()?).ok());
+        let range = range.map_err(|error| FILE.of(address.clone()).locate(error));
         Some(Entry { name: name.clone(), address, range, hash, mesh_triangles })
     }
 
-    fn block_range(
+    fn block_range<'a>(
         &self,
-        value: Value<'_>,
-        fields: &Fields<'_, 4>,
+        value: Value<'a>,
+        offset: Option<Value<'a>>,
+        size: Option<Value<'a>>,
         region_end: u64,
     ) -> Result<Option<Range<u64>>> {
-        let number = |field: usize, expected: &'static str| match fields.get(field) {
-            Some(value) => Ok((value, value.integer()?)),
-            None => Err(value.error().expected(expected).found("none")),
+        let numbers = || {
+            let number = |field: Option<Value<'a>>, expected: &'static str| match field {
+                Some(value) => Ok((value, value.integer()?)),
+                None => Err(value.error().expected(expected).found("none")),
+            };
+            let (offset, size) = (number(offset, "an \"offset\"")?, number(size, "a \"size\"")?);
+            if size.1 == 0 || offset.1 == -1 {
+                return Ok(None);
+            }
+            let unsigned = |(value, number): (Value<'a>, i64)| {
+                u64::try_from(number).map_err(|_| value.error().expected("0 or more").found(number))
+            };
+            Ok(Some((unsigned(offset)?, unsigned(size)?)))
         };
-        let (offset, size) = (number(0, "an \"offset\"")?, number(1, "a \"size\"")?);
-        if size.1 == 0 || offset.1 == -1 {
-            return Ok(None);
-        }
-        let unsigned = |(value, number): (Value<'_>, i64)| {
-            u64::try_from(number).map_err(|_| value.error().expected("0 or more").found(number))
-        };
-        let (offset, size) = (unsigned(offset)?, unsigned(size)?);
+        let Some((offset, size)) = numbers().map_err(|error| self.in_header(error))? else { return Ok(None) };
         // Neither has more than 53 bits.
-        let start = self.header.end.saturating_add(offset);
-        let end = start.saturating_add(size);
-        if end > region_end {
-            let error = FILE.error(ErrorKind::Truncated, BLOCK).at(start..end);
-            let there = region_end.saturating_sub(start);
+        let range = span(self.header.end.saturating_add(offset), size);
+        if range.end > region_end {
+            let there = region_end.saturating_sub(range.start);
+            let error = FILE.at(range).error(ErrorKind::Truncated, BLOCK);
             return Err(error.expected(format!("{} bytes", decimal(size))).found(decimal(there)));
         }
-        Ok(Some(start..end))
+        Ok(Some(range))
     }
 
-    /// An error whose range is counted from the beginning of the header, unless it is about the file.
-    pub(crate) fn place(&self, error: Error) -> Error {
+    /// An error whose range counts from the beginning of the header.
+    fn in_header(&self, error: Error) -> Error {
         match error.byte_range() {
-            Some(range) if error.kind() != ErrorKind::Truncated => {
-                error.at(shifted(&range, self.header.start))
-            }
-            _ => error,
+            Some(range) => error.at(self.absolute(&range)),
+            None => error,
         }
+    }
+
+    /// A range that counts from the beginning of the header.
+    fn absolute(&self, range: &Range<u64>) -> Range<u64> {
+        self.header.part(range.start, range.length())
     }
 
     fn note_missing(&self, findings: &mut Findings) {
-        let has =
-            |name: &str| self.entry(name.as_bytes()).is_some_and(|entry| !matches!(entry.range, Ok(None)));
         if self.is_not_found() {
             let detail = "the asset was not found by the service that answered";
-            findings.add(rules::NOT_FOUND, || (FILE, detail));
+            findings.add(rules::NOT_FOUND, || (FILE.at(self.header.clone()), detail));
             return;
         }
-        let at = || self.header.clone();
-        if !has("high_lod") {
-            findings.add(rules::HIGH_LOD_MISSING, || {
-                (FILE.at(at()), "expected the highest level of detail, found none")
-            });
+        let has =
+            |name: &str| self.entry(name.as_bytes()).is_some_and(|entry| !matches!(entry.range, Ok(None)));
+        let place = || FILE.at(self.header.clone());
+        if !has(Lod::High.name()) {
+            let detail = "expected the highest level of detail, found none";
+            findings.add(rules::HIGH_LOD_MISSING, || (place(), detail));
         }
-        for (lower, higher) in [("low_lod", "medium_lod"), ("lowest_lod", "low_lod")] {
-            if has(lower) && !has(higher) {
-                findings.add(rules::LOD_GAP, || (FILE.at(at()), format!("{lower} without {higher}")));
+        for (lower, higher) in [(Lod::Low, Lod::Medium), (Lod::Lowest, Lod::Low)] {
+            if has(lower.name()) && !has(higher.name()) {
+                findings.add(rules::LOD_GAP, || (place(), format!("{lower} without {higher}")));
             }
         }
-        if !has("physics_convex") {
-            findings.add(rules::CONVEX_MISSING, || (FILE.at(at()), "expected a convex hull, found none"));
+        if !has(PHYSICS_CONVEX) {
+            findings.add(rules::CONVEX_MISSING, || (place(), "expected a convex hull, found none"));
         }
     }
 
@@ -302,7 +304,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                 let needed = region.start.saturating_add(range.end);
                 let is_short = source.len()?.is_some_and(|len| needed > len) || needed > region.end;
                 if error.kind() != ErrorKind::Truncated || is_all || is_short {
-                    let range = shifted(&range, region.start);
+                    let range = region.part(range.start, range.length());
                     let error = error.at(range.clone());
                     // What is there is more than the window showed.
                     return Err(match error.kind() {
@@ -314,9 +316,8 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                     });
                 }
                 if window >= most {
-                    let error = FILE.error(ErrorKind::LimitExceeded, "header").at(region.start..needed);
-                    let error = error.found("more");
-                    return Err(error.expected(format!("at most {} bytes (max_block_bytes)", decimal(most))));
+                    let error = Budget::new(limits).exceeded(u64::MAX, "header").found("more");
+                    return Err(FILE.at(region.start..needed).locate(error));
                 }
                 window = window.saturating_mul(2).max(range.end);
             }
@@ -328,16 +329,11 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
 fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
     let mut reader = Reader::with_limits(bytes, limits);
     let start = reader.position();
-    match reader.next_event()? {
-        Some(Event::BeginMap(count)) if count > MOST => {
-            let error =
-                FILE.error(ErrorKind::LimitExceeded, "header").at(as_u64(start)..as_u64(reader.position()));
-            return Err(error.expected(format!("at most {} keys", decimal(MOST.into()))).found(count));
-        }
-        Some(Event::BeginMap(_)) => {}
-        _ => {
-            let error = FILE.malformed("header").at(as_u64(start)..as_u64(reader.position()));
-            return Err(error.expected("a map of binary LLSD").found("another value"));
+    match reader.expect_event()? {
+        Event::BeginMap(count) => check_count(count, "header", "keys", reader.range_from(start))?,
+        other => {
+            let error = FILE.at(reader.range_from(start)).malformed("header");
+            return Err(error.expected("a map of binary LLSD").found(name(&other)));
         }
     }
     let mut keys = Vec::new();
@@ -355,12 +351,4 @@ pub(crate) fn text(bytes: &Bytes, string: &Str<'_>) -> Text {
         true => string.bytes().collect(),
         false => bytes.slice_ref(string.raw()),
     })
-}
-
-pub(crate) fn shifted(range: &Range<u64>, by: u64) -> Range<u64> {
-    range.start.saturating_add(by)..range.end.saturating_add(by)
-}
-
-fn absolute(span: &Range<usize>, base: u64) -> Range<u64> {
-    shifted(&(as_u64(span.start)..as_u64(span.end)), base)
 }

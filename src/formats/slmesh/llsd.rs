@@ -1,14 +1,14 @@
 //! A pull reader of binary LLSD, the structured data of Second Life.
 //!
-//! All types are read; strings, keys and binaries are spans of the input, and nothing is allocated. Integers, reals and
+//! All types are read; strings, keys and binaries are slices of the input, and nothing is allocated. Integers, reals and
 //! lengths are big-endian, dates little-endian, as the viewer writes them (its documentation says otherwise of dates).
 //!
-//! * Maps and arrays must have as many entries as they announce; the viewer asks for that, too.
+//! * Maps and arrays must have as many entries as they announce, as in the viewer.
 //! * Negative counts and lengths are refused, where the viewer takes some of them for empty.
-//! * Containers may be nested [`Limits::max_depth`] deep, as in the viewer; never deeper than [`MOST_DEPTH`].
+//! * Containers may be nested [`Limits::max_depth`] deep, as in the viewer; never deeper than [`MAX_DEPTH`].
 //! * Of equal keys the viewer takes the first; the reader shows all of them.
 //! * A first line `<? LLSD/Binary ?>` or `<?llsd/binary?>`, in upper or lower case, is skipped.
-//! * Bytes behind the value are not looked at.
+//! * Bytes after the value are not read.
 //!
 //! # Examples
 //!
@@ -27,21 +27,22 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use super::rules::FILE;
 use crate::limits::Limits;
 use crate::num::{as_u64, as_usize, decimal, span};
 use crate::report::{Error, ErrorKind, Result};
 
-/// Containers are never nested deeper, whatever [`Limits::max_depth`] allows: what is open is kept in a fixed place.
-pub const MOST_DEPTH: usize = 256;
+/// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows: the stack has a fixed size.
+pub const MAX_DEPTH: usize = 256;
 
 /// Reads one value, event by event.
 #[derive(Clone)]
 pub struct Reader<'a> {
     input: &'a [u8],
     at: usize,
-    open: [Open; MOST_DEPTH],
+    open: [Open; MAX_DEPTH],
     depth: usize,
     max_depth: usize,
     /// A key has been read, whose value comes next.
@@ -57,7 +58,7 @@ struct Open {
     is_map: bool,
 }
 
-/// What a [`Reader`] comes by.
+/// What a [`Reader`] reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -91,7 +92,7 @@ pub enum Event<'a> {
     EndMap,
 }
 
-/// A string or a key: a span of the input, in which a quoted one may have escapes.
+/// A string or a key: a slice of the input. Quoted ones may have escapes.
 #[derive(Clone, Copy)]
 pub struct Str<'a> {
     raw: &'a [u8],
@@ -99,13 +100,13 @@ pub struct Str<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of the value at the beginning of these bytes, with the default limit of depth.
+    /// A reader of the value at the beginning of the input, with the default limit of depth.
     #[must_use]
     pub fn new(input: &'a [u8]) -> Self {
         Self::with_limits(input, &Limits::default())
     }
 
-    /// The same with limits, of which [`max_depth`](Limits::max_depth) counts.
+    /// Like [`new`](Self::new), nested as deep as [`max_depth`](Limits::max_depth) of the limits.
     #[must_use]
     pub fn with_limits(input: &'a [u8], limits: &Limits) -> Self {
         let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
@@ -114,34 +115,34 @@ impl<'a> Reader<'a> {
         Self {
             input,
             at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
-            open: [Open::default(); MOST_DEPTH],
+            open: [Open::default(); MAX_DEPTH],
             depth: 0,
-            max_depth: usize::try_from(limits.max_depth).unwrap_or(MOST_DEPTH).min(MOST_DEPTH),
+            max_depth: as_usize(limits.max_depth).min(MAX_DEPTH),
             has_key: false,
             started: false,
         }
     }
 
-    /// Where the next event begins, in bytes from the beginning of the input.
+    /// The offset of the next event, in bytes from the beginning of the input.
     #[must_use]
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// How many containers are open.
+    /// The number of open containers.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// The next event; `Ok(None)` behind the end of the value.
+    /// The next event; `Ok(None)` after the end of the value.
     ///
     /// # Errors
     ///
     /// [`Truncated`](ErrorKind::Truncated) where the input ends inside the value, or a count or a length is greater
     /// than what is left, [`Malformed`](ErrorKind::Malformed), and [`LimitExceeded`](ErrorKind::LimitExceeded) for
     /// containers that are nested too deep. [`byte_range`](Error::byte_range) is counted from the beginning of the
-    /// input. After an error the reader is of no more use.
+    /// input. After an error the reader must not be used.
     pub fn next_event(&mut self) -> Result<Option<Event<'a>>> {
         let innermost = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
         match innermost {
@@ -163,7 +164,12 @@ impl<'a> Reader<'a> {
         self.value().map(Some)
     }
 
-    /// Skips the value that comes next, whatever is in it.
+    /// The next event of a value that has not ended.
+    pub(crate) fn expect_event(&mut self) -> Result<Event<'a>> {
+        self.next_event()?.ok_or_else(|| self.truncated(1, "LLSD value"))
+    }
+
+    /// Skips the next value, with all that it contains.
     ///
     /// # Errors
     ///
@@ -176,8 +182,8 @@ impl<'a> Reader<'a> {
 
     fn end(&mut self, is_map: bool) -> Result<Event<'a>> {
         let (tag, what, expected) = match is_map {
-            true => (b'}', "LLSD map", "} behind as many entries as it announces"),
-            false => (b']', "LLSD array", "] behind as many values as it announces"),
+            true => (b'}', "LLSD map", "} after as many entries as it announces"),
+            false => (b']', "LLSD array", "] after as many values as it announces"),
         };
         let start = self.at;
         let found = self.byte(what)?;
@@ -232,12 +238,12 @@ impl<'a> Reader<'a> {
         let rest = as_u64(self.input.len().saturating_sub(self.at));
         if bytes > rest {
             let start = as_u64(self.at);
-            let error = FILE.error(ErrorKind::Truncated, what).at(span(start, bytes));
+            let error = FILE.at(span(start, bytes)).error(ErrorKind::Truncated, what);
             let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left.into()));
             return Err(error.expected(expected).found(decimal(rest)));
         }
         if self.depth >= self.max_depth {
-            let error = FILE.error(ErrorKind::LimitExceeded, "LLSD nesting").at(self.span(start));
+            let error = FILE.at(self.range_from(start)).error(ErrorKind::LimitExceeded, "LLSD nesting");
             return Err(error.expected(format!("at most {} (max_depth)", self.max_depth)).found("more"));
         }
         if let Some(open) = self.open.get_mut(self.depth) {
@@ -313,17 +319,17 @@ impl<'a> Reader<'a> {
 
     fn truncated(&self, count: usize, what: &'static str) -> Error {
         let start = as_u64(self.at);
-        let error = FILE.error(ErrorKind::Truncated, what).at(span(start, as_u64(count)));
+        let error = FILE.at(span(start, as_u64(count))).error(ErrorKind::Truncated, what);
         let found = decimal(as_u64(self.input.len().saturating_sub(self.at)));
         error.expected(format!("{} bytes", decimal(as_u64(count)))).found(found)
     }
 
     fn malformed(&self, what: &'static str, start: usize) -> Error {
-        FILE.malformed(what).at(self.span(start))
+        FILE.at(self.range_from(start)).malformed(what)
     }
 
-    /// The bytes from here to the position.
-    fn span(&self, start: usize) -> std::ops::Range<u64> {
+    /// The bytes from `start` to the position.
+    pub(crate) fn range_from(&self, start: usize) -> Range<u64> {
         as_u64(start)..as_u64(self.at)
     }
 }
@@ -348,7 +354,7 @@ impl<'a> Str<'a> {
         Self { raw, has_escapes: false }
     }
 
-    /// The bytes as they lie in the input: without quotes, with escapes.
+    /// The bytes in the input, without quotes and with escapes.
     #[must_use]
     pub fn raw(&self) -> &'a [u8] {
         self.raw
@@ -366,7 +372,7 @@ impl<'a> Str<'a> {
         Unescaped { rest: self.raw, has_escapes: self.has_escapes }
     }
 
-    /// The text; borrowed where there are no escapes. With U+FFFD in place of what is not UTF-8.
+    /// The text, with U+FFFD in place of what is not UTF-8; borrowed where there are no escapes.
     #[must_use]
     pub fn to_string_lossy(&self) -> Cow<'a, str> {
         if !self.has_escapes {
@@ -539,8 +545,8 @@ mod tests {
         assert_eq!(read(&nested(96), &standard), Ok(96 * 6));
         assert_eq!(read(&nested(97), &standard), Err(ErrorKind::LimitExceeded));
         let deep = standard.with_max_depth(u32::MAX);
-        assert_eq!(read(&nested(MOST_DEPTH), &deep), Ok(MOST_DEPTH * 6));
-        assert_eq!(read(&nested(MOST_DEPTH + 1), &deep), Err(ErrorKind::LimitExceeded));
+        assert_eq!(read(&nested(MAX_DEPTH), &deep), Ok(MAX_DEPTH * 6));
+        assert_eq!(read(&nested(MAX_DEPTH + 1), &deep), Err(ErrorKind::LimitExceeded));
     }
 
     #[test]

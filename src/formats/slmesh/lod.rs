@@ -8,17 +8,18 @@ use crate::num::Span;
 use crate::report::Result;
 
 impl Asset {
-    /// The bytes of a level of detail; `Ok(None)` where there is none. Reads nothing.
+    /// The stored bytes of a level of detail; `Ok(None)` where there is none. Reads nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Entry::range`].
+    /// Those of [`Entry::range`](crate::Entry::range).
     pub fn lod_range(&self, lod: Lod) -> Result<Option<Range<u64>>> {
         Ok(self.present(lod.name())?.map(|(_, range)| range))
     }
 
-    /// The level of detail that a viewer shows where it wants this one: it, or else the next lower one that is there, or
-    /// else the next higher one. `None` where there are none. Reads nothing.
+    /// The level of detail that a viewer shows where it wants `wanted`; `None` where there are none. Reads nothing.
+    ///
+    /// It is the wanted one, or else the next lower one that is there, or else the next higher one.
     #[must_use]
     pub fn best_lod(&self, wanted: Lod) -> Option<Lod> {
         let is_there = |lod: &Lod| matches!(self.lod_range(*lod), Ok(Some(_)));
@@ -27,8 +28,10 @@ impl Asset {
         lower.chain(higher).find(is_there)
     }
 
-    /// About how many triangles a level of detail has, as the viewer reckons: 16 stored bytes each, but for the first
-    /// 384. One that is absent counts as the next higher one; `None` where that is absent, too. Reads nothing.
+    /// The number of triangles of a level of detail, estimated by the stored size as the viewer does. Reads nothing.
+    ///
+    /// 16 stored bytes each, but for the first 384. One that is absent counts as the next higher one; `None` where all
+    /// of those are absent, too.
     #[must_use]
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {
         const OTHER_BYTES: u64 = 384;

@@ -8,12 +8,14 @@ use bytes::Bytes;
 
 use super::face::Face;
 use super::face_layout::{FaceLayout, each_face};
+use super::keys::MeshKey;
 use super::place::BlockPlace;
 use crate::report::Result;
 
 /// A decoded level of detail, or the mesh for physics: its faces. Cloning shares everything.
 #[derive(Clone)]
 pub struct Mesh {
+    key: MeshKey,
     place: Arc<BlockPlace>,
     content: Bytes,
     faces: Arc<[FaceLayout]>,
@@ -21,13 +23,13 @@ pub struct Mesh {
 
 impl Mesh {
     /// Finds the faces in a block's content.
-    pub(crate) fn new(content: Bytes, place: BlockPlace) -> Result<Self> {
+    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace) -> Result<Self> {
         let mut faces = Vec::new();
         each_face(&content, &place, |_, face| {
             faces.push(face);
             Ok(())
         })?;
-        Ok(Self { place: Arc::new(place), content, faces: faces.into() })
+        Ok(Self { key, place: Arc::new(place), content, faces: faces.into() })
     }
 
     /// The number of faces.
@@ -42,30 +44,32 @@ impl Mesh {
         self.faces.is_empty()
     }
 
-    /// The face at an index: the number of its texture.
+    /// The face at an index, which is the number of its texture; `None` where there is none.
     #[must_use]
     pub fn face(&self, index: usize) -> Option<Face> {
-        let layout = *self.faces.get(index)?;
-        Some(Face { place: Arc::clone(&self.place), index, content: self.content.clone(), layout })
+        self.faces.get(index).map(|layout| self.face_of(index, layout))
     }
 
     /// The faces, in the order of the file.
     pub fn faces(&self) -> impl ExactSizeIterator<Item = Face> + '_ {
-        self.faces.iter().enumerate().map(|(index, layout)| Face {
-            place: Arc::clone(&self.place),
-            index,
-            content: self.content.clone(),
-            layout: *layout,
-        })
+        self.faces.iter().enumerate().map(|(index, layout)| self.face_of(index, layout))
     }
 
-    /// The numbers of vertices and triangles of all faces.
+    fn face_of(&self, index: usize, layout: &FaceLayout) -> Face {
+        let (place, content) = (Arc::clone(&self.place), self.content.clone());
+        Face { role: self.key.role(), place, index, content, layout: layout.clone() }
+    }
+
+    /// The number of vertices of all faces.
     #[must_use]
-    pub fn counts(&self) -> (usize, usize) {
-        self.faces.iter().fold((0, 0), |(vertices, triangles), face| {
-            let own = face.indices(&self.content).len() / 3;
-            (face.vertex_count().saturating_add(vertices), own.saturating_add(triangles))
-        })
+    pub fn vertex_count(&self) -> usize {
+        self.faces.iter().fold(0, |sum, face| face.vertex_count().saturating_add(sum))
+    }
+
+    /// The number of triangles of all faces.
+    #[must_use]
+    pub fn triangle_count(&self) -> usize {
+        self.faces.iter().fold(0, |sum, face| face.triangle_count().saturating_add(sum))
     }
 
     /// The block's bytes in the file.
@@ -83,12 +87,8 @@ impl Mesh {
 
 impl fmt::Debug for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (vertices, triangles) = self.counts();
-        write!(
-            f,
-            "Mesh({}: {} faces, {vertices} vertices, {triangles} triangles)",
-            self.place.address,
-            self.len()
-        )
+        let (address, faces) = (&self.place.address, self.len());
+        let (vertices, triangles) = (self.vertex_count(), self.triangle_count());
+        write!(f, "Mesh({address}: {faces} faces, {vertices} vertices, {triangles} triangles)")
     }
 }

@@ -1,19 +1,19 @@
 //! Second Life mesh assets, as the viewer and the grid's services exchange them.
 //!
 //! A header of binary LLSD has the range of every block: four levels of detail, physics, and a skin. Each block is LLSD
-//! again, compressed. Specification: "Mesh/Mesh Asset Format" in the wiki of Second Life; where it is silent or
-//! outdated, this module does what the viewer does, and says so. (Blocks are zlib, not "gzip'd"; gzip is read as well.
-//! Joints above 31 are common.)
+//! again, compressed. Specification: "Mesh/Mesh Asset Format" in the wiki of Second Life. Where it is silent or outdated,
+//! this module does what the viewer does, and says so. (Blocks are zlib, not "gzip'd"; gzip is read as well. Joints above
+//! 31 are common.)
 //!
-//! * **Axes**: right-handed, Z up. **Units**: a unit cube, which the object's size scales; up to rounding, positions lie
-//!   in -0.5 to 0.5.
+//! * **Axes**: right-handed, Z up. **Units**: a unit cube, scaled by the object's size; up to rounding, positions lie in
+//!   -0.5 to 0.5.
 //! * **Winding**: front faces counter-clockwise. **Texture coordinates**: V up.
-//! * **Weights** are handed out as stored; see [`WeightScale`].
+//! * **Weights** are as stored; see [`WeightScale`].
 //!
-//! Opening reads the header; a block is read from its own bytes and inflated when it is asked for. The integers of a
-//! [`Face`] are then views of what was inflated; its floats are the viewer's, bit for bit. Only the ranges of what is
-//! decoded are checked: that indices are in range, [`Face::checked_indices`], [`Face::view`] and [`Asset::validate`]
-//! check. A block has at most 4,096 faces, a header as many keys, a skin as many joints.
+//! Opening reads the header; each block is read from its own bytes and inflated when it is needed. The integers of a
+//! [`Face`] are then views of the inflated block; its floats are the viewer's, bit for bit. Decoding checks lengths;
+//! that indices are in range is checked by [`Face::checked_indices`], [`Face::view`] and [`Asset::validate`]. A block has
+//! at most 4,096 faces, a header as many keys, a skin as many joints.
 //!
 //! # Examples
 //!

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::face_layout::{Domain, floats_into};
-use super::fields::Value;
-use super::place::{BlockPlace, whole};
+use super::face_layout::{Domain, bytes, floats_into};
+use super::keys::PHYSICS_CONVEX;
+use super::place::BlockPlace;
 use crate::bytes::Array;
-use crate::limits::{Budget, Limits};
 use crate::num::{as_u64, decimal};
 use crate::report::Result;
 
@@ -23,8 +23,8 @@ pub struct PhysicsConvex {
     positions: Option<Range<usize>>,
     bounding_verts: Option<Range<usize>>,
     domain: Domain<3>,
-    limits: Limits,
-    /// Points behind those of the hulls.
+    place: Arc<BlockPlace>,
+    /// Points after those of the hulls.
     pub(crate) surplus: usize,
 }
 
@@ -32,14 +32,14 @@ const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"]
 
 impl PhysicsConvex {
     /// Reads the content of the block; `Ok(None)` where that is undefined, as in sub-models.
-    pub(crate) fn new(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        Self::read(content, place).map_err(|error| place.decoded(error).of(place.address.clone()))
+    pub(crate) fn new(content: &Bytes, place: BlockPlace) -> Result<Option<Self>> {
+        let place = Arc::new(place);
+        Self::read(content, &place).map_err(|error| place.locate(error))
     }
 
-    fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        let Some(value) = whole(content, place, "physics_convex")? else { return Ok(None) };
-        let fields = value.fields(&KEYS)?;
-        let [hull_list, positions, bounding_verts, min, max] = std::array::from_fn(|key| fields.get(key));
+    fn read(content: &Bytes, place: &Arc<BlockPlace>) -> Result<Option<Self>> {
+        let Some(value) = place.value(content, PHYSICS_CONVEX)? else { return Ok(None) };
+        let [hull_list, positions, bounding_verts, min, max] = value.fields(&KEYS)?.values;
         let domain = match (min, max) {
             (None, None) => Domain::HALF,
             (min, max) => Domain::read(min, max, value)?,
@@ -47,10 +47,10 @@ impl PhysicsConvex {
         let mut convex = Self {
             content: content.clone(),
             hull_list: hull_list.map(|value| value.binary()).transpose()?,
-            positions: positions.map(points).transpose()?,
-            bounding_verts: bounding_verts.map(points).transpose()?,
+            positions: positions.map(|value| value.binary_of(6)).transpose()?,
+            bounding_verts: bounding_verts.map(|value| value.binary_of(6)).transpose()?,
             domain,
-            limits: place.limits,
+            place: Arc::clone(place),
             surplus: 0,
         };
         let expected: usize = convex.sizes().sum();
@@ -66,13 +66,9 @@ impl PhysicsConvex {
         Ok(Some(convex))
     }
 
-    fn bytes(&self, span: Option<&Range<usize>>) -> &[u8] {
-        span.and_then(|span| self.content.get(span.clone())).unwrap_or_default()
-    }
-
     fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         let size = |count: &u8| if *count == 0 { 256 } else { usize::from(*count) };
-        self.bytes(self.hull_list.as_ref()).iter().map(size)
+        bytes(&self.content, self.hull_list.as_ref()).iter().map(size)
     }
 
     /// "Min" and "Max"; -0.5 to 0.5 where they are absent.
@@ -95,7 +91,7 @@ impl PhysicsConvex {
             let end = start.saturating_add(size);
             let hull = points.slice(start..end);
             start = end;
-            // That there are as many has been checked.
+            // Their number has been checked.
             hull.unwrap_or_else(|| Array::new(Bytes::new()))
         })
     }
@@ -132,7 +128,8 @@ impl PhysicsConvex {
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
-        floats_into(self.bytes(span), self.domain, &mut out, &mut Budget::new(&self.limits))?;
+        floats_into(bytes(&self.content, span), self.domain, &mut out, &mut self.place.budget())
+            .map_err(|error| self.place.locate(error))?;
         Ok(span.map(|_| Array::from_vec(out)))
     }
 }
@@ -146,14 +143,4 @@ impl fmt::Debug for PhysicsConvex {
             .field("domain", &self.domain)
             .finish()
     }
-}
-
-/// A binary of whole points.
-fn points(value: Value<'_>) -> Result<Range<usize>> {
-    let span = value.binary()?;
-    if !span.len().is_multiple_of(6) {
-        let found = format!("{} bytes", decimal(as_u64(span.len())));
-        return Err(value.error().expected("points of 6 bytes").found(found));
-    }
-    Ok(span)
 }

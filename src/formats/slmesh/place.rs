@@ -1,18 +1,16 @@
-//! Where a decoded block comes from.
+//! Where an inflated block comes from.
 
 use std::ops::Range;
-
-use bytes::Bytes;
 
 use super::fields::Value;
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
-use crate::limits::Limits;
-use crate::mesh::Role;
+use crate::decode::Block;
+use crate::limits::{Budget, Limits};
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
-/// Where a decoded block comes from.
+/// Where an inflated block comes from.
 #[derive(Debug)]
 pub(crate) struct BlockPlace {
     pub(crate) range: Range<u64>,
@@ -21,24 +19,12 @@ pub(crate) struct BlockPlace {
 }
 
 impl BlockPlace {
-    /// An error whose range is counted from the beginning of the content.
-    pub(crate) fn decoded(&self, error: Error) -> Error {
-        let error = match error.byte_range() {
-            Some(decoded) => error.decoded_at(decoded),
-            None => error,
-        };
-        // All of the content is there: more bytes of the file would not help.
-        let error =
-            if error.kind() == ErrorKind::Truncated { error.kind_is(ErrorKind::Malformed) } else { error };
-        error.at(self.range.clone())
+    pub(crate) fn new(block: Block, limits: &Limits) -> Self {
+        Self { range: block.range, address: block.address, limits: *limits }
     }
 
-    /// What the faces of the block are for.
-    pub(crate) fn role(&self) -> Role {
-        let levels: [&'static str; 4] = ["high_lod", "medium_lod", "low_lod", "lowest_lod"];
-        let is_own = |level: &&'static str| self.address == Address::field(level);
-        let level = (0..).zip(&levels).find(|(_, level)| is_own(level));
-        level.map_or(Role::Physics, |(level, _)| Role::Lod(level))
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(&self.limits)
     }
 
     /// The block as a whole.
@@ -49,17 +35,35 @@ impl BlockPlace {
     pub(crate) fn face(&self, index: usize) -> Address {
         self.address.clone().then("faces").index(as_u64(index))
     }
-}
 
-/// All of a block's content; `Ok(None)` where that is undefined.
-pub(crate) fn whole<'a>(
-    content: &'a Bytes,
-    place: &BlockPlace,
-    what: &'static str,
-) -> Result<Option<Value<'a>>> {
-    let mut reader = Reader::with_limits(content, &place.limits);
-    let start = reader.position();
-    reader.skip_value()?;
-    let value = Value::new(content, &(start..reader.position()), what);
-    Ok((value.event()? != Event::Undefined).then_some(value))
+    /// An error about the block, whose range counts from the beginning of the content.
+    pub(crate) fn locate(&self, error: Error) -> Error {
+        self.locate_at(error, self.address.clone())
+    }
+
+    /// An error about a face, whose range counts from the beginning of the content.
+    pub(crate) fn locate_face(&self, error: Error, index: usize) -> Error {
+        self.locate_at(error, self.face(index))
+    }
+
+    /// An error about a part of the block, whose range counts from the beginning of the content.
+    pub(crate) fn locate_at(&self, error: Error, address: Address) -> Error {
+        let error = match error.byte_range() {
+            Some(decoded) => error.decoded_at(decoded),
+            None => error,
+        };
+        // The content is complete: more bytes of the file would not help.
+        let error =
+            if error.kind() == ErrorKind::Truncated { error.kind_is(ErrorKind::Malformed) } else { error };
+        FILE.locate(error.at(self.range.clone()).of(address))
+    }
+
+    /// All of the content as one value; `Ok(None)` where that is undefined.
+    pub(crate) fn value<'a>(&self, content: &'a [u8], what: &'static str) -> Result<Option<Value<'a>>> {
+        let mut reader = Reader::with_limits(content, &self.limits);
+        let start = reader.position();
+        reader.skip_value()?;
+        let value = Value::new(content, &(start..reader.position()), what);
+        Ok((value.event()? != Event::Undefined).then_some(value))
+    }
 }

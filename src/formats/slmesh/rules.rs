@@ -1,7 +1,7 @@
 //! What [`Asset::findings`](super::Asset::findings) and [`Asset::validate`](super::Asset::validate) report.
 //!
-//! *Forbidden* findings break the specification's text, and strict reading refuses them. The others are suspicious: legal,
-//! or common in files that exist, but a trap for programs that do not expect them.
+//! Strict reading refuses what is *forbidden* (it breaks the specification's text) or *unusable*. What is *suspicious* is
+//! legal, or common in files that exist, but a trap for programs that do not expect it.
 
 use crate::format::Format;
 use crate::report::{Place, Rule};
@@ -12,7 +12,7 @@ pub(super) const FILE: Place = Place::file(Format::SlMesh);
 /// There is no "high_lod", which the specification demands.
 pub const HIGH_LOD_MISSING: Rule = Rule::forbidden("high_lod");
 
-/// A level of detail without the next higher one. Viewers take the next one that is there.
+/// A level of detail without the next higher one. Viewers take the nearest one that is there.
 pub const LOD_GAP: Rule = Rule::forbidden("levels of detail");
 
 /// There is no "physics_convex", which the specification demands.
@@ -24,23 +24,23 @@ pub const VERSION: Rule = Rule::suspicious("version");
 /// A service put the key "404" into the header: there is no asset.
 pub const NOT_FOUND: Rule = Rule::suspicious("404");
 
-/// Levels of detail have different numbers of faces. Writers of the tests of other readers do it.
+/// Levels of detail have different numbers of faces, as in test files of other readers.
 pub const FACE_COUNT: Rule = Rule::forbidden("number of faces");
 
 /// A level of detail does not have fewer triangles than the next higher one. Uploads of simple meshes have
 /// equal ones.
 pub const LOD_TRIANGLES: Rule = Rule::forbidden("number of triangles");
 
-/// An index that no vertex has. The viewer reads beyond its memory.
+/// An index that is not less than the number of vertices. The viewer reads beyond its memory.
 pub const INDEX_OUT_OF_RANGE: Rule = Rule::unusable("index out of range");
 
-/// Indices behind the last whole triangle. Not read, as in the viewer.
+/// Indices after the last whole triangle. Not read, as in the viewer.
 pub const ODD_INDICES: Rule = Rule::forbidden("count of the indices");
 
 /// A triangle that has the same vertex twice.
 pub const DEGENERATE: Rule = Rule::forbidden("degenerate triangle");
 
-/// A vertex that no triangle has.
+/// A vertex that no triangle uses.
 pub const UNREFERENCED: Rule = Rule::forbidden("vertex without a triangle");
 
 /// "NoGeometry" that is not `true`, or is not the only field. The key alone counts, as in the viewer.
@@ -67,7 +67,7 @@ pub const WEIGHTS_WITHOUT_SKIN: Rule = Rule::suspicious("Weights without a skin"
 /// A vertex that no joint moves: it has no influences, or all of its weights are 0.
 pub const WEIGHTLESS: Rule = Rule::suspicious("vertex without a weight");
 
-/// A joint that the skin does not have. The viewer takes the last joint.
+/// A joint that is not less than the number of joints of the skin. The viewer takes the last joint.
 pub const JOINT_OUT_OF_RANGE: Rule = Rule::unusable("joint out of range");
 
 /// The skin does not have as many inverse bind matrices as joints; the viewer drops all joints then.
@@ -85,12 +85,12 @@ pub const NOT_FINITE: Rule = Rule::suspicious("numbers that are not finite");
 /// There is no "BoundingVerts", which the specification demands.
 pub const BOUNDING_VERTS_MISSING: Rule = Rule::forbidden("BoundingVerts");
 
-/// More points than the hulls have. The rest belongs to none.
+/// More points than the hulls have. The rest belongs to no hull.
 pub const HULL_POINTS: Rule = Rule::forbidden("Positions");
 
 /// Hulls, and a "physics_mesh", which is never used then.
 pub const HULLS_AND_MESH: Rule = Rule::forbidden("HullList beside physics_mesh");
 
-/// The hash in the header is not the MD5 of the stored block: the block was changed, or nobody filled the hash in. Looked
-/// for with the feature `hash`, by `Asset::check_hashes`.
+/// The hash in the header is not the MD5 of the stored block: one of them was changed, or the hash was not filled in.
+/// Checked by `Asset::check_hashes`, with the feature `hash`.
 pub const HASH: Rule = Rule::suspicious("hash");

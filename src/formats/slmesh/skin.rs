@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 
-use super::fields::{Value, name};
-use super::layout::{MOST, text};
+use super::fields::Value;
+use super::keys::SKIN;
+use super::layout::{check_count, text};
 use super::llsd::Event;
-use super::place::{BlockPlace, whole};
-use super::rules::{self, FILE};
+use super::place::BlockPlace;
+use super::rules;
 use crate::bytes::{Array, Text};
-use crate::num::{as_u64, decimal};
-use crate::report::{ErrorKind, Finding, Findings, Result};
+use crate::report::{Finding, Findings, Result};
 
 /// The skin of an asset. Cloning shares everything.
 ///
@@ -19,7 +19,7 @@ use crate::report::{ErrorKind, Finding, Findings, Result};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Skin {
-    /// "joint_names": what the joints of [`Weights`](super::Weights) are called. The viewer's skeleton has them.
+    /// "joint_names": the names of the joints of [`Weights`](super::Weights), in the viewer's skeleton.
     pub joint_names: Vec<Text>,
     /// "bind_shape_matrix": from the mesh to the space in which it was bound.
     pub bind_shape_matrix: Option<[f32; 16]>,
@@ -47,31 +47,31 @@ const KEYS: [&str; 6] = [
 impl Skin {
     /// Reads the content of the block; `Ok(None)` where that is undefined.
     pub(crate) fn new(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        Self::read(content, place).map_err(|error| place.decoded(error).of(place.address.clone()))
+        Self::read(content, place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        let Some(value) = whole(content, place, "skin")? else { return Ok(None) };
-        let fields = value.fields(&KEYS)?;
+        let Some(value) = place.value(content, SKIN)? else { return Ok(None) };
+        let [names, bind_shape, inverse, alt_inverse, lock, pelvis_offset] = value.fields(&KEYS)?.values;
         let mut findings = Findings::default();
-        let pelvis_offset = fields.get(5).and_then(|value| match value.event() {
-            Ok(Event::Real(real)) => Some(super::fields::single(real)),
-            Ok(Event::Integer(integer)) => Some(super::fields::single(integer.into())),
-            _ => {
-                findings
-                    .add(rules::PELVIS_OFFSET, || (place.place(), "expected a number, found something else"));
-                None
+        let pelvis_offset = pelvis_offset.and_then(|value| {
+            let number = value.number();
+            if number.is_err() {
+                let detail = "expected a number, found something else";
+                findings.add(rules::PELVIS_OFFSET, || (place.place(), detail));
             }
+            number.ok()
         });
-        let lock = fields.get(4).map(|value| value.event()).transpose()?;
+        let lock = lock.map(|value| value.event()).transpose()?;
         Ok(Some(Self {
-            joint_names: fields.get(0).map(|value| names(content, value)).transpose()?.unwrap_or_default(),
-            bind_shape_matrix: fields.get(1).map(|value| value.numbers()).transpose()?,
-            inverse_bind_matrices: matrices(fields.get(2))?.unwrap_or_else(|| Array::from_vec(Vec::new())),
-            alt_inverse_bind_matrices: matrices(fields.get(3))?,
+            joint_names: names.map(|value| texts(content, value)).transpose()?.unwrap_or_default(),
+            bind_shape_matrix: bind_shape.map(|value| value.numbers()).transpose()?,
+            inverse_bind_matrices: inverse.map_or_else(|| Ok(Array::from_vec(Vec::new())), matrices)?,
+            alt_inverse_bind_matrices: alt_inverse.map(matrices).transpose()?,
             lock_scale_if_joint_position: match lock {
                 Some(Event::Boolean(lock)) => lock,
                 Some(Event::Integer(lock)) => lock != 0,
+                // As in the viewer.
                 _ => false,
             },
             pelvis_offset,
@@ -80,36 +80,25 @@ impl Skin {
     }
 }
 
-fn names(content: &Bytes, value: Value<'_>) -> Result<Vec<Text>> {
+fn texts(content: &Bytes, value: Value<'_>) -> Result<Vec<Text>> {
     let mut elements = value.elements("an array of names")?;
-    at_most(elements.left(), value)?;
-    let mut names = Vec::new();
+    check_count(elements.left(), SKIN, "joints", value.range())?;
+    let mut texts = Vec::new();
     while let Some(element) = elements.next()? {
         match element.event()? {
-            Event::String(string) => names.push(text(content, &string)),
-            other => return Err(element.error().expected("a name").found(name(&other))),
+            Event::String(string) => texts.push(text(content, &string)),
+            other => return Err(element.wrong("a name", other)),
         }
     }
-    Ok(names)
+    Ok(texts)
 }
 
-fn matrices(value: Option<Value<'_>>) -> Result<Option<Array<[f32; 16]>>> {
-    let Some(value) = value else { return Ok(None) };
+fn matrices(value: Value<'_>) -> Result<Array<[f32; 16]>> {
     let mut elements = value.elements("an array of matrices")?;
-    at_most(elements.left(), value)?;
+    check_count(elements.left(), SKIN, "joints", value.range())?;
     let mut matrices = Vec::new();
     while let Some(element) = elements.next()? {
         matrices.push(element.numbers()?);
     }
-    Ok(Some(Array::from_vec(matrices)))
-}
-
-fn at_most(count: u32, value: Value<'_>) -> Result<()> {
-    if count <= MOST {
-        return Ok(());
-    }
-    let span = value.span();
-    let range = as_u64(span.start)..as_u64(span.end);
-    let error = FILE.error(ErrorKind::LimitExceeded, "skin").at(range);
-    Err(error.expected(format!("at most {} joints", decimal(MOST.into()))).found(decimal(count.into())))
+    Ok(Array::from_vec(matrices))
 }

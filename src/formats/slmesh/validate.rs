@@ -3,32 +3,34 @@
 use super::asset::Asset;
 use super::face::Face;
 use super::face_layout::Domain;
-use super::keys::Lod;
+use super::keys::{Lod, MeshKey, PHYSICS_CONVEX, SKIN};
 use super::mesh::Mesh;
 use super::rules::{self, FILE};
 use super::skin::Skin;
+use crate::bytes::Source;
 use crate::decode::Scratch;
 use crate::num::as_u64;
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Asset {
-    /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
+    /// Decodes and checks everything: [`findings`](Self::findings), and those that need a look at all data.
     ///
-    /// Hashes are looked at by `check_hashes`, with the feature `hash`.
+    /// Hashes are checked by `check_hashes`, with the feature `hash`. What is decoded for this is not kept.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding. Wrong values are findings, of which those not `tolerated` make the mesh unusable.
+    /// Those of reading and decoding. Wrong values are findings, which make the mesh unusable where their severity is
+    /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
         let mut scratch = Scratch::default();
-        let source = self.all_at_hand()?;
+        let source = self.loaded_source()?;
         let skin = self.skin_from(&source, &mut scratch)?;
         let mut higher: Option<(Lod, usize, usize)> = None;
         for lod in Lod::ALL {
-            let Some(mesh) = self.mesh_from(&source, lod.name(), &mut scratch)? else { continue };
+            let Some(mesh) = self.mesh_from(&source, MeshKey::Lod(lod), &mut scratch)? else { continue };
             faces(&mesh, skin.as_ref(), true, &mut findings);
-            let (_, triangles) = mesh.counts();
+            let triangles = mesh.triangle_count();
             let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
             if let Some((higher, faces, more)) = higher {
                 if faces != mesh.len() {
@@ -42,7 +44,7 @@ impl Asset {
             }
             higher = Some((lod, mesh.len(), triangles));
         }
-        let physics_mesh = self.mesh_from(&source, "physics_mesh", &mut scratch)?;
+        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, &mut scratch)?;
         if let Some(mesh) = &physics_mesh {
             faces(mesh, None, false, &mut findings);
         }
@@ -58,13 +60,13 @@ impl Asset {
 
     fn check_convex(
         &self,
-        source: &crate::bytes::Source,
+        source: &Source,
         has_mesh: bool,
         scratch: &mut Scratch,
         findings: &mut Findings,
     ) -> Result<()> {
         let Some(convex) = self.convex_from(source, scratch)? else { return Ok(()) };
-        let place = || FILE.of(Address::field("physics_convex"));
+        let place = || FILE.of(Address::field(PHYSICS_CONVEX));
         if convex.raw_bounding_verts().is_none() {
             let detail = "expected the points of a hull around the mesh, found none";
             findings.add(rules::BOUNDING_VERTS_MISSING, || (place(), detail));
@@ -85,7 +87,7 @@ impl Asset {
     }
 }
 
-/// Of a level of detail, or of the mesh for physics, which has no weights.
+/// Checks the faces of a mesh. That for physics has no weights.
 fn faces(mesh: &Mesh, skin: Option<&Skin>, is_lod: bool, findings: &mut Findings) {
     for face in mesh.faces() {
         let place = || FILE.of(face.address()).at(mesh.range());
@@ -105,7 +107,7 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, is_lod: bool, findings: &mut Findings
 }
 
 fn domains(face: &Face, findings: &mut Findings) {
-    let place = || FILE.of(face.address()).at(face.place().range.clone());
+    let place = || FILE.of(face.address()).at(face.range());
     let layout = face.layout();
     match layout.domain {
         None => findings.add(rules::DOMAIN_MISSING, || (place(), "expected one, found none: -0.5 to 0.5")),
@@ -121,7 +123,7 @@ fn domains(face: &Face, findings: &mut Findings) {
         }
     }
     match layout.tex_coord_domain {
-        None if layout.has_tex_coords() => {
+        None if layout.tex_coords.is_some() => {
             findings.add(rules::TEX_COORD_DOMAIN_MISSING, || (place(), "expected one, found none: all are 0"))
         }
         None => {}
@@ -137,7 +139,7 @@ fn inverted<const N: usize>(domain: &Domain<N>, findings: &mut Findings, place: 
 }
 
 fn triangles(face: &Face, findings: &mut Findings) {
-    let place = || FILE.of(face.address().then("indices")).at(face.place().range.clone());
+    let place = || FILE.of(face.address().then("indices")).at(face.range());
     let vertices = face.vertex_count();
     if face.layout().odd_indices > 0 {
         let detail = format!("{} more than whole triangles", face.layout().odd_indices);
@@ -177,7 +179,7 @@ fn triangles(face: &Face, findings: &mut Findings) {
 }
 
 fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
-    let place = || FILE.of(face.address()).at(face.place().range.clone());
+    let place = || FILE.of(face.address()).at(face.range());
     let Some(weights) = face.weights() else {
         if skin.is_some() {
             findings
@@ -186,7 +188,7 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
         return;
     };
     let Some(skin) = skin else {
-        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || (place(), "joints that nothing names"));
+        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || (place(), "joints without names"));
         return;
     };
     let (mut weightless, mut wrong) = (0_u64, None);
@@ -204,7 +206,7 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
 }
 
 fn check_skin(skin: &Skin, findings: &mut Findings) {
-    let place = || FILE.of(Address::field("skin"));
+    let place = || FILE.of(Address::field(SKIN));
     let joints = skin.joint_names.len();
     let counts = [
         (rules::MATRIX_COUNT, Some(skin.inverse_bind_matrices.len())),

@@ -2,9 +2,9 @@
 
 use super::asset::Asset;
 use super::face::Face;
-use super::keys::MESHES;
+use super::face_layout::Domain;
+use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
-use super::place::BlockPlace;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
 use crate::decode::Scratch;
@@ -22,56 +22,58 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such face, the errors of reading and decoding its
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such face, the errors of reading and decoding its
     /// block, and those of [`Face::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
-        let face = match address.segments() {
-            [Segment::Field(block), Segment::Field(faces), Segment::Index(index)] if faces == "faces" => {
-                self.shared_mesh(block)?.and_then(|mesh| mesh.face(usize::try_from(*index).ok()?))
-            }
-            _ => None,
+        let absent = || {
+            let error = FILE.of(address.clone()).out_of_range("mesh");
+            error.expected("BLOCK.faces[i] of a block and a face that are there").found(address)
         };
-        let face = face.ok_or_else(|| {
-            let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected("BLOCK.faces[i] of a block and a face that are there")
-        })?;
-        face.view()
+        let [Segment::Field(block), Segment::Field(faces), Segment::Index(index)] = address.segments() else {
+            return Err(absent());
+        };
+        let key = MeshKey::from_name(block).filter(|_| faces == "faces").ok_or_else(absent)?;
+        let mesh = self.shared_mesh(key)?.ok_or_else(absent)?;
+        let face = usize::try_from(*index).ok().and_then(|index| mesh.face(index));
+        face.ok_or_else(absent)?.view()
     }
 
-    /// A mesh for whoever asks for its faces one by one: decoded once, and kept.
-    pub(crate) fn shared_mesh(&self, name: &str) -> Result<Option<Mesh>> {
-        let index = MESHES.iter().position(|mesh| *mesh == name);
-        let Some(cell) = index.and_then(|index| self.inner.views.get(index)) else { return Ok(None) };
-        if let Some(mesh) = cell.get() {
+    /// A mesh that is decoded once, and kept.
+    fn shared_mesh(&self, key: MeshKey) -> Result<Option<Mesh>> {
+        let [high, medium, low, lowest, physics] = &self.inner.meshes;
+        let once = match key {
+            MeshKey::Lod(Lod::High) => high,
+            MeshKey::Lod(Lod::Medium) => medium,
+            MeshKey::Lod(Lod::Low) => low,
+            MeshKey::Lod(Lod::Lowest) => lowest,
+            MeshKey::Physics => physics,
+        };
+        if let Some(mesh) = once.get() {
             return mesh.clone().map(Some);
         }
-        // I/O may fail now and succeed later, so it is done before the decode, which always gives the same.
-        let Some((block, stored)) = self.block_from(self.source(), name)? else { return Ok(None) };
+        // Reading may fail now and succeed later, so its error is not kept. Decoding always gives the same.
+        let Some((block, stored)) = self.stored_block(self.source(), key.name())? else { return Ok(None) };
         let decode = || {
-            let content = block
-                .decode_stored(stored, self.options(), &mut Scratch::default())
-                .map_err(|error| FILE.locate(error))?;
-            let limits = self.options().limits;
-            Mesh::new(
-                content,
-                BlockPlace { range: block.range.clone(), address: block.address.clone(), limits },
-            )
+            let (place, content) = self.inflate(block, stored, &mut Scratch::default())?;
+            Mesh::new(key, content, place)
         };
-        cell.get_or_init(decode).clone().map(Some)
+        once.get_or_try_make(|| Ok(decode()))?.clone().map(Some)
     }
 
-    /// The addresses of the faces of all meshes. How many there are stands inside of the blocks, which are therefore
-    /// decoded, and kept; those that cannot be are left out, and so are those behind more than the limit on all of them.
+    /// The addresses of the faces of all meshes.
+    ///
+    /// Their number is stored inside the blocks, which are therefore decoded, and kept. Blocks that cannot be decoded
+    /// are left out, and so are those after more than the limit on all of them.
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
         let mut addresses = Vec::new();
         let mut total = 0_u64;
-        for name in MESHES {
+        for key in MeshKey::ALL {
             if total > self.options().limits.max_total_bytes {
                 break;
             }
-            let Ok(Some(mesh)) = self.shared_mesh(name) else { continue };
+            let Ok(Some(mesh)) = self.shared_mesh(key) else { continue };
             total = total.saturating_add(as_u64(mesh.content().len()));
-            let faces = Address::field(name).then("faces");
+            let faces = Address::field(key.name()).then("faces");
             addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
         }
         addresses
@@ -90,52 +92,70 @@ impl Face {
     /// [`Malformed`](crate::ErrorKind::Malformed) for an index that is not less than the number of vertices.
     pub fn view(&self) -> Result<MeshView> {
         let indices = Indices::narrow(self.checked_indices()?);
-        let attributes = if self.has_geometry() { attributes(self) } else { Vec::new() };
-        Ok(MeshView::new(self.address(), self.role(), self.vertex_count(), indices, attributes, self.clone()))
+        let (infos, parts) = attributes(self).into_iter().unzip();
+        let arrays = Arrays { face: self.clone(), parts };
+        Ok(MeshView::new(self.address(), self.role, self.vertex_count(), indices, infos, arrays))
     }
 }
 
-fn attributes(face: &Face) -> Vec<AttributeInfo> {
-    let layout = face.layout();
-    let all = [
-        (Semantic::Position, UNORM16X3, true),
-        (Semantic::Normal, UNORM16X3, layout.has_normals()),
-        (Semantic::TexCoord(0), VertexFormat::UNORM16X2, layout.has_tex_coords()),
-        (Semantic::Joints(0), VertexFormat::UINT8X4, layout.has_weights()),
-        (Semantic::Weights(0), VertexFormat::UNORM16X4, layout.has_weights()),
-    ];
-    let there = all.into_iter().filter(|(_, _, is_there)| *is_there);
-    there.map(|(semantic, format, _)| AttributeInfo { semantic, format }).collect()
+/// Where an attribute comes from.
+#[derive(Clone, Copy)]
+enum Part {
+    Positions,
+    Normals,
+    TexCoords,
+    Joints,
+    Weights,
 }
 
-impl LoadAttribute for Face {
-    fn load(&self, _: usize, info: &AttributeInfo) -> Result<Attribute> {
-        let (bytes, dequant) = match info.semantic {
-            Semantic::Position => {
-                let domain = self.position_domain();
-                (Some(self.raw_positions().into_bytes()), Some(Dequant::of_domain(domain.min, domain.max)))
+/// The arrays of a face.
+struct Arrays {
+    face: Face,
+    /// Of each attribute of the view.
+    parts: Vec<Part>,
+}
+
+fn attributes(face: &Face) -> Vec<(AttributeInfo, Part)> {
+    let layout = face.layout();
+    let (normals, tex_coords, weights) =
+        (layout.normals.is_some(), layout.tex_coords.is_some(), layout.weights.is_some());
+    let all = [
+        (Semantic::Position, UNORM16X3, Part::Positions, layout.has_geometry()),
+        (Semantic::Normal, UNORM16X3, Part::Normals, normals),
+        (Semantic::TexCoord(0), VertexFormat::UNORM16X2, Part::TexCoords, tex_coords),
+        (Semantic::Joints(0), VertexFormat::UINT8X4, Part::Joints, weights),
+        (Semantic::Weights(0), VertexFormat::UNORM16X4, Part::Weights, weights),
+    ];
+    let there = all.into_iter().filter(|(.., is_there)| *is_there);
+    there.map(|(semantic, format, part, _)| (AttributeInfo { semantic, format }, part)).collect()
+}
+
+impl LoadAttribute for Arrays {
+    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+        let Self { face, parts } = self;
+        let absent = || FILE.of(face.address()).out_of_range("attribute").found(&info.semantic);
+        let weights = || face.weights().ok_or_else(absent);
+        let (bytes, dequant) = match parts.get(index).ok_or_else(absent)? {
+            Part::Positions => (face.raw_positions().into_bytes(), Some(dequant(face.position_domain()))),
+            Part::Normals => {
+                let normals = face.raw_normals().map(Array::into_bytes);
+                (normals.ok_or_else(absent)?, Some(dequant(Domain::<3>::NORMAL)))
             }
-            Semantic::Normal => {
-                (self.raw_normals().map(Array::into_bytes), Some(Dequant::of_domain([-1.0; 3], [1.0; 3])))
+            Part::TexCoords => {
+                let tex_coords = face.raw_tex_coords().map(Array::into_bytes);
+                (tex_coords.ok_or_else(absent)?, Some(dequant(face.tex_coord_domain())))
             }
-            Semantic::TexCoord(_) => {
-                let domain = self.tex_coord_domain();
-                let tex_coords = self.raw_tex_coords().map(Array::into_bytes);
-                (tex_coords, Some(Dequant::of_domain(domain.min, domain.max)))
-            }
-            Semantic::Joints(_) => {
-                let joints = self.weights().map(|weights| weights.joints()).transpose()?;
-                (joints.map(Array::into_bytes), None)
-            }
-            _ => {
-                let shares = self.weights().map(|weights| weights.shares()).transpose()?;
-                (shares.map(Array::into_bytes), None)
-            }
+            Part::Joints => (weights()?.raw_joints()?.into_bytes(), None),
+            Part::Weights => (weights()?.raw_weights()?.into_bytes(), None),
         };
-        let attribute = Attribute::new(info.semantic.clone(), info.format, bytes.unwrap_or_default());
+        let attribute = Attribute::new(info.semantic.clone(), info.format, bytes);
         Ok(match dequant {
             Some(dequant) => attribute.with_dequant(dequant),
             None => attribute,
         })
     }
+}
+
+fn dequant<const N: usize>(domain: Domain<N>) -> Dequant {
+    Dequant::of_domain(domain.min, domain.max)
 }

@@ -1,35 +1,47 @@
-//! Which joints move each vertex, and how much.
+//! The joints that move each vertex, and how much.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
+use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 use super::layout::ARRAY;
-use super::rules::FILE;
-use crate::bytes::Array;
+use super::place::BlockPlace;
+use crate::bytes::{Array, Element};
 use crate::codec::dequant::unit;
-use crate::limits::{Budget, Limits};
+use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::{Error, Result};
 
-/// A joint of this number is none, and ends the influences of a vertex.
+/// In place of a joint: the end of the influences of a vertex.
 const END: u8 = 0xff;
 
-/// Influences of a vertex, at most.
-const MOST: usize = 4;
+/// The most influences of a vertex.
+const MAX_INFLUENCES: usize = 4;
 
-/// The joints and weights of the vertices of a [`Face`](super::Face): as stored, of a length that differs from vertex to
-/// vertex. That there are as many vertices as positions has been checked.
-#[derive(Clone, PartialEq, Eq)]
+/// The joints and weights of the vertices of a [`Face`](super::Face), as stored: up to four for each vertex.
+#[derive(Clone)]
 pub struct Weights {
+    /// Influences of as many vertices, which has been checked.
     bytes: Bytes,
     vertices: usize,
-    limits: Limits,
+    block: Arc<BlockPlace>,
+    face: usize,
 }
 
-/// The joints that move a vertex: at most four. None at all is legal, and not the same as a weight of 0.
+impl PartialEq for Weights {
+    fn eq(&self, other: &Self) -> bool {
+        (self.vertices, &self.bytes) == (other.vertices, &other.bytes)
+    }
+}
+
+impl Eq for Weights {}
+
+/// The joints that move a vertex, and their weights: at most four. None is legal, and differs from a weight of 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Influences {
-    joints: [u8; MOST],
-    weights: [u16; MOST],
+    joints: [u8; MAX_INFLUENCES],
+    weights: [u16; MAX_INFLUENCES],
     count: usize,
 }
 
@@ -43,7 +55,7 @@ pub struct WeightArrays {
     pub weights: Array<[f32; 4]>,
 }
 
-/// What weights are to be.
+/// How stored weights become numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WeightScale {
@@ -56,8 +68,8 @@ pub enum WeightScale {
 }
 
 impl Weights {
-    pub(crate) fn new(bytes: Bytes, vertices: usize, limits: Limits) -> Self {
-        Self { bytes, vertices, limits }
+    pub(crate) fn new(bytes: Bytes, vertices: usize, block: Arc<BlockPlace>, face: usize) -> Self {
+        Self { bytes, vertices, block, face }
     }
 
     /// The number of vertices.
@@ -72,7 +84,7 @@ impl Weights {
         self.vertices == 0
     }
 
-    /// The bytes as they are stored.
+    /// The bytes as stored.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -81,7 +93,7 @@ impl Weights {
     /// The influences of each vertex.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Influences> + '_ {
         let mut rest = &self.bytes[..];
-        // There are as many, as was checked when the face was found.
+        // Their number has been checked.
         (0..self.vertices).map(move |_| next(&mut rest).unwrap_or_default())
     }
 
@@ -96,7 +108,7 @@ impl Weights {
         Ok(WeightArrays { joints: Array::from_vec(joints), weights: Array::from_vec(weights) })
     }
 
-    /// The same into memory that is used again.
+    /// Like [`arrays`](Self::arrays), into `joints` and `weights`, which get their number.
     ///
     /// # Errors
     ///
@@ -107,24 +119,27 @@ impl Weights {
         joints: &mut Vec<[u8; 4]>,
         weights: &mut Vec<[f32; 4]>,
     ) -> Result<()> {
-        unpack(&self.bytes, self.vertices, scale, &mut Budget::new(&self.limits), joints, weights)
+        unpack(&self.bytes, self.vertices, scale, &mut self.block.budget(), joints, weights)
+            .map_err(|error| self.block.locate_face(error, self.face))
     }
 
-    /// Four joints a vertex; those that are not there are 0.
-    pub(crate) fn joints(&self) -> Result<Array<[u8; 4]>> {
-        let mut out = Budget::new(&self.limits)
-            .vec(as_u64(self.vertices), "Weights")
-            .map_err(|error| FILE.locate(error))?;
-        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.joints);
-        Ok(Array::from_vec(out))
+    /// Four joints a vertex; missing ones are 0.
+    pub(crate) fn raw_joints(&self) -> Result<Array<[u8; 4]>> {
+        self.collect(|influences| influences.joints)
     }
 
-    /// Four weights a vertex as stored; those that are not there are 0.
-    pub(crate) fn shares(&self) -> Result<Array<[u16; 4]>> {
-        let mut out = Budget::new(&self.limits)
-            .vec(as_u64(self.vertices), "Weights")
-            .map_err(|error| FILE.locate(error))?;
-        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = influences.weights);
+    /// Four weights a vertex, as stored; missing ones are 0.
+    pub(crate) fn raw_weights(&self) -> Result<Array<[u16; 4]>> {
+        self.collect(|influences| influences.weights)
+    }
+
+    fn collect<T>(&self, element: impl Fn(Influences) -> T) -> Result<Array<T>>
+    where
+        T: Element + FromZeros + IntoBytes + Immutable,
+    {
+        let room = self.block.budget().vec(as_u64(self.vertices), ARRAY);
+        let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
+        out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = element(influences));
         Ok(Array::from_vec(out))
     }
 }
@@ -136,19 +151,19 @@ impl std::fmt::Debug for Weights {
 }
 
 impl Influences {
-    /// How many there are: 0 to 4.
+    /// The number of influences: 0 to 4.
     #[must_use]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Whether no joint moves the vertex.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The number of the joint, 0 to 254, and the weight as stored, of which 65,535 stands for 1.
+    /// Joints, 0 to 254, and their weights as stored: 65,535 is 1.
     pub fn iter(&self) -> impl Iterator<Item = (u8, u16)> {
         self.joints.into_iter().zip(self.weights).take(self.count)
     }
@@ -158,7 +173,7 @@ impl Influences {
 #[inline]
 fn next(rest: &mut &[u8]) -> Option<Influences> {
     if let Some((joints, weights)) = four(rest) {
-        return Some(Influences { joints, weights, count: MOST });
+        return Some(Influences { joints, weights, count: MAX_INFLUENCES });
     }
     let mut influences = Influences::default();
     for (joint, weight) in influences.joints.iter_mut().zip(&mut influences.weights) {
@@ -178,9 +193,9 @@ fn next(rest: &mut &[u8]) -> Option<Influences> {
     Some(influences)
 }
 
-/// Four influences, which have no end; as most vertices of bodies and clothes have.
+/// Four influences, which have no end mark: most vertices of bodies and clothes.
 #[inline]
-fn four(rest: &mut &[u8]) -> Option<([u8; MOST], [u16; MOST])> {
+fn four(rest: &mut &[u8]) -> Option<([u8; MAX_INFLUENCES], [u16; MAX_INFLUENCES])> {
     let ([a, al, ah, b, bl, bh, c, cl, ch, d, dl, dh], after) = rest.split_first_chunk()?;
     let joints = [*a, *b, *c, *d];
     if joints.contains(&END) {
@@ -190,7 +205,7 @@ fn four(rest: &mut &[u8]) -> Option<([u8; MOST], [u16; MOST])> {
     Some((joints, [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes)))
 }
 
-/// Whether the bytes are the influences of just so many vertices; otherwise, of how many they begin to be.
+/// Whether the bytes are the influences of exactly this many vertices; otherwise what is wrong.
 pub(crate) fn check(bytes: &[u8], vertices: usize) -> Result<(), Miscount> {
     let mut rest = bytes;
     for vertex in 0..vertices {
@@ -206,11 +221,11 @@ pub(crate) fn check(bytes: &[u8], vertices: usize) -> Result<(), Miscount> {
 
 /// Why weights are not those of all vertices.
 pub(crate) enum Miscount {
-    /// Those of this many.
+    /// They end after this many vertices.
     Fewer(usize),
-    /// They end inside those of a vertex.
+    /// They end inside those of this vertex.
     Cut(usize),
-    /// So many bytes are left.
+    /// This many bytes are left.
     Longer(usize),
 }
 
@@ -234,8 +249,8 @@ pub(crate) fn unpack(
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {
-    budget.resize(joints, as_u64(vertices), ARRAY).map_err(|error| FILE.locate(error))?;
-    budget.resize(weights, as_u64(vertices), ARRAY).map_err(|error| FILE.locate(error))?;
+    budget.resize(joints, as_u64(vertices), ARRAY)?;
+    budget.resize(weights, as_u64(vertices), ARRAY)?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let stored = match four(&mut rest) {
@@ -267,9 +282,13 @@ pub(crate) fn unpack(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Limits;
+    use crate::report::Address;
 
     fn weights(bytes: &'static [u8], vertices: usize) -> Weights {
-        Weights::new(Bytes::from_static(bytes), vertices, Limits::default())
+        let address = Address::field("high_lod");
+        let place = BlockPlace { range: 0..0, address, limits: Limits::default() };
+        Weights::new(Bytes::from_static(bytes), vertices, Arc::new(place), 0)
     }
 
     #[test]

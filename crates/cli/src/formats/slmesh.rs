@@ -15,7 +15,7 @@ pub(crate) fn summary(asset: &Asset) -> String {
     match asset.best_lod(Lod::High) {
         Some(lod) if is_worth_reading(asset) => {
             if let Ok(Some(mesh)) = asset.lod(lod) {
-                let (vertices, triangles) = mesh.counts();
+                let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
                 parts.push(format!(
                     "{} v   {} t",
                     show::count(vertices as u64),
@@ -228,7 +228,7 @@ fn contents(asset: &Asset, decoded: Option<&Decoded>, name: &str) -> [String; 4]
     };
     match (mesh, name, &decoded.physics_convex) {
         (Some(mesh), _, _) => {
-            let (vertices, triangles) = mesh.counts();
+            let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
             [
                 show::size(mesh.content().len() as u64),
                 show::count(mesh.len() as u64),

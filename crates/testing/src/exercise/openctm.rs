@@ -23,7 +23,7 @@ pub fn bytes(bytes: &[u8]) -> bool {
         assert!(Mesh::from_source_with(source, &options).map_err(seen).is_err());
         return false;
     };
-    assert!(matches!(MeshFile::from_source(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
+    assert!(matches!(MeshFile::from_source_with(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
     bodies.findings().iter().for_each(assert_finding);
     let mut end = 0;
     for mesh in bodies.iter().take(MOST) {

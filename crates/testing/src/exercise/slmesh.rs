@@ -1,6 +1,6 @@
 //! Calls everything that a user can call on a mesh asset, and asserts what the documentation promises of any bytes.
 
-use meshmap::slmesh::llsd::{Event, MOST_DEPTH, Reader};
+use meshmap::slmesh::llsd::{Event, MAX_DEPTH, Reader};
 use meshmap::slmesh::{
     Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules,
 };
@@ -19,14 +19,16 @@ pub fn bytes(bytes: &[u8]) -> bool {
     let open = |options: &Options| {
         Asset::from_source_with(source(), options, &ReadOptions::default().with_max_version(i32::MAX))
     };
-    if let Some(cache) = check(UploadCache::from_source(source(), &options())) {
-        cache.meshes().iter().for_each(|range| assert!(range.start <= range.end));
-        if let Some(Some(asset)) = check(cache.mesh(0)) {
+    let read = ReadOptions::default();
+    if let Some(cache) = check(UploadCache::from_source_with(source(), &options(), &read)) {
+        assert!(cache.is_empty() == cache.ranges().is_empty() && cache.len() == cache.ranges().len());
+        cache.ranges().iter().for_each(|range| assert!(range.start <= range.end));
+        if let Some(Some(asset)) = check(cache.asset(0)) {
             everything(&asset);
         }
     }
     let _ = CacheEntry::detect(&source());
-    if let Some(entry) = check(CacheEntry::from_source(&source(), &options())) {
+    if let Some(entry) = check(CacheEntry::from_source_with(source(), &options(), &read)) {
         let _ = entry.has("high_lod");
         everything(entry.asset());
     }
@@ -142,7 +144,7 @@ fn mesh(mesh: &Mesh) {
     assert!(mesh.face(mesh.len()).is_none() && mesh.is_empty() == mesh.face(0).is_none());
     let faces =
         mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangles().len()));
-    assert_eq!(faces, mesh.counts());
+    assert_eq!(faces, (mesh.vertex_count(), mesh.triangle_count()));
     mesh.faces().take(MOST).for_each(|face| self::face(&face));
 }
 
@@ -202,7 +204,7 @@ pub fn llsd(bytes: &[u8]) {
                     }
                     _ => {}
                 }
-                assert!(open == reader.depth() && open <= MOST_DEPTH && events <= bytes.len());
+                assert!(open == reader.depth() && open <= MAX_DEPTH && events <= bytes.len());
             }
             Ok(None) => break Ok(reader.position()),
             Err(error) => break Err(seen(error).to_string()),

@@ -18,7 +18,7 @@ fn main() -> meshmap::Result<()> {
     };
 
     let frames = model.frames();
-    let mut pose = vec![Trs::default(); frames.poses()];
+    let mut pose = vec![Trs::default(); frames.pose_count()];
     let mut matrices = vec![IDENTITY; skeleton.len()];
     for picture in 0..10 {
         let seconds = f64::from(picture) / 60.0;

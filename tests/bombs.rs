@@ -66,7 +66,7 @@ fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     let stride = (section.end - section.start) / u64::from(frames.len());
     recorder.reads.lock().unwrap().clear();
 
-    let mut pose = vec![Default::default(); frames.poses()];
+    let mut pose = vec![Default::default(); frames.pose_count()];
     frames.frame_into(9_000, &mut pose).unwrap();
     let start = section.start + 9_000 * stride;
     assert_eq!(*recorder.reads.lock().unwrap(), [start..start + stride]);
@@ -189,7 +189,7 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
 fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
     let model = Model::from_source(Source::from_bytes(fixtures::iqm::small())).unwrap();
     let frames = model.frames();
-    let mut pose = vec![Default::default(); frames.poses()];
+    let mut pose = vec![Default::default(); frames.pose_count()];
     let ((), count) = counted(|| {
         for frame in 0..frames.len() {
             frames.frame_into(frame, &mut pose).unwrap();

@@ -62,8 +62,8 @@ fn frames_are_the_same_alone_and_together() {
     for name in &names[..if cfg!(miri) { 4 } else { 5 }] {
         let frames = model(name).frames();
         let all = frames.to_vec().unwrap();
-        assert_eq!(all.len(), frames.len() as usize * frames.poses(), "{name}");
-        for (frame, expected) in all.chunks(frames.poses()).enumerate() {
+        assert_eq!(all.len(), frames.len() as usize * frames.pose_count(), "{name}");
+        for (frame, expected) in all.chunks(frames.pose_count()).enumerate() {
             for (pose, expected) in expected.iter().enumerate() {
                 assert_eq!(frames.pose(frame as u32, pose).unwrap(), *expected, "{name}");
             }
@@ -74,7 +74,7 @@ fn frames_are_the_same_alone_and_together() {
 #[test]
 fn frames_and_buffers_out_of_range_are_errors() {
     let frames = model("skin_multi_anim.iqm").frames();
-    let mut pose = vec![Trs::default(); frames.poses()];
+    let mut pose = vec![Trs::default(); frames.pose_count()];
     for frame in [frames.len(), u32::MAX] {
         assert_eq!(frames.frame_into(frame, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert_eq!(frames.pose(frame, 0).unwrap_err().kind(), ErrorKind::OutOfRange);
@@ -83,7 +83,7 @@ fn frames_and_buffers_out_of_range_are_errors() {
             ErrorKind::OutOfRange
         );
     }
-    assert_eq!(frames.pose(0, frames.poses()).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(frames.pose(0, frames.pose_count()).unwrap_err().kind(), ErrorKind::OutOfRange);
     assert_eq!(frames.frame_into(0, &mut pose[1..]).unwrap_err().kind(), ErrorKind::OutOfRange);
     assert_eq!(frames.frames_into(0..2, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
     frames.frames_into(3..3, &mut []).unwrap();
@@ -92,7 +92,7 @@ fn frames_and_buffers_out_of_range_are_errors() {
 #[test]
 fn interpolation_begins_and_ends_at_the_frames() {
     let frames = model("skin_multi_anim.iqm").frames();
-    let mut pose = vec![Trs::default(); frames.poses()];
+    let mut pose = vec![Trs::default(); frames.pose_count()];
     let mut mixed = pose.clone();
     for (fraction, frame) in [(0., 3), (1., 4)] {
         frames.frame_into(frame, &mut pose).unwrap();
@@ -176,7 +176,7 @@ fn matrices_agree_with_plain_ones_in_double_precision() {
             assert!(off.clone().all(|(a, b)| (a - b).abs() < 1e-4), "{name}: {identity:?}");
         }
         let frames = model.frames();
-        let mut pose = vec![Trs::default(); frames.poses()];
+        let mut pose = vec![Trs::default(); frames.pose_count()];
         for frame in (0..frames.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
             frames.frame_into(frame, &mut pose).unwrap();
             let worlds = reference::worlds(skeleton.parents(), &pose);
@@ -224,11 +224,11 @@ fn custom_arrays_are_found_by_name() {
 fn arrays_of_another_format_are_no_typed_arrays() {
     let model = model("fmt_half.iqm");
     let error = model.positions().unwrap_err();
+    let array = model.vertex_arrays().next().unwrap();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert_eq!(
-        error.to_string(),
-        "iqm: unsupported iqmvertexarray.format as a typed array: expected f32x3, found f16x3"
-    );
+    assert_eq!(error.byte_range(), Some(array.range));
+    assert_eq!(error.address().unwrap().to_string(), "vertex_arrays[0]");
+    assert_eq!((error.expected_text(), error.found_text()), ("f32x3", "f16x3"));
     assert!(model.vertex_array_of(&VertexArrayType::Position).unwrap().is_some());
 }
 
@@ -280,7 +280,7 @@ fn meshes_have_their_own_vertices_and_indices_from_zero() {
 fn meshes_that_use_others_vertices_have_all_of_them_and_a_finding() {
     let model = model("ours_many_meshes_a.iqm");
     let view = mesh_view(&model, 1).unwrap();
-    assert_eq!(view.vertex_count(), model.num_vertexes() as usize);
+    assert_eq!(view.vertex_count(), model.vertex_count());
     assert_eq!(view.indices().base(), 0);
     assert_eq!(view.findings()[0].rule, rules::INDEX_OUTSIDE_MESH);
     let stored = model.triangles().unwrap().get(model.meshes().nth(1).unwrap().first_triangle as usize);
@@ -420,7 +420,7 @@ fn split_models_join() {
     }
     let [whole, mesh, animation] =
         [whole, mesh, animation].map(|file| Model::from_source(Source::from_bytes(file)).unwrap());
-    assert_eq!((mesh.poses().len(), animation.num_joints(), animation.meshes().len()), (0, 0, 0));
+    assert_eq!((mesh.poses().len(), animation.joint_count(), animation.meshes().len()), (0, 0, 0));
     let joined = mesh.attach(&animation).unwrap();
     assert_eq!(joined.frames().to_vec().unwrap(), whole.frames().to_vec().unwrap());
     assert_eq!(joined.bounds().unwrap(), whole.bounds().unwrap());

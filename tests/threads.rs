@@ -66,7 +66,7 @@ fn many_threads_read_one_lazy_model() {
                 let frames = model.frames();
                 for round in 0..rounds {
                     let frame = (round * 7 + thread) % frames.len() as usize;
-                    let mut pose = vec![Trs::default(); frames.poses()];
+                    let mut pose = vec![Trs::default(); frames.pose_count()];
                     frames.frame_into(frame as u32, &mut pose).unwrap();
                     assert!(bytes(&pose) == bytes(&expected[frame * pose.len()..][..pose.len()]));
                 }

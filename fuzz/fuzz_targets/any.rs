@@ -190,7 +190,7 @@ impl Opened {
         arrays.push(way.run(|_| Ok(model.bounds()?.map(|array| array.into_bytes()).unwrap_or_default())));
         let last = model.frames().len().saturating_sub(1);
         arrays.push(way.run(|_| {
-            let mut out = vec![Default::default(); model.frames().poses()];
+            let mut out = vec![Default::default(); model.frames().pose_count()];
             model.frames().frame_into(last, &mut out)?;
             Ok(format!("{out:?}").into())
         }));

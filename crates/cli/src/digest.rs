@@ -161,19 +161,19 @@ fn iqm(model: &Model) -> Result<Listing, Refused> {
     for (index, array) in model.vertex_arrays().enumerate() {
         listing.may_add("iqmvertexarray[]", array.range.end - array.range.start, filesize)?;
         let attribute = model.vertex_array(index)?;
-        let shape = [model.num_vertexes().into(), array.size.into()];
+        let shape = [model.vertex_count() as u64, array.size.into()];
         listing.array(format!("vertex_arrays[{index}]"), array.format, &shape, attribute.as_bytes());
     }
-    let triangles = [u64::from(model.num_triangles()), 3];
-    if model.num_triangles() > 0 {
+    let triangles = [model.triangle_count() as u64, 3];
+    if model.triangle_count() > 0 {
         listing.array("triangles", Scalar::U32, &triangles, model.triangles()?.as_bytes());
     }
     if let Some(adjacency) = model.adjacency()? {
         listing.array("adjacency", Scalar::U32, &triangles, adjacency.as_bytes());
     }
-    if model.num_joints() > 0 {
+    if model.joint_count() > 0 {
         let bytes: Vec<u8> = model.joints().flat_map(|joint| trs_bytes(&joint.trs)).collect();
-        listing.array("joints", Scalar::F32, &[model.num_joints() as u64, 10], &bytes);
+        listing.array("joints", Scalar::F32, &[model.joint_count() as u64, 10], &bytes);
     }
     frames(model, filesize, &mut listing)?;
     if let Some(bounds) = model.bounds()? {
@@ -203,17 +203,17 @@ fn iqm(model: &Model) -> Result<Listing, Refused> {
 /// Frames a few at a time, so that a file of constant frames takes no memory.
 fn frames(model: &Model, filesize: u64, listing: &mut Listing) -> Result<(), Refused> {
     let frames = model.frames();
-    if frames.is_empty() || frames.poses() == 0 {
+    if frames.is_empty() || frames.pose_count() == 0 {
         return Ok(());
     }
-    let poses = frames.poses() as u64;
+    let poses = frames.pose_count() as u64;
     listing.may_add("frames[]", u64::from(frames.len()) * poses * size_of::<Trs>() as u64, filesize)?;
     let step = (4096 / poses).max(1) as u32;
     let mut hash = Sha256::new();
-    let mut pose = vec![Trs::default(); step as usize * frames.poses()];
+    let mut pose = vec![Trs::default(); step as usize * frames.pose_count()];
     for first in (0..frames.len()).step_by(step as usize) {
         let end = first.saturating_add(step).min(frames.len());
-        let part = &mut pose[..(end - first) as usize * frames.poses()];
+        let part = &mut pose[..(end - first) as usize * frames.pose_count()];
         frames.frames_into(first..end, part)?;
         part.iter().for_each(|trs| hash.update(trs_bytes(trs)));
     }

@@ -41,7 +41,7 @@ impl Model {
     ///
     /// [`Mismatch`](ErrorKind::Mismatch), naming the first joint that differs and how many do.
     pub fn attach(&self, animation: &Self) -> Result<Self> {
-        let (joints, poses) = (self.num_joints(), animation.poses().len());
+        let (joints, poses) = (self.joint_count(), animation.poses().len());
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         if joints != poses {
             let error = mismatch("number of joints and poses");

@@ -39,7 +39,7 @@ impl Model {
 /// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
 /// let frames = model.frames();
 /// let walk = model.anims().next().expect("this model has animations");
-/// let mut pose = vec![iqm::Trs::default(); frames.poses()];
+/// let mut pose = vec![iqm::Trs::default(); frames.pose_count()];
 /// frames.interpolate_into(walk.first_frame, walk.first_frame + 1, 0.25, &mut pose)?;
 /// # Ok::<(), meshmap::Error>(())
 /// ```
@@ -98,7 +98,7 @@ impl Frames {
 
     /// The number of poses in each frame.
     #[must_use]
-    pub fn poses(&self) -> usize {
+    pub fn pose_count(&self) -> usize {
         self.poses.len()
     }
 
@@ -129,7 +129,7 @@ impl Frames {
         self.frames_into(self.one(frame)?, out)
     }
 
-    /// All poses of a range of frames, into `out`: frame after frame, [`poses`](Self::poses) elements each.
+    /// All poses of a range of frames, into `out`: frame after frame, [`pose_count`](Self::pose_count) elements each.
     ///
     /// Runs in the caller's rayon pool where that pays; see [`Parallelism`](crate::Parallelism).
     ///
@@ -150,7 +150,7 @@ impl Frames {
         Ok(())
     }
 
-    /// All poses of all frames: frame after frame, [`poses`](Self::poses) elements each.
+    /// All poses of all frames: frame after frame, [`pose_count`](Self::pose_count) elements each.
     ///
     /// # Errors
     ///

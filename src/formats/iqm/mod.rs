@@ -30,7 +30,7 @@
 //!
 //! // The matrices that move the vertices in frame 3.
 //! let skeleton = model.skeleton().expect("and joints");
-//! let mut pose = vec![iqm::Trs::default(); model.frames().poses()];
+//! let mut pose = vec![iqm::Trs::default(); model.frames().pose_count()];
 //! model.frames().frame_into(3, &mut pose)?;
 //! let skinning = skeleton.skinning_matrices(&pose)?;
 //! # assert!(corner.is_some() && b != c && skinning.len() == pose.len());

@@ -13,7 +13,7 @@ use super::raw;
 use super::tables::table;
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
-use crate::num::{Span, as_u64, size_u64, span};
+use crate::num::{Span, as_u64, as_usize, size_u64, span};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
 
@@ -100,21 +100,33 @@ impl Model {
         self.layout.text.clone()
     }
 
-    /// The meshes.
+    /// The number of meshes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.layout.meshes.len()
+    }
+
+    /// Whether there are no meshes, as in a file of animations alone.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The meshes, in the order of the file.
     pub fn meshes(&self) -> impl ExactSizeIterator<Item = Mesh> + '_ {
         self.layout.meshes.iter().map(|mesh| Mesh::new(&self.layout, &mesh))
     }
 
     /// The number of vertices of all meshes together: elements of each vertex array.
     #[must_use]
-    pub fn num_vertexes(&self) -> u32 {
-        self.layout.header.num_vertexes.get()
+    pub fn vertex_count(&self) -> usize {
+        as_usize(self.layout.header.num_vertexes.get())
     }
 
     /// The number of triangles of all meshes together.
     #[must_use]
-    pub fn num_triangles(&self) -> u32 {
-        self.layout.header.num_triangles.get()
+    pub fn triangle_count(&self) -> usize {
+        as_usize(self.layout.header.num_triangles.get())
     }
 
     /// The triangles of all meshes, in place. Indices count from the first vertex of the file, front faces are
@@ -232,7 +244,7 @@ impl fmt::Debug for Model {
         f.debug_struct("Model")
             .field("version", &self.version())
             .field("meshes", &self.meshes().len())
-            .field("joints", &self.num_joints())
+            .field("joints", &self.joint_count())
             .field("anims", &self.anims().len())
             .finish_non_exhaustive()
     }

@@ -20,7 +20,7 @@ impl Model {
 
     /// The number of joints.
     #[must_use]
-    pub fn num_joints(&self) -> usize {
+    pub fn joint_count(&self) -> usize {
         self.layout.joints.len()
     }
 
@@ -33,7 +33,7 @@ impl Model {
     /// The bind pose as matrices; `None` where the file has no joints.
     #[must_use]
     pub fn skeleton(&self) -> Option<Skeleton> {
-        (self.num_joints() > 0).then(|| Skeleton::new(self.joints()))
+        (self.joint_count() > 0).then(|| Skeleton::new(self.joints()))
     }
 }
 

@@ -38,7 +38,7 @@ impl Model {
         Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
     }
 
-    /// A vertex array by its index, as numbers of 32 bits: [`num_vertexes`](Self::num_vertexes) times the array's
+    /// A vertex array by its index, as numbers of 32 bits: [`vertex_count`](Self::vertex_count) times the array's
     /// size.
     ///
     /// # Errors

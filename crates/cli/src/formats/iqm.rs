@@ -19,12 +19,12 @@ pub(crate) fn summary(model: &Model) -> String {
             false => format!("animation only, {animation}"),
         };
     }
-    let joints = match model.num_joints() {
+    let joints = match model.joint_count() {
         0 => String::new(),
         joints => show::plural(joints, "joint"),
     };
     let counts =
-        format!("{} v   {} t", show::count(model.num_vertexes()), show::count(model.num_triangles()));
+        format!("{} v   {} t", show::count(model.vertex_count()), show::count(model.triangle_count()));
     let parts = [counts, joints, animation];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("   ")
 }
@@ -58,7 +58,7 @@ fn subtitle(model: &Model) -> String {
     if model.meshes().len() > 0 {
         return "every array in place, nothing to decode".to_owned();
     }
-    match (model.poses().len(), model.num_joints()) {
+    match (model.poses().len(), model.joint_count()) {
         (0, 0) => "no meshes, no animation".to_owned(),
         (0, _) => "skeleton only: no meshes, no animation".to_owned(),
         (_, 0) => "animation only: no meshes, no joint names".to_owned(),
@@ -69,8 +69,8 @@ fn subtitle(model: &Model) -> String {
 fn meshes(model: &Model) -> Block {
     let counts = [
         show::plural(model.meshes().len(), "mesh"),
-        format!("{} vertices", show::count(model.num_vertexes())),
-        format!("{} triangles", show::count(model.num_triangles())),
+        format!("{} vertices", show::count(model.vertex_count())),
+        format!("{} triangles", show::count(model.triangle_count())),
         "Z up, front faces clockwise".to_owned(),
     ];
     let header = ["#", "name", "vertices", "triangles", "material"].map(str::to_owned).to_vec();

@@ -70,7 +70,7 @@ fn everything(model: &Model, findings: &[Finding]) {
 }
 
 fn arrays(model: &Model) {
-    let vertices = model.num_vertexes() as usize;
+    let vertices = model.vertex_count();
     let mut looked_at = 0;
     for (index, array) in model.vertex_arrays().enumerate().take(MOST) {
         let attribute = model.vertex_array(index).unwrap();
@@ -115,7 +115,7 @@ fn typed<T: Element + PartialEq>(array: Result<Option<meshmap::Array<T>>>, verti
 
 fn triangles(model: &Model) {
     let triangles = model.triangles().unwrap();
-    assert_eq!(triangles.len(), model.num_triangles() as usize);
+    assert_eq!(triangles.len(), model.triangle_count());
     assert_array(&triangles);
     if let Some(adjacency) = model.adjacency().unwrap() {
         assert_eq!(adjacency.len(), triangles.len());
@@ -123,7 +123,7 @@ fn triangles(model: &Model) {
 }
 
 fn skeleton(model: &Model) {
-    let joints = model.num_joints();
+    let joints = model.joint_count();
     assert_eq!(model.joints().len(), joints);
     for (index, joint) in model.joints().enumerate().take(MOST) {
         assert!(joint.parent.is_none_or(|parent| (parent as usize) < index), "{joint:?}");
@@ -142,7 +142,7 @@ fn skeleton(model: &Model) {
 
 fn frames(model: &Model) {
     let frames = model.frames();
-    let (len, poses) = (frames.len(), frames.poses());
+    let (len, poses) = (frames.len(), frames.pose_count());
     assert!(frames.is_empty() == (len == 0) && model.poses().len() == poses);
     for (index, pose) in model.poses().enumerate().take(MOST) {
         assert!(pose.parent.is_none_or(|parent| (parent as usize) < index), "{pose:?}");
@@ -185,7 +185,7 @@ fn frames(model: &Model) {
     }
     match model.attach(model).map_err(seen) {
         Ok(joined) => {
-            assert_eq!(poses, model.num_joints());
+            assert_eq!(poses, model.joint_count());
             assert_eq!(joined.frames().len(), len);
             joined.validate().unwrap().iter().for_each(assert_finding);
         }

@@ -1,4 +1,4 @@
-//! Animations: poses, runs of frames, and joining a mesh with the animations of another file.
+//! Poses and animations, and joining a mesh with the animations of another file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::bytes::Text;
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
-    /// What is stored of each pose: the joint whose movement it is, by index, and the ranges of its channels.
+    /// The poses: the parent and the channel ranges of each joint that moves.
     pub fn poses(&self) -> impl ExactSizeIterator<Item = Pose> + '_ {
         self.animation.poses.iter().map(|pose| Pose::new(&pose))
     }
@@ -34,12 +34,12 @@ impl Model {
 
     /// Joins this mesh with the poses, animations, frames and bounds of another file.
     ///
-    /// The animation must have a pose for each joint of the mesh, with the same parents. What it has itself of meshes
-    /// and joints is not looked at.
+    /// The animation must have a pose for each joint of the mesh, with equal parents. Its own meshes and joints are
+    /// ignored.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch), naming the first joint that differs and how many do.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch), which names the first joint that differs and how many differ.
     pub fn attach(&self, animation: &Self) -> Result<Self> {
         let (joints, poses) = (self.joint_count(), animation.poses().len());
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
@@ -62,20 +62,20 @@ impl Model {
     }
 }
 
-/// What is stored of a pose: the parent, and for each channel its offset, its scale and whether frames store it.
+/// A pose: its parent, and the offset, scale and presence of each channel.
 ///
 /// Version 2 has ten channels: translate x y z, rotate x y z w, scale x y z. Version 1 has nine, without w; its last
 /// offset and scale are 0 here.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Pose {
-    /// The pose of the parent, whose index is less than this one's; `None` for a root.
+    /// The index of the parent's pose, less than this pose's; `None` for a root.
     pub parent: Option<u32>,
     /// Bit i: frames store channel i.
     pub channelmask: u32,
     /// The value of a channel whose stored number is 0.
     pub channeloffset: [f32; 10],
-    /// What one step of a stored number is worth.
+    /// The change of the value for each step of the stored number.
     pub channelscale: [f32; 10],
 }
 
@@ -96,7 +96,7 @@ impl Pose {
 pub struct Anim {
     /// The name.
     pub name: Text,
-    /// The first of its frames.
+    /// The index of its first frame.
     pub first_frame: u32,
     /// The number of its frames.
     pub num_frames: u32,
@@ -117,23 +117,24 @@ impl Anim {
         }
     }
 
-    /// Whether the animation is meant to be repeated: `IQM_LOOP`.
+    /// Whether the animation loops: `IQM_LOOP`.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         self.flags & raw::IQM_LOOP != 0
     }
 
-    /// The frames.
+    /// The indices of its frames.
     #[must_use]
     pub fn frames(&self) -> Range<u32> {
         run(self.first_frame, self.num_frames)
     }
 
-    /// The frames around a time, in seconds from the animation's first frame, and how far it is from the one to the
-    /// other: what [`Frames::interpolate_into`] takes. `None` where there are no frames or no rate.
+    /// The frames before and after a time, and the fraction between them.
     ///
-    /// An animation that loops goes from its last frame to its first; another one stays at its first and last frame.
-    /// `default_rate`, in frames per second, stands in where the file does not store a rate.
+    /// The arguments of [`Frames::interpolate_into`](super::Frames::interpolate_into); `None` where there are no frames
+    /// or no rate. `seconds` counts from the animation's first frame. An animation that loops continues from its last
+    /// frame to its first; any other stops at its ends. `default_rate`, in frames per second, is used where the file
+    /// does not store a rate.
     #[must_use]
     pub fn frames_at(&self, seconds: f64, default_rate: f32) -> Option<(u32, u32, f32)> {
         let stored = self.framerate > 0.0 && self.framerate.is_finite();

@@ -1,4 +1,4 @@
-//! The extension list, and the extensions of the FTE engine, the only ones that are known from files.
+//! The extension list, and the extensions of the FTE engine, the only ones found in files.
 
 use std::ops::Range;
 
@@ -21,31 +21,31 @@ use crate::report::Result;
 pub struct Extension {
     /// The name, such as `FTE_MESH`.
     pub name: Text,
-    /// The node itself, from the beginning of the file.
+    /// The bytes of the node, from the start of the file.
     pub node: Range<u64>,
-    /// The data, from the beginning of the file.
+    /// The bytes of the data, from the start of the file.
     pub range: Range<u64>,
 }
 
-/// An element of `FTE_EVENT`: something that happens at a time in an animation.
+/// An element of `FTE_EVENT`: an event at a time of an animation.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FteEvent {
-    /// The animation, by its index; not checked.
+    /// The index of the animation; not checked.
     pub anim: u32,
     /// Seconds from the start of the animation; infinite where the compiler did not know the framerate.
     pub timestamp: f32,
-    /// What happens, in the game's own numbers.
+    /// The kind of event, in the game's own numbers.
     pub evcode: u32,
-    /// What the event is given along.
+    /// Text that the game gets with the event.
     pub evdata: Text,
 }
 
-/// `FTE_SKINS`: materials that meshes can be switched between.
+/// `FTE_SKINS`: materials that can replace those of the meshes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FteSkins {
-    /// For each mesh, how many of the mesh skins are its own.
+    /// The number of skins of each mesh.
     pub numskins: Array<u32>,
     /// The materials.
     pub frames: Vec<FteSkinFrame>,
@@ -59,19 +59,19 @@ pub struct FteSkins {
 pub struct FteSkinFrame {
     /// The name of a material or texture.
     pub material: Text,
-    /// The text of a shader; may be empty.
+    /// The text of a shader; can be empty.
     pub shadertext: Text,
 }
 
-/// A skin of `FTE_SKINS`: a run of its materials, shown one after the other.
+/// A skin of `FTE_SKINS`: a run of materials, shown one after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FteMeshSkin {
-    /// The first material; not checked.
+    /// The index of the first material; not checked.
     pub firstframe: u32,
     /// The number of materials.
     pub countframes: u32,
-    /// Seconds that each is shown.
+    /// Seconds that each material is shown.
     pub interval: f32,
 }
 
@@ -85,8 +85,9 @@ impl Model {
         })
     }
 
-    /// The data of the first extension with this name, in any case of letters, in place; `Ok(None)` where there is
-    /// none.
+    /// The data of the first extension with this name, in place; `Ok(None)` without.
+    ///
+    /// ASCII letters match in either case.
     ///
     /// # Errors
     ///
@@ -102,8 +103,9 @@ impl Model {
         self.layout().extensions.iter().find(named)
     }
 
-    /// `FTE_MESH`, in place: an element for each mesh. `Ok(None)` where the file does not have it, or, as in the
-    /// engine, where it does not have an element for each mesh.
+    /// `FTE_MESH`, in place: an element for each mesh; `Ok(None)` without.
+    ///
+    /// As in the engine, also `Ok(None)` where the number of elements is not the number of meshes.
     ///
     /// # Errors
     ///
@@ -122,7 +124,8 @@ impl Model {
     /// # Errors
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) where the data of an event lies outside the text,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where events share long text many times, and the errors of reading.
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where events share long text many times, and the errors of
+    /// reading.
     pub fn fte_events(&self) -> Result<Vec<FteEvent>> {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(Vec::new()) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
@@ -139,8 +142,9 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the text,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where names share long text many times, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the
+    /// text, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where names share long text many times, and the errors
+    /// of reading.
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;

@@ -1,4 +1,4 @@
-//! The frames of all animations: any pose of any frame, at the cost of that pose.
+//! The frames of all animations: any pose of any frame, decoded on its own.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,18 +18,17 @@ use crate::options::Options;
 use crate::report::Result;
 
 impl Model {
-    /// The frames of all animations together.
+    /// The frames of all animations.
     #[must_use]
     pub fn frames(&self) -> Frames {
         Frames::new(&self.animation, self.options)
     }
 }
 
-/// The frames of a model: for each frame, a translation, rotation and scale of each pose.
+/// The frames of a model: a translation, rotation and scale for each pose.
 ///
-/// Stored as 16-bit channels; each value is `offset + channel * scale`, in two roundings to `f32`. Nothing is
-/// normalised. Frames lie one after the other, so any of them is found without looking at others. Of a source that is
-/// read lazily, each call reads the frames that it decodes.
+/// Stored as 16-bit channels; each value is `offset + channel * scale`, rounded to `f32` twice. Nothing is normalised.
+/// All frames have one size, so each is found directly. From a lazy source, each call reads the frames that it decodes.
 ///
 /// # Examples
 ///
@@ -63,16 +62,14 @@ struct Channels {
     synthesise_w: bool,
     /// Stored channels of the poses before this one.
     first: usize,
-    /// The first stored channel, where those that are stored follow one another and [`decode_run`](Self::decode_run)
-    /// is exact.
+    /// The first stored channel, where the stored channels are a run and [`decode_run`](Self::decode_run) is exact.
     run: Option<usize>,
     offset: [f32; 10],
     /// [`NOTHING`] where the channel is not stored.
     scale: [f32; 10],
 }
 
-/// Whatever stored number it scales, the product added to an offset changes nothing: -0.0 is the neutral element of
-/// addition, where 0.0 would turn -0.0 into 0.0.
+/// A scale whose product changes no offset: adding -0.0 changes no number, where 0.0 would turn -0.0 into 0.0.
 const NOTHING: f32 = -0.0;
 
 impl Frames {
@@ -119,19 +116,20 @@ impl Frames {
         Ok(channels.decode_stored(values(&bytes)))
     }
 
-    /// All poses of one frame, into `out`, which has an element for each.
+    /// All poses of one frame, into `out` of [`pose_count`](Self::pose_count) elements.
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the errors
-    /// of reading.
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the
+    /// errors of reading.
     pub fn frame_into(&self, frame: u32, out: &mut [Trs]) -> Result<()> {
         self.frames_into(self.one(frame)?, out)
     }
 
-    /// All poses of a range of frames, into `out`: frame after frame, [`pose_count`](Self::pose_count) elements each.
+    /// All poses of a range of frames, into `out` of exactly that many elements.
     ///
-    /// Runs in the caller's rayon pool where that pays; see [`Parallelism`](crate::Parallelism).
+    /// Frame after frame, [`pose_count`](Self::pose_count) elements each. Large ranges are decoded in parallel; see
+    /// [`Parallelism`](crate::Parallelism).
     ///
     /// # Errors
     ///
@@ -150,7 +148,7 @@ impl Frames {
         Ok(())
     }
 
-    /// All poses of all frames: frame after frame, [`pose_count`](Self::pose_count) elements each.
+    /// All poses of all frames, [`pose_count`](Self::pose_count) elements a frame.
     ///
     /// # Errors
     ///
@@ -164,9 +162,10 @@ impl Frames {
         Ok(out)
     }
 
-    /// What lies between two frames, into `out`: at `fraction` 0 the one, at 1 the other.
+    /// Interpolates between two frames, into `out`: 0 is `from`, 1 is `to`.
     ///
-    /// Rotations take the shorter way and come out with length 1; see [`Trs::interpolate`].
+    /// `out` has [`pose_count`](Self::pose_count) elements. Rotations take the shorter way and have length 1; see
+    /// [`Trs::interpolate`].
     ///
     /// # Errors
     ///
@@ -206,12 +205,12 @@ impl Frames {
         Ok(at(frames.start)..at(frames.end))
     }
 
-    /// Decodes whole frames, over several threads where there are many.
+    /// Decodes whole frames; many of them in parallel.
     fn decode_all(&self, values: &[U16], out: &mut [Trs]) {
         #[cfg(feature = "rayon")]
         if self.options.parallelism == crate::options::Parallelism::Rayon && self.stride > 0 {
             use rayon::prelude::*;
-            /// Poses from which on another thread is worth waking; few under Miri, which takes long for many.
+            /// Fewer poses are faster on one thread; Miri would take long for many.
             const PARALLEL: usize = if cfg!(miri) { 256 } else { 16 << 10 };
             if out.len() > PARALLEL {
                 let poses = self.poses.len();
@@ -283,8 +282,7 @@ impl Channels {
 
     /// Decodes this pose of the frame that begins at `frame` in `values`.
     ///
-    /// Each way writes to `out` by itself: a result that both return goes through the stack and takes 1.35 times as
-    /// long.
+    /// Both branches write to `out`: a common result would go through the stack and take 1.35 times as long.
     #[inline]
     fn decode_into(&self, values: &[U16], frame: usize, out: &mut Trs) {
         let start = frame.saturating_add(self.first);
@@ -294,13 +292,13 @@ impl Channels {
         }
     }
 
-    /// Decodes ten numbers of which those of stored channels stand in their places; the others are of the poses before
-    /// and behind, and count for nothing.
+    /// Decodes ten numbers, in which stored channels are at their own index; the others belong to the neighbouring
+    /// poses and are scaled to nothing.
     ///
     /// There is no branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
     /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store
-    /// a run: all channels, translation and rotation, one of the two, or none. A mask of another kind is not worth a
-    /// body of its own, nor are the first and last poses of `values`, which lack neighbours.
+    /// a run: all channels, translation and rotation, one of the two, or none. Other masks, and the first and last
+    /// poses of `values`, which lack neighbours, are left to `decode_stored`.
     #[inline]
     fn decode_run(&self, window: &[U16; 10]) -> Trs {
         let mut channels = self.offset;
@@ -311,7 +309,7 @@ impl Channels {
         Trs { translate: [a, b, c], rotate: [x, y, z, w], scale: [d, e, f] }
     }
 
-    /// Decodes the pose at the beginning of `values`, whatever its mask.
+    /// Decodes the pose at the start of `values`, whatever its mask.
     fn decode_stored(&self, values: &[U16]) -> Trs {
         let mut channels = self.offset;
         let mut values = values.iter();

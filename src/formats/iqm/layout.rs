@@ -1,4 +1,4 @@
-//! Where everything is: every range checked, nothing decoded.
+//! Where everything is: the header, and every range checked against the size of the file.
 
 use std::ops::Range;
 
@@ -13,16 +13,16 @@ use crate::format::Format;
 use crate::num::{as_u64, as_usize, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
 
-/// What is read first of a file that is read lazily, in bytes: the header and, in most files, every table.
+/// Bytes that a lazy source reads first: the header and, in most files, every table.
 pub(crate) const HEAD: u64 = 64 << 10;
 
-/// `iqmvertexarray.type` from which on it is the offset of a name.
+/// The first `iqmvertexarray.type` that is a name: its offset in the text, plus this.
 pub(crate) const IQM_CUSTOM: u32 = 0x10;
 
-/// The layout of a file.
+/// The header and the tables of a file.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// The source, with the tables at hand.
+    /// The source; it holds the tables in memory.
     pub(crate) source: Source,
     pub(crate) header: raw::Header,
     pub(crate) text: Bytes,
@@ -36,7 +36,7 @@ pub(crate) struct Layout {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Where the sections lie. Empty where there is nothing.
+/// The byte ranges of the sections; empty for those that the file does not have.
 #[derive(Debug)]
 pub(crate) struct Sections {
     pub(crate) text: Range<u64>,
@@ -52,7 +52,7 @@ pub(crate) struct Sections {
     pub(crate) comment: Range<u64>,
 }
 
-/// A node of the extension list, and where it lies.
+/// A node of the extension list.
 #[derive(Clone, Debug)]
 pub(crate) struct ExtensionNode {
     pub(crate) node: Range<u64>,
@@ -114,8 +114,9 @@ impl Layout {
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// Where a vertex array lies, and nowhere if it is empty, for then its offset may be anything; `None` for a format
-    /// that does not exist, which opening refuses.
+    /// The bytes of a vertex array; `None` for a format that does not exist, which opening refuses.
+    ///
+    /// Empty where there are no vertices: the offset may then be anything.
     pub(crate) fn array_range(&self, array: &raw::VertexArray) -> Option<Range<u64>> {
         let scalar = scalar(array.format.get())?;
         let element = u64::from(array.size.get()).checked_mul(as_u64(scalar.size()))?;
@@ -212,7 +213,7 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     Ok(())
 }
 
-/// What `filesize` bounds.
+/// The end of the file by `filesize`, which no range may pass.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub(crate) filesize: u64,

@@ -11,11 +11,11 @@
 //! * **Matrices**: three rows of four, see [`Matrix`].
 //!
 //! Everything is read in place: headers and tables are cast, arrays are views, whatever their alignment. Opening
-//! checks every range, name, parent and channel mask; that triangles use existing vertices is checked by
-//! [`Model::check_indices`], by [`Model::validate`], by a [`MeshView`](crate::MeshView) of its own triangles, and by
+//! checks every range, name, parent and channel mask. That triangles use existing vertices is checked by
+//! [`Model::check_indices`] and [`Model::validate`], by a [`MeshView`](crate::MeshView) for its own triangles, and when
 //! opening with [`Strictness::Strict`](crate::Strictness::Strict).
 //!
-//! Many models are split: a file with the mesh and its joints, and one for each animation, with poses alone.
+//! Many models are split: one file with the mesh and its joints, and one file for each animation, with poses only.
 //! [`Model::attach`] joins them.
 //!
 //! # Examples

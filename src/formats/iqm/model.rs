@@ -1,4 +1,4 @@
-//! The model: its parts, by their names in the specification.
+//! The model: opening it, its header, meshes, triangles and text, and the list of its parts.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,8 +19,8 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// An IQM file.
 ///
-/// Cloning is cheap. Names, tables and the list of parts are at hand; arrays are taken from the source when asked
-/// for: free where it is mapped or in memory, one read where it is lazy.
+/// Cloning is cheap. Opening reads names and tables. Each array is read from the source when it is asked for: for free
+/// where the source is mapped or in memory, with one read where it is lazy.
 #[derive(Clone)]
 pub struct Model {
     pub(super) layout: Arc<Layout>,
@@ -30,7 +30,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// Opens a file lazily.
+    /// Opens a file; arrays are read when they are asked for.
     ///
     /// # Errors
     ///
@@ -39,26 +39,29 @@ impl Model {
         Self::from_source(Source::open(path)?)
     }
 
-    /// Reads the layout of a file: the header and the tables, and none of the arrays.
+    /// Reads the header and the tables of a file, and none of the arrays.
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](ErrorKind::UnknownFormat) for another magic, [`Unsupported`](ErrorKind::Unsupported) for
-    /// another version, [`Truncated`](ErrorKind::Truncated) for a file shorter than its header says,
-    /// [`Malformed`](ErrorKind::Malformed) for ranges outside the file, names outside the text, parents that do not
-    /// come first, a number of frame channels that the masks do not have, and extensions that make a cycle,
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) for names that share their text so often that together they are
-    /// more than eight times as long as the file and 1 MiB, and for more than 4,096 extensions.
+    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another magic,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for another version, [`Truncated`](crate::ErrorKind::Truncated)
+    /// for a file shorter than its header says, [`Malformed`](crate::ErrorKind::Malformed) for ranges outside the file,
+    /// names outside the text, parents that do not come before their children, a number of frame channels that differs
+    /// from the masks, and extensions that make a cycle, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for names
+    /// that overlap so much that together they are longer than eight times the file plus 1 MiB, and for more than 4,096
+    /// extensions.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
 
-    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
+    /// Reads the header and the tables, with options.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding
-    /// that the specification forbids.
+    /// Those of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
+    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Arc::new(Layout::open(&source)?);
         let model = Self { animation: Arc::clone(&layout), layout, options: *options };
@@ -88,13 +91,13 @@ impl Model {
         &self.layout.header
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source that the file is read from.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.layout.source
     }
 
-    /// All names, as stored: strings that a 0 byte ends.
+    /// The text section, as stored: all names, each followed by a 0 byte.
     #[must_use]
     pub fn text(&self) -> Bytes {
         self.layout.text.clone()
@@ -129,8 +132,10 @@ impl Model {
         as_usize(self.layout.header.num_triangles.get())
     }
 
-    /// The triangles of all meshes, in place. Indices count from the first vertex of the file, front faces are
-    /// clockwise. They are not checked; see [`check_indices`](Self::check_indices).
+    /// The triangles of all meshes, in place.
+    ///
+    /// Indices count from the first vertex of the file; front faces are clockwise. Indices are not checked; see
+    /// [`check_indices`](Self::check_indices).
     ///
     /// # Errors
     ///
@@ -139,8 +144,10 @@ impl Model {
         table(&self.layout.source, &self.layout.sections.triangles, "iqmtriangle[]")
     }
 
-    /// For each triangle those at its edges 0-1, 1-2 and 2-0, counted from the first of the file, in place; `u32::MAX`
-    /// where there is none. `Ok(None)` where the file does not store them.
+    /// The neighbours of each triangle, in place; `Ok(None)` where the file has none.
+    ///
+    /// The indices of the triangles at the edges 0-1, 1-2 and 2-0, counted from the first triangle of the file;
+    /// `u32::MAX` for an edge without a neighbour.
     ///
     /// # Errors
     ///
@@ -150,7 +157,7 @@ impl Model {
         optional(section, || table(&self.layout.source, section, "iqmadjacency[]"))
     }
 
-    /// The box and radii of the mesh in each frame, in place; `Ok(None)` where the file does not store them.
+    /// The box and radii of each frame, in place; `Ok(None)` where the file has none.
     ///
     /// # Errors
     ///
@@ -160,7 +167,9 @@ impl Model {
         optional(section, || table(&self.animation.source, section, "iqmbounds[]"))
     }
 
-    /// The comment: `num_comment` bytes, with the 0 byte that usually ends them. `Ok(None)` where there is none.
+    /// The comment; `Ok(None)` where there is none.
+    ///
+    /// `num_comment` bytes, including the 0 byte that usually ends them.
     ///
     /// # Errors
     ///
@@ -170,9 +179,9 @@ impl Model {
         optional(section, || self.layout.source.get(section.clone(), "comment").map(Text::new))
     }
 
-    /// The bytes from the beginning of the comment to the end of the file, whatever `num_comment` says.
+    /// The bytes from the start of the comment to the end of the file.
     ///
-    /// The exporter iqm-exm writes a `num_comment` of 1, and behind it a long JSON text.
+    /// For files of the exporter iqm-exm, which writes a `num_comment` of 1 followed by a long JSON text.
     ///
     /// # Errors
     ///
@@ -183,7 +192,7 @@ impl Model {
         optional(section, || self.layout.source.get(section.start..end, "comment").map(Text::new))
     }
 
-    /// What was tolerated when opening; see [`finding`](super::rules).
+    /// Deviations from the specification found when opening; see [`rules`](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings
@@ -250,7 +259,7 @@ impl fmt::Debug for Model {
     }
 }
 
-/// A part that a file need not have.
+/// Reads a section that a file may not have.
 fn optional<T>(section: &Range<u64>, read: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
     if section.is_empty() { Ok(None) } else { read().map(Some) }
 }
@@ -263,11 +272,11 @@ pub struct Mesh {
     pub name: Text,
     /// The name of a material or texture.
     pub material: Text,
-    /// The first of its vertices.
+    /// The index of its first vertex.
     pub first_vertex: u32,
     /// The number of its vertices.
     pub num_vertexes: u32,
-    /// The first of its triangles.
+    /// The index of its first triangle.
     pub first_triangle: u32,
     /// The number of its triangles.
     pub num_triangles: u32,

@@ -1,8 +1,8 @@
-//! Translation, rotation and scale, and the matrices that they make.
+//! Translation, rotation and scale, and matrices made of them.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A 3x4 matrix as three rows: R·diag(scale) in the first three columns, the translation in the fourth.
+/// A 3x4 matrix as three rows: rotation times scale, and translation in column 4.
 ///
 /// A point (x, y, z) becomes `row[0]*x + row[1]*y + row[2]*z + row[3]` of each row, as in the IQM SDK.
 pub type Matrix = [[f32; 4]; 3];
@@ -10,16 +10,15 @@ pub type Matrix = [[f32; 4]; 3];
 /// The matrix that changes nothing.
 pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
-/// A joint's translation, rotation and scale, relative to its parent:
-/// `output = (input * scale) * rotation + translation`.
+/// A joint's translation, rotation and scale, relative to its parent.
 ///
-/// Ten numbers in this order, without padding.
+/// `output = (input * scale) * rotation + translation`. Ten numbers in this order, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[repr(C)]
 pub struct Trs {
     /// Translation x, y, z, in the units of the file.
     pub translate: [f32; 3],
-    /// Rotation, a quaternion x, y, z, w; as the file has it, which need not be of length 1.
+    /// Rotation, a quaternion x, y, z, w as stored; its length may differ from 1.
     pub rotate: [f32; 4],
     /// Scale along x, y, z.
     pub scale: [f32; 3],
@@ -33,7 +32,7 @@ impl Default for Trs {
 }
 
 impl Trs {
-    /// The same with a rotation of length 1.
+    /// This transformation with its rotation scaled to length 1.
     ///
     /// A quaternion of length 0 becomes (0, 0, 0, -1), which rotates nothing, as in ioquake3.
     #[must_use]
@@ -41,7 +40,9 @@ impl Trs {
         Self { rotate: normalize(self.rotate), ..self }
     }
 
-    /// The matrix of this transformation, of the rotation as it is: see [`normalized`](Self::normalized).
+    /// The matrix of this transformation.
+    ///
+    /// The rotation is used as it is: see [`normalized`](Self::normalized).
     #[must_use]
     pub fn to_matrix(self) -> Matrix {
         let [x, y, z, w] = self.rotate;
@@ -61,10 +62,9 @@ impl Trs {
         [row(a, x), row(b, y), row(c, z)]
     }
 
-    /// What lies between two poses of a joint: at `fraction` 0 the one, at 1 the other.
+    /// Interpolates between two poses of a joint: 0 is `self`, 1 is `other`.
     ///
-    /// Translation and scale go straight; the rotation goes the shorter way round at constant speed (slerp) and is of
-    /// length 1.
+    /// Translation and scale are interpolated linearly, the rotation along the shorter arc (slerp); it has length 1.
     #[must_use]
     pub fn interpolate(self, other: Self, fraction: f32) -> Self {
         let mix = |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction));
@@ -76,7 +76,7 @@ impl Trs {
     }
 }
 
-/// The matrix that applies `inner` first, then `outer`: a joint in its parent's space, and the parent.
+/// The matrix that applies `inner`, such as a joint, then `outer`, its parent.
 #[must_use]
 pub fn multiply(outer: &Matrix, inner: &Matrix) -> Matrix {
     let [a, b, c] = *inner;
@@ -87,9 +87,9 @@ pub fn multiply(outer: &Matrix, inner: &Matrix) -> Matrix {
     })
 }
 
-/// The inverse of a matrix of rotation, scale and translation, as the SDK computes it.
+/// The inverse of a matrix of rotation, scale and translation.
 ///
-/// A scale of 0 along an axis, which has no inverse, becomes 0.
+/// As the SDK computes it, except that a scale of 0 along an axis, which has no inverse, becomes 0.
 #[must_use]
 pub fn invert(matrix: &Matrix) -> Matrix {
     let [a, b, c] = *matrix;
@@ -103,7 +103,7 @@ pub fn invert(matrix: &Matrix) -> Matrix {
     [column(0), column(1), column(2)]
 }
 
-/// The w that version 1 leaves out: the quaternion is of length 1, and w is not positive.
+/// The w that version 1 does not store: the quaternion has length 1, and w is not positive.
 ///
 /// In the order of operations of the SDK's `upgrade`.
 pub(crate) fn synthesised_w([x, y, z]: [f32; 3]) -> f32 {
@@ -114,7 +114,7 @@ pub(crate) fn synthesised_w([x, y, z]: [f32; 3]) -> f32 {
 
 fn normalize(q: [f32; 4]) -> [f32; 4] {
     let length = dot(q, q).sqrt();
-    if length > 0.0 { q.map(|lane| lane / length) } else { [0.0, 0.0, 0.0, -1.0] }
+    if length > 0.0 { q.map(|component| component / length) } else { [0.0, 0.0, 0.0, -1.0] }
 }
 
 fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
@@ -130,7 +130,7 @@ fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
     const NEARLY_EQUAL: f32 = 0.9995;
     let cosine = dot(a, b);
     // A quaternion and its negative are the same rotation; the nearer one is the shorter way.
-    let b = if cosine < 0.0 { b.map(|lane| -lane) } else { b };
+    let b = if cosine < 0.0 { b.map(|component| -component) } else { b };
     let cosine = cosine.abs();
     if cosine > NEARLY_EQUAL {
         return normalize(std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction)));
@@ -140,9 +140,9 @@ fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
     normalize(std::array::from_fn(|i| (at(a, i) * from + at(b, i) * to) / angle.sin()))
 }
 
-/// The lane at an index that is less than `N`.
-fn at<const N: usize>(lanes: [f32; N], index: usize) -> f32 {
-    lanes.get(index).copied().unwrap_or(f32::NAN)
+/// The component at an index that is less than `N`.
+fn at<const N: usize>(components: [f32; N], index: usize) -> f32 {
+    components.get(index).copied().unwrap_or(f32::NAN)
 }
 
 #[cfg(test)]
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn axis_without_extent_inverts_to_zero() {
         let flat = Trs { scale: [1., 0., 1.], ..Trs::default() }.to_matrix();
-        assert!(invert(&flat).iter().flatten().all(|lane| lane.is_finite()));
+        assert!(invert(&flat).iter().flatten().all(|component| component.is_finite()));
     }
 
     fn any_trs() -> impl Strategy<Value = Trs> {

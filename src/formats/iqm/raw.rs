@@ -1,4 +1,4 @@
-//! The structures of the file as they lie in it: little-endian, packed, with the specification's names.
+//! The structures of the file as stored: little-endian, packed, with the specification's names.
 
 use zerocopy::little_endian::{F32, I32, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -8,7 +8,7 @@ use crate::bytes::raw_elements;
 /// `iqmheader.magic`, the 0 byte included.
 pub const MAGIC: &[u8; 16] = b"INTERQUAKEMODEL\0";
 
-/// `iqmheader`. Offsets are from its first byte, and 0 where there is nothing.
+/// `iqmheader`. Offsets count from its first byte, and are 0 for absent sections.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's; what is not plain is said in `layout`")]
@@ -137,7 +137,9 @@ const _: () = assert!(size_of::<Anim>() == 20);
 /// `IQM_LOOP` of `iqmanim.flags`.
 pub const IQM_LOOP: u32 = 1 << 0;
 
-/// `iqmbounds`: the box of one frame and, around the origin, the radius in the X-Y plane and in space.
+/// `iqmbounds`: the box of a frame, and its radii around the origin.
+///
+/// `xyradius` is measured in the X-Y plane, `radius` in space.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]
@@ -190,8 +192,9 @@ pub struct FteEvent {
 }
 const _: () = assert!(size_of::<FteEvent>() == 16);
 
-/// The head of the extension `FTE_SKINS` of the FTE engine. Behind it lie `numskins` (one `u32` for each mesh), the
-/// skin frames and the mesh skins.
+/// The header of the extension `FTE_SKINS` of the FTE engine.
+///
+/// Followed by `numskins` (one `u32` for each mesh), the skin frames and the mesh skins.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are those of the engine's iqm compiler")]

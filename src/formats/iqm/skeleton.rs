@@ -1,4 +1,4 @@
-//! The bind pose of a skeleton, and what a pose makes of it.
+//! The skeleton in its bind pose, and skinning matrices of other poses.
 
 use zerocopy::little_endian::F32;
 
@@ -13,7 +13,7 @@ use crate::num::{as_u64, as_usize};
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
-    /// The joints of the skeleton in its bind pose, each behind its parent.
+    /// The joints in the bind pose; parents come before their children.
     pub fn joints(&self) -> impl ExactSizeIterator<Item = Joint> + '_ {
         self.layout.joints.iter().map(|joint| Joint::new(&self.layout, &joint))
     }
@@ -45,7 +45,7 @@ pub struct Joint {
     pub name: Text,
     /// The parent, whose index is less than this joint's; `None` for a root.
     pub parent: Option<u32>,
-    /// The place relative to the parent, as stored; version 1 has w synthesised.
+    /// The transformation relative to the parent, as stored; in version 1, w is computed.
     pub trs: Trs,
 }
 
@@ -60,10 +60,10 @@ impl Joint {
     }
 }
 
-/// The joints of a model in its bind pose, as matrices.
+/// The joints of a model in the bind pose, as matrices.
 ///
-/// As in the SDK: rotations are brought to length 1 first, and a joint's inverse is that of its own transformation
-/// times the inverse of its parent.
+/// As in the SDK, rotations are scaled to length 1 first, and a joint's inverse matrix is the inverse of its own
+/// transformation times its parent's inverse matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skeleton {
     parents: Vec<Option<u32>>,
@@ -93,47 +93,48 @@ impl Skeleton {
         self.parents.len()
     }
 
-    /// Whether there are no joints; never, for the skeleton of a model.
+    /// Whether there are no joints; `false` for every skeleton of a model.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
     }
 
-    /// The parent of each joint, whose index is less than the joint's; `None` for roots.
+    /// The index of each joint's parent, less than the joint's; `None` for roots.
     #[must_use]
     pub fn parents(&self) -> &[Option<u32>] {
         &self.parents
     }
 
-    /// For each joint the matrix from its space to the model's, in the bind pose.
+    /// The matrix of each joint from its space to the model's, in the bind pose.
     #[must_use]
     pub fn bind_matrices(&self) -> &[Matrix] {
         &self.bind
     }
 
-    /// For each joint the matrix from the model's space to its own, in the bind pose.
+    /// The matrix of each joint from the model's space to its own, in the bind pose.
     #[must_use]
     pub fn inverse_bind_matrices(&self) -> &[Matrix] {
         &self.inverse_bind
     }
 
-    /// For each joint the matrix that moves vertices from the bind pose to this one: a frame of
-    /// [`Frames`](super::Frames), whose rotations are brought to length 1 first.
+    /// The matrix of each joint that moves vertices from the bind pose to `pose`.
+    ///
+    /// `pose` is a frame of [`Frames`](super::Frames); its rotations are scaled to length 1 first.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where there is not one pose for each joint.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where `pose` does not have an element for each joint.
     pub fn skinning_matrices(&self, pose: &[Trs]) -> Result<Vec<Matrix>> {
         let mut out = vec![IDENTITY; self.len()];
         self.skinning_matrices_into(pose, &mut out)?;
         Ok(out)
     }
 
-    /// The same into `out`, which has an element for each joint.
+    /// Like `skinning_matrices`, into `out` with an element for each joint.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where there is not one pose, and one output, for each joint.
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) where `pose` or `out` does not have an element for each joint.
     pub fn skinning_matrices_into(&self, pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
         world_matrices(&self.parents, pose, out)?;
         for (matrix, inverse) in out.iter_mut().zip(&self.inverse_bind) {
@@ -143,15 +144,15 @@ impl Skeleton {
     }
 }
 
-/// For each joint the matrix from its space to the model's, in a pose: into `out`.
+/// The matrix of each joint from its space to the model's in `pose`, into `out`.
 ///
-/// Needs no bind pose, so that files of animations alone will do, with the parents of their poses. Rotations are
-/// brought to length 1 first.
+/// Needs no bind pose: for files of animations alone, `parents` are those of their poses. Rotations are scaled to
+/// length 1 first.
 ///
 /// # Errors
 ///
-/// [`Mismatch`](ErrorKind::Mismatch) where the three do not have the same length, or a parent does not come before
-/// its child.
+/// [`Mismatch`](crate::ErrorKind::Mismatch) where the three differ in length, or a parent does not come before its
+/// child.
 pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
     let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
     for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {

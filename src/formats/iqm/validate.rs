@@ -14,12 +14,12 @@ use crate::num::{Span, as_u64, span};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
-    /// Checks that every triangle uses vertices that exist: at the speed of memory.
+    /// Checks that every triangle uses vertices that exist, at memory speed.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for the first index that is not less than `num_vertexes`, and the errors
-    /// of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for the first index that is not less than `num_vertexes`, and the
+    /// errors of reading.
     pub fn check_indices(&self) -> Result<()> {
         let indices = self.triangles()?.flatten();
         let num_vertexes = self.layout().header.num_vertexes.get();
@@ -41,13 +41,13 @@ impl Model {
         Wrong::find("triangles", section, indices, |index| index >= num_vertexes)
     }
 
-    /// Checks every value: [`findings`](Self::findings), and those that only a look at all data can tell.
+    /// Checks every value; returns [`findings`](Self::findings) and what else it finds.
     ///
-    /// Of a joined model ([`attach`](Self::attach)), everything of the mesh's file and the poses and bounds of the other.
+    /// A joined model ([`attach`](Self::attach)) is checked with the poses and bounds of the animation's file.
     ///
     /// # Errors
     ///
-    /// Those of reading. Wrong values are findings, of which those not `tolerated` make the file unusable.
+    /// Those of reading. Wrong values are findings; [`Severity`](crate::Severity) says how serious each is.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut check =
             Check { model: self, layout: self.layout(), findings: Findings::default(), effort: 0 };
@@ -64,17 +64,17 @@ impl Model {
     }
 }
 
-/// The least and the greatest of some indices; `None` of none.
+/// The least and the greatest index; `None` of none.
 pub(crate) fn index_bounds(indices: &Array<u32>) -> Option<(u32, u32)> {
     let widen =
         |(least, greatest): (u32, u32), index: &U32| (least.min(index.get()), greatest.max(index.get()));
     (!indices.is_empty()).then(|| indices.as_slice().iter().fold((u32::MAX, 0), widen))
 }
 
-/// Whether any of some indices is outside a range.
+/// Whether any index is outside a range.
 ///
-/// It neither stops at the first one nor looks for its place, so that one instruction compares four indices. With one
-/// comparison an index in place of the two of [`index_bounds`], mapping and checking a file takes 0.8 times as long.
+/// It neither stops at the first one nor keeps its place, so that one instruction compares four indices. One comparison
+/// an index, where [`index_bounds`] has two: mapping and checking a file takes 0.8 times as long.
 fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     let len = range.end.saturating_sub(range.start);
     // What is below the start wraps to a number above the length.
@@ -117,14 +117,15 @@ struct Check<'a> {
     model: &'a Model,
     layout: &'a Layout,
     findings: Findings,
-    /// Bytes looked at in parts that may overlap.
+    /// Bytes checked so far, of parts that may overlap.
     effort: u64,
 }
 
 impl Check<'_> {
-    /// Whether `bytes` more may be looked at. Parts may share bytes, but a file in which thousands of them do is made
-    /// to waste time, and says so in a finding.
-    fn may_look_at(&mut self, bytes: u64) -> bool {
+    /// Whether `bytes` more may be checked; a finding where not.
+    ///
+    /// Parts may share bytes, but where thousands do, checking each would take much longer than reading the file.
+    fn may_check(&mut self, bytes: u64) -> bool {
         const TIMES: u64 = 64;
         self.effort = self.effort.saturating_add(bytes);
         let most = u64::from(self.layout.header.filesize.get()).saturating_mul(TIMES);
@@ -143,7 +144,7 @@ impl Check<'_> {
         let mut sound = 0;
         for (index, mesh) in (0..).zip(self.layout.meshes.iter()) {
             let [first, count] = [mesh.first_triangle, mesh.num_triangles].map(|n| u64::from(n.get()));
-            if !self.may_look_at(count.saturating_mul(12)) {
+            if !self.may_check(count.saturating_mul(12)) {
                 break;
             }
             let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
@@ -190,7 +191,7 @@ impl Check<'_> {
         for (index, array) in
             self.model.vertex_arrays().enumerate().filter(|(_, array)| array.format.is_float())
         {
-            if !self.may_look_at(array.range.length()) {
+            if !self.may_check(array.range.length()) {
                 break;
             }
             let attribute = self.model.vertex_array(index)?;

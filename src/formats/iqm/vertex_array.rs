@@ -12,19 +12,19 @@ use crate::mesh::{Attribute, Semantic, VertexFormat};
 use crate::report::{Address, ErrorKind, Result};
 
 impl Model {
-    /// What the vertex arrays are, in the order of the file.
+    /// The vertex arrays, in the order of the file. Reads nothing.
     pub fn vertex_arrays(&self) -> impl ExactSizeIterator<Item = VertexArray> + '_ {
         self.layout.vertex_arrays.iter().map(|array| VertexArray::new(&self.layout, &array))
     }
 
-    /// A vertex array by its index, in place, whatever its type, format and size.
+    /// The vertex array at an index, in place, whatever its type, format and size.
     ///
-    /// Integers of arrays with a meaning of their own are marked as normalized, but for blend indexes; see
-    /// [`Normalization`] for what that means in files.
+    /// Integers are marked as normalized, except in blend indexes and in custom and reserved arrays; see
+    /// [`Normalization`] for what writers mean by it.
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such array, and the errors of reading.
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such array, and the errors of reading.
     pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
         let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("vertex array");
@@ -38,8 +38,9 @@ impl Model {
         Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
     }
 
-    /// A vertex array by its index, as numbers of 32 bits: [`vertex_count`](Self::vertex_count) times the array's
-    /// size.
+    /// The vertex array at an index, converted to `f32`.
+    ///
+    /// [`vertex_count`](Self::vertex_count) times the array's size numbers, vertex after vertex.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Model {
         array.map(|array| self.read_array(&array)).transpose()
     }
 
-    /// A custom vertex array by its name, in place; `Ok(None)` where the file has none. Of several, the first.
+    /// The first custom vertex array with this name, in place; `Ok(None)` without one.
     ///
     /// # Errors
     ///
@@ -91,18 +92,17 @@ impl Model {
         array.map(|array| self.read_array(&VertexArray::new(&self.layout, &array))).transpose()
     }
 
-    /// Positions, in place.
+    /// Positions x, y, z, in place; `Ok(None)` where the file has none.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) where they are stored in another format than is recommended (take
-    /// [`vertex_array`](Self::vertex_array) or a [`MeshView`](crate::MeshView)), and the errors of reading. So for
-    /// the six methods that follow.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) where they are not stored in the recommended format
+    /// ([`vertex_array`](Self::vertex_array) and [`MeshView`](crate::MeshView) read any), and the errors of reading.
     pub fn positions(&self) -> Result<Option<Array<[f32; 3]>>> {
         self.recommended(&VertexArrayType::Position)
     }
 
-    /// Texture coordinates u, v, in place.
+    /// Texture coordinates u, v, in place; `Ok(None)` where the file has none.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Model {
         self.recommended(&VertexArrayType::TexCoord)
     }
 
-    /// Normals, in place.
+    /// Normals x, y, z, in place; `Ok(None)` where the file has none.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Model {
         self.recommended(&VertexArrayType::Normal)
     }
 
-    /// Tangents x, y, z and the sign of the bitangent, in place.
+    /// Tangents x, y, z and the sign of the bitangent, in place; `Ok(None)` without.
     ///
     /// # Errors
     ///
@@ -129,7 +129,9 @@ impl Model {
         self.recommended(&VertexArrayType::Tangent)
     }
 
-    /// The joints that move each vertex, in place. Indices are not checked.
+    /// The joints that move each vertex, in place; `Ok(None)` where the file has none.
+    ///
+    /// Indices are not checked.
     ///
     /// # Errors
     ///
@@ -138,7 +140,7 @@ impl Model {
         self.recommended(&VertexArrayType::BlendIndexes)
     }
 
-    /// The weights of those joints, in 1/255, in place.
+    /// Weights of `blend_indexes`, in 1/255, in place; `Ok(None)` without.
     ///
     /// # Errors
     ///
@@ -147,7 +149,7 @@ impl Model {
         self.recommended(&VertexArrayType::BlendWeights)
     }
 
-    /// Colours red, green, blue, alpha, in 1/255, in place.
+    /// Colours red, green, blue, alpha, in 1/255, in place; `Ok(None)` without.
     ///
     /// # Errors
     ///
@@ -171,9 +173,8 @@ impl Model {
 
 /// How integers of a vertex array become numbers.
 ///
-/// The specification does not say. The SDK's compiler, for attributes that it stores as integers, rounds so that
-/// [`Sdk`](Self::Sdk) is the inverse; graphics cards and the FTE engine decode signed ones as
-/// [`WebGpu`](Self::WebGpu). For unsigned integers the two are the same.
+/// The specification does not say. The SDK's compiler rounds so that [`Sdk`](Self::Sdk) is the inverse; graphics cards
+/// and the FTE engine decode signed integers as [`WebGpu`](Self::WebGpu). For unsigned integers the two are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Normalization {
@@ -203,13 +204,13 @@ pub enum VertexArrayType {
     BlendWeights,
     /// `IQM_COLOR`.
     Color,
-    /// A type that is reserved, 7 to 15.
+    /// A reserved type, 7 to 15.
     Reserved(u32),
     /// `IQM_CUSTOM`: a name, which may be empty.
     Custom(Text),
 }
 
-/// A vertex array: where it lies and how its elements are stored.
+/// A vertex array: its place in the file, and how its elements are stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VertexArray {
@@ -219,7 +220,7 @@ pub struct VertexArray {
     pub flags: u32,
     /// The type of a component.
     pub format: Scalar,
-    /// Components of an element; at least 1.
+    /// The number of components of an element; at least 1.
     pub size: u32,
     /// The bytes, from the beginning of the file: one element for each vertex, packed.
     pub range: Range<u64>,
@@ -250,7 +251,7 @@ impl VertexArray {
         }
     }
 
-    /// The meaning in terms that all formats share; `set` counts the arrays of the same type before this one.
+    /// The meaning in terms that all formats share; `set` counts earlier arrays of this type.
     pub(crate) fn semantic(&self, set: u32) -> Semantic {
         match &self.kind {
             VertexArrayType::Position => Semantic::Position,

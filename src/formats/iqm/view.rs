@@ -1,4 +1,4 @@
-//! A mesh as a renderer sees it.
+//! Views: a mesh with its own vertices and triangles, for renderers.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Ro
 use crate::num::{Span, as_u64, as_usize, size_u64};
 use crate::report::{Address, Finding, Result};
 
-/// The vertex arrays of a mesh, of which each attribute is a part.
+/// The vertex arrays of the file, and the vertices of the mesh, from which attributes are read.
 struct Arrays {
     source: Source,
     arrays: Vec<VertexArray>,
@@ -33,15 +33,16 @@ impl LoadAttribute for Arrays {
 }
 
 impl Model {
-    /// The mesh at an address `meshes[i]` or `meshes["name"]` as a renderer sees it: its own vertices and triangles.
+    /// A view of the mesh at an address `meshes[i]` or `meshes["name"]`.
     ///
-    /// Reads and checks the mesh's triangles. Where they use vertices outside the mesh's range (a known fault of
-    /// Blender's exporter), the view has all vertices of the file, and a finding.
+    /// It has the mesh's own vertices and triangles; reads and checks the triangles. Where they use vertices outside
+    /// the mesh's range (a known bug of Blender's exporter), the view has all vertices of the file, and a finding.
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh, [`Malformed`](crate::ErrorKind::Malformed) where an
-    /// index is not less than `num_vertexes`, and the errors of reading.
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh,
+    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than `num_vertexes`, and the errors of
+    /// reading.
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let named = |name: &str| self.meshes().position(|mesh| mesh.name.to_string_lossy() == name);
         let found =
@@ -90,8 +91,7 @@ fn view(model: &Model, address: Address, mesh: &Mesh) -> Result<MeshView> {
     Ok(view.with_name(mesh.name.to_string_lossy()).with_findings(findings))
 }
 
-/// The arrays that have a meaning, with the first of each: repeated texture coordinates, colours, joints and weights
-/// are further sets.
+/// The arrays of a view: the first of each type, and further sets of texture coordinates, colours, joints and weights.
 fn arrays(model: &Model) -> Vec<(AttributeInfo, VertexArray)> {
     let mut sets: HashMap<VertexArrayType, u32> = HashMap::new();
     let mut arrays = Vec::new();

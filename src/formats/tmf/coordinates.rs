@@ -1,12 +1,11 @@
 //! Coordinates: integers within the box of a vertex segment.
 
-use zerocopy::FromBytes;
-use zerocopy::little_endian::F64;
-
 use super::raw;
-use super::segment::SegmentEntry;
+use super::segment::Segment;
+use crate::bytes::Source;
 use crate::codec::bits::{field, shift, top, top_few, unpack, window};
-use crate::num::{as_u64, as_usize};
+use crate::num::{as_u64, as_usize, size_u64};
+use crate::report::Result;
 
 /// Numbers that are unpacked before they are converted: a few kilobytes of the stack.
 pub(crate) const BLOCK: usize = 768;
@@ -21,19 +20,19 @@ pub(crate) struct Coordinates {
 }
 
 impl Coordinates {
-    pub(crate) fn new(entry: &SegmentEntry, axes: [(f64, f64); 3]) -> Self {
+    pub(crate) fn new(segment: &Segment, header: &raw::Vertex) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest, as the crate does")]
-        let axes = axes.map(|(min, max)| (min as f32, max as f32));
+        let axes = stored_box(header).map(|(min, max)| (min as f32, max as f32));
         let mut this = Self {
-            widths: entry.widths,
-            wrapped: entry.wrapped,
+            widths: segment.precision,
+            wrapped: segment.wrapped,
             steps: [1.0; 3],
             size: axes.map(|(min, max)| max - min),
             min: axes.map(|(min, _)| min),
         };
-        for ((steps, size), width) in this.steps.iter_mut().zip(&mut this.size).zip(entry.widths) {
+        for ((steps, size), width) in this.steps.iter_mut().zip(&mut this.size).zip(segment.precision) {
             let greatest = match width {
-                33.. if entry.wrapped => wrapped_steps(width),
+                33.. if segment.wrapped => wrapped_steps(width),
                 0..=64 => top(u64::MAX, width.into()),
                 // In the precision of an f32, the same as the true one once numbers are cut to 64 bits.
                 65.. => u64::MAX,
@@ -172,9 +171,13 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
     }
 }
 
-/// The box that a vertex segment stores, as least and greatest of each axis.
-pub(crate) fn stored_box(head: &[u8]) -> Option<[(f64, f64); 3]> {
-    let (_, head) = raw::Vertex::read_from_suffix(head).ok()?;
-    let axis = |min: F64, max: F64| (min.get(), max.get());
-    Some([axis(head.min_x, head.max_x), axis(head.min_y, head.max_y), axis(head.min_z, head.max_z)])
+/// The header of a vertex segment; the layout has checked that it is within the segment.
+pub(crate) fn vertex_header(source: &Source, segment: &Segment) -> Result<raw::Vertex> {
+    source.read_struct(segment.bits.saturating_sub(size_u64::<raw::Vertex>()), "VertexSegment")
+}
+
+/// The box that a vertex segment stores, as minimum and maximum of each axis.
+pub(crate) fn stored_box(header: &raw::Vertex) -> [(f64, f64); 3] {
+    let raw::Vertex { min_x, max_x, min_y, max_y, min_z, max_z, .. } = header;
+    [(min_x, max_x), (min_y, max_y), (min_z, max_z)].map(|(min, max)| (min.get(), max.get()))
 }

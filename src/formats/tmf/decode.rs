@@ -1,61 +1,44 @@
 //! Bits to numbers: the arithmetic of each kind of segment, in the order of operations of the crate `tmf`.
 //!
 //! A run of elements is decoded from any element on. Numbers are unpacked into a small buffer and converted from there,
-//! so that both loops are plain ones.
+//! so that both loops are simple ones.
 
-use zerocopy::FromBytes;
-use zerocopy::little_endian::U64;
-
-use super::angles::{Angles, directions};
-use super::coordinates::{BLOCK, Coordinates};
-use super::layout::Layout;
+use super::angles::{AngleTables, Directions};
+use super::coordinates::{BLOCK, Coordinates, vertex_header};
 use super::raw;
-use super::rules::FILE;
-use super::segment::{FileLayout, SegmentEntry, SegmentType};
+use super::segment::Segment;
+use crate::bytes::Source;
 use crate::codec::bits::{field, steps, top, unpack};
-use crate::num::as_u64;
+use crate::num::{as_u64, size_u64};
 use crate::report::Result;
 
-/// What elements of a segment are made with.
-pub(crate) enum Decoder<'a> {
-    /// `base + number`.
-    Indices {
-        base: u64,
-        width: u32,
-    },
-    /// The place itself.
-    Counting,
-    Vertices(Coordinates),
-    /// A unit vector, and of a tangent one more bit before it.
-    Directions {
-        bits: u8,
-        angles: Option<&'a Angles>,
-    },
-    Uvs {
-        bits: u8,
-    },
-    Floats {
-        bits: u8,
-        min: f64,
-        max: f64,
-    },
-    Colors {
-        bits: u8,
-    },
-}
-
-/// Where an index stands that does not fit 32 bits.
+/// An index that does not fit 32 bits: the element, and its value.
 pub(crate) struct TooLarge {
-    pub(crate) place: usize,
+    pub(crate) element: usize,
     pub(crate) value: u128,
 }
 
-/// An element that segments of some kinds hold.
+/// What decoders are made from.
+pub(crate) struct Parts<'a> {
+    pub(crate) segment: &'a Segment,
+    pub(crate) source: &'a Source,
+    pub(crate) angles: &'a AngleTables,
+    /// The number of elements that will be decoded.
+    pub(crate) count: usize,
+}
+
+/// An element of segments.
 pub(crate) trait Decode: Copy {
-    /// Decodes as many elements as `out` has, of which the first is the segment's element `first` and begins at `bit`
-    /// of `bytes`.
+    /// What segments of such elements hold.
+    type Kind: Copy + Send + Sync;
+    /// What elements are decoded with.
+    type Decoder: Send + Sync;
+
+    fn decoder(kind: Self::Kind, parts: &Parts<'_>) -> Result<Self::Decoder>;
+
+    /// Decodes elements until `out` is full: the first is the segment's element `first`, at `bit` of `bytes`.
     fn decode(
-        decoder: &Decoder<'_>,
+        decoder: &Self::Decoder,
         bytes: &[u8],
         bit: u64,
         first: usize,
@@ -63,63 +46,40 @@ pub(crate) trait Decode: Copy {
     ) -> Result<(), TooLarge>;
 }
 
-impl<'a> Decoder<'a> {
-    /// `head` is what precedes the segment's bit array; `count` is how many elements will be decoded.
-    pub(crate) fn new(layout: &'a Layout, entry: &SegmentEntry, head: &[u8], count: usize) -> Result<Self> {
-        let [bits, _, _] = entry.widths;
-        Ok(match entry.kind {
-            _ if entry.is_omitted() => Self::Counting,
-            SegmentType::Vertex => {
-                let head = struct_before::<raw::Vertex>(head, entry)?;
-                let axes = [(head.min_x, head.max_x), (head.min_y, head.max_y), (head.min_z, head.max_z)];
-                Self::Vertices(Coordinates::new(entry, axes.map(|(min, max)| (min.get(), max.get()))))
-            }
-            SegmentType::Normal | SegmentType::Tangent => {
-                Self::Directions { bits, angles: layout.angles(bits, count) }
-            }
-            SegmentType::Uv => Self::Uvs { bits },
-            SegmentType::CustomColorRgba => Self::Colors { bits },
-            SegmentType::CustomFloat => {
-                let head = struct_before::<raw::CustomFloat>(head, entry)?;
-                Self::Floats { bits, min: head.min.get(), max: head.max.get() }
-            }
-            _ => {
-                let base = match layout.file_layout {
-                    FileLayout::A => 0,
-                    FileLayout::B => struct_before::<U64>(head, entry)?.get(),
-                };
-                Self::Indices { base, width: bits.into() }
-            }
-        })
-    }
-}
-
-/// The structure in the last bytes before the bit array.
-fn struct_before<T: FromBytes>(head: &[u8], entry: &SegmentEntry) -> Result<T> {
-    let found = T::read_from_suffix(head).ok();
-    // The layout has read the same structure.
-    let (_, found) = found.ok_or_else(|| FILE.malformed("segment").at(entry.range()))?;
-    Ok(found)
+/// Indices and integers.
+pub(crate) enum Indices {
+    /// Stored numbers, to each of which `base` is added.
+    Stored { base: u64, width: u32 },
+    /// Not stored: each is the number of its element.
+    Counting,
 }
 
 impl Decode for u32 {
+    type Kind = ();
+    type Decoder = Indices;
+
+    fn decoder((): (), parts: &Parts<'_>) -> Result<Indices> {
+        let Segment { base, precision: [bits, ..], .. } = *parts.segment;
+        let is_omitted = parts.segment.is_omitted();
+        Ok(if is_omitted { Indices::Counting } else { Indices::Stored { base, width: bits.into() } })
+    }
+
     fn decode(
-        decoder: &Decoder<'_>,
+        decoder: &Indices,
         bytes: &[u8],
         bit: u64,
         first: usize,
         out: &mut [Self],
     ) -> Result<(), TooLarge> {
-        match decoder {
-            Decoder::Indices { base, width } => indices(*base, *width, bytes, bit, out),
-            Decoder::Counting => {
-                for (place, out) in (first..).zip(out) {
-                    *out = Self::try_from(place)
-                        .map_err(|_| TooLarge { place, value: u128::from(as_u64(place)) })?;
+        match *decoder {
+            Indices::Stored { base, width } => indices(base, width, bytes, bit, out),
+            Indices::Counting => {
+                for (element, (number, out)) in (first..).zip(out).enumerate() {
+                    let too_large = |_| TooLarge { element, value: u128::from(as_u64(number)) };
+                    *out = Self::try_from(number).map_err(too_large)?;
                 }
                 Ok(())
             }
-            _ => Ok(()),
         }
     }
 }
@@ -140,90 +100,133 @@ fn indices(base: u64, width: u32, bytes: &[u8], bit: u64, out: &mut [u32]) -> Re
         return Ok(());
     }
     let mut bit = bit;
-    for (place, out) in out.iter_mut().enumerate() {
+    for (element, out) in out.iter_mut().enumerate() {
         let value = u128::from(base).saturating_add(field(bytes, bit, width).into());
-        *out = u32::try_from(value).map_err(|_| TooLarge { place, value })?;
+        *out = u32::try_from(value).map_err(|_| TooLarge { element, value })?;
         bit = bit.wrapping_add(width.into());
     }
     Ok(())
 }
 
+/// What three floats are.
+#[derive(Clone, Copy)]
+pub(crate) enum Vector {
+    Vertex,
+    Normal,
+}
+
+pub(crate) enum Vectors {
+    Vertices(Coordinates),
+    Normals(Directions),
+}
+
 impl Decode for [f32; 3] {
-    fn decode(
-        decoder: &Decoder<'_>,
-        bytes: &[u8],
-        bit: u64,
-        _: usize,
-        out: &mut [Self],
-    ) -> Result<(), TooLarge> {
+    type Kind = Vector;
+    type Decoder = Vectors;
+
+    fn decoder(kind: Vector, parts: &Parts<'_>) -> Result<Vectors> {
+        let Parts { segment, source, .. } = parts;
+        Ok(match kind {
+            Vector::Vertex => Vectors::Vertices(Coordinates::new(segment, &vertex_header(source, segment)?)),
+            Vector::Normal => Vectors::Normals(parts.directions()),
+        })
+    }
+
+    fn decode(decoder: &Vectors, bytes: &[u8], bit: u64, _: usize, out: &mut [Self]) -> Result<(), TooLarge> {
         match decoder {
-            Decoder::Vertices(coordinates) => coordinates.decode(bytes, bit, out),
-            Decoder::Directions { bits, angles } => {
-                directions(*bits, *angles, 0, bytes, bit, out, |_, direction| direction);
-            }
-            _ => {}
+            Vectors::Vertices(coordinates) => coordinates.decode(bytes, bit, out),
+            Vectors::Normals(directions) => directions.decode(0, bytes, bit, out, |_, direction| direction),
         }
         Ok(())
     }
 }
 
+/// What four floats are.
+#[derive(Clone, Copy)]
+pub(crate) enum Quad {
+    Tangent,
+    Color,
+}
+
+pub(crate) enum Quads {
+    Tangents(Directions),
+    Colors { bits: u8 },
+}
+
 impl Decode for [f32; 4] {
-    fn decode(
-        decoder: &Decoder<'_>,
-        bytes: &[u8],
-        bit: u64,
-        _: usize,
-        out: &mut [Self],
-    ) -> Result<(), TooLarge> {
+    type Kind = Quad;
+    type Decoder = Quads;
+
+    fn decoder(kind: Quad, parts: &Parts<'_>) -> Result<Quads> {
+        Ok(match kind {
+            Quad::Tangent => Quads::Tangents(parts.directions()),
+            Quad::Color => Quads::Colors { bits: parts.segment.precision[0] },
+        })
+    }
+
+    fn decode(decoder: &Quads, bytes: &[u8], bit: u64, _: usize, out: &mut [Self]) -> Result<(), TooLarge> {
         match decoder {
-            Decoder::Directions { bits, angles } => {
+            Quads::Tangents(directions) => {
                 let handed =
                     |window: u64, [x, y, z]: [f32; 3]| [x, y, z, if window >> 63 == 1 { -1.0 } else { 1.0 }];
-                directions(*bits, *angles, 1, bytes, bit, out, handed);
+                directions.decode(1, bytes, bit, out, handed);
             }
-            Decoder::Colors { bits } => {
-                // Twice rounded, as the crate does.
+            Quads::Colors { bits } => {
+                // Rounded twice, as the crate does.
                 #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
                 let convert = |number: u64, steps: u64| (number as f64 / steps as f64) as f32;
                 uniform(*bits, bytes, bit, out.as_flattened_mut(), convert);
             }
-            _ => {}
         }
         Ok(())
     }
 }
 
+/// Texture coordinates, decoded with their bits.
 impl Decode for [f32; 2] {
-    fn decode(
-        decoder: &Decoder<'_>,
-        bytes: &[u8],
-        bit: u64,
-        _: usize,
-        out: &mut [Self],
-    ) -> Result<(), TooLarge> {
-        if let Decoder::Uvs { bits } = decoder {
-            let convert = |number: u64, steps: u64| number as f32 / steps as f32;
-            uniform(*bits, bytes, bit, out.as_flattened_mut(), convert);
-        }
+    type Kind = ();
+    type Decoder = u8;
+
+    fn decoder((): (), parts: &Parts<'_>) -> Result<u8> {
+        Ok(parts.segment.precision[0])
+    }
+
+    fn decode(bits: &u8, bytes: &[u8], bit: u64, _: usize, out: &mut [Self]) -> Result<(), TooLarge> {
+        let convert = |number: u64, steps: u64| number as f32 / steps as f32;
+        uniform(*bits, bytes, bit, out.as_flattened_mut(), convert);
         Ok(())
     }
 }
 
+/// Custom floats, decoded with their header.
 impl Decode for f32 {
+    type Kind = ();
+    type Decoder = raw::CustomFloat;
+
+    fn decoder((): (), parts: &Parts<'_>) -> Result<raw::CustomFloat> {
+        let start = parts.segment.bits.saturating_sub(size_u64::<raw::CustomFloat>());
+        parts.source.read_struct(start, parts.segment.kind.what())
+    }
+
     fn decode(
-        decoder: &Decoder<'_>,
+        header: &raw::CustomFloat,
         bytes: &[u8],
         bit: u64,
         _: usize,
         out: &mut [Self],
     ) -> Result<(), TooLarge> {
-        if let Decoder::Floats { bits, min, max } = decoder {
-            let (min, size) = (*min, if *bits == 0 { 0.0 } else { max - min });
-            #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
-            let convert = |number: u64, steps: u64| (number as f64 / steps as f64 * size + min) as f32;
-            uniform(*bits, bytes, bit, out, convert);
-        }
+        let (bits, min, max) = (header.precision, header.min.get(), header.max.get());
+        let size = if bits == 0 { 0.0 } else { max - min };
+        #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
+        let convert = |number: u64, steps: u64| (number as f64 / steps as f64 * size + min) as f32;
+        uniform(bits, bytes, bit, out, convert);
         Ok(())
+    }
+}
+
+impl Parts<'_> {
+    fn directions(&self) -> Directions {
+        Directions::new(self.segment.precision[0], self.angles, self.count)
     }
 }
 

@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::angles::AngleTables;
 use super::layout::{Layout, MeshEntry};
 use super::mesh::Mesh;
+use super::packed::File;
 use super::raw;
 use super::segment::{FileLayout, SegmentType};
 use crate::bytes::Source;
@@ -19,8 +21,7 @@ use crate::report::{Address, Finding, Item, Result};
 /// Cloning is cheap. Names, counts and the list of segments are at hand; arrays are read and decoded when asked for.
 #[derive(Clone)]
 pub struct Document {
-    pub(crate) layout: Arc<Layout>,
-    pub(crate) options: Options,
+    file: File,
 }
 
 impl Document {
@@ -54,7 +55,8 @@ impl Document {
     /// that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Arc::new(Layout::read(&source, &options.limits)?);
-        let document = Self { layout, options: *options };
+        let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
+        let document = Self { file: File { layout, source, options: *options, angles } };
         refuse_forbidden(options, Format::Tmf, || document.validate())?;
         Ok(document)
     }
@@ -62,54 +64,54 @@ impl Document {
     /// The header as stored: the version of the writer, and the minimum version of a reader.
     #[must_use]
     pub fn header(&self) -> &raw::Header {
-        &self.layout.header
+        &self.file.layout.header
     }
 
     /// Which of the two layouts the file has.
     #[must_use]
     pub fn file_layout(&self) -> FileLayout {
-        self.layout.file_layout
+        self.file.layout.file_layout
     }
 
     /// The source, for reading what else lies in the file.
     #[must_use]
     pub fn source(&self) -> &Source {
-        &self.layout.source
+        &self.file.source
     }
 
     /// The meshes.
     pub fn meshes(&self) -> impl ExactSizeIterator<Item = Mesh> + '_ {
-        (0..self.layout.meshes.len()).map(|index| Mesh::new(&self.layout, self.options, index))
+        (0..self.file.layout.meshes.len()).map(|index| Mesh::new(&self.file, index))
     }
 
     /// The mesh at an index.
     #[must_use]
     pub fn mesh(&self, index: usize) -> Option<Mesh> {
-        (index < self.layout.meshes.len()).then(|| Mesh::new(&self.layout, self.options, index))
+        (index < self.file.layout.meshes.len()).then(|| Mesh::new(&self.file, index))
     }
 
     /// The first mesh with this name.
     #[must_use]
     pub fn mesh_named(&self, name: impl AsRef<[u8]>) -> Option<Mesh> {
-        let index = self.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;
+        let index = self.file.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;
         self.mesh(index)
     }
 
     /// What was tolerated when opening.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
-        &self.layout.findings
+        &self.file.layout.findings
     }
 
     /// The meshes, and behind each its segments. Reads nothing.
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
         let mut items = Vec::new();
-        for (index, mesh) in (0..).zip(&self.layout.meshes) {
+        for (index, mesh) in (0..).zip(&self.file.layout.meshes) {
             let address = Address::field("meshes").index(index);
             items.push(self.mesh_item(address.clone(), mesh));
-            for (segment, entry) in (0..).zip(self.layout.segments_of(mesh)) {
-                let range = entry.range();
+            for (segment, entry) in (0..).zip(self.file.layout.segments_of(mesh)) {
+                let range = entry.range.clone();
                 let counts = match entry.kind {
                     SegmentType::Reserved(number) | SegmentType::Unknown(number) => {
                         vec![("seg_type", number.into())]
@@ -129,15 +131,12 @@ impl Document {
     }
 
     fn mesh_item(&self, address: Address, mesh: &MeshEntry) -> Item {
-        let segments = self.layout.segments_of(mesh);
+        let segments = self.file.layout.segments_of(mesh);
         let count = |kind: SegmentType, bit: u8| {
-            let shared = |mask: u8| mask & bit != 0;
-            let own = segments.iter().filter(|entry| {
-                entry.kind == kind || entry.kind == SegmentType::SharedTriangle && shared(entry.mask)
-            });
+            let own = segments.iter().filter(|segment| segment.is_of(kind, bit));
             own.fold(0_u64, |sum, entry| sum.saturating_add(entry.count))
         };
-        let range = self.layout.mesh_range(mesh);
+        let range = self.file.layout.mesh_range(mesh);
         let decoded = segments.iter().filter_map(|entry| entry.decoded_bytes());
         Item {
             address,
@@ -157,12 +156,14 @@ impl Document {
 
     /// The addresses of the meshes.
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
-        (0..as_u64(self.layout.meshes.len())).map(|index| Address::field("meshes").index(index)).collect()
+        (0..as_u64(self.file.layout.meshes.len()))
+            .map(|index| Address::field("meshes").index(index))
+            .collect()
     }
 
     /// The index of the first mesh with this name.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.layout.meshes.iter().position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
+        self.file.layout.meshes.iter().position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
     }
 }
 
@@ -170,8 +171,8 @@ impl fmt::Debug for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Document")
             .field("file_layout", &self.file_layout())
-            .field("meshes", &self.layout.meshes.len())
-            .field("segments", &self.layout.segments.len())
+            .field("meshes", &self.file.layout.meshes.len())
+            .field("segments", &self.file.layout.segments.len())
             .finish_non_exhaustive()
     }
 }

@@ -1,22 +1,21 @@
 //! Where everything is: every segment located, every count checked against its bytes, nothing decoded.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use bytes::Bytes;
 use zerocopy::FromBytes;
+use zerocopy::little_endian::{U16, U64};
 
-use super::angles::Angles;
 use super::coordinates::Coordinates;
 use super::raw;
 use super::rules::{self, FILE};
-use super::segment::{FileLayout, SegmentEntry, SegmentType};
+use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::{Source, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::num::{Span, as_u64, decimal, size_u64, span};
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
 /// What is read first of a file that is read lazily, in bytes.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -29,10 +28,8 @@ pub(crate) struct Layout {
     pub(crate) header: raw::Header,
     pub(crate) file_layout: FileLayout,
     pub(crate) meshes: Vec<MeshEntry>,
-    pub(crate) segments: Vec<SegmentEntry>,
+    pub(crate) segments: Vec<Segment>,
     pub(crate) findings: Vec<Finding>,
-    /// Tables of angles, by their bits.
-    angles: [OnceLock<Angles>; Angles::MOST_BITS + 1],
 }
 
 /// A mesh.
@@ -58,7 +55,7 @@ impl Layout {
             meshes: Vec::new(),
             segments: Vec::new(),
             findings: Findings::default(),
-            unpaid: 0,
+            omitted: Budget::new(limits),
         };
         let mut end = header_size;
         for index in 0..header.mesh_count.get() {
@@ -66,11 +63,10 @@ impl Layout {
         }
         if let Some(len) = source.len()?.filter(|len| *len > end) {
             reader.findings.add(rules::TRAILING_BYTES, || {
-                let detail = format!("{} bytes behind the last mesh", len.saturating_sub(end));
-                (FILE.at(end..len), detail)
+                (FILE.at(end..len), format!("{} bytes after the last mesh", (end..len).length()))
             });
         }
-        reader.look_at_wide_coordinates()?;
+        reader.check_wide_coordinates()?;
         Ok(Self {
             header,
             file_layout,
@@ -78,29 +74,18 @@ impl Layout {
             segments: reader.segments,
             findings: reader.findings.into_vec(),
             source: reader.walk.into_source(),
-            angles: [const { OnceLock::new() }; Angles::MOST_BITS + 1],
         })
     }
 
-    /// The table for normals of so many bits, where `count` of them make it worth while.
-    pub(crate) fn angles(&self, bits: u8, count: usize) -> Option<&Angles> {
-        let cell = self.angles.get(usize::from(bits))?;
-        match cell.get() {
-            Some(angles) => Some(angles),
-            None if Angles::is_worth(bits, count) => Some(cell.get_or_init(|| Angles::new(bits))),
-            None => None,
-        }
-    }
-
     /// The segments of a mesh.
-    pub(crate) fn segments_of(&self, mesh: &MeshEntry) -> &[SegmentEntry] {
+    pub(crate) fn segments_of(&self, mesh: &MeshEntry) -> &[Segment] {
         self.segments.get(mesh.segments.clone()).unwrap_or_default()
     }
 
     /// The bytes of a mesh, its header included.
     pub(crate) fn mesh_range(&self, mesh: &MeshEntry) -> Range<u64> {
         let header = mesh.start.saturating_add(4).saturating_add(as_u64(mesh.name.len()));
-        let end = self.segments_of(mesh).last().map_or(header, |segment| segment.data.1);
+        let end = self.segments_of(mesh).last().map_or(header, |segment| segment.data.end);
         mesh.start..end
     }
 }
@@ -129,49 +114,43 @@ struct Reader<'a> {
     file_layout: FileLayout,
     limits: &'a Limits,
     meshes: Vec<MeshEntry>,
-    segments: Vec<SegmentEntry>,
+    segments: Vec<Segment>,
     findings: Findings,
-    /// Decoded bytes of elements that take up none in the file.
-    unpaid: u64,
+    /// What elements that take up no bytes of the file may take decoded.
+    omitted: Budget,
 }
 
-/// Where a segment stands, for saying so.
+/// A segment, by the indices of its mesh and its own.
 #[derive(Clone, Copy)]
-struct Place {
+struct Position {
     mesh: u64,
     segment: u64,
 }
 
-impl Place {
-    fn address(self) -> Address {
-        Address::field("meshes").index(self.mesh).then("segments").index(self.segment)
-    }
-
-    fn error(self, kind: ErrorKind, what: &'static str, range: Range<u64>) -> Error {
-        FILE.error(kind, what).of(self.address()).at(range)
+impl Position {
+    fn place(self) -> Place {
+        FILE.of(Address::field("meshes").index(self.mesh).then("segments").index(self.segment))
     }
 }
 
 impl Reader<'_> {
-    /// Reads a mesh; where it ends.
+    /// Reads a mesh; returns its end.
     fn mesh(&mut self, index: u64, start: u64) -> Result<u64> {
-        let address = || Address::field("meshes").index(index);
-        let at = |error: Error| error.of(address());
+        let place = || FILE.of(Address::field("meshes").index(index));
+        let at = |error: Error| place().locate(error);
         let name_len = self.u16(start, "str_len").map_err(at)?;
-        let name_start = start.saturating_add(2);
-        let name_end = name_start.saturating_add(name_len.into());
-        let name = self.walk.get(name_start..name_end, "str_bytes").map_err(at)?;
-        let count = self.u16(name_end, "seg_count").map_err(at)?;
+        let name_range = span(start.saturating_add(2), name_len.into());
+        let name = self.walk.get(name_range.clone(), "str_bytes").map_err(at)?;
+        let count = self.u16(name_range.end, "seg_count").map_err(at)?;
         if str::from_utf8(&name).is_err() {
-            self.findings.add(rules::NAME_NOT_UTF8, || {
-                let detail = "the name of the mesh is not UTF-8";
-                (FILE.of(address()).at(name_start..name_end), detail)
-            });
+            let end = name_range.end;
+            let detail = "the name of the mesh is not UTF-8";
+            self.findings.add(rules::NAME_NOT_UTF8, || (place().at(name_range.start..end), detail));
         }
         let first = self.segments.len();
-        let mut end = name_end.saturating_add(2);
+        let mut end = name_range.end.saturating_add(2);
         for segment in 0..count {
-            end = self.segment(Place { mesh: index, segment: segment.into() }, end)?;
+            end = self.segment(Position { mesh: index, segment: segment.into() }, end)?;
         }
         self.meshes.push(MeshEntry { start, name, segments: first..self.segments.len() });
         self.check_tables()?;
@@ -180,225 +159,225 @@ impl Reader<'_> {
     }
 
     fn u16(&mut self, offset: u64, what: &'static str) -> Result<u16> {
-        self.walk.read_struct::<zerocopy::little_endian::U16>(offset, what).map(|number| number.get())
+        self.walk.read_struct::<U16>(offset, what).map(U16::get)
     }
 
     /// Lists of empty meshes and segments are larger than the file.
     fn check_tables(&self) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshEntry>());
-        let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<SegmentEntry>());
-        let bytes = meshes.saturating_add(segments);
-        if bytes <= self.limits.max_block_bytes {
-            return Ok(());
-        }
-        let error = FILE.error(ErrorKind::LimitExceeded, "lists of meshes and segments").at(11..15);
-        let most = decimal(self.limits.max_block_bytes);
-        let error = error.expected(format!("at most {most} bytes"));
-        Err(error.found(decimal(bytes)))
+        let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
+        let spent =
+            Budget::new(self.limits).spend(meshes.saturating_add(segments), "lists of meshes and segments");
+        spent.map_err(|error| FILE.at(11..15).locate(error))
     }
 
-    /// Reads a segment's headers; where it ends.
-    fn segment(&mut self, place: Place, start: u64) -> Result<u64> {
-        let at = |error: Error| error.of(place.address());
-        let (number, data_length, compression, data) = match self.file_layout {
+    /// Reads the headers of a segment; returns its end.
+    fn segment(&mut self, position: Position, start: u64) -> Result<u64> {
+        let at = |error: Error| position.place().locate(error);
+        let (number, data_length, compression, header_size) = match self.file_layout {
             FileLayout::A => {
-                let header: raw::SegmentHeaderA =
+                let raw::SegmentHeaderA { seg_type, data_length, compresion_type } =
                     self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                let data = start.saturating_add(size_u64::<raw::SegmentHeaderA>());
-                (header.seg_type.get(), header.data_length.get(), header.compresion_type, data)
+                (seg_type.get(), data_length.get(), compresion_type, size_u64::<raw::SegmentHeaderA>())
             }
             FileLayout::B => {
-                let header: raw::SegmentHeaderB =
+                let raw::SegmentHeaderB { seg_type, data_length, compresion_type } =
                     self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                let data = start.saturating_add(size_u64::<raw::SegmentHeaderB>());
-                (header.seg_type.into(), header.data_length.get().into(), header.compresion_type, data)
+                let length = data_length.get().into();
+                (seg_type.into(), length, compresion_type, size_u64::<raw::SegmentHeaderB>())
             }
         };
         let kind = SegmentType::of(number);
-        let end = data.saturating_add(data_length);
-        if self.len.is_some_and(|len| end > len) || data.checked_add(data_length).is_none() {
-            let there = self.len.unwrap_or(0).saturating_sub(data);
-            let error = place.error(ErrorKind::Truncated, kind.what(), data..end);
+        let data_start = start.saturating_add(header_size);
+        let data = span(data_start, data_length);
+        if self.len.is_some_and(|len| data.end > len) || data_start.checked_add(data_length).is_none() {
+            let there = self.len.unwrap_or(0).saturating_sub(data.start);
+            let error = position.place().at(data).error(ErrorKind::Truncated, kind.what());
             return Err(error.expected(format!("{} bytes", decimal(data_length))).found(decimal(there)));
         }
-        let mut entry = SegmentEntry {
+        let end = data.end;
+        let mut segment = Segment {
             kind,
             compression,
-            start,
-            data: (data, end),
-            bits: end,
+            range: start..end,
+            data,
             count: 0,
-            widths: [0; 3],
+            precision: [0; 3],
             mask: 0,
+            bits: end,
+            base: 0,
             wrapped: false,
         };
-        self.note_type(place, &entry, number);
-        if entry.decoded_bytes().is_some() {
-            self.content(place, &mut entry)?;
-        }
-        self.segments.push(entry);
+        self.note_type(position, &segment, number);
+        self.content(position, &mut segment)?;
+        self.segments.push(segment);
         Ok(end)
     }
 
-    fn note_type(&mut self, place: Place, entry: &SegmentEntry, number: u16) {
-        match entry.kind {
+    fn note_type(&mut self, position: Position, segment: &Segment, number: u16) {
+        let place = || position.place().at(segment.range.clone());
+        match segment.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
-                self.findings.add(rules::UNKNOWN_SEGMENT, || {
-                    let detail = format!("type {number} is not one that is written; skipped");
-                    (FILE.of(place.address()).at(entry.range()), detail)
-                });
+                let detail = || format!("type {number} is not one that is written; skipped");
+                self.findings.add(rules::UNKNOWN_SEGMENT, || (place(), detail()));
             }
             kind if kind.is_of_layout_b() && self.file_layout == FileLayout::A => {
-                self.findings.add(rules::TYPE_OF_OTHER_LAYOUT, || {
-                    let detail = format!("type {number} is of layout B");
-                    (FILE.of(place.address()).at(entry.range()), detail)
-                });
+                let detail = || format!("type {number} is of layout B");
+                self.findings.add(rules::TYPE_OF_OTHER_LAYOUT, || (place(), detail()));
             }
             _ => {}
         }
     }
 
     /// Reads what precedes the bit array, and checks the array against the segment's bytes.
-    fn content(&mut self, place: Place, entry: &mut SegmentEntry) -> Result<()> {
-        if entry.is_omitted() {
+    fn content(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+        if segment.decoded_bytes().is_none() {
+            return Ok(());
+        }
+        if segment.is_omitted() {
             // The count is that of the normals, which may still follow.
             if self.file_layout == FileLayout::B {
-                self.findings.add(rules::OMITTED_IN_LAYOUT_B, || {
-                    let detail = "normal triangles are omitted, which layout B does not provide for";
-                    (FILE.of(place.address()).at(entry.range()), detail)
-                });
+                let detail = "normal triangles are omitted, which layout B does not provide for";
+                let place = || position.place().at(segment.range.clone());
+                self.findings.add(rules::OMITTED_IN_LAYOUT_B, || (place(), detail));
             }
             return Ok(());
         }
-        if entry.compression != 0 {
-            let at = entry.data.0.saturating_sub(1)..entry.data.0;
-            let error = place.error(ErrorKind::Unsupported, "compresion_type", at);
-            return Err(error.expected("0 (or 1 of normal triangles)").found(entry.compression));
+        if segment.compression != 0 {
+            let place = position.place().at(segment.data.start.saturating_sub(1)..segment.data.start);
+            let error = place.error(ErrorKind::Unsupported, "compresion_type");
+            return Err(error.expected("0 (or 1 of normal triangles)").found(segment.compression));
         }
-        let mut at = entry.data.0;
-        if entry.kind.is_custom() {
-            at = self.custom_name(place, entry)?;
-        }
-        match entry.kind {
+        segment.bits = segment.data.start;
+        match segment.kind {
+            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {}
             SegmentType::Vertex => {
-                let head: raw::Vertex = self.head(place, entry, &mut at)?;
-                (entry.count, entry.widths) = (head.vertex_count.get(), head.prec);
+                let header: raw::Vertex = self.header(position, segment)?;
+                (segment.count, segment.precision) = (header.vertex_count.get(), header.prec);
             }
-            SegmentType::Normal | SegmentType::Tangent | SegmentType::CustomColorRgba => {
-                let head: raw::CountPrecision = self.head(place, entry, &mut at)?;
-                (entry.count, entry.widths) = (head.count.get(), [head.precision, 0, 0]);
+            SegmentType::Normal | SegmentType::Tangent => self.count_precision(position, segment)?,
+            SegmentType::Uv => self.precision_count(position, segment)?,
+            SegmentType::CustomColorRgba => {
+                self.custom_name(position, segment)?;
+                self.count_precision(position, segment)?;
             }
             SegmentType::CustomFloat => {
-                let head: raw::CustomFloat = self.head(place, entry, &mut at)?;
-                (entry.count, entry.widths) = (head.count.get(), [head.precision, 0, 0]);
+                self.custom_name(position, segment)?;
+                let header: raw::CustomFloat = self.header(position, segment)?;
+                (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
             }
-            _ => {
-                if entry.kind == SegmentType::SharedTriangle {
-                    entry.mask = self.head(place, entry, &mut at)?;
-                    self.note_mask(place, entry);
-                }
-                let head: raw::PrecisionCount = self.head(place, entry, &mut at)?;
-                (entry.count, entry.widths) = (head.count.get(), [head.precision, 0, 0]);
-                if self.file_layout == FileLayout::B && entry.kind != SegmentType::Uv {
-                    let _base: zerocopy::little_endian::U64 = self.head(place, entry, &mut at)?;
-                }
+            SegmentType::CustomIndex | SegmentType::CustomInteger => {
+                self.custom_name(position, segment)?;
+                self.indices(position, segment)?;
             }
+            SegmentType::SharedTriangle => {
+                segment.mask = self.header(position, segment)?;
+                if !(1..=7).contains(&segment.mask) {
+                    let detail = format!("expected 1 to 7, found {}", segment.mask);
+                    let place = position.place().at(span(segment.data.start, 1));
+                    self.findings.add(rules::SHARED_MASK, || (place, detail));
+                }
+                self.indices(position, segment)?;
+            }
+            SegmentType::VertexTriangle
+            | SegmentType::NormalTriangle
+            | SegmentType::UvTriangle
+            | SegmentType::TangentTriangle => self.indices(position, segment)?,
         }
-        entry.bits = at;
-        self.check_bits(place, entry)
+        self.check_bits(position, segment)
     }
 
-    /// A structure within the segment.
-    fn head<T: FromBytes>(&mut self, place: Place, entry: &SegmentEntry, at: &mut u64) -> Result<T> {
-        let end = at.saturating_add(size_u64::<T>());
-        if end > entry.data.1 {
-            let error = place.error(ErrorKind::Malformed, entry.kind.what(), entry.data.0..entry.data.1);
-            let needed = decimal(end.saturating_sub(entry.data.0));
-            let error = error.expected(format!("at least {needed} bytes (data_length)"));
-            return Err(error.found(decimal(entry.data.1.saturating_sub(entry.data.0))));
-        }
-        let found = self.walk.read_struct(*at, entry.kind.what());
-        *at = end;
-        found.map_err(|error| error.of(place.address()))
-    }
-
-    /// Checks the name of custom data; where it ends.
-    fn custom_name(&mut self, place: Place, entry: &SegmentEntry) -> Result<u64> {
-        let mut at = entry.data.0;
-        let len: u8 = self.head(place, entry, &mut at)?;
-        let name = span(at, len.into());
-        if name.end > entry.data.1 {
-            let error = place.error(ErrorKind::Malformed, "name of custom data", name);
-            return Err(error.expected(format!("an end at {:#x} (data_length) or before", entry.data.1)));
-        }
-        let bytes = self.walk.get(name.clone(), "name of custom data");
-        if str::from_utf8(&bytes.map_err(|error| error.of(place.address()))?).is_err() {
-            self.findings.add(rules::NAME_NOT_UTF8, || {
-                let detail = "the name of custom data is not UTF-8";
-                (FILE.of(place.address()).at(name.clone()), detail)
-            });
-        }
-        Ok(name.end)
-    }
-
-    fn note_mask(&mut self, place: Place, entry: &SegmentEntry) {
-        if entry.mask & 7 == 0 || entry.mask > 7 {
-            self.findings.add(rules::SHARED_MASK, || {
-                let detail = format!("expected 1..7, found {}", entry.mask);
-                let at = span(entry.data.0, 1);
-                (FILE.of(place.address()).at(at), detail)
-            });
-        }
-    }
-
-    fn check_bits(&mut self, place: Place, entry: &SegmentEntry) -> Result<()> {
-        const WIDEST: u8 = 64;
-        let range = entry.bits..entry.data.1;
-        if entry.kind != SegmentType::Vertex && entry.widths.iter().any(|width| *width > WIDEST) {
-            let error = place.error(ErrorKind::Malformed, "precision", entry.data.0..entry.bits);
-            return Err(error.expected("at most 64 bits").found(entry.widths[0]));
-        }
-        let there = range.length();
-        let needed = packed_len(entry.count, entry.record_bits());
-        if needed.is_none_or(|needed| needed > there) {
-            let error = place.error(ErrorKind::Malformed, entry.kind.what(), range);
-            let needed = needed.map_or_else(|| "more than 64 bits count".to_owned(), decimal);
-            let what = format!(
-                "{needed} bytes for {} elements of {} bits",
-                decimal(entry.count),
-                entry.record_bits()
-            );
-            return Err(error.expected(what).found(decimal(there)));
-        }
-        if let Some(tail) = needed.map(|needed| range.start.saturating_add(needed)).filter(|t| *t < range.end)
-        {
-            self.findings.add(rules::SEGMENT_TAIL, || {
-                let detail = format!("{} bytes behind the data", range.end.saturating_sub(tail));
-                (FILE.of(place.address()).at(tail..range.end), detail)
-            });
-        }
-        if entry.record_bits() == 0 {
-            self.pay(place.address(), entry, entry.count)?;
-        }
-        self.note_no_bits(place, entry);
+    fn count_precision(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+        let header: raw::CountPrecision = self.header(position, segment)?;
+        (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
         Ok(())
     }
 
-    fn note_no_bits(&mut self, place: Place, entry: &SegmentEntry) {
-        let none = match entry.kind {
-            SegmentType::Vertex => entry.widths.contains(&0),
-            SegmentType::Uv | SegmentType::CustomColorRgba | SegmentType::CustomFloat => entry.widths[0] == 0,
-            _ => false,
-        };
-        if none && entry.count > 0 {
-            self.findings.add(rules::NO_BITS, || {
-                let detail = "numbers of no bits, read as the least value there is";
-                (FILE.of(place.address()).at(entry.range()), detail)
-            });
-        }
+    fn precision_count(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+        let header: raw::PrecisionCount = self.header(position, segment)?;
+        (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
+        Ok(())
     }
 
-    /// Omitted normal triangles are as many as the mesh has normals, wherever those stand.
+    fn indices(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+        self.precision_count(position, segment)?;
+        if self.file_layout == FileLayout::B {
+            segment.base = self.header::<U64>(position, segment)?.get();
+        }
+        Ok(())
+    }
+
+    /// The next structure before the bit array.
+    fn header<T: FromBytes>(&mut self, position: Position, segment: &mut Segment) -> Result<T> {
+        let (start, end) = (segment.bits, segment.bits.saturating_add(size_u64::<T>()));
+        if end > segment.data.end {
+            let error = position.place().at(segment.data.clone()).malformed(segment.kind.what());
+            let needed = decimal(end.saturating_sub(segment.data.start));
+            let error = error.expected(format!("at least {needed} bytes (data_length)"));
+            return Err(error.found(decimal(segment.data.length())));
+        }
+        segment.bits = end;
+        let header = self.walk.read_struct(start, segment.kind.what());
+        header.map_err(|error| position.place().locate(error))
+    }
+
+    /// Checks the name of custom data.
+    fn custom_name(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+        let len: u8 = self.header(position, segment)?;
+        let name = span(segment.bits, len.into());
+        let place = || position.place().at(name.clone());
+        if name.end > segment.data.end {
+            let error = place().malformed("name of custom data");
+            let expected = format!("an end at {:#x} (data_length) or before", segment.data.end);
+            return Err(error.expected(expected).found(format_args!("{:#x}", name.end)));
+        }
+        let bytes = self.walk.get(name.clone(), "name of custom data");
+        if str::from_utf8(&bytes.map_err(|error| place().locate(error))?).is_err() {
+            let detail = "the name of custom data is not UTF-8";
+            self.findings.add(rules::NAME_NOT_UTF8, || (place(), detail));
+        }
+        segment.bits = name.end;
+        Ok(())
+    }
+
+    fn check_bits(&mut self, position: Position, segment: &Segment) -> Result<()> {
+        const MAX_BITS: u8 = 64;
+        let place = |range: Range<u64>| position.place().at(range);
+        let [width, ..] = segment.precision;
+        if segment.kind != SegmentType::Vertex && width > MAX_BITS {
+            let error = place(segment.data.start..segment.bits).malformed("precision");
+            return Err(error.expected("at most 64 bits").found(width));
+        }
+        let (range, record) = (segment.bits..segment.data.end, segment.record_bits());
+        let there = range.length();
+        let needed = packed_len(segment.count, record);
+        let Some(needed) = needed.filter(|needed| *needed <= there) else {
+            let needed = needed.map_or_else(|| "more than 64 bits count".to_owned(), decimal);
+            let count = decimal(segment.count);
+            let expected = format!("{needed} bytes for {count} elements of {record} bits");
+            return Err(place(range).malformed(segment.kind.what()).expected(expected).found(decimal(there)));
+        };
+        if needed < there {
+            let tail = range.start.saturating_add(needed)..range.end;
+            let detail = format!("{} bytes after the data", tail.length());
+            self.findings.add(rules::SEGMENT_TAIL, || (place(tail), detail));
+        }
+        if record == 0 {
+            self.spend_omitted(position, segment)?;
+        }
+        let has_no_bits = match segment.kind {
+            SegmentType::Vertex => segment.precision.contains(&0),
+            SegmentType::Uv | SegmentType::CustomColorRgba | SegmentType::CustomFloat => width == 0,
+            _ => false,
+        };
+        if has_no_bits && segment.count > 0 {
+            let detail = "numbers of no bits, read as the least value there is";
+            self.findings.add(rules::NO_BITS, || (place(segment.range.clone()), detail));
+        }
+        Ok(())
+    }
+
+    /// Omitted normal triangles are as many as the mesh has normals, wherever those are.
     fn count_omitted(&mut self, mesh: u64, first: usize) -> Result<()> {
         let own = self.segments.get(first..).unwrap_or_default();
         let normals = own.iter().filter(|segment| segment.kind == SegmentType::Normal);
@@ -408,57 +387,40 @@ impl Reader<'_> {
                 continue;
             };
             segment.count = normals;
-            let segment = *segment;
-            let place = Place { mesh, segment: as_u64(index.saturating_sub(first)) };
-            self.pay(place.address(), &segment, normals)?;
+            let segment = segment.clone();
+            self.spend_omitted(Position { mesh, segment: as_u64(index.saturating_sub(first)) }, &segment)?;
         }
         Ok(())
     }
 
     /// Elements that take up no bytes are limited all together, for there may be any number of such segments.
-    fn pay(&mut self, address: Address, entry: &SegmentEntry, count: u64) -> Result<()> {
-        let bytes = count.saturating_mul(entry.element_size());
-        self.unpaid = self.unpaid.saturating_add(bytes);
-        let error = |name: &str, most: u64, found: u64| {
-            let error = FILE.error(ErrorKind::LimitExceeded, entry.kind.what()).of(address).at(entry.range());
-            error.expected(format!("at most {} bytes ({name})", decimal(most))).found(decimal(found))
-        };
-        if bytes > self.limits.max_block_bytes {
-            return Err(error("max_block_bytes", self.limits.max_block_bytes, bytes));
-        }
-        if self.unpaid > self.limits.max_total_bytes {
-            return Err(error("max_total_bytes", self.limits.max_total_bytes, self.unpaid));
-        }
-        Ok(())
+    fn spend_omitted(&mut self, position: Position, segment: &Segment) -> Result<()> {
+        let bytes = segment.decoded_bytes().unwrap_or(0);
+        let spent = self.omitted.spend(bytes, segment.kind.what());
+        spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))
     }
 
-    /// Decides how coordinates of more than 32 bits are read, for which all of them must be looked at.
-    fn look_at_wide_coordinates(&mut self) -> Result<()> {
-        let is_wide = |segment: &SegmentEntry| {
-            segment.kind == SegmentType::Vertex && segment.widths.iter().any(|width| *width > 32)
+    /// Decides how coordinates of more than 32 bits are read, for which all of them are read.
+    fn check_wide_coordinates(&mut self) -> Result<()> {
+        let is_wide = |segment: &Segment| {
+            segment.kind == SegmentType::Vertex && segment.precision.iter().any(|width| *width > 32)
         };
-        let meshes = std::mem::take(&mut self.meshes);
-        for (mesh, entry) in (0_u64..).zip(&meshes) {
+        for (mesh, entry) in (0_u64..).zip(&self.meshes) {
             let segments = self.segments.get_mut(entry.segments.clone()).unwrap_or_default();
             for (index, segment) in (0..).zip(segments).filter(|(_, segment)| is_wide(segment)) {
-                let place = Place { mesh, segment: index };
-                let bytes = self.walk.get(segment.bits..segment.data.1, "VertexSegment");
-                let bytes = bytes.map_err(|error| error.of(place.address()))?;
-                segment.wrapped = Coordinates::are_wrapped(&bytes, segment.widths, segment.count);
-                let [x, y, z] = segment.widths;
-                let how = if segment.wrapped {
-                    "by their writer's scale"
-                } else {
-                    "by the specification's formula"
+                let place = Position { mesh, segment: index }.place().at(segment.range.clone());
+                let bytes = self.walk.get(segment.bits..segment.data.end, "VertexSegment");
+                let bytes = bytes.map_err(|error| place.locate(error))?;
+                segment.wrapped = Coordinates::are_wrapped(&bytes, segment.precision, segment.count);
+                let how = match segment.wrapped {
+                    true => "by their writer's scale",
+                    false => "by the specification's formula",
                 };
-                let range = segment.range();
-                self.findings.add(rules::WIDE_COORDINATES, || {
-                    let detail = format!("{x}, {y} and {z} bits, {how}");
-                    (FILE.of(place.address()).at(range), detail)
-                });
+                let [x, y, z] = segment.precision;
+                let detail = format!("{x}, {y} and {z} bits, {how}");
+                self.findings.add(rules::WIDE_COORDINATES, || (place, detail));
             }
         }
-        self.meshes = meshes;
         Ok(())
     }
 }

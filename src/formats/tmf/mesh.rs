@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::layout::{Layout, MeshEntry};
-use super::packed::{Packed, PackedElement};
-use super::segment::{Segment, SegmentEntry, SegmentType};
+use super::decode::{Quad, Vector};
+use super::layout::MeshEntry;
+use super::packed::{File, Packed, PackedElement};
+use super::segment::{Segment, SegmentType};
 use crate::bytes::{Array, Source, Text};
 use crate::num::{as_u64, span};
-use crate::options::Options;
 use crate::report::{Address, Result};
 
 /// A mesh of a [`Document`](super::Document).
@@ -17,15 +16,13 @@ use crate::report::{Address, Result};
 /// Every array is `None` where the mesh has no segment of it.
 #[derive(Clone)]
 pub struct Mesh {
-    pub(crate) layout: Arc<Layout>,
-    pub(crate) source: Source,
-    options: Options,
+    pub(crate) file: File,
     index: usize,
 }
 
 impl Mesh {
-    pub(crate) fn new(layout: &Arc<Layout>, options: Options, index: usize) -> Self {
-        Self { layout: Arc::clone(layout), source: layout.source.clone(), options, index }
+    pub(crate) fn new(file: &File, index: usize) -> Self {
+        Self { file: file.clone(), index }
     }
 
     /// This mesh with all its bytes at hand: of a source that is read lazily, they are read at once, and what is asked
@@ -35,12 +32,12 @@ impl Mesh {
     ///
     /// Those of reading.
     pub fn load(&self) -> Result<Self> {
-        let source = self.source.with_ranges(&[self.range()], "mesh")?;
-        Ok(Self { source, ..self.clone() })
+        let source = self.file.source.with_ranges(&[self.range()], "mesh")?;
+        Ok(Self { file: File { source, ..self.file.clone() }, index: self.index })
     }
 
     fn entry(&self) -> Option<&MeshEntry> {
-        self.layout.meshes.get(self.index)
+        self.file.layout.meshes.get(self.index)
     }
 
     /// Where the mesh stands in the file: `meshes[0]`.
@@ -58,57 +55,56 @@ impl Mesh {
     /// The bytes of the mesh, from the beginning of the source, its header included.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
-        self.entry().map_or(0..0, |mesh| self.layout.mesh_range(mesh))
+        self.entry().map_or(0..0, |mesh| self.file.layout.mesh_range(mesh))
     }
 
     /// The segments, in the order of the file, those that are not read included.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
-        self.entries().iter().map(Segment::new)
+        self.own_segments().iter().cloned()
     }
 
-    pub(crate) fn entries(&self) -> &[SegmentEntry] {
-        self.entry().map(|mesh| self.layout.segments_of(mesh)).unwrap_or_default()
+    pub(crate) fn own_segments(&self) -> &[Segment] {
+        self.entry().map(|mesh| self.file.layout.segments_of(mesh)).unwrap_or_default()
     }
 
     /// An array of the segments that pass, by their numbers in the file.
     fn array<T: PackedElement>(
         &self,
         name: &'static str,
-        has: impl Fn(&SegmentEntry) -> bool,
+        kind: T::Kind,
+        has: impl Fn(&Segment) -> bool,
     ) -> Option<Packed<T>> {
         let segments = self.entry()?.segments.clone();
-        let own = segments.filter(|index| self.layout.segments.get(*index).is_some_and(&has));
-        Packed::new(&self.layout, &self.source, self.options, self.address().then(name), own)
+        let own = segments.filter(|index| self.file.layout.segments.get(*index).is_some_and(&has));
+        Packed::new(&self.file, self.address().then(name), kind, own)
     }
 
     fn indices(&self, name: &'static str, kind: SegmentType, bit: u8) -> Option<Packed<u32>> {
-        self.array(name, |entry| {
-            entry.kind == kind || entry.kind == SegmentType::SharedTriangle && entry.mask & bit != 0
-        })
+        self.array(name, (), |segment| segment.is_of(kind, bit))
     }
 
     /// The vertices: points in space.
     #[must_use]
     pub fn vertices(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("vertices", |entry| entry.kind == SegmentType::Vertex)
+        self.array("vertices", Vector::Vertex, |segment| segment.kind == SegmentType::Vertex)
     }
 
     /// The normals, of length 1 as far as their precision goes.
     #[must_use]
     pub fn normals(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("normals", |entry| entry.kind == SegmentType::Normal)
+        self.array("normals", Vector::Normal, |segment| segment.kind == SegmentType::Normal)
     }
 
     /// The texture coordinates u, v, in 0..=1.
     #[must_use]
     pub fn uvs(&self) -> Option<Packed<[f32; 2]>> {
-        self.array("uvs", |entry| entry.kind == SegmentType::Uv)
+        self.array("uvs", (), |segment| segment.kind == SegmentType::Uv)
     }
 
     /// The tangents: x, y, z of length 1, and the handedness, 1 or -1.
     #[must_use]
     pub fn tangents(&self) -> Option<Packed<[f32; 4]>> {
-        self.array("tangents", |entry| entry.kind == SegmentType::Tangent)
+        self.array("tangents", Quad::Tangent, |segment| segment.kind == SegmentType::Tangent)
     }
 
     /// The vertex of each corner of the triangles. Not checked against the number of vertices.
@@ -167,25 +163,25 @@ impl Mesh {
     pub fn custom(&self) -> Result<Vec<Custom>> {
         let segments = self.entry().map(|mesh| mesh.segments.clone()).unwrap_or_default();
         let mut all = Vec::new();
-        for index in segments {
-            let Some(entry) = self.layout.segments.get(index).filter(|entry| entry.kind.is_custom()) else {
-                continue;
-            };
-            let name = custom_name(&self.source, entry)?;
+        for (index, segment) in segments.zip(self.own_segments()) {
             let address = self.address().then("custom").index(as_u64(all.len()));
-            let values = match entry.kind {
-                SegmentType::CustomFloat => self.one(address, index).map(CustomValues::Float),
-                SegmentType::CustomColorRgba => self.one(address, index).map(CustomValues::ColorRgba),
-                SegmentType::CustomIndex => self.one(address, index).map(CustomValues::Index),
-                _ => self.one(address, index).map(CustomValues::Integer),
+            let values = match segment.kind {
+                SegmentType::CustomFloat => self.one(address, (), index).map(CustomValues::Float),
+                SegmentType::CustomColorRgba => {
+                    self.one(address, Quad::Color, index).map(CustomValues::ColorRgba)
+                }
+                SegmentType::CustomIndex => self.one(address, (), index).map(CustomValues::Index),
+                SegmentType::CustomInteger => self.one(address, (), index).map(CustomValues::Integer),
+                _ => continue,
             };
+            let name = custom_name(&self.file.source, segment)?;
             all.extend(values.map(|values| Custom { name, values }));
         }
         Ok(all)
     }
 
-    fn one<T: PackedElement>(&self, address: Address, segment: usize) -> Option<Packed<T>> {
-        Packed::new(&self.layout, &self.source, self.options, address, std::iter::once(segment))
+    fn one<T: PackedElement>(&self, address: Address, kind: T::Kind, segment: usize) -> Option<Packed<T>> {
+        Packed::new(&self.file, address, kind, std::iter::once(segment))
     }
 
     /// The first custom data with this name.
@@ -200,9 +196,9 @@ impl Mesh {
 }
 
 /// The name of custom data; the layout has checked that it is within the segment.
-fn custom_name(source: &Source, entry: &SegmentEntry) -> Result<Text> {
-    let start = entry.data.0.saturating_add(1);
-    let len = source.get(entry.data.0..start, "name of custom data")?;
+fn custom_name(source: &Source, segment: &Segment) -> Result<Text> {
+    let start = segment.data.start.saturating_add(1);
+    let len = source.get(segment.data.start..start, "name of custom data")?;
     let len = len.first().copied().unwrap_or(0);
     source.get(span(start, len.into()), "name of custom data").map(Text::new)
 }
@@ -212,7 +208,7 @@ impl fmt::Debug for Mesh {
         f.debug_struct("Mesh")
             .field("address", &self.address())
             .field("name", &self.name())
-            .field("segments", &self.entries().len())
+            .field("segments", &self.own_segments().len())
             .finish_non_exhaustive()
     }
 }

@@ -1,22 +1,22 @@
 //! Arrays of a mesh: any element at the cost of that element, or all of them at once.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::decode::{Decode, Decoder, TooLarge};
+use super::angles::AngleTables;
+use super::decode::{Decode, Parts, TooLarge};
 use super::layout::Layout;
 use super::rules::FILE;
-use super::segment::SegmentEntry;
+use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize};
 use crate::options::{Options, Parallelism};
-use crate::report::{Address, Error, Result};
+use crate::report::{Address, Error, Place, Result};
 
 /// An array as a mesh stores it: numbers of some bits, in one or several segments. Nothing is decoded until asked for.
 ///
@@ -34,14 +34,22 @@ use crate::report::{Address, Error, Result};
 /// assert_eq!(vertices.decode()?.to_vec(), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-pub struct Packed<T> {
-    layout: Arc<Layout>,
-    source: Source,
-    options: Options,
+pub struct Packed<T: PackedElement> {
+    file: File,
     address: Address,
+    kind: T::Kind,
     parts: Arc<[Part]>,
     len: u64,
-    element: PhantomData<T>,
+}
+
+/// What all handles of a file share.
+#[derive(Clone)]
+pub(crate) struct File {
+    pub(crate) layout: Arc<Layout>,
+    /// The source; that of a loaded mesh holds the mesh in memory.
+    pub(crate) source: Source,
+    pub(crate) options: Options,
+    pub(crate) angles: Arc<AngleTables>,
 }
 
 /// The elements of one segment among those of the array.
@@ -75,22 +83,20 @@ impl PackedElement for [f32; 4] {}
 impl<T: PackedElement> Packed<T> {
     /// The array in these segments, one after the other; `None` where there are none.
     pub(crate) fn new(
-        layout: &Arc<Layout>,
-        source: &Source,
-        options: Options,
+        file: &File,
         address: Address,
+        kind: T::Kind,
         segments: impl Iterator<Item = usize>,
     ) -> Option<Self> {
         let mut len = 0_u64;
         let mut parts = Vec::new();
         for segment in segments {
             parts.push(Part { first: len, segment });
-            let count = layout.segments.get(segment).map_or(0, |entry| entry.count);
+            let count = file.layout.segments.get(segment).map_or(0, |segment| segment.count);
             len = len.saturating_add(count);
         }
-        let (layout, source, parts) = (Arc::clone(layout), source.clone(), parts.into());
-        let this = Self { layout, source, options, address, parts, len, element: PhantomData };
-        (!this.parts.is_empty()).then_some(this)
+        let file = file.clone();
+        (!parts.is_empty()).then(|| Self { file, address, kind, parts: parts.into(), len })
     }
 
     /// The number of elements.
@@ -113,18 +119,18 @@ impl<T: PackedElement> Packed<T> {
 
     /// The bytes of its segments, from the beginning of the source.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<u64>> + '_ {
-        self.parts.iter().map(|part| self.entry(part).map_or(0..0, |entry| entry.data.0..entry.data.1))
+        self.parts.iter().map(|part| self.segment(part).map_or(0..0, |segment| segment.data.clone()))
     }
 
     /// The width of the first field of each segment's elements, in bits.
     pub fn precisions(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
-        self.parts.iter().map(|part| self.entry(part).map_or(0, |entry| entry.widths[0]))
+        self.parts.iter().map(|part| self.segment(part).map_or(0, |segment| segment.precision[0]))
     }
 
     /// Whether both arrays are the same segments, so that decoding one is decoding both.
     #[must_use]
     pub fn shares(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.layout, &other.layout) && self.parts == other.parts
+        Arc::ptr_eq(&self.file.layout, &other.file.layout) && self.parts == other.parts
     }
 
     /// The element at an index; `Ok(None)` where there is none. Of a source that is read lazily, reads that element.
@@ -170,8 +176,8 @@ impl<T: PackedElement> Packed<T> {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where they take more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and those of [`get`](Self::get).
     pub fn decode(&self) -> Result<Array<T>> {
-        let out = Budget::new(&self.options.limits).vec(self.len, "array of a mesh");
-        let mut out = out.map_err(|error| FILE.of(self.address.clone()).locate(error))?;
+        let out = Budget::new(&self.file.options.limits).vec(self.len, "array of a mesh");
+        let mut out = out.map_err(|error| self.place().locate(error))?;
         self.decode_into(&mut out)?;
         Ok(Array::from_vec(out))
     }
@@ -193,24 +199,25 @@ impl<T: PackedElement> Packed<T> {
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length, and
     /// those of [`get`](Self::get).
     pub fn range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
-        let wrong = |what, expected: String, found: String| {
-            let error = FILE.out_of_range(what).of(self.address.clone());
-            Err(error.expected(expected).found(found))
-        };
+        Ok(self.try_range_into(range, out)?)
+    }
+
+    /// Like [`range_into`](Self::range_into), with an index of more than 32 bits apart from errors.
+    pub(crate) fn try_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
-            let found = format!("{}..{}", range.start, range.end);
-            return wrong("elements", format!("within 0..{}", self.len), found);
+            let error = self.place().out_of_range("elements").expected(format!("within 0..{}", self.len));
+            return Err(error.found(format_args!("{}..{}", range.start, range.end)).into());
         }
         if out.len() != range.len() {
-            let expected = format!("{} elements", range.len());
-            return wrong("length of the output", expected, out.len().to_string());
+            let error = self.place().out_of_range("length of the output");
+            return Err(error.expected(format!("{} elements", range.len())).found(out.len()).into());
         }
-        /// Elements for which another thread is worth waking: some twenty microseconds of work.
+        /// Fewer elements are faster on one thread: they take some twenty microseconds.
         const PARALLEL: usize = 16 << 10;
-        if out.len() > PARALLEL && self.options.parallelism == Parallelism::Rayon {
+        if out.len() > PARALLEL && self.file.options.parallelism == Parallelism::Rayon {
             self.in_parallel(as_u64(range.start), out)
         } else {
-            self.runs(as_u64(range.start), out, |run| run.decode().map_err(|wrong| self.too_large(wrong)))
+            self.runs(as_u64(range.start), out, |run| self.decode_run(run))
         }
     }
 
@@ -219,52 +226,45 @@ impl<T: PackedElement> Packed<T> {
         &'a self,
         first: u64,
         out: &'a mut [T],
-        mut each: impl FnMut(Run<'a, T>) -> Result<()>,
-    ) -> Result<()> {
+        mut each: impl FnMut(Run<'a, T>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut first = first;
         let mut out = out;
-        // Of segments without elements, which begin where the next one does, the last one is behind the others.
+        // The last part that begins at or before the first element; parts without elements may precede it.
         let before = self.parts.partition_point(|part| part.first <= first).saturating_sub(1);
         for part in self.parts.iter().skip(before) {
             if out.is_empty() {
                 break;
             }
-            let Some(entry) = self.entry(part) else { continue };
+            let Some(segment) = self.segment(part) else { continue };
             let inside = first.saturating_sub(part.first);
-            let here = entry.count.saturating_sub(inside);
-            let here = as_usize(here).min(out.len());
+            let here = as_usize(segment.count.saturating_sub(inside)).min(out.len());
             let (run, rest) = std::mem::take(&mut out).split_at_mut(here);
             out = rest;
-            if run.is_empty() {
-                continue;
+            if !run.is_empty() {
+                each(self.run(segment, inside, run)?)?;
+                first = first.saturating_add(as_u64(here));
             }
-            each(self.run(entry, inside, run)?)?;
-            first = first.saturating_add(as_u64(here));
         }
         Ok(())
     }
 
-    /// What is to be decoded of a segment, with its bytes.
-    fn run<'a>(&'a self, entry: &SegmentEntry, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
-        let decoder = decoder(&self.layout, &self.source, entry, out.len())?;
-        let record = entry.record_bits();
+    /// Elements of one segment, with their bytes.
+    fn run<'a>(&'a self, segment: &'a Segment, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
+        let File { source, angles, .. } = &self.file;
+        let decoder = T::decoder(self.kind, &Parts { segment, source, angles, count: out.len() })?;
+        let record = segment.record_bits();
         let bit = first.saturating_mul(record);
         let end = bit.saturating_add(as_u64(out.len()).saturating_mul(record));
-        let at = |byte: u64| entry.bits.saturating_add(byte).min(entry.data.1);
-        let bytes = self.source.get(at(bit >> 3)..at(end.div_ceil(8)), "bit array")?;
-        Ok(Run {
-            decoder: Arc::new(decoder),
-            bytes,
-            bit: bit & 7,
-            record,
-            first: as_usize(first),
-            start: entry.bits.saturating_add(bit >> 3),
-            out,
-        })
+        let at = |byte: u64| segment.bits.saturating_add(byte).min(segment.data.end);
+        let bytes = source.get(at(bit >> 3)..at(end.div_ceil(8)), "bit array")?;
+        let start = segment.bits.saturating_add(bit >> 3);
+        let (decoder, first) = (Arc::new(decoder), as_usize(first));
+        Ok(Run { decoder, bytes, bit: bit & 7, record, first, start, out })
     }
 
     #[cfg(feature = "rayon")]
-    fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<()> {
+    fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
         use rayon::prelude::*;
         /// A multiple of eight, so that every piece begins a byte.
         const PIECE: usize = 8 << 10;
@@ -273,28 +273,65 @@ impl<T: PackedElement> Packed<T> {
             pieces.extend(run.split(PIECE));
             Ok(())
         })?;
-        let wrong = pieces.into_par_iter().map(Run::decode).find_map_first(Result::err);
-        wrong.map_or(Ok(()), |wrong| Err(self.too_large(wrong)))
+        let failed = pieces.into_par_iter().map(|run| self.decode_run(run)).find_map_first(Result::err);
+        failed.map_or(Ok(()), Err)
     }
 
     #[cfg(not(feature = "rayon"))]
-    fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<()> {
-        self.runs(first, out, |run| run.decode().map_err(|wrong| self.too_large(wrong)))
+    fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
+        self.runs(first, out, |run| self.decode_run(run))
     }
 
-    fn too_large(&self, wrong: WrongIndex) -> Error {
-        let error = FILE.malformed("index").of(self.address.clone()).at(wrong.range);
-        error.expected("at most 4,294,967,295").found(wrong.value)
+    fn decode_run(&self, run: Run<'_, T>) -> Result<(), Failure> {
+        let Run { decoder, bytes, bit, record, first, start, out } = run;
+        T::decode(&decoder, &bytes, bit, first, out).map_err(|TooLarge { element, value }| {
+            let bit = bit.saturating_add(as_u64(element).saturating_mul(record));
+            let at = |bit: u64| start.saturating_add(bit);
+            let range = at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8));
+            Failure::Index { place: self.place().at(range), value }
+        })
     }
 
-    fn entry(&self, part: &Part) -> Option<&SegmentEntry> {
-        self.layout.segments.get(part.segment)
+    fn place(&self) -> Place {
+        FILE.of(self.address.clone())
+    }
+
+    fn segment(&self, part: &Part) -> Option<&Segment> {
+        self.file.layout.segments.get(part.segment)
+    }
+}
+
+/// Why elements are not decoded.
+pub(crate) enum Failure {
+    /// An index does not fit 32 bits.
+    Index {
+        place: Place,
+        value: u128,
+    },
+    Error(Error),
+}
+
+/// What is expected of an index.
+pub(crate) const MAX_INDEX: &str = "at most 4,294,967,295";
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Index { place, value } => place.malformed("index").expected(MAX_INDEX).found(value),
+            Failure::Error(error) => error,
+        }
     }
 }
 
 /// Elements of one segment that lie one after the other.
-struct Run<'a, T> {
-    decoder: Arc<Decoder<'a>>,
+struct Run<'a, T: PackedElement> {
+    decoder: Arc<T::Decoder>,
     bytes: Bytes,
     /// Where in the bytes the first element begins.
     bit: u64,
@@ -307,23 +344,8 @@ struct Run<'a, T> {
     out: &'a mut [T],
 }
 
-/// An index that does not fit, and the bytes that it is in.
-struct WrongIndex {
-    range: Range<u64>,
-    value: u128,
-}
-
+#[cfg(feature = "rayon")]
 impl<'a, T: PackedElement> Run<'a, T> {
-    fn decode(self) -> Result<(), WrongIndex> {
-        let Self { decoder, bytes, bit, record, first, start, out } = self;
-        T::decode(&decoder, &bytes, bit, first, out).map_err(|TooLarge { place, value }| {
-            let bit = bit.saturating_add(as_u64(place).saturating_mul(record));
-            let at = |bit: u64| start.saturating_add(bit);
-            WrongIndex { range: at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8)), value }
-        })
-    }
-
-    #[cfg(feature = "rayon")]
     fn split(self, piece: usize) -> impl Iterator<Item = Self> {
         let Self { decoder, bytes, bit, record, first, start, out } = self;
         out.chunks_mut(piece).enumerate().map(move |(index, out)| {
@@ -342,32 +364,15 @@ impl<'a, T: PackedElement> Run<'a, T> {
     }
 }
 
-/// What a segment's elements are decoded with.
-fn decoder<'a>(
-    layout: &'a Layout,
-    source: &Source,
-    entry: &SegmentEntry,
-    count: usize,
-) -> Result<Decoder<'a>> {
-    let head = source.get(entry.data.0..entry.bits, entry.kind.what())?;
-    Decoder::new(layout, entry, &head, count)
-}
-
-impl<T> Clone for Packed<T> {
+impl<T: PackedElement> Clone for Packed<T> {
     fn clone(&self) -> Self {
-        Self {
-            layout: Arc::clone(&self.layout),
-            source: self.source.clone(),
-            options: self.options,
-            address: self.address.clone(),
-            parts: Arc::clone(&self.parts),
-            len: self.len,
-            element: PhantomData,
-        }
+        let Self { file, address, kind, parts, len } = self;
+        let (file, address, parts) = (file.clone(), address.clone(), Arc::clone(parts));
+        Self { file, address, kind: *kind, parts, len: *len }
     }
 }
 
-impl<T> fmt::Debug for Packed<T> {
+impl<T: PackedElement> fmt::Debug for Packed<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Packed({}, {} elements, {} segments)", self.address, self.len, self.parts.len())
     }

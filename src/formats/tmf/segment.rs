@@ -124,46 +124,18 @@ pub struct Segment {
     pub precision: [u8; 3],
     /// Of shared triangles, which arrays they are for: 1 vertices, 2 normals, 4 texture coordinates.
     pub mask: u8,
-}
-
-impl Segment {
-    pub(crate) fn new(entry: &SegmentEntry) -> Self {
-        Self {
-            kind: entry.kind,
-            compression: entry.compression,
-            range: entry.range(),
-            data: entry.data.0..entry.data.1,
-            count: entry.count,
-            precision: entry.widths,
-            mask: entry.mask,
-        }
-    }
-}
-
-/// A segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SegmentEntry {
-    pub(crate) kind: SegmentType,
-    pub(crate) compression: u8,
-    /// Where its header begins.
-    pub(crate) start: u64,
-    /// Where its data begins, and where that ends.
-    pub(crate) data: (u64, u64),
     /// Where its bit array begins.
     pub(crate) bits: u64,
-    pub(crate) count: u64,
-    /// The bits of each field of an element; what there are no fields of is 0.
-    pub(crate) widths: [u8; 3],
-    /// Of shared triangles, the arrays that they are for.
-    pub(crate) mask: u8,
-    /// Of coordinates of more than 32 bits, whether they are the crate's.
+    /// The number that is added to each of its indices.
+    pub(crate) base: u64,
+    /// Whether its coordinates of more than 32 bits have the scale of the crate `tmf`.
     pub(crate) wrapped: bool,
 }
 
-impl SegmentEntry {
+impl Segment {
     /// The bits of an element.
     pub(crate) fn record_bits(&self) -> u64 {
-        let [a, b, c] = self.widths.map(u64::from);
+        let [a, b, c] = self.precision.map(u64::from);
         match self.kind {
             SegmentType::Vertex => a.saturating_add(b).saturating_add(c),
             SegmentType::Normal => a.saturating_mul(2).saturating_add(3),
@@ -193,14 +165,14 @@ impl SegmentEntry {
         }
     }
 
+    /// Whether it holds indices of this kind, or shared ones with this bit in their mask.
+    pub(crate) fn is_of(&self, kind: SegmentType, bit: u8) -> bool {
+        self.kind == kind || self.kind == SegmentType::SharedTriangle && self.mask & bit != 0
+    }
+
     /// Whether its indices are not stored, but count up from 0.
     pub(crate) fn is_omitted(&self) -> bool {
         self.compression == OMITTED && self.kind == SegmentType::NormalTriangle
-    }
-
-    /// Its bytes, the header included.
-    pub(crate) fn range(&self) -> Range<u64> {
-        self.start..self.data.1
     }
 }
 

@@ -1,15 +1,15 @@
 //! Checks that look at every value.
 
-use super::coordinates::stored_box;
+use super::coordinates::{stored_box, vertex_header};
 use super::document::Document;
 use super::mesh::{CustomValues, Mesh};
-use super::packed::{Packed, PackedElement};
+use super::packed::{Failure, MAX_INDEX, Packed, PackedElement};
 use super::rules::{self, FILE};
 use super::segment::SegmentType;
 use super::view::unassigned_arrays;
 use crate::mesh::{Bounds, scan};
 use crate::num::{as_u64, as_usize};
-use crate::report::{ErrorKind, Finding, Findings, Result};
+use crate::report::{Finding, Findings, Result};
 
 impl Document {
     /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
@@ -36,14 +36,14 @@ fn each_block<T: PackedElement>(
     array: &Packed<T>,
     range: std::ops::Range<usize>,
     mut look: impl FnMut(usize, &[T]),
-) -> Result<()> {
+) -> Result<(), Failure> {
     const BLOCK: usize = 64 << 10;
     let mut block = vec![T::default(); BLOCK.min(range.len())];
     let mut first = range.start;
     while first < range.end {
         let end = first.saturating_add(BLOCK).min(range.end);
         let block = block.get_mut(..end.saturating_sub(first)).unwrap_or_default();
-        array.range_into(first..end, block)?;
+        array.try_range_into(first..end, block)?;
         look(first, block);
         first = end;
     }
@@ -54,7 +54,9 @@ fn each_block<T: PackedElement>(
 fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     let Some(vertices) = mesh.vertices() else { return Ok(()) };
     let mut first = 0;
-    for (index, entry) in (0..).zip(mesh.entries()).filter(|(_, entry)| entry.kind == SegmentType::Vertex) {
+    for (index, entry) in
+        (0..).zip(mesh.own_segments()).filter(|(_, entry)| entry.kind == SegmentType::Vertex)
+    {
         let end = as_usize(entry.count).saturating_add(first);
         let mut bounds: Option<Bounds> = None;
         let mut not_finite = 0_u64;
@@ -66,12 +68,12 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         first = end;
         let address = || mesh.address().then("segments").index(index);
         findings.add_many(rules::NOT_FINITE, not_finite, || {
-            (FILE.of(address()).at(entry.range()), "a coordinate")
+            (FILE.of(address()).at(entry.range.clone()), "a coordinate")
         });
-        let head = mesh.source.get(entry.data.0..entry.bits, "VertexSegment")?;
-        let (Some(bounds), Some(stored)) = (bounds, stored_box(&head)) else { continue };
+        let Some(bounds) = bounds else { continue };
+        let stored = stored_box(&vertex_header(&mesh.file.source, entry)?);
         let found = bounds.min.into_iter().zip(bounds.max);
-        let wrong = stored.into_iter().zip(entry.widths).zip(found).any(|((stored, bits), found)| {
+        let wrong = stored.into_iter().zip(entry.precision).zip(found).any(|((stored, bits), found)| {
             let (min, max) = stored;
             // One step, and what an f32 cannot tell.
             let steps = 2_f64.powi(bits.min(32).into()) - 1.0;
@@ -85,7 +87,7 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
                     "{} {} {} .. {} {} {}, of the points {:?} .. {:?}",
                     x.0, y.0, z.0, x.1, y.1, z.1, bounds.min, bounds.max
                 );
-                (FILE.of(address()).at(entry.data.0..entry.bits), detail)
+                (FILE.of(address()).at(entry.data.start..entry.bits), detail)
             });
         }
     }
@@ -148,17 +150,16 @@ fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &m
     Ok(())
 }
 
-/// Makes a finding of an index that does not fit 32 bits, which decoding takes for an error.
-fn readable(findings: &mut Findings, outcome: Result<()>) -> Result<()> {
-    let Err(error) = &outcome else { return Ok(()) };
-    if error.kind() != ErrorKind::Malformed {
-        return outcome;
+/// Makes a finding of an index that does not fit 32 bits, for which decoding stops.
+fn readable(findings: &mut Findings, outcome: Result<(), Failure>) -> Result<()> {
+    match outcome {
+        Err(Failure::Index { place, value }) => {
+            let detail = format!("expected {MAX_INDEX}, found {value}");
+            findings.add(rules::INDEX_TOO_LARGE, || (place, detail));
+            Ok(())
+        }
+        outcome => Ok(outcome?),
     }
-    findings.add(rules::INDEX_TOO_LARGE, || {
-        let detail = format!("expected {}, found {}", error.expected_text(), error.found_text());
-        (FILE.of_error(error), detail)
-    });
-    Ok(())
 }
 
 /// Decodes what has no rules of its own, for the errors of decoding and for numbers that are not finite.

@@ -2,13 +2,13 @@
 
 use crate::num::as_u64;
 
-/// The bytes that `count` records of `width` bits take up; `None` where 64 bits do not count them.
+/// The bytes of `count` records of `width` bits; `None` where that is beyond 64 bits.
 pub(crate) fn packed_len(count: u64, width: u64) -> Option<u64> {
     let bits = u128::from(count).checked_mul(width.into())?;
     bits.div_ceil(8).try_into().ok()
 }
 
-/// The number of `width` bits, at most 64, that begins at a bit. Bits behind the end are 0.
+/// The number of `width` bits, at most 64, that begins at a bit. Bits after the end are 0.
 #[inline]
 pub(crate) fn field(bytes: &[u8], bit: u64, width: u32) -> u64 {
     let at = usize::try_from(bit >> 3).unwrap_or(usize::MAX);
@@ -25,7 +25,7 @@ pub(crate) fn field(bytes: &[u8], bit: u64, width: u32) -> u64 {
 /// The uppermost `width` bits.
 #[inline]
 pub(crate) fn top(window: u64, width: u32) -> u64 {
-    // Of no bits, the shift would be by all of them.
+    // For a width of 0, the shift would be by 64.
     window.checked_shr(64_u32.wrapping_sub(width)).unwrap_or(0)
 }
 
@@ -34,19 +34,19 @@ pub(crate) fn steps(bits: u8) -> u64 {
     top(u64::MAX, bits.into()).max(1)
 }
 
-/// The uppermost `width` bits, at most 63, without a look at whether there are any.
+/// The uppermost `width` bits, at most 63; faster than [`top`].
 #[inline]
 pub(crate) fn top_few(window: u64, width: u32) -> u64 {
     (window >> 1).wrapping_shr(63_u32.wrapping_sub(width))
 }
 
-/// Where in its byte a bit is.
+/// The place of a bit in its byte.
 #[inline]
 pub(crate) fn shift(bit: u64) -> u32 {
     u32::from(bit.to_le_bytes()[0] & 7)
 }
 
-/// Eight bytes from a place on, the first one uppermost; zeros behind the end.
+/// Eight bytes, the first one uppermost; zeros after the end.
 #[inline]
 pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -60,9 +60,9 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Unpacks numbers of at most 32 bits that begin at a bit, as many as `out` has elements.
+/// Unpacks numbers of at most 32 bits, from a bit on, until `out` is full.
 pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
-    // Up to seven numbers, behind which one begins a byte.
+    // Up to seven numbers, after which one begins a byte.
     let head = (0..8_u64).find(|count| shift(bit.wrapping_add(count.wrapping_mul(width.into()))) == 0);
     let head = head.and_then(|head| usize::try_from(head).ok()).unwrap_or(out.len()).min(out.len());
     let (first, rest) = out.split_at_mut(head);
@@ -73,7 +73,7 @@ pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
     one_by_one(bytes, bit.wrapping_add(as_u64(done).wrapping_mul(width.into())), width, last);
 }
 
-/// Numbers wherever they lie; the bit behind the last.
+/// Unpacks numbers at any bit; returns the bit after the last.
 fn one_by_one(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) -> u64 {
     let mut bit = bit;
     for out in out {
@@ -83,9 +83,9 @@ fn one_by_one(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) -> u64 {
     bit
 }
 
-/// Groups of eight numbers, each of which begins a byte, as far as bytes go; how many numbers that was.
+/// Unpacks groups of eight numbers, which begin bytes; returns how many numbers there were bytes for.
 ///
-/// A body for each width, in which every offset and every shift is a constant.
+/// Each width has a body of its own, in which every offset and every shift is a constant.
 fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
     macro_rules! widths {
         ($($width:literal)+) => {
@@ -104,8 +104,7 @@ fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
     widths!(3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
 }
 
-/// Four numbers at a time, of one bit in every half of a byte, or of two bits in every byte: so many that looking them up
-/// together is faster than shifting each.
+/// The four numbers of one bit in half a byte, or of two bits in a byte: faster than shifting each.
 static ONES: [[u32; 4]; 16] = fours();
 static TWOS: [[u32; 4]; 256] = fours();
 
@@ -120,10 +119,10 @@ const fn fours<const ENTRIES: usize>() -> [[u32; 4]; ENTRIES] {
     let mut table = [[0; 4]; ENTRIES];
     let mut entry = 0;
     while entry < ENTRIES {
-        let mut lane = 0;
-        while lane < 4 {
-            table[entry][lane as usize] = (entry >> (width * (3 - lane)) & ((1 << width) - 1)) as u32;
-            lane += 1;
+        let mut place = 0;
+        while place < 4 {
+            table[entry][place as usize] = (entry >> (width * (3 - place)) & ((1 << width) - 1)) as u32;
+            place += 1;
         }
         entry += 1;
     }
@@ -163,8 +162,8 @@ fn groups<const W: usize>(bytes: &[u8], out: &mut [u32]) -> usize {
     let mut done = 0;
     for group in groups {
         let Some(here) = rest.get(..W + 8) else { break };
-        for (lane, value) in group.iter_mut().enumerate() {
-            let bit = lane * W;
+        for (place, value) in group.iter_mut().enumerate() {
+            let bit = place * W;
             let at = bit / 8;
             // A load of eight bytes; an array made of eight bytes would be loaded a byte at a time.
             let window = here[at..].first_chunk().map_or(0, |window| u64::from_be_bytes(*window));
@@ -209,7 +208,7 @@ mod tests {
         }
     }
 
-    /// A start that is never behind a whole number of numbers.
+    /// A start that no whole number of numbers brings to a byte.
     #[test]
     fn numbers_that_never_begin_a_byte_are_unpacked() {
         let bytes = noise(40);

@@ -1,4 +1,6 @@
-//! The extension list, and the extensions of the FTE engine, the only ones found in files.
+//! The extension list, and the extensions of the FTE engine.
+//!
+//! Other extensions have not been found in files.
 
 use std::ops::Range;
 
@@ -33,7 +35,9 @@ pub struct Extension {
 pub struct FteEvent {
     /// The index of the animation; not checked.
     pub anim: u32,
-    /// Seconds from the start of the animation; infinite where the compiler did not know the framerate.
+    /// Seconds from the start of the animation.
+    ///
+    /// Infinite where the compiler did not know the framerate.
     pub timestamp: f32,
     /// The kind of event, in the game's own numbers.
     pub evcode: u32,
@@ -188,7 +192,7 @@ impl Model {
         TextBudget::new(self.layout().text.clone(), self.layout().header.filesize.get())
     }
 
-    /// A name of an extension, which opening has not checked; `range` is the field that has its offset.
+    /// A name of an extension, not checked yet; its offset is stored at `range`.
     fn named(&self, budget: &TextBudget, offset: U32, what: &'static str, range: Range<u64>) -> Result<Text> {
         budget.spend(offset.get(), what, || FILE.at(range))?;
         Ok(self.layout().text_at(offset.get()))

@@ -53,7 +53,11 @@ pub struct Frames {
     options: Options,
 }
 
-/// The channels of one pose, in the order of version 2: translate 0..3, rotate 3..7, scale 7..10.
+/// The channels of one pose, in the order of version 2.
+
+///
+
+/// Translate 0..3, rotate 3..7, scale 7..10.
 #[derive(Clone, Copy, Debug)]
 struct Channels {
     /// Which channels a frame stores.
@@ -62,14 +66,18 @@ struct Channels {
     synthesise_w: bool,
     /// Stored channels of the poses before this one.
     first: usize,
-    /// The first stored channel, where the stored channels are a run and [`decode_run`](Self::decode_run) is exact.
+    /// The first stored channel, where [`decode_run`](Self::decode_run) is exact.
     run: Option<usize>,
     offset: [f32; 10],
     /// [`NOTHING`] where the channel is not stored.
     scale: [f32; 10],
 }
 
-/// A scale whose product changes no offset: adding -0.0 changes no number, where 0.0 would turn -0.0 into 0.0.
+/// A scale whose product changes no offset.
+
+///
+
+/// Adding -0.0 changes no number, where 0.0 would turn -0.0 into 0.0.
 const NOTHING: f32 = -0.0;
 
 impl Frames {
@@ -292,8 +300,9 @@ impl Channels {
         }
     }
 
-    /// Decodes ten numbers, in which stored channels are at their own index; the others belong to the neighbouring
-    /// poses and are scaled to nothing.
+    /// Decodes a window of ten numbers, with stored channels at their own index.
+    ///
+    /// Its other numbers belong to the neighbouring poses and are scaled to nothing.
     ///
     /// There is no branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
     /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store
@@ -423,7 +432,7 @@ mod tests {
             .collect()
     }
 
-    /// Masks of all kinds, of which runs of bits are decoded in a way of their own.
+    /// Masks of all kinds; runs of bits have a decoder of their own.
     fn any_mask() -> impl Strategy<Value = u32> {
         prop_oneof![
             Just(0x3ff),

@@ -1,4 +1,4 @@
-//! Where everything is: the header, and every range checked against the size of the file.
+//! The layout of a file: header and tables, every range checked against `filesize`.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::format::Format;
 use crate::num::{as_u64, as_usize, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
 
-/// Bytes that a lazy source reads first: the header and, in most files, every table.
+/// Bytes that a lazy source reads first: header and, mostly, every table.
 pub(crate) const HEAD: u64 = 64 << 10;
 
-/// The first `iqmvertexarray.type` that is a name: its offset in the text, plus this.
+/// The first `iqmvertexarray.type` that is a name: the offset in the text + this.
 pub(crate) const IQM_CUSTOM: u32 = 0x10;
 
 /// The header and the tables of a file.
@@ -114,7 +114,7 @@ impl Layout {
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// The bytes of a vertex array; `None` for a format that does not exist, which opening refuses.
+    /// The bytes of a vertex array; `None` for an unknown format, which opening refuses.
     ///
     /// Empty where there are no vertices: the offset may then be anything.
     pub(crate) fn array_range(&self, array: &raw::VertexArray) -> Option<Range<u64>> {
@@ -224,7 +224,11 @@ impl Bound {
         Self { filesize: header.filesize.get().into() }
     }
 
-    /// The range of `count` elements of `size` bytes at an offset: after the header and within `filesize`.
+    /// The bytes of `count` elements of `size` bytes at an offset.
+
+    ///
+
+    /// They must be after the header and within `filesize`.
     pub(crate) fn section(
         self,
         offset: U32,

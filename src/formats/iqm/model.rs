@@ -1,4 +1,4 @@
-//! The model: opening it, its header, meshes, triangles and text, and the list of its parts.
+//! The model: header, meshes, triangles, text, and the list of its parts.
 
 use std::fmt;
 use std::ops::Range;
@@ -79,7 +79,11 @@ impl Model {
         self.layout.header.version.get()
     }
 
-    /// `iqmheader.flags`, which the specification leaves open; FTE keeps Quake's model flags there.
+    /// `iqmheader.flags`, which the specification does not define.
+
+    ///
+
+    /// The FTE engine stores Quake's model flags there.
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.layout.header.flags.get()
@@ -192,7 +196,7 @@ impl Model {
         optional(section, || self.layout.source.get(section.start..end, "comment").map(Text::new))
     }
 
-    /// Deviations from the specification found when opening; see [`rules`](super::rules).
+    /// Deviations from the specification found when opening, by [rule](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings

@@ -24,7 +24,11 @@ impl TextBudget {
         Self { text, max, left: Cell::new(max) }
     }
 
-    /// Counts the name at an offset, which must be within the text; `place` is the field that has the offset.
+    /// Counts the name at an offset, which must be within the text.
+
+    ///
+
+    /// `place` is the field that has the offset.
     pub(crate) fn spend(&self, offset: u32, what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
         let Some(rest) = self.text.get(as_usize(offset)..).filter(|rest| !rest.is_empty()) else {
             let expected = format!("an offset below {:#x} (num_text)", self.text.len());

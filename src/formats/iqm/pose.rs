@@ -103,7 +103,11 @@ pub fn invert(matrix: &Matrix) -> Matrix {
     [column(0), column(1), column(2)]
 }
 
-/// The w that version 1 does not store: the quaternion has length 1, and w is not positive.
+/// The w that version 1 does not store.
+
+///
+
+/// The quaternion has length 1, and w is not positive.
 ///
 /// In the order of operations of the SDK's `upgrade`.
 pub(crate) fn synthesised_w([x, y, z]: [f32; 3]) -> f32 {

@@ -1,4 +1,6 @@
-//! The structures of the file as stored: little-endian, packed, with the specification's names.
+//! The structures of the file as stored, with the specification's names.
+//!
+//! Little-endian and packed.
 
 use zerocopy::little_endian::{F32, I32, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -97,7 +99,11 @@ pub struct JointV1 {
 }
 const _: () = assert!(size_of::<JointV1>() == 44);
 
-/// `iqmpose` of version 2: channels 0..2 translate, 3..6 rotate (x y z w), 7..9 scale.
+/// `iqmpose` of version 2.
+
+///
+
+/// Channels 0 to 2 translate, 3 to 6 rotate (x y z w), 7 to 9 scale.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]
@@ -109,7 +115,11 @@ pub struct Pose {
 }
 const _: () = assert!(size_of::<Pose>() == 88);
 
-/// `iqmpose` of version 1: channels 0..2 translate, 3..5 rotate (x y z), 6..8 scale.
+/// `iqmpose` of version 1.
+
+///
+
+/// Channels 0 to 2 translate, 3 to 5 rotate (x y z), 6 to 8 scale.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]

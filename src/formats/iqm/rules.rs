@@ -1,4 +1,6 @@
-//! What [`Model::findings`](super::Model::findings) and [`Model::validate`](super::Model::validate) report.
+//! The rules of findings.
+//!
+//! Reported by [`Model::findings`](super::Model::findings) and [`Model::validate`](super::Model::validate).
 //!
 //! [`Severity`](crate::Severity) says how serious each is: strict reading refuses what the specification forbids.
 
@@ -14,7 +16,7 @@ pub(super) const FILE: Place = Place::file(Format::Iqm);
 /// Read like any other file; some engines crash on it.
 pub const UNALIGNED: Rule = Rule::forbidden("alignment");
 
-/// Bytes after `filesize`, or four or more after the last section. They are not read.
+/// Bytes after `filesize`, or four or more after the last section; not read.
 pub const TRAILING_BYTES: Rule = Rule::suspicious("trailing bytes");
 
 /// A comment whose text may continue after `num_comment`.
@@ -71,7 +73,11 @@ pub const WEIGHT_SUM: Rule = Rule::suspicious("sum of the blend weights");
 /// A blend index names a joint that does not exist, with a weight that is not 0.
 pub const BLEND_INDEX: Rule = Rule::suspicious("blend index");
 
-/// An animation's framerate is not positive. Exporters write 0 where the rate is not known.
+/// An animation's framerate is not positive.
+
+///
+
+/// Exporters write 0 where the rate is not known.
 pub const FRAMERATE: Rule = Rule::suspicious("iqmanim.framerate");
 
 /// A channel mask has bits beyond the channels of the version, which are ignored.

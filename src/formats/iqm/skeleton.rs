@@ -45,7 +45,9 @@ pub struct Joint {
     pub name: Text,
     /// The parent, whose index is less than this joint's; `None` for a root.
     pub parent: Option<u32>,
-    /// The transformation relative to the parent, as stored; in version 1, w is computed.
+    /// The transformation relative to the parent, as stored.
+    ///
+    /// In version 1, w is computed.
     pub trs: Trs,
 }
 

@@ -1,4 +1,4 @@
-//! The structure of a file: names, runs, parents and the extension list checked, oddities noted.
+//! Checks of the structure: names, runs, parents and the extension list.
 
 use std::ops::Range;
 
@@ -96,7 +96,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Walks the linked list of extensions, in which each node says where the next one is.
+    /// Reads the linked list of extensions, node by node.
     fn read_extensions(self, names: &Names, bound: Bound, findings: &mut Findings) -> Result<Self> {
         /// Files that are known have one or two.
         const MAX_EXTENSIONS: u64 = 4096;
@@ -330,7 +330,7 @@ impl Layout {
 /// `iqmheader.num_extensions`.
 const NUM_EXTENSIONS: Range<u64> = 0x74..0x78;
 
-/// Something that takes up bytes, with the alignment that the specification demands of it.
+/// A part that takes up bytes, with the alignment of the specification.
 struct Part {
     name: &'static str,
     range: Range<u64>,
@@ -347,7 +347,7 @@ fn check_run(run: [U32; 3], what: &'static str, place: impl FnOnce() -> Place) -
     Err(error.found(format_args!("{first} + {count}")))
 }
 
-/// Checks that a parent comes before its children, so that there is no cycle and one pass suffices.
+/// Checks that a parent comes before its children, which rules out cycles.
 fn check_parent(row: Row, parent: i32, what: &'static str, field: u64) -> Result<()> {
     if i64::from(parent) < i64::try_from(row.index).unwrap_or(i64::MAX) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The tables of a file, the forms that version 1 has of their elements, and the formats of components.
+//! The tables of a file, in the form of either version, and component formats.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl Versioned for raw::Joint {
     }
 }
 
-/// Channels keep their indices; the last one, which version 1 does not have, is 0 and not in any mask.
+/// Channels keep their indices; the tenth, which version 1 does not have, is 0.
 impl Versioned for raw::Pose {
     type V1 = raw::PoseV1;
 
@@ -89,7 +89,7 @@ impl<T: Versioned> Table<T> {
 }
 
 impl Poses {
-    /// The bits of a mask that stand for channels.
+    /// The bits of a mask that are channels.
     pub(crate) fn channel_bits(&self) -> u32 {
         match self {
             Self::V1(_) => 0x1ff,
@@ -134,7 +134,7 @@ pub(crate) fn rows<T>(
     (0..).map(row).zip(elements)
 }
 
-/// The index of a parent; `None` for a root, for which any negative number stands.
+/// The index of a parent; `None` for a root, which has a negative number.
 pub(crate) fn parent(stored: i32) -> Option<u32> {
     u32::try_from(stored).ok()
 }
@@ -145,7 +145,7 @@ pub(crate) fn scalar(format: u32) -> Option<Scalar> {
     [I8, U8, I16, U16, I32, U32, F16, F32, F64].get(usize::try_from(format).ok()?).copied()
 }
 
-/// The format and size that the specification recommends for a type of vertex array.
+/// The format and size that the specification recommends for a vertex array.
 pub(crate) fn recommended(kind: u32) -> Option<(Scalar, u32)> {
     Some(match kind {
         0 | 2 => (Scalar::F32, 3),

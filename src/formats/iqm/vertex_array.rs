@@ -180,7 +180,7 @@ impl Model {
 pub enum Normalization {
     /// The integers themselves.
     Raw,
-    /// Unsigned `c / (2^bits - 1)`; signed `(2c + 1) / (2^bits - 1)`, so that no integer becomes 0.
+    /// Unsigned `c / (2^bits - 1)`; signed `(2c + 1) / (2^bits - 1)`, which is never 0.
     Sdk,
     /// Unsigned `c / (2^bits - 1)`; signed `max(c / (2^(bits-1) - 1), -1)`.
     WebGpu,
@@ -251,7 +251,7 @@ impl VertexArray {
         }
     }
 
-    /// The meaning in terms that all formats share; `set` counts earlier arrays of this type.
+    /// The meaning, common to all formats; `set` counts earlier arrays of the type.
     pub(crate) fn semantic(&self, set: u32) -> Semantic {
         match &self.kind {
             VertexArrayType::Position => Semantic::Position,

@@ -13,7 +13,7 @@ use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Ro
 use crate::num::{Span, as_u64, as_usize, size_u64};
 use crate::report::{Address, Finding, Result};
 
-/// The vertex arrays of the file, and the vertices of the mesh, from which attributes are read.
+/// The vertex arrays of the file, and the range of the mesh's vertices.
 struct Arrays {
     source: Source,
     arrays: Vec<VertexArray>,
@@ -91,7 +91,9 @@ fn view(model: &Model, address: Address, mesh: &Mesh) -> Result<MeshView> {
     Ok(view.with_name(mesh.name.to_string_lossy()).with_findings(findings))
 }
 
-/// The arrays of a view: the first of each type, and further sets of texture coordinates, colours, joints and weights.
+/// The vertex arrays of a view.
+///
+/// The first of each type, and further sets of texture coordinates, colours, joints and weights.
 fn arrays(model: &Model) -> Vec<(AttributeInfo, VertexArray)> {
     let mut sets: HashMap<VertexArrayType, u32> = HashMap::new();
     let mut arrays = Vec::new();

@@ -1,4 +1,4 @@
-//! Normals and tangents: unit vectors of an angle, a height and three signs.
+//! Unit vectors, for normals and tangents, from an angle, a height and three signs.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::codec::bits::{field, shift, steps, top, top_few, window};
 use crate::decode::Once;
 use crate::num::as_usize;
 
-/// Sine and cosine of every angle, and for every height the radius that is left at it: of so many bits.
+/// Tables for a number of bits: sine and cosine of angles, radius at heights.
 #[derive(Debug)]
 struct Angles {
     sin_cos: Vec<[f32; 2]>,
@@ -14,12 +14,12 @@ struct Angles {
 }
 
 impl Angles {
-    /// Tables for more bits would not stay in any cache.
+    /// Tables for more bits would not fit any cache.
     const MAX_BITS: usize = 17;
 
-    /// Whether a table costs less than `count` elements on their own.
+    /// Whether making a table costs less than decoding `count` elements without one.
     fn is_worth(bits: u8, count: usize) -> bool {
-        // Of no bits, vectors are made of their signs alone.
+        // Without bits, vectors consist of their signs only.
         (1..=Self::MAX_BITS).contains(&bits.into()) && 1_usize << bits.min(31) <= count.saturating_add(64)
     }
 
@@ -51,7 +51,7 @@ impl AngleTables {
         Self(std::array::from_fn(|_| Once::default()))
     }
 
-    /// The table for so many bits; `None` where `count` elements are decoded faster without.
+    /// The table for so many bits; `None` where it is not worth while.
     fn get(&self, bits: u8, count: usize) -> Option<Arc<Angles>> {
         let table = self.0.get(usize::from(bits))?;
         if table.get().is_none() && !Angles::is_worth(bits, count) {
@@ -61,19 +61,19 @@ impl AngleTables {
     }
 }
 
-/// How unit vectors are made of numbers.
+/// How unit vectors are computed from their numbers.
 pub(crate) struct Directions {
     bits: u8,
     angles: Option<Arc<Angles>>,
 }
 
 impl Directions {
-    /// For angles and heights of `bits` bits, of which `count` will be decoded.
+    /// For angles and heights of `bits` bits; `count` of them will be decoded.
     pub(crate) fn new(bits: u8, tables: &AngleTables, count: usize) -> Self {
         Self { bits, angles: tables.get(bits, count) }
     }
 
-    /// Decodes records of `before` bits, a sign for each axis, an angle around Z, and a height.
+    /// Decodes records of `before` bits, three signs, an angle around Z, and a height.
     ///
     /// `finish` makes an element of the bits, the first one uppermost, and the vector.
     #[inline]
@@ -119,7 +119,7 @@ impl Directions {
                     let height =
                         field(bytes, bit.wrapping_add(signs.into()).wrapping_add(width.into()), width);
                     let direction = match bits {
-                        // Without bits for an angle and a height, the crate leaves the signs.
+                        // Without bits for an angle and a height, the crate returns the signs.
                         0 => vector(head, [1.0; 2], [1.0; 2]),
                         _ => vector(head, sin_cos(angle, divisor), radius_height(height, divisor)),
                     };

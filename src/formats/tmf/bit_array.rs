@@ -1,17 +1,18 @@
-//! Arrays of numbers of any width, as segments have them.
+//! Arrays of numbers of any width, as in segments.
 
 use std::fmt;
 
 use bytes::Bytes;
 
+use super::rules::FILE;
 use crate::codec::bits::{field, packed_len, unpack};
 use crate::num::as_u64;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::{ErrorKind, Result};
 
-/// An array of numbers of 0 to 64 bits each, packed without padding: the most significant bit first, and the first
-/// number in the uppermost bits of the first byte.
+/// An array of numbers of 0 to 64 bits each, packed without padding.
 ///
-/// Any number is found without looking at others. Cloning is cheap.
+/// The most significant bit comes first: the first number is in the uppermost bits of the first byte. Any number is
+/// found without reading others. Cloning is cheap.
 ///
 /// # Examples
 ///
@@ -32,34 +33,34 @@ pub struct BitArray {
 }
 
 impl BitArray {
-    /// The first `len` numbers of `width` bits.
+    /// An array of the first `len` numbers of `width` bits.
     ///
     /// # Errors
     ///
-    /// [`Truncated`](ErrorKind::Truncated) where there are not as many bytes, and
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a width of more than 64.
+    /// [`Truncated`](crate::ErrorKind::Truncated) where `bytes` is too short, and
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for a width of more than 64.
     pub fn new(bytes: impl Into<Bytes>, width: u32, len: usize) -> Result<Self> {
         let bytes = bytes.into();
         if width > 64 {
-            let error = Error::new(ErrorKind::OutOfRange, "width of a bit array");
+            let error = FILE.out_of_range("width of a bit array");
             return Err(error.expected("at most 64 bits").found(width));
         }
         let needed = packed_len(as_u64(len), width.into());
         if needed.is_none_or(|needed| needed > as_u64(bytes.len())) {
             let needed = needed.map_or_else(|| "more than 64 bits count".to_owned(), |n| n.to_string());
-            let error = Error::new(ErrorKind::Truncated, "bit array").expected(format!("{needed} bytes"));
+            let error = FILE.error(ErrorKind::Truncated, "bit array").expected(format!("{needed} bytes"));
             return Err(error.found(bytes.len()));
         }
         Ok(Self { bytes, width, len })
     }
 
-    /// How many numbers there are.
+    /// The number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no numbers.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -71,31 +72,32 @@ impl BitArray {
         self.width
     }
 
-    /// The number at an index.
+    /// The number at an index; `None` where there is none.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<u64> {
         (index < self.len).then(|| field(&self.bytes, self.bit(index), self.width))
     }
 
-    /// The numbers.
+    /// The numbers, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u64> + DoubleEndedIterator + '_ {
         (0..self.len).map(|index| field(&self.bytes, self.bit(index), self.width))
     }
 
-    /// The numbers from an index on, into `out`: as many as it has elements.
+    /// Unpacks numbers from an index on into `out`, until it is full.
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there are not as many numbers, or their width is more than 32.
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the array ends before `out` is full, or the width is more
+    /// than 32.
     pub fn unpack_into(&self, first: usize, out: &mut [u32]) -> Result<()> {
         let end = first.checked_add(out.len());
         if end.is_none_or(|end| end > self.len) {
-            let error = Error::new(ErrorKind::OutOfRange, "numbers of a bit array");
+            let error = FILE.out_of_range("numbers of a bit array");
             let found = format!("{} from {first}", out.len());
             return Err(error.expected(format!("within 0..{}", self.len)).found(found));
         }
         if self.width > 32 {
-            let error = Error::new(ErrorKind::OutOfRange, "width of a bit array");
+            let error = FILE.out_of_range("width of a bit array");
             return Err(error.expected("at most 32 bits").found(self.width));
         }
         unpack(&self.bytes, self.bit(first), self.width, out);

@@ -7,10 +7,10 @@ use crate::codec::bits::{field, shift, top, top_few, unpack, window};
 use crate::num::{as_u64, as_usize, size_u64};
 use crate::report::Result;
 
-/// Numbers that are unpacked before they are converted: a few kilobytes of the stack.
+/// Numbers unpacked at a time, on the stack, before they are converted.
 pub(crate) const BLOCK: usize = 768;
 
-/// How coordinates of a vertex segment are made of numbers.
+/// How the coordinates of a vertex segment are computed from its numbers.
 pub(crate) struct Coordinates {
     widths: [u8; 3],
     wrapped: bool,
@@ -34,11 +34,11 @@ impl Coordinates {
             let greatest = match width {
                 33.. if segment.wrapped => wrapped_steps(width),
                 0..=64 => top(u64::MAX, width.into()),
-                // In the precision of an f32, the same as the true one once numbers are cut to 64 bits.
+                // Numbers are cut to 64 bits; as an f32, their scale is that of the full width.
                 65.. => u64::MAX,
             };
             if greatest == 0 {
-                // The only number is 0, and stands for the least value.
+                // The only number is 0, and is decoded as the minimum.
                 *size = 0.0;
             } else {
                 *steps = greatest as f32;
@@ -47,7 +47,7 @@ impl Coordinates {
         this
     }
 
-    /// Whether all numbers of more than 32 bits fit the scale that the crate `tmf` writes them with.
+    /// Whether all numbers of more than 32 bits fit the scale of the crate `tmf`.
     pub(crate) fn are_wrapped(bytes: &[u8], widths: [u8; 3], count: u64) -> bool {
         let mut bit = 0_u64;
         (0..count).all(|_| {
@@ -92,7 +92,7 @@ impl Coordinates {
         }
     }
 
-    /// The bits behind the number in the first 64 of a field.
+    /// The bits after the number in the first 64 of a field.
     fn unused(&self, width: u8) -> u32 {
         if self.wrapped && width >= 64 { unused(width) } else { 0 }
     }
@@ -113,7 +113,7 @@ impl Coordinates {
     }
 }
 
-/// What the crate `tmf` computes as the greatest number of so many bits, with a shift of 32 bits that wraps.
+/// The scale of the crate `tmf` for so many bits, whose shift wraps at 32.
 fn wrapped_steps(width: u8) -> u64 {
     match width & 31 {
         31 => 1 << 31,
@@ -171,7 +171,7 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
     }
 }
 
-/// The header of a vertex segment; the layout has checked that it is within the segment.
+/// The header of a vertex segment, which the layout has checked.
 pub(crate) fn vertex_header(source: &Source, segment: &Segment) -> Result<raw::Vertex> {
     source.read_struct(segment.bits.saturating_sub(size_u64::<raw::Vertex>()), "VertexSegment")
 }

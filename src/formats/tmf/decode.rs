@@ -1,4 +1,4 @@
-//! Bits to numbers: the arithmetic of each kind of segment, in the order of operations of the crate `tmf`.
+//! Decoding of each kind of segment, in the order of operations of the crate `tmf`.
 //!
 //! A run of elements is decoded from any element on. Numbers are unpacked into a small buffer and converted from there,
 //! so that both loops are simple ones.
@@ -36,7 +36,11 @@ pub(crate) trait Decode: Copy {
 
     fn decoder(kind: Self::Kind, parts: &Parts<'_>) -> Result<Self::Decoder>;
 
-    /// Decodes elements until `out` is full: the first is the segment's element `first`, at `bit` of `bytes`.
+    /// Decodes elements until `out` is full.
+
+    ///
+
+    /// The first is the segment's element `first`, at `bit` of `bytes`.
     fn decode(
         decoder: &Self::Decoder,
         bytes: &[u8],
@@ -48,7 +52,7 @@ pub(crate) trait Decode: Copy {
 
 /// Indices and integers.
 pub(crate) enum Indices {
-    /// Stored numbers, to each of which `base` is added.
+    /// Stored numbers; `base` is added to each.
     Stored { base: u64, width: u32 },
     /// Not stored: each is the number of its element.
     Counting,

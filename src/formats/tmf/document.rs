@@ -1,4 +1,4 @@
-//! The file: its meshes, by index and by name.
+//! The file: its meshes, by index and by name, and the list of its parts.
 
 use std::fmt;
 use std::path::Path;
@@ -18,14 +18,15 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// A TMF file.
 ///
-/// Cloning is cheap. Names, counts and the list of segments are at hand; arrays are read and decoded when asked for.
+/// Cloning is cheap. Opening reads names, counts and the list of segments; each array is read and decoded when it is
+/// asked for.
 #[derive(Clone)]
 pub struct Document {
     file: File,
 }
 
 impl Document {
-    /// Opens a file lazily.
+    /// Opens a file; arrays are read when they are asked for.
     ///
     /// # Errors
     ///
@@ -34,25 +35,29 @@ impl Document {
         Self::from_source(Source::open(path)?)
     }
 
-    /// Reads the layout of a file: the headers, and none of the arrays.
+    /// Reads the headers of a file, and none of the arrays.
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another magic, [`Unsupported`](crate::ErrorKind::Unsupported) for a
-    /// minimum version above 0.2 and for compressed segments, [`Truncated`](crate::ErrorKind::Truncated) for a file that ends
-    /// before its last segment does, [`Malformed`](crate::ErrorKind::Malformed) for segments that are shorter than what they
-    /// announce, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for elements of no bits in numbers beyond the
-    /// [`Limits`](crate::Limits).
+    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another magic,
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a minimum version above 0.2 and for compressed segments,
+    /// [`Truncated`](crate::ErrorKind::Truncated) for a file that ends before its last segment does,
+    /// [`Malformed`](crate::ErrorKind::Malformed) for segments that are shorter than their counts demand, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more elements of no bits than the
+    /// [`Limits`](crate::Limits) allow.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
 
-    /// The same with options; [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
+    /// Reads the headers of a file, with options.
+    ///
+    /// [`Strictness::Strict`](crate::Strictness::Strict) also runs [`validate`](Self::validate).
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any finding
-    /// that the specification forbids, and the errors of decoding.
+    /// Those of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
+    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of
+    /// decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Arc::new(Layout::read(&source, &options.limits)?);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
@@ -61,49 +66,61 @@ impl Document {
         Ok(document)
     }
 
-    /// The header as stored: the version of the writer, and the minimum version of a reader.
+    /// The header as stored: versions of the writer and of the oldest reader.
     #[must_use]
     pub fn header(&self) -> &raw::Header {
         &self.file.layout.header
     }
 
-    /// Which of the two layouts the file has.
+    /// The layout of the file: A or B.
     #[must_use]
     pub fn file_layout(&self) -> FileLayout {
         self.file.layout.file_layout
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source that the file is read from.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.file.source
     }
 
-    /// The meshes.
-    pub fn meshes(&self) -> impl ExactSizeIterator<Item = Mesh> + '_ {
-        (0..self.file.layout.meshes.len()).map(|index| Mesh::new(&self.file, index))
+    /// The number of meshes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.file.layout.meshes.len()
     }
 
-    /// The mesh at an index.
+    /// Whether there are no meshes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The meshes, in the order of the file.
+    pub fn meshes(&self) -> impl ExactSizeIterator<Item = Mesh> + '_ {
+        (0..self.len()).map(|index| Mesh::new(&self.file, index))
+    }
+
+    /// The mesh at an index; `None` where there is none.
     #[must_use]
     pub fn mesh(&self, index: usize) -> Option<Mesh> {
-        (index < self.file.layout.meshes.len()).then(|| Mesh::new(&self.file, index))
+        (index < self.len()).then(|| Mesh::new(&self.file, index))
     }
 
-    /// The first mesh with this name.
+    /// The first mesh with this name; `None` where there is none.
     #[must_use]
     pub fn mesh_named(&self, name: impl AsRef<[u8]>) -> Option<Mesh> {
         let index = self.file.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;
         self.mesh(index)
     }
 
-    /// What was tolerated when opening.
+    /// Deviations from the specification found when opening, by [rule](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.file.layout.findings
     }
 
-    /// The meshes, and behind each its segments. Reads nothing.
+    /// The parts of the file: each mesh, followed by its segments. Reads nothing.
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
         let mut items = Vec::new();

@@ -1,4 +1,4 @@
-//! Where everything is: every segment located, every count checked against its bytes, nothing decoded.
+//! The layout of a file: all headers, every count checked against its bytes.
 
 use std::ops::Range;
 
@@ -17,13 +17,13 @@ use crate::limits::{Budget, Limits};
 use crate::num::{Span, as_u64, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
-/// What is read first of a file that is read lazily, in bytes.
+/// Bytes that a lazy source reads first.
 pub(crate) const HEAD: u64 = 64 << 10;
 
-/// The layout of a file.
+/// The headers of a file.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// The source, with the headers at hand.
+    /// The source; it holds the headers in memory.
     pub(crate) source: Source,
     pub(crate) header: raw::Header,
     pub(crate) file_layout: FileLayout,
@@ -37,7 +37,7 @@ pub(crate) struct Layout {
 pub(crate) struct MeshEntry {
     pub(crate) start: u64,
     pub(crate) name: Bytes,
-    /// Its segments among those of the file.
+    /// The indices of its segments in the file.
     pub(crate) segments: Range<usize>,
 }
 
@@ -107,7 +107,7 @@ fn check_identity(header: &raw::Header) -> Result<FileLayout> {
     }
 }
 
-/// Walks from header to header.
+/// Reads header after header.
 struct Reader<'a> {
     walk: Walk,
     len: Option<u64>,
@@ -116,7 +116,7 @@ struct Reader<'a> {
     meshes: Vec<MeshEntry>,
     segments: Vec<Segment>,
     findings: Findings,
-    /// What elements that take up no bytes of the file may take decoded.
+    /// Memory for elements that take up no bytes of the file.
     omitted: Budget,
 }
 
@@ -162,7 +162,7 @@ impl Reader<'_> {
         self.walk.read_struct::<U16>(offset, what).map(U16::get)
     }
 
-    /// Lists of empty meshes and segments are larger than the file.
+    /// Limits the lists, which for empty meshes are larger than the file.
     fn check_tables(&self) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshEntry>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
@@ -229,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what precedes the bit array, and checks the array against the segment's bytes.
+    /// Reads the headers before the bit array, and checks the array's length.
     fn content(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
         if segment.decoded_bytes().is_none() {
             return Ok(());
@@ -371,13 +371,13 @@ impl Reader<'_> {
             _ => false,
         };
         if has_no_bits && segment.count > 0 {
-            let detail = "numbers of no bits, read as the least value there is";
+            let detail = "numbers of no bits, read as the minimum";
             self.findings.add(rules::NO_BITS, || (place(segment.range.clone()), detail));
         }
         Ok(())
     }
 
-    /// Omitted normal triangles are as many as the mesh has normals, wherever those are.
+    /// Counts omitted normal triangles: as many as the mesh has normals.
     fn count_omitted(&mut self, mesh: u64, first: usize) -> Result<()> {
         let own = self.segments.get(first..).unwrap_or_default();
         let normals = own.iter().filter(|segment| segment.kind == SegmentType::Normal);
@@ -393,14 +393,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Elements that take up no bytes are limited all together, for there may be any number of such segments.
+    /// Limits elements that take up no bytes, all segments together.
     fn spend_omitted(&mut self, position: Position, segment: &Segment) -> Result<()> {
         let bytes = segment.decoded_bytes().unwrap_or(0);
         let spent = self.omitted.spend(bytes, segment.kind.what());
         spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))
     }
 
-    /// Decides how coordinates of more than 32 bits are read, for which all of them are read.
+    /// Reads all coordinates of more than 32 bits, and decides what their scale is.
     fn check_wide_coordinates(&mut self) -> Result<()> {
         let is_wide = |segment: &Segment| {
             segment.kind == SegmentType::Vertex && segment.precision.iter().any(|width| *width > 32)

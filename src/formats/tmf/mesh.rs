@@ -1,4 +1,4 @@
-//! A mesh: its arrays, by their names in the specification.
+//! Meshes: their arrays, by the names of the specification, and custom data.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::report::{Address, Result};
 
 /// A mesh of a [`Document`](super::Document).
 ///
-/// Every array is `None` where the mesh has no segment of it.
+/// Cloning is cheap. An array is `None` where the mesh has no segment of it.
 #[derive(Clone)]
 pub struct Mesh {
     pub(crate) file: File,
@@ -25,8 +25,7 @@ impl Mesh {
         Self { file: file.clone(), index }
     }
 
-    /// This mesh with all its bytes at hand: of a source that is read lazily, they are read at once, and what is asked
-    /// of the mesh that is returned reads nothing more.
+    /// Reads everything now; the result does no further I/O.
     ///
     /// # Errors
     ///
@@ -40,25 +39,25 @@ impl Mesh {
         self.file.layout.meshes.get(self.index)
     }
 
-    /// Where the mesh stands in the file: `meshes[0]`.
+    /// The address of the mesh: `meshes[0]`.
     #[must_use]
     pub fn address(&self) -> Address {
         Address::field("meshes").index(as_u64(self.index))
     }
 
-    /// The name; not always unique.
+    /// The name; several meshes may share one.
     #[must_use]
     pub fn name(&self) -> Text {
         self.entry().map(|mesh| Text::new(mesh.name.clone())).unwrap_or_default()
     }
 
-    /// The bytes of the mesh, from the beginning of the source, its header included.
+    /// The bytes of the mesh and its header, from the start of the source.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.entry().map_or(0..0, |mesh| self.file.layout.mesh_range(mesh))
     }
 
-    /// The segments, in the order of the file, those that are not read included.
+    /// The segments, in the order of the file, including those that are not read.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
         self.own_segments().iter().cloned()
     }
@@ -67,7 +66,7 @@ impl Mesh {
         self.entry().map(|mesh| self.file.layout.segments_of(mesh)).unwrap_or_default()
     }
 
-    /// An array of the segments that pass, by their numbers in the file.
+    /// The array in the segments that pass `has`.
     fn array<T: PackedElement>(
         &self,
         name: &'static str,
@@ -83,13 +82,13 @@ impl Mesh {
         self.array(name, (), |segment| segment.is_of(kind, bit))
     }
 
-    /// The vertices: points in space.
+    /// The positions x, y, z of the vertices.
     #[must_use]
     pub fn vertices(&self) -> Option<Packed<[f32; 3]>> {
         self.array("vertices", Vector::Vertex, |segment| segment.kind == SegmentType::Vertex)
     }
 
-    /// The normals, of length 1 as far as their precision goes.
+    /// The normals x, y, z, of length 1 within their precision.
     #[must_use]
     pub fn normals(&self) -> Option<Packed<[f32; 3]>> {
         self.array("normals", Vector::Normal, |segment| segment.kind == SegmentType::Normal)
@@ -101,38 +100,42 @@ impl Mesh {
         self.array("uvs", (), |segment| segment.kind == SegmentType::Uv)
     }
 
-    /// The tangents: x, y, z of length 1, and the handedness, 1 or -1.
+    /// The tangents x, y, z, of length 1, and their handedness, 1 or -1.
     #[must_use]
     pub fn tangents(&self) -> Option<Packed<[f32; 4]>> {
         self.array("tangents", Quad::Tangent, |segment| segment.kind == SegmentType::Tangent)
     }
 
-    /// The vertex of each corner of the triangles. Not checked against the number of vertices.
+    /// The index of each corner's vertex; not checked.
     #[must_use]
     pub fn vertex_triangles(&self) -> Option<Packed<u32>> {
         self.indices("vertex_triangles", SegmentType::VertexTriangle, 1)
     }
 
-    /// The normal of each corner. Where the file omits them, they count up from 0.
+    /// The index of each corner's normal; not checked.
+    ///
+    /// They count up from 0 where the file omits them.
     #[must_use]
     pub fn normal_triangles(&self) -> Option<Packed<u32>> {
         self.indices("normal_triangles", SegmentType::NormalTriangle, 2)
     }
 
-    /// The texture coordinate of each corner.
+    /// The index of each corner's texture coordinate; not checked.
     #[must_use]
     pub fn uv_triangles(&self) -> Option<Packed<u32>> {
         self.indices("uv_triangles", SegmentType::UvTriangle, 4)
     }
 
-    /// The tangent of each corner.
+    /// The index of each corner's tangent; not checked.
     #[must_use]
     pub fn tangent_triangles(&self) -> Option<Packed<u32>> {
         // Shared triangles have no bit for tangents.
         self.indices("tangent_triangles", SegmentType::TangentTriangle, 0)
     }
 
-    /// All indices, decoded. Arrays that are the same segments are decoded once, and are the same bytes.
+    /// All indices, decoded.
+    ///
+    /// Index arrays that share their segments are decoded once, and share memory.
     ///
     /// # Errors
     ///
@@ -155,7 +158,7 @@ impl Mesh {
         Ok(Triangles { vertex, normal, uv, tangent })
     }
 
-    /// Custom data, in the order of the file. Names may repeat.
+    /// The custom data, in the order of the file; names may repeat.
     ///
     /// # Errors
     ///
@@ -184,7 +187,7 @@ impl Mesh {
         Packed::new(&self.file, address, kind, std::iter::once(segment))
     }
 
-    /// The first custom data with this name.
+    /// The first custom data with this name; `Ok(None)` where there is none.
     ///
     /// # Errors
     ///
@@ -213,21 +216,21 @@ impl fmt::Debug for Mesh {
     }
 }
 
-/// The indices of a mesh, decoded: for each corner of a triangle one into each array.
+/// The indices of a mesh, decoded: one for each corner of each triangle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Triangles {
-    /// Into the vertices.
+    /// Indices into the vertices.
     pub vertex: Option<Array<u32>>,
-    /// Into the normals.
+    /// Indices into the normals.
     pub normal: Option<Array<u32>>,
-    /// Into the texture coordinates.
+    /// Indices into the texture coordinates.
     pub uv: Option<Array<u32>>,
-    /// Into the tangents.
+    /// Indices into the tangents.
     pub tangent: Option<Array<u32>>,
 }
 
-/// Data with a name, of which the format does not say what it is for.
+/// Named data, whose meaning the format does not specify.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Custom {
@@ -243,7 +246,7 @@ pub struct Custom {
 pub enum CustomValues {
     /// Indices.
     Index(Packed<u32>),
-    /// Integers, which are stored as indices are.
+    /// Integers, stored like indices.
     Integer(Packed<u32>),
     /// Floats.
     Float(Packed<f32>),

@@ -1,23 +1,25 @@
 //! Tight Model Format (TMF), versions 0.1 and 0.2.
 //!
-//! Meshes whose numbers take up as few bits as their precision needs. The published specification, `TMF_SPEC.md` of
-//! <https://github.com/FractalFir/tmf>, is a draft of version 0.1 and describes what this module calls layout A; all
-//! files that were written since June 2023 have layout B, for which there is no specification but the crate `tmf` 0.2.
-//! Both are read, told apart by the minimum version; see [`FileLayout`].
+//! Meshes whose numbers take up only the bits that their precision needs.
 //!
-//! * **Axes, units, winding, texture origin**: not stored, and not said anywhere; whatever the writer's were.
+//! The published specification, `TMF_SPEC.md` of <https://github.com/FractalFir/tmf>, is a draft of version 0.1 and
+//! describes what this module calls layout A. All files written since June 2023 have layout B, whose only specification
+//! is the crate `tmf` 0.2. Both are read; the minimum version tells which it is. See [`FileLayout`].
+//!
+//! * **Axes, units, winding, texture origin**: neither stored nor specified; those of the writer.
 //! * **Positions** are integers within a box that each segment stores; values are those of the crate in its default
-//!   build, bit for bit. The box is not that of the points (all writers get it wrong): compute bounds from them.
-//! * **Normals and tangents** are an angle around Z and a height, with a sign for each axis. Sines and cosines are those
-//!   of the host's `f32::sin_cos`: on Linux with glibc, bit for bit those of the crate; elsewhere one unit in the last
-//!   place may differ.
-//! * **Indices**: one array for each of vertices, normals, texture coordinates and tangents, which may share segments;
-//!   see [`Mesh::triangles`]. A [`MeshView`](crate::MeshView) welds them to one where they differ.
+//!   build, bit for bit. The box is not the bounding box (all writers get it wrong): compute bounds from the points.
+//! * **Normals and tangents** are an angle around Z and a height, with a sign for each axis. Sines and cosines are
+//!   those of the host's `f32::sin_cos`: on Linux with glibc, bit for bit those of the crate; elsewhere one unit in the
+//!   last place may differ.
+//! * **Indices**: separate arrays for vertices, normals, texture coordinates and tangents, which may share segments; see
+//!   [`Mesh::triangles`]. A [`MeshView`](crate::MeshView) has one array for all, with vertices remapped where they
+//!   differ.
 //!
-//! Opening walks the headers of all segments and checks every count against the bytes that are there; nothing is
-//! decoded (but for coordinates of more than 32 bits, see [`rules::WIDE_COORDINATES`]). Arrays are [`Packed`]:
-//! decoded element by element, by range, or as a whole in parallel. That indices are in range is checked by
-//! [`Document::validate`], by a [`View`](crate::View) of its own mesh, and by opening with
+//! Opening reads the headers of all segments and checks every count against the bytes of the segment; nothing is
+//! decoded (except coordinates of more than 32 bits, see [`rules::WIDE_COORDINATES`]). Arrays are [`Packed`]: decoded
+//! element by element, by range, or as a whole in parallel. That indices are in range is checked by
+//! [`Document::validate`], by a [`MeshView`](crate::MeshView) for its own mesh, and when opening with
 //! [`Strictness::Strict`](crate::Strictness::Strict).
 //!
 //! # Examples

@@ -1,4 +1,4 @@
-//! Arrays of a mesh: any element at the cost of that element, or all of them at once.
+//! Packed arrays: any element decoded on its own, or all of them together.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,10 +18,10 @@ use crate::num::{as_u64, as_usize};
 use crate::options::{Options, Parallelism};
 use crate::report::{Address, Error, Place, Result};
 
-/// An array as a mesh stores it: numbers of some bits, in one or several segments. Nothing is decoded until asked for.
+/// An array of a mesh, decoded on demand.
 ///
-/// Any element is found without decoding others, and a range is read and decoded on its own. What is decoded together
-/// is split over the caller's rayon pool where that pays (see [`Parallelism`]), within segments and across them.
+/// Stored as numbers of few bits, in one or several segments. Any element or range is read and decoded without the
+/// others. Large ranges are decoded in parallel, within segments and across them; see [`Parallelism`].
 ///
 /// # Examples
 ///
@@ -42,24 +42,24 @@ pub struct Packed<T: PackedElement> {
     len: u64,
 }
 
-/// What all handles of a file share.
+/// What all handles of one file share.
 #[derive(Clone)]
 pub(crate) struct File {
     pub(crate) layout: Arc<Layout>,
-    /// The source; that of a loaded mesh holds the mesh in memory.
+    /// The source; a loaded mesh has one that holds its bytes in memory.
     pub(crate) source: Source,
     pub(crate) options: Options,
     pub(crate) angles: Arc<AngleTables>,
 }
 
-/// The elements of one segment among those of the array.
+/// A segment of an array, and the index of its first element there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     first: u64,
     segment: usize,
 }
 
-/// What a [`Packed`] array can hold.
+/// An element of a [`Packed`] array.
 pub trait PackedElement: Element + Default + IntoBytes + Immutable + FromZeros + sealed::Sealed {}
 
 mod sealed {
@@ -81,7 +81,7 @@ impl PackedElement for [f32; 3] {}
 impl PackedElement for [f32; 4] {}
 
 impl<T: PackedElement> Packed<T> {
-    /// The array in these segments, one after the other; `None` where there are none.
+    /// The array in these segments; `None` where there are none.
     pub(crate) fn new(
         file: &File,
         address: Address,
@@ -111,29 +111,31 @@ impl<T: PackedElement> Packed<T> {
         self.len == 0
     }
 
-    /// Where the array stands in the file: `meshes[0].vertices`.
+    /// The address of the array: `meshes[0].vertices`.
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The bytes of its segments, from the beginning of the source.
+    /// The bytes of its segments, from the start of the source.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = Range<u64>> + '_ {
         self.parts.iter().map(|part| self.segment(part).map_or(0..0, |segment| segment.data.clone()))
     }
 
-    /// The width of the first field of each segment's elements, in bits.
+    /// The bits of the first field of an element, for each segment.
     pub fn precisions(&self) -> impl ExactSizeIterator<Item = u8> + '_ {
         self.parts.iter().map(|part| self.segment(part).map_or(0, |segment| segment.precision[0]))
     }
 
-    /// Whether both arrays are the same segments, so that decoding one is decoding both.
+    /// Whether both arrays have the same segments, and so the same elements.
     #[must_use]
     pub fn shares(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.file.layout, &other.file.layout) && self.parts == other.parts
     }
 
-    /// The element at an index; `Ok(None)` where there is none. Of a source that is read lazily, reads that element.
+    /// The element at an index; `Ok(None)` where there is none.
+    ///
+    /// From a lazy source, reads that element only.
     ///
     /// # Errors
     ///
@@ -150,7 +152,7 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// Each item is what [`get`](Self::get) would give; behind an error there are no more.
+    /// Each item has the errors of [`get`](Self::get); the first error ends the iterator.
     pub fn iter(&self) -> impl Iterator<Item = Result<T>> + '_ {
         const BLOCK: usize = 1024;
         let mut failed = false;
@@ -182,7 +184,7 @@ impl<T: PackedElement> Packed<T> {
         Ok(Array::from_vec(out))
     }
 
-    /// All elements, decoded into `out`, which has room for them and no more.
+    /// Decodes all elements into `out` of [`len`](Self::len) elements.
     ///
     /// # Errors
     ///
@@ -191,18 +193,19 @@ impl<T: PackedElement> Packed<T> {
         self.range_into(0..self.len(), out)
     }
 
-    /// The elements of a range, decoded into `out`, which has room for them and no more. Of a source that is read
-    /// lazily, reads those alone.
+    /// Decodes a range of elements into `out` of the range's length.
+    ///
+    /// From a lazy source, reads the range only.
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length, and
-    /// those of [`get`](Self::get).
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length,
+    /// and those of [`get`](Self::get).
     pub fn range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
         Ok(self.try_range_into(range, out)?)
     }
 
-    /// Like [`range_into`](Self::range_into), with an index of more than 32 bits apart from errors.
+    /// Like `range_into`, with an outcome of its own for an index beyond 32 bits.
     pub(crate) fn try_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
             let error = self.place().out_of_range("elements").expected(format!("within 0..{}", self.len));
@@ -221,7 +224,7 @@ impl<T: PackedElement> Packed<T> {
         }
     }
 
-    /// Hands the elements from `first` on to `each`, a run of one segment at a time.
+    /// Calls `each` for the elements from `first` on, a run of one segment at a time.
     fn runs<'a>(
         &'a self,
         first: u64,
@@ -329,17 +332,17 @@ impl From<Failure> for Error {
     }
 }
 
-/// Elements of one segment that lie one after the other.
+/// Consecutive elements of one segment, to be decoded.
 struct Run<'a, T: PackedElement> {
     decoder: Arc<T::Decoder>,
     bytes: Bytes,
-    /// Where in the bytes the first element begins.
+    /// The bit at which the first element begins.
     bit: u64,
     /// The bits of an element.
     record: u64,
     /// The first element, counted in its segment.
     first: usize,
-    /// Where in the source the bytes begin.
+    /// The offset of the bytes in the source.
     start: u64,
     out: &'a mut [T],
 }

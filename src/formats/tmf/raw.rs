@@ -1,6 +1,8 @@
-//! The structures of the file as they lie in it: little-endian, packed, with the specification's names.
+//! The structures of the file as stored, with the specification's names.
 //!
-//! The specification is of layout A; what layout B has instead, or in addition, is named as the crate `tmf` does.
+//! Little-endian and packed.
+//!
+//! The specification describes layout A; structures that only layout B has are named as in the crate `tmf`.
 
 use zerocopy::little_endian::{F64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -46,7 +48,7 @@ pub struct SegmentHeaderB {
 }
 const _: () = assert!(size_of::<SegmentHeaderB>() == 6);
 
-/// What precedes the bit array of a `Vertex Segment` (2.2).
+/// The header of the bit array of a `Vertex Segment` (2.2).
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]
@@ -62,8 +64,9 @@ pub struct Vertex {
 }
 const _: () = assert!(size_of::<Vertex>() == 59);
 
-/// What precedes the bit array of indices (2.3), and of texture coordinates. In layout B a `u64` follows that of
-/// indices, which is added to each.
+/// The header of the bit array of indices (2.3) and of texture coordinates.
+///
+/// In layout B, that of indices is followed by a `u64` that is added to each.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]
@@ -73,7 +76,7 @@ pub struct PrecisionCount {
 }
 const _: () = assert!(size_of::<PrecisionCount>() == 9);
 
-/// What precedes the bit array of normals, tangents and colours: the same fields the other way round.
+/// The header of the bit array of normals, tangents and colours.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are those of the crate `tmf`")]
@@ -83,7 +86,7 @@ pub struct CountPrecision {
 }
 const _: () = assert!(size_of::<CountPrecision>() == 9);
 
-/// What precedes the bit array of custom floats.
+/// The header of the bit array of custom floats.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are those of the crate `tmf`")]

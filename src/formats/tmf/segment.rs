@@ -1,16 +1,18 @@
-//! Segments: what they hold, located and not decoded.
+//! Segments: types, places and counts.
 
 use std::ops::Range;
 
-/// The two layouts of files.
+/// The layout of a file: A or B, by its minimum version.
 ///
-/// Layout A is what the published specification describes. No file has been written in it since June 2023.
+/// The published specification describes layout A, which no writer has used since June 2023.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileLayout {
     /// Minimum version 0.1 or less: written by the crate `tmf` 0.1.
     A,
-    /// Minimum version 0.2: written by the crate `tmf` 0.2. Segment headers of 6 bytes, and a base for indices.
+    /// Minimum version 0.2: written by the crate `tmf` 0.2.
+    ///
+    /// Segment headers have 6 bytes, and indices have a base.
     B,
 }
 
@@ -18,7 +20,7 @@ pub enum FileLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SegmentType {
-    /// 0: to be ignored.
+    /// 0: ignored by readers.
     Invalid,
     /// 1: vertices.
     Vertex,
@@ -44,9 +46,9 @@ pub enum SegmentType {
     CustomColorRgba,
     /// 24: integers with a name.
     CustomInteger,
-    /// 25: indices into several arrays at once.
+    /// 25: indices into several arrays.
     SharedTriangle,
-    /// A number that a version of the format has a name for, but that no writer uses: materials, groups, colours.
+    /// A number that no writer uses: materials, groups, colours.
     Reserved(u16),
     /// Any other number.
     Unknown(u16),
@@ -79,7 +81,7 @@ impl SegmentType {
         matches!(self, Self::CustomIndex | Self::CustomFloat | Self::CustomColorRgba | Self::CustomInteger)
     }
 
-    /// Whether this is in layout B alone.
+    /// Whether only layout B has this type.
     pub(crate) fn is_of_layout_b(self) -> bool {
         self.is_custom() || matches!(self, Self::Tangent | Self::TangentTriangle | Self::SharedTriangle)
     }
@@ -106,25 +108,27 @@ impl SegmentType {
     }
 }
 
-/// A segment, located and not decoded.
+/// A segment of a mesh: its type, place and count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Segment {
     /// What it holds.
     pub kind: SegmentType,
-    /// `compresion_type`: 0, or 1 where it is omitted; of segments that are not read, any number.
+    /// `compresion_type`: 0, or 1 where it is omitted.
+    ///
+    /// Any number in segments that are not read.
     pub compression: u8,
-    /// Its bytes, from the beginning of the source, the segment header included.
+    /// Its bytes, from the start of the source, including the segment header.
     pub range: Range<u64>,
-    /// Its data.
+    /// The bytes of its data, after the segment header.
     pub data: Range<u64>,
-    /// How many elements it has; 0 of segments that are not read.
+    /// The number of its elements; 0 for segments that are not read.
     pub count: u64,
-    /// The bits of each field of an element: one number for most kinds, three for vertices.
+    /// The bits of each field of an element: three for vertices, else the first.
     pub precision: [u8; 3],
-    /// Of shared triangles, which arrays they are for: 1 vertices, 2 normals, 4 texture coordinates.
+    /// The arrays of shared triangles: 1 vertices, 2 normals, 4 texture coordinates.
     pub mask: u8,
-    /// Where its bit array begins.
+    /// The start of its bit array.
     pub(crate) bits: u64,
     /// The number that is added to each of its indices.
     pub(crate) base: u64,
@@ -157,7 +161,7 @@ impl Segment {
         }
     }
 
-    /// The bytes of all its elements, decoded; `None` for a segment that is not decoded.
+    /// The bytes of all its elements, decoded; `None` for a segment that is not read.
     pub(crate) fn decoded_bytes(&self) -> Option<u64> {
         match self.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => None,
@@ -165,12 +169,12 @@ impl Segment {
         }
     }
 
-    /// Whether it holds indices of this kind, or shared ones with this bit in their mask.
+    /// Whether it has indices of this kind, or shared ones with this bit in the mask.
     pub(crate) fn is_of(&self, kind: SegmentType, bit: u8) -> bool {
         self.kind == kind || self.kind == SegmentType::SharedTriangle && self.mask & bit != 0
     }
 
-    /// Whether its indices are not stored, but count up from 0.
+    /// Whether its indices are not stored: they count up from 0.
     pub(crate) fn is_omitted(&self) -> bool {
         self.compression == OMITTED && self.kind == SegmentType::NormalTriangle
     }

@@ -1,4 +1,4 @@
-//! Checks that look at every value.
+//! Checks of every value.
 
 use super::coordinates::{stored_box, vertex_header};
 use super::document::Document;
@@ -12,11 +12,12 @@ use crate::num::{as_u64, as_usize};
 use crate::report::{Finding, Findings, Result};
 
 impl Document {
-    /// Decodes and checks everything: [`findings`](Self::findings), and those that only a look at all data can tell.
+    /// Decodes and checks everything; returns these and earlier findings.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding. Wrong values are findings, of which those not `tolerated` make the mesh unusable.
+    /// Those of reading and decoding. Wrong values are findings; [`Severity`](crate::Severity) says how serious each
+    /// is.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
         for mesh in self.meshes() {
@@ -31,7 +32,7 @@ impl Document {
     }
 }
 
-/// Looks at an array a part at a time, large enough to be decoded in parallel.
+/// Decodes an array a part at a time, large enough for parallel decoding.
 fn each_block<T: PackedElement>(
     array: &Packed<T>,
     range: std::ops::Range<usize>,
@@ -50,7 +51,7 @@ fn each_block<T: PackedElement>(
     Ok(())
 }
 
-/// The stored box of each vertex segment beside that of its points.
+/// Compares the stored box of each vertex segment with the bounds of its points.
 fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     let Some(vertices) = mesh.vertices() else { return Ok(()) };
     let mut first = 0;
@@ -126,7 +127,7 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Indices that must be less than a count; without elements, indices are of no use, but do no harm.
+/// Checks indices against the number of elements, where there are any.
 fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
     let count = count.unwrap_or(usize::MAX);
     let mut wrong: Option<(u64, u32)> = None;
@@ -162,7 +163,7 @@ fn readable(findings: &mut Findings, outcome: Result<(), Failure>) -> Result<()>
     }
 }
 
-/// Decodes what has no rules of its own, for the errors of decoding and for numbers that are not finite.
+/// Decodes all other arrays, and checks that custom floats are finite.
 fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     if let Some(normals) = mesh.normals() {
         each_block(&normals, 0..normals.len(), |_, _| {})?;

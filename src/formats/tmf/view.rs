@@ -1,4 +1,4 @@
-//! A mesh as a renderer sees it: one index for all attributes.
+//! Views: one index for all attributes of a mesh, for renderers.
 
 use bytes::Bytes;
 use zerocopy::{Immutable, IntoBytes};
@@ -14,9 +14,9 @@ use crate::mesh::{
 };
 use crate::report::{Address, Finding, Result};
 
-/// The arrays of a mesh, each decoded when it is asked for.
+/// The attributes of a view, each decoded when it is asked for.
 struct Arrays {
-    /// With the stream of each in the remap.
+    /// Each with its stream in the remap.
     arrays: Vec<(Values, usize)>,
     /// Where vertices had to be remapped.
     remap: Option<VertexRemap>,
@@ -32,21 +32,23 @@ enum Values {
     U32(Packed<u32>),
 }
 
-/// An attribute that has indices of its own in the format, whether the mesh has them or not.
+/// An attribute that may have its own indices.
 struct Candidate {
     semantic: Semantic,
     values: Values,
     indices: Option<Array<u32>>,
 }
 
-/// The indices of one or several attributes, and how many elements each of those has.
+/// The indices of one or several attributes, and the number of elements of each.
 struct Stream {
     indices: Array<u32>,
     count: usize,
 }
 
 impl Document {
-    /// The mesh at an address `meshes[i]` or `meshes["name"]` as a renderer sees it; see [`Mesh::view`].
+    /// A view of the mesh at an address `meshes[i]` or `meshes["name"]`.
+    ///
+    /// See [`Mesh::view`].
     ///
     /// # Errors
     ///
@@ -62,18 +64,18 @@ impl Document {
 }
 
 impl Mesh {
-    /// The mesh as a renderer sees it: one index for all attributes.
+    /// A view of the mesh, with one index for all attributes.
     ///
-    /// Reads, decodes and checks the mesh's indices. Where all its index arrays are the same and all its arrays are of
-    /// one length, vertices and indices are the file's, including vertices that no triangle uses. Else vertices are
-    /// [remapped](VertexRemap), and numbered in the order of their first use. A mesh without triangles is a cloud of
-    /// points. Custom data are attributes where there are as many of them as vertices: colours are
-    /// [`Semantic::Color`], everything else has its name.
+    /// Reads, decodes and checks the mesh's indices. Where all index arrays are equal and all arrays have one length,
+    /// vertices and indices are the file's, including vertices that no triangle uses. Otherwise vertices are
+    /// [remapped](VertexRemap), and numbered in the order of their first use. A mesh without triangles is a point
+    /// cloud. Custom data with an element for each vertex are attributes: colours as [`Semantic::Color`], others by
+    /// name.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the number of elements of its array, and
-    /// the errors of reading and decoding.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the number of elements of its array,
+    /// and the errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
         let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;
         let info = |(semantic, values, _): &(Semantic, Values, usize)| AttributeInfo {
@@ -87,10 +89,10 @@ impl Mesh {
         Ok(view.with_name(self.name().to_string_lossy()).with_findings(findings))
     }
 
-    /// How the vertices of [`view`](Self::view) are made of the file's arrays; `Ok(None)` where they are the file's.
+    /// The remap of [`view`](Self::view); `Ok(None)` where vertices are the file's.
     ///
-    /// The attributes of the remap are those that have indices of their own, in the order of the view, without those
-    /// whose indices and number are those of another one.
+    /// Its streams are the distinct index arrays, in the order of the view's attributes. Attributes with equal indices
+    /// and an equal number of elements share a stream.
     ///
     /// # Errors
     ///
@@ -100,7 +102,7 @@ impl Mesh {
     }
 }
 
-/// A mesh with one index for all its attributes.
+/// The attributes of a mesh with one index for all.
 struct Joined {
     attributes: Vec<(Semantic, Values, usize)>,
     vertex_count: usize,
@@ -114,7 +116,7 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let mut findings = Vec::new();
     let mut streams: Vec<Stream> = Vec::new();
     let mut attributes = Vec::new();
-    // What corners and vertices are counted by: the vertices, where there are any.
+    // The first attribute, the positions where there are any, gives the number of vertices and of corners.
     let lead = candidates.first().map(|lead| (lead.values.len(), lead.indices.clone()));
     let (lead_count, lead_indices) = lead.unwrap_or_default();
     for Candidate { semantic, values, indices } in candidates {
@@ -152,7 +154,7 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let numbers: Vec<Vec<u32>> = streams.iter().map(|stream| cut(&stream.indices).to_vec()).collect();
     let slices: Vec<&[u32]> = numbers.iter().map(Vec::as_slice).collect();
     let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-    let remap = VertexRemap::new(&slices, &counts)?;
+    let remap = VertexRemap::new(&slices, &counts).map_err(|error| FILE.of(mesh.address()).locate(error))?;
     let indices = Array::from_vec(remap.indices().to_vec());
     Ok(this(remap.vertex_count(), indices, Some(remap)))
 }
@@ -171,7 +173,7 @@ fn candidates(mesh: &Mesh) -> Result<Vec<Candidate>> {
     Ok(all.into_iter().filter_map(candidate).collect())
 }
 
-/// The number of a stream, which may be one that is there.
+/// The index of a stream, which is added unless there is an equal one.
 fn add(streams: &mut Vec<Stream>, indices: Array<u32>, count: usize) -> usize {
     let same = |stream: &Stream| {
         let (have, new) = (stream.indices.as_bytes(), indices.as_bytes());
@@ -184,10 +186,10 @@ fn add(streams: &mut Vec<Stream>, indices: Array<u32>, count: usize) -> usize {
 }
 
 fn unassigned(semantic: &Semantic, count: usize) -> String {
-    format!("{count} elements of {semantic}, which do not tell which vertex they belong to")
+    format!("{count} elements of {semantic}, without a way to assign them to vertices")
 }
 
-/// Custom data of which there is one for each vertex of the file.
+/// Adds the custom data with an element for each vertex of the file.
 fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Values, usize)>) -> Result<()> {
     let mut colors = 0_u32;
     for custom in mesh.custom()? {
@@ -205,7 +207,7 @@ fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Valu
                 (name(), Values::U32(integers))
             }
         };
-        // Of several with one name, the first, as the crate finds it.
+        // The first of each name, as in the crate.
         if !attributes.iter().any(|(have, _, _)| *have == semantic) {
             attributes.push((semantic, values, 0));
         }
@@ -213,7 +215,7 @@ fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Valu
     Ok(())
 }
 
-/// Every index must name an element of its array.
+/// Checks that every index is less than the number of elements.
 fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Stream]) -> Result<()> {
     for (number, stream) in streams.iter().enumerate() {
         let Some(found) = scan::out_of_range(stream.indices.iter(), stream.count) else { continue };
@@ -284,7 +286,7 @@ impl LoadAttribute for Arrays {
     }
 }
 
-/// What a view of the mesh would leave out, by the number of elements and of corners of each array.
+/// The arrays that a view leaves out, by their numbers of elements and corners.
 pub(crate) fn unassigned_arrays(counts: [Option<usize>; 4], corners: [Option<usize>; 4]) -> Vec<String> {
     let semantics = [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0), Semantic::Tangent];
     let arrays = || counts.into_iter().zip(corners);

@@ -1,4 +1,4 @@
-//! One array at a time: its stream decoded into memory that is used again, then turned into the caller's numbers.
+//! Decodes one array at a time, into the caller's memory.
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 

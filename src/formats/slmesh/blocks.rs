@@ -23,7 +23,9 @@ use crate::report::{ErrorKind, Result};
 pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
 
 impl Asset {
-    /// A level of detail, decoded; `Ok(None)` where there is none. Reads its block only.
+    /// A level of detail, decoded; `Ok(None)` where there is none.
+    ///
+    /// Reads its block only.
     ///
     /// # Errors
     ///
@@ -34,7 +36,9 @@ impl Asset {
         self.mesh_from(self.source(), MeshKey::Lod(lod), &mut Scratch::default())
     }
 
-    /// Like [`lod`](Self::lod), as floats, into memory that is used again; `Ok(false)`, and no faces, where there is none.
+    /// Like [`lod`](Self::lod), as floats, into memory that is used again.
+    ///
+    /// `Ok(false)`, and no faces, where there is none.
     ///
     /// Where the source is in memory, nothing is allocated once there is room.
     ///
@@ -80,7 +84,9 @@ impl Asset {
         self.mesh_from(self.source(), MeshKey::Physics, &mut Scratch::default())
     }
 
-    /// The hulls for physics, decoded; `Ok(None)` where there are none, or the block is undefined, as in sub-models.
+    /// The hulls for physics, decoded.
+    ///
+    /// `Ok(None)` where there are none, or the block is undefined, as in sub-models.
     ///
     /// # Errors
     ///
@@ -98,7 +104,9 @@ impl Asset {
         self.skin_from(self.source(), &mut Scratch::default())
     }
 
-    /// Any block of the header, inflated; `Ok(None)` where it is absent. All known blocks are LLSD.
+    /// Any block of the header, inflated; `Ok(None)` where it is absent.
+    ///
+    /// All known blocks are LLSD.
     ///
     /// # Errors
     ///
@@ -107,7 +115,9 @@ impl Asset {
         Ok(self.content(self.source(), name, &mut Scratch::default())?.map(|(_, content)| content))
     }
 
-    /// The blocks that are there, in the order of [`entries`](Self::entries); without those whose entry is wrong.
+    /// The blocks that are there, in the order of [`entries`](Self::entries).
+    ///
+    /// Without those whose entry is wrong.
     ///
     /// For decoding with [`decode_all`](crate::decode_all). Reads the first bytes of each, which tell its codec.
     ///

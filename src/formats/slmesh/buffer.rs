@@ -7,7 +7,9 @@ use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::Result;
 
-/// A decoded mesh, in memory that is used again for the next; see [`Asset::lod_into`](super::Asset::lod_into).
+/// A decoded mesh, in memory that is used again for the next.
+///
+/// See [`Asset::lod_into`](super::Asset::lod_into).
 #[derive(Debug, Default)]
 pub struct MeshBuffer {
     /// More than `count`, where an earlier mesh had more.
@@ -15,7 +17,9 @@ pub struct MeshBuffer {
     count: usize,
 }
 
-/// A decoded face, in memory that is used again. Arrays that the face does not have are empty.
+/// A decoded face, in memory that is used again.
+///
+/// Arrays that the face does not have are empty.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct FaceBuffer {
@@ -25,7 +29,9 @@ pub struct FaceBuffer {
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates.
     pub tex_coords: Vec<[f32; 2]>,
-    /// Three indices a triangle, as stored; not checked against the number of positions.
+    /// Three indices a triangle, as stored.
+    ///
+    /// Not checked against the number of positions.
     pub indices: Vec<u16>,
     /// Joints; 255 where there is none.
     pub joints: Vec<[u8; 4]>,

@@ -11,7 +11,9 @@ use super::skin::Skin;
 use crate::decode::{Block, decode_all};
 use crate::report::{Error, Result};
 
-/// All decoded blocks: a result for each, `Ok(None)` where there is none. See [`Asset::decode_all`].
+/// All decoded blocks: a result for each, `Ok(None)` where there is none.
+///
+/// See [`Asset::decode_all`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Decoded {
@@ -44,9 +46,9 @@ impl Decoded {
 }
 
 impl Asset {
-    /// Decodes all levels of detail, physics and the skin, in the caller's rayon pool where that pays.
+    /// Decodes all levels of detail, physics and the skin.
     ///
-    /// Each block fails independently. The limits hold for all blocks together, as in
+    /// Works in the caller's rayon pool where that pays. Each block fails independently. The limits hold for all blocks together, as in
     /// [`decode_all`](crate::decode_all).
     ///
     /// # Errors

@@ -1,4 +1,6 @@
-//! A face: a part of a mesh with one texture. Its arrays are views of the inflated block.
+//! A face: a part of a mesh with one texture.
+//!
+//! Its arrays are views of the inflated block.
 
 use std::fmt;
 use std::ops::Range;
@@ -112,8 +114,9 @@ impl Face {
         Ok(self.normals_into(&mut out)?.then(|| Array::from_vec(out)))
     }
 
-    /// Like [`normals`](Self::normals), into `out`, which gets their number; `Ok(false)`, and none, where the face has
-    /// none.
+    /// Like [`normals`](Self::normals), into `out`, which gets their number.
+    ///
+    /// `Ok(false)`, and none, where the face has none.
     ///
     /// # Errors
     ///
@@ -123,8 +126,9 @@ impl Face {
         Ok(self.layout.normals.is_some())
     }
 
-    /// "TexCoord0": two integers a vertex, in [`tex_coord_domain`](Self::tex_coord_domain); `None` where the face has
-    /// none.
+    /// "TexCoord0": two integers a vertex, in [`tex_coord_domain`](Self::tex_coord_domain).
+    ///
+    /// `None` where the face has none.
     #[must_use]
     pub fn raw_tex_coords(&self) -> Option<Array<[u16; 2]>> {
         self.layout.tex_coords.as_ref().map(|span| self.array(span))
@@ -146,8 +150,9 @@ impl Face {
         Ok(self.tex_coords_into(&mut out)?.then(|| Array::from_vec(out)))
     }
 
-    /// Like [`tex_coords`](Self::tex_coords), into `out`, which gets their number; `Ok(false)`, and none, where the face
-    /// has none.
+    /// Like [`tex_coords`](Self::tex_coords), into `out`, which gets their number.
+    ///
+    /// `Ok(false)`, and none, where the face has none.
     ///
     /// # Errors
     ///
@@ -157,7 +162,9 @@ impl Face {
         Ok(self.layout.tex_coords.is_some())
     }
 
-    /// "TriangleList": three indices a triangle, as stored; not checked against the number of vertices.
+    /// "TriangleList": three indices a triangle, as stored.
+    ///
+    /// Not checked against the number of vertices.
     ///
     /// Indices after the last whole triangle are left out.
     #[must_use]
@@ -194,20 +201,26 @@ impl Face {
         Some((corner, indices.get(corner)?.get()))
     }
 
-    /// "Weights": the joints that move each vertex, and how much; `None` where the face has none.
+    /// "Weights": the joints that move each vertex, and how much.
+    ///
+    /// `None` where the face has none.
     #[must_use]
     pub fn weights(&self) -> Option<Weights> {
         let bytes = self.slice(self.layout.weights.as_ref()?);
         Some(Weights::new(bytes, self.vertex_count(), Arc::clone(&self.place), self.index))
     }
 
-    /// "NormalizedScale": the factor of positions before tangents are computed; `None`, for 1, where the face has none.
+    /// "NormalizedScale": the factor of positions before tangents are computed.
+    ///
+    /// `None`, for 1, where the face has none.
     #[must_use]
     pub fn normalized_scale(&self) -> Option<[f32; 3]> {
         self.layout.normalized_scale
     }
 
-    /// The first field of this name as LLSD, for [`llsd::Reader`](super::llsd::Reader); `None` where there is none.
+    /// The first field of this name as LLSD, for [`llsd::Reader`](super::llsd::Reader).
+    ///
+    /// `None` where there is none.
     #[must_use]
     pub fn raw_field(&self, key: &str) -> Option<Bytes> {
         let map = self.slice(&self.layout.map);

@@ -15,7 +15,9 @@ use crate::limits::Budget;
 use crate::num::{as_u64, as_usize, decimal};
 use crate::report::Result;
 
-/// The numbers that the least and the greatest stored integer stand for. Either may be the greater one.
+/// The numbers that the least and the greatest stored integer stand for.
+///
+/// Either may be the greater one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Domain<const N: usize> {

@@ -12,7 +12,9 @@ use super::keys::MeshKey;
 use super::place::BlockPlace;
 use crate::report::Result;
 
-/// A decoded level of detail, or the mesh for physics: its faces. Cloning shares everything.
+/// A decoded level of detail, or the mesh for physics: its faces.
+///
+/// Cloning shares everything.
 #[derive(Clone)]
 pub struct Mesh {
     key: MeshKey,
@@ -44,7 +46,9 @@ impl Mesh {
         self.faces.is_empty()
     }
 
-    /// The face at an index, which is the number of its texture; `None` where there is none.
+    /// The face at an index, which is the number of its texture.
+    ///
+    /// `None` where there is none.
     #[must_use]
     pub fn face(&self, index: usize) -> Option<Face> {
         self.faces.get(index).map(|layout| self.face_of(index, layout))

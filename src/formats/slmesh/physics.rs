@@ -13,7 +13,9 @@ use crate::bytes::Array;
 use crate::num::{as_u64, decimal};
 use crate::report::Result;
 
-/// "physics_convex": a hull around the mesh, and hulls that together have its shape. Cloning shares everything.
+/// "physics_convex": a hull around the mesh, and hulls that have its shape.
+///
+/// Cloning shares everything.
 ///
 /// Points are integers in a [`domain`](Self::domain), decoded as the positions of a [`Face`](super::Face) are.
 #[derive(Clone)]
@@ -77,7 +79,9 @@ impl PhysicsConvex {
         self.domain
     }
 
-    /// "HullList": the number of points of each hull, 1 to 256 (which is stored as 0); `None` where there is none.
+    /// "HullList": the number of points of each hull, 1 to 256 (which is stored as 0).
+    ///
+    /// `None` where there is none.
     #[must_use]
     pub fn hull_sizes(&self) -> Option<impl ExactSizeIterator<Item = usize> + '_> {
         self.hull_list.as_ref().map(|_| self.sizes())
@@ -96,7 +100,9 @@ impl PhysicsConvex {
         })
     }
 
-    /// "Positions": the points of all hulls, one after the other, as stored; `None` where there are none.
+    /// "Positions": the points of all hulls, one after the other, as stored.
+    ///
+    /// `None` where there are none.
     #[must_use]
     pub fn raw_hull_points(&self) -> Option<Array<[u16; 3]>> {
         self.positions.clone().map(|span| Array::new(self.content.slice(span)))
@@ -111,7 +117,9 @@ impl PhysicsConvex {
         self.decode(self.positions.as_ref())
     }
 
-    /// "BoundingVerts": the points of the hull around everything, as stored; `None` where there are none.
+    /// "BoundingVerts": the points of the hull around everything, as stored.
+    ///
+    /// `None` where there are none.
     #[must_use]
     pub fn raw_bounding_verts(&self) -> Option<Array<[u16; 3]>> {
         self.bounding_verts.clone().map(|span| Array::new(self.content.slice(span)))

@@ -23,14 +23,20 @@ pub struct Skin {
     pub joint_names: Vec<Text>,
     /// "bind_shape_matrix": from the mesh to the space in which it was bound.
     pub bind_shape_matrix: Option<[f32; 16]>,
-    /// "inverse_bind_matrix": from that space to each joint. As many as there are joints, or else the viewer drops all
-    /// joints; [`Asset::validate`](super::Asset::validate) tells.
+    /// "inverse_bind_matrix": from that space to each joint.
+    ///
+    /// As many as there are joints, or else the viewer drops all joints; [`Asset::validate`](super::Asset::validate)
+    /// tells.
     pub inverse_bind_matrices: Array<[f32; 16]>,
-    /// "alt_inverse_bind_matrix": where joints are moved to, in elements 12, 13 and 14; `None` where they stay.
+    /// "alt_inverse_bind_matrix": where joints are moved to, in elements 12, 13 and 14.
+    ///
+    /// `None` where they stay.
     pub alt_inverse_bind_matrices: Option<Array<[f32; 16]>>,
     /// "lock_scale_if_joint_position": whether joints that are moved are not scaled.
     pub lock_scale_if_joint_position: bool,
-    /// "pelvis_offset": how far the pelvis is raised, in metres; `None` where it is not stored, or no number.
+    /// "pelvis_offset": how far the pelvis is raised, in metres.
+    ///
+    /// `None` where it is not stored, or no number.
     pub pelvis_offset: Option<f32>,
     pub(crate) findings: Vec<Finding>,
 }

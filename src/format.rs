@@ -1,14 +1,14 @@
 use std::fmt;
 
-/// The formats that this library tells apart, by content and never by name.
+/// A mesh format, recognised by content and never by file name.
 ///
-/// | format | specification | read |
+/// | format | versions | module |
 /// |---|---|---|
-/// | IQM | Inter-Quake Model, versions 1 and 2 | [`iqm`] |
-/// | OpenCTM | version 5 | recognised |
-/// | TMF | Tight Model Format, 0.1 and 0.2 | [`tmf`] |
-/// | Second Life mesh asset | the viewer's mesh asset format | [`slmesh`] |
-/// | CGeo | Corona Renderer proxy | [`cgeo`] |
+/// | CGeo, Corona Renderer proxy | 4 to 7 | [`cgeo`](crate::cgeo) |
+/// | IQM, Inter-Quake Model | 1 and 2 | [`iqm`](crate::iqm) |
+/// | OpenCTM | 5: RAW, MG1, MG2 | [`openctm`](crate::openctm) |
+/// | Second Life mesh asset | up to 0.999 | [`slmesh`](crate::slmesh) |
+/// | TMF, Tight Model Format | 0.1 and 0.2 | [`tmf`](crate::tmf) |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name in lower case, as in errors, JSON and the names of modules.
+    /// The name in lower case, as in errors, JSON and module names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

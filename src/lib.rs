@@ -1,16 +1,17 @@
 //! Zero-copy readers for 3D mesh formats.
 //!
-//! `meshmap` maps a file (or reads just the ranges that are asked for), casts headers, offset tables and arrays in
-//! place, and decodes what is compressed only when it is wanted. Formats: [`cgeo`] (Corona Renderer proxy), [`iqm`]
-//! (Inter-Quake Model), [`openctm`] (OpenCTM), [`slmesh`] (Second Life mesh asset), [`tmf`] (Tight Model Format).
+//! `meshmap` maps a file or reads byte ranges of it, casts headers, offset tables and arrays in place, and decodes
+//! compressed blocks on demand. Formats: [`cgeo`] (Corona Renderer proxy), [`iqm`] (Inter-Quake Model), [`openctm`]
+//! (OpenCTM), [`slmesh`] (Second Life mesh asset), [`tmf`] (Tight Model Format).
 //!
-//! * [`Source`] is the one door to file bytes: [`Source::open`] reads positioned ranges, [`Source::map`] maps,
-//!   [`Source::from_bytes`] takes memory, [`Source::ranged`] any store that answers byte ranges, and [`Fragments`]
-//!   serves asynchronous clients.
-//! * [`Array`] is a typed view of those bytes: reference-counted, `'static`, at any alignment, of either byte order.
-//! * [`MeshFile`] opens whatever format a file turns out to have and shows its meshes as [`MeshView`]s; the modules
-//!   of the formats show everything else that they store.
+//! * [`Source`] provides the bytes of a file: [`Source::open`] reads ranges, [`Source::map`] maps the file,
+//!   [`Source::from_bytes`] takes memory, [`Source::ranged`] takes any store that answers byte ranges, and
+//!   [`Fragments`] serves asynchronous clients.
+//! * [`Array`] is a typed view of those bytes: reference-counted, `'static`, at any alignment.
+//! * [`MeshFile`] opens a file of any format and gives its meshes as [`MeshView`]s. The module of each format gives
+//!   access to everything that the format stores.
 //! * [`Error`] names the format, the structure, the byte range, what was expected and what was found.
+//!   [`Finding`]s tell where a file breaks [`Rule`]s of its format and is read all the same.
 //!
 //! # Examples
 //!
@@ -31,9 +32,10 @@
 //! * `cache` (default): `cgeo::SnapshotCache`.
 //! * `hash`: `slmesh::Asset::check_hashes`.
 //! * `mmap` (default): [`Source::map`].
-//! * `rayon` (default): [`Parallelism::Rayon`] works in the caller's pool. Without it, on the calling thread.
-//! * `zlib-rs` (default): inflate with zlib-rs; without it, with miniz_oxide, which is slower and has no unsafe code.
+//! * `rayon` (default): [`Parallelism::Rayon`] uses the caller's thread pool.
+//! * `zlib-rs` (default): inflate with zlib-rs, which has unsafe code. Without it miniz_oxide inflates, which is slower.
 //! * `cli`: the command line `meshmap`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

@@ -3,15 +3,16 @@ use crate::format::Format;
 use crate::limits::Limits;
 use crate::report::{Finding, Result, Severity};
 
-/// How files are read; given once, when opening.
+/// How a file is read. Given when it is opened.
 ///
 /// # Examples
 ///
 /// ```
-/// use meshmap::{MeshFile, Options, Strictness};
+/// use meshmap::{MeshFile, Options, Source, Strictness};
 ///
 /// let options = Options::default().with_strictness(Strictness::Strict);
-/// let file = MeshFile::open_with("tests/data/iqm/valid/skin_scale_nonuniform.iqm", &options)?;
+/// let source = Source::open("tests/data/iqm/valid/skin_scale_nonuniform.iqm")?;
+/// let file = MeshFile::from_source_with(source, &options)?;
 /// assert!(file.findings().is_empty());
 /// # Ok::<(), meshmap::Error>(())
 /// ```
@@ -20,46 +21,46 @@ use crate::report::{Finding, Result, Severity};
 pub struct Options {
     /// How much memory may be taken.
     pub limits: Limits,
-    /// What happens to files that deviate from the specification.
+    /// What happens to files that break rules of their format.
     pub strictness: Strictness,
-    /// Whether work is spread over threads.
+    /// Whether large jobs use several threads.
     pub parallelism: Parallelism,
-    /// Which decoders are used.
+    /// Which decoder of each codec is used.
     pub decoder: Decoder,
-    /// Whether the checksums of compressed streams are compared.
+    /// Whether zlib and gzip checksums are verified.
     pub checksums: Checksums,
 }
 
 impl Options {
-    /// These options, with other limits.
+    /// Sets [`limits`](Self::limits).
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// These options, with another strictness.
+    /// Sets [`strictness`](Self::strictness).
     #[must_use]
     pub fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// These options, with or without threads.
+    /// Sets [`parallelism`](Self::parallelism).
     #[must_use]
     pub fn with_parallelism(mut self, parallelism: Parallelism) -> Self {
         self.parallelism = parallelism;
         self
     }
 
-    /// These options, with other decoders.
+    /// Sets [`decoder`](Self::decoder).
     #[must_use]
     pub fn with_decoder(mut self, decoder: Decoder) -> Self {
         self.decoder = decoder;
         self
     }
 
-    /// These options, with another regard for checksums.
+    /// Sets [`checksums`](Self::checksums).
     #[must_use]
     pub fn with_checksums(mut self, checksums: Checksums) -> Self {
         self.checksums = checksums;
@@ -67,44 +68,45 @@ impl Options {
     }
 }
 
-/// What is done about the checksum behind a zlib or gzip stream.
+/// Whether zlib and gzip checksums are verified.
 ///
-/// Some writers of Second Life meshes leave it out or get it wrong, and some readers never look at it. Whatever is read
-/// without it may be damaged: only what cannot be a stream at all is then an error.
+/// Some writers of Second Life meshes leave them out or get them wrong, and some readers never verify them. Without
+/// verification, damaged data may be read without an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Checksums {
-    /// One that is wrong or missing is an error.
+    /// A wrong or missing checksum is an error.
     #[default]
     Verify,
-    /// They are not looked at. (To find out the dialect of a CGeo file, they still are.)
+    /// Checksums are not verified, except to find the dialect of a CGeo file.
     Ignore,
 }
 
-/// What happens to a file that deviates from its specification.
+/// What happens to a file that breaks rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// Deviations that can be read are read, and listed as [`Finding`](crate::Finding)s.
+    /// It is read as far as it can be; broken rules are listed as [`Finding`](crate::Finding)s.
     #[default]
     Tolerant,
-    /// Opening checks every value and refuses whatever the specification's text forbids.
+    /// Opening checks every value and refuses what the specification forbids:
+    /// [`Severity::Forbidden`](crate::Severity::Forbidden) and worse.
     Strict,
 }
 
-/// Whether work is spread over threads.
+/// Whether large jobs use several threads. Results never depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parallelism {
     /// Everything runs on the calling thread.
     Off,
-    /// Large jobs are split over the rayon pool of the caller (the global one outside of any). The library never
-    /// makes a pool. Without the feature `rayon` this is the same as [`Off`](Self::Off). Results never depend on it.
+    /// Large jobs are split over the caller's rayon pool, which is the global one outside of any. The library makes no
+    /// pool. Without the feature `rayon`, everything runs on the calling thread.
     #[default]
     Rayon,
 }
 
-/// Where reading is strict, fails for the first finding of a validation that the specification forbids.
+/// In strict reading, fails for the first finding that the specification forbids.
 pub(crate) fn refuse_forbidden(
     options: &Options,
     format: Format,

@@ -6,8 +6,8 @@ use std::io::Write;
 use bytes::Bytes;
 use meshmap::iqm::Model;
 use meshmap::{
-    Address, Attribute, Error, ErrorKind, Format, IndexFormat, MeshFile, Options, Semantic, Source,
-    VertexFormat, coalesce,
+    Address, Attribute, Error, ErrorKind, Format, IndexFormat, MeshFile, Semantic, Source, VertexFormat,
+    coalesce,
 };
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -267,7 +267,7 @@ fn formats_are_told_by_content() {
     for (bytes, format) in cases {
         assert_eq!(Format::detect(&Source::from_bytes(bytes.to_vec())).unwrap(), format);
         // An asset may have no blocks; the others are cut short.
-        let opened = MeshFile::from_source(Source::from_bytes(bytes.to_vec()), &Options::default());
+        let opened = MeshFile::from_source(Source::from_bytes(bytes.to_vec()));
         let found = opened.map_or_else(|error| error.format(), |file| Some(file.format()));
         assert_eq!(found, Some(format));
     }

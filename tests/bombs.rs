@@ -42,7 +42,7 @@ fn views_of_a_map_take_next_to_no_memory() {
 fn opening_and_listing_reads_little() {
     let bytes = fs::read(large_mesh()).unwrap();
     let recorder = Recorder::new(bytes);
-    let file = MeshFile::from_source(Source::ranged(recorder.clone()), &Options::default()).unwrap();
+    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
     assert!(file.items().len() > 5 && !file.meshes().is_empty());
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
@@ -656,7 +656,7 @@ mod openctm {
     }
 
     fn read_all(bytes: &bytes::Bytes) -> meshmap::Result<()> {
-        let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &alone())?;
+        let file = MeshFile::from_source_with(Source::from_bytes(bytes.clone()), &alone())?;
         file.validate()?;
         file.meshes().iter().try_for_each(|address| file.mesh(address).map(drop))
     }
@@ -685,7 +685,7 @@ mod openctm {
         for strictness in [meshmap::Strictness::Tolerant, meshmap::Strictness::Strict] {
             let options = alone().with_strictness(strictness);
             let (findings, count) = counted(|| {
-                let file = MeshFile::from_source(Source::from_bytes(bytes.clone()), &options).unwrap();
+                let file = MeshFile::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap();
                 file.validate().unwrap()
             });
             assert_eq!(findings, []);

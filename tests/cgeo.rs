@@ -393,8 +393,7 @@ fn units_are_told_by_the_two_box_sizes_first() {
 #[test]
 fn views_are_welded() {
     let (meshes, snapshots) = sheet();
-    let file =
-        MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())), &Options::default());
+    let file = MeshFile::from_source(Source::from_bytes(file(&snapshots, Dialect::default())));
     let file = file.unwrap();
     let view = file.mesh(&"snapshots[2]".parse().unwrap()).unwrap();
     assert_eq!((view.name(), view.vertex_count()), ("Sheet", 81));
@@ -428,7 +427,7 @@ fn strict_reading_refuses_what_contradicts_the_text() {
     let strict = Options::default().with_strictness(Strictness::Strict);
     let read = |name: &str| {
         let path = data::folder("cgeo/valid").into_iter().find(|path| path.ends_with(name)).unwrap();
-        MeshFile::open_with(path, &strict)
+        Source::open(path).and_then(|source| MeshFile::from_source_with(source, &strict))
     };
     assert!(read("anim_a.cgeo").is_ok());
     assert_eq!(read("mesh_only_a.cgeo").map(|_| ()).map_err(|error| error.kind()), Ok(()));
@@ -439,5 +438,5 @@ fn strict_reading_refuses_what_contradicts_the_text() {
         (raw::TAG_MESH_DATA, meshes[0].complete()),
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
-    assert_eq!(MeshFile::from_source(source, &strict).unwrap_err().what(), rules::REPEATED_SECTION.name);
+    assert_eq!(MeshFile::from_source_with(source, &strict).unwrap_err().what(), rules::REPEATED_SECTION.name);
 }

@@ -411,7 +411,7 @@ fn faces_of_a_file_are_decoded_without_a_hang() {
         for threads in [1, 2, 8] {
             for _ in 0..20 {
                 let source = Source::from_bytes(bytes.clone());
-                let file = meshmap::MeshFile::from_source(source, &Options::default()).unwrap();
+                let file = meshmap::MeshFile::from_source(source).unwrap();
                 pool(threads).install(|| {
                     (0..8).into_par_iter().for_each(|_| {
                         let meshes = file.meshes();

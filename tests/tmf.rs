@@ -293,7 +293,7 @@ fn indices_out_of_range_make_a_mesh_unusable_and_no_other() {
         .vertices([0., 1., 0., 1., 0., 1.], [1, 1, 1], &point)
         .indices(2, 2, 0, &[0, 0, 0])
         .to_bytes();
-    let document = MeshFile::from_source(Source::from_bytes(file.clone()), &Options::default()).unwrap();
+    let document = MeshFile::from_source(Source::from_bytes(file.clone())).unwrap();
     let error = document.mesh(&"meshes[0]".parse().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles[2]");

@@ -9,11 +9,12 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use super::element::Element;
 use crate::num::as_u64;
 
-/// An array of a file, in place: a typed view of shared bytes.
+/// A typed view of shared bytes: an array of a file, in place.
 ///
-/// Elements are stored little-endian and packed, at any address. [`iter`](Self::iter) and [`get`](Self::get) give
-/// native values everywhere, [`as_slice`](Self::as_slice) the elements as stored, and [`as_native`](Self::as_native)
-/// a plain slice where host and alignment allow. Cloning is cheap, and the bytes live as long as any view of them.
+/// Elements are stored little-endian and packed, at any address. [`iter`](Self::iter) and [`get`](Self::get) return
+/// native values on every host, [`as_slice`](Self::as_slice) returns the elements as stored, and
+/// [`as_native`](Self::as_native) a plain slice where byte order and alignment allow. Cloning is cheap; the bytes live as
+/// long as any view of them.
 ///
 /// # Examples
 ///
@@ -37,14 +38,14 @@ impl<T: Element> Array<T> {
     /// The size of one element in the file, in bytes; never 0.
     const SIZE: usize = size_of::<T::Stored>();
 
-    /// The elements in these bytes; bytes after the last whole one are left out.
+    /// The elements in these bytes, without an incomplete last one.
     pub(crate) fn new(mut bytes: Bytes) -> Self {
         let rest = bytes.len().checked_rem(Self::SIZE).unwrap_or(0);
         bytes.truncate(bytes.len().saturating_sub(rest));
         Self { bytes, element: PhantomData }
     }
 
-    /// The elements of a vector, which becomes the shared bytes without being copied.
+    /// Takes over a vector, without a copy on little-endian hosts.
     ///
     /// # Examples
     ///
@@ -97,26 +98,26 @@ impl<T: Element> Array<T> {
         self.as_slice().iter().map(|stored| T::from_stored(*stored))
     }
 
-    /// The bytes as they lie in the file.
+    /// The bytes as stored.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The elements as they lie in the file: `&[[le::F32; 3]]` of an `Array<[f32; 3]>`.
+    /// The elements as stored: `&[[le::F32; 3]]` for an `Array<[f32; 3]>`.
     #[must_use]
     pub fn as_slice(&self) -> &[T::Stored] {
         #[expect(clippy::expect_used, reason = "`new` keeps whole elements only, and they need no alignment")]
         <[T::Stored]>::ref_from_bytes(&self.bytes).expect("a whole number of elements")
     }
 
-    /// The elements as a plain slice, where the bytes are aligned for `T` and the host is little-endian.
+    /// The elements as a plain slice, where they are aligned for `T` and the host is little-endian.
     #[must_use]
     pub fn as_native(&self) -> Option<&[T]> {
         T::native(&self.bytes)
     }
 
-    /// The elements as a plain slice: a copy only where alignment or byte order do not allow a view.
+    /// The elements as a plain slice, copied only where alignment or byte order require it.
     pub(crate) fn to_native(&self) -> Cow<'_, [T]> {
         self.as_native().map_or_else(|| Cow::Owned(self.iter().collect()), Cow::Borrowed)
     }
@@ -127,13 +128,13 @@ impl<T: Element> Array<T> {
         self.to_native().into_owned()
     }
 
-    /// The bytes as they lie in the file, shared.
+    /// The bytes as stored, shared.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         self.bytes
     }
 
-    /// The elements of a range of indices, shared; `None` where the range reaches beyond the end.
+    /// The elements of a range, shared; `None` where it reaches beyond the end.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         if range.start > range.end || range.end > self.len() {
@@ -143,13 +144,13 @@ impl<T: Element> Array<T> {
         Some(Self::new(self.bytes.slice(bytes)))
     }
 
-    /// The elements of a range of indices as a file counts them, cut at the end of the array.
+    /// The elements of a range as files count them, cut at the end of the array.
     pub(crate) fn slice_u64(&self, range: Range<u64>) -> Self {
         let at = |index: u64| usize::try_from(index).unwrap_or(usize::MAX).min(self.len());
         self.slice(at(range.start)..at(range.end)).unwrap_or_else(|| Self::new(Bytes::new()))
     }
 
-    /// The number of elements, in the type of the counts of files.
+    /// The number of elements, as files count them.
     pub(crate) fn len_u64(&self) -> u64 {
         as_u64(self.len())
     }
@@ -159,7 +160,7 @@ impl<T: Element, const N: usize> Array<[T; N]>
 where
     [T; N]: Element,
 {
-    /// The numbers of all elements, one after the other, shared.
+    /// The components of all elements in a row, shared.
     pub(crate) fn flatten(self) -> Array<T> {
         Array::new(self.bytes)
     }

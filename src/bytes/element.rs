@@ -2,7 +2,7 @@ use std::fmt;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian as le};
 
-/// The type of one number of an attribute.
+/// The type of one component of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Scalar {
@@ -61,11 +61,11 @@ impl fmt::Display for Scalar {
     }
 }
 
-/// What an [`Array`] can hold: numbers, short arrays of numbers, and the raw structures of the formats.
+/// An element of an [`Array`](super::Array): a number, a short array of numbers, or a raw structure of a format.
 pub trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
-    /// The element as it lies in the file: little-endian, without alignment.
+    /// The element as stored: little-endian, without alignment.
     type Stored: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + Send + Sync + fmt::Debug;
-    /// The numbers that make up one element; `None` for structures.
+    /// The type and number of components; `None` for structures.
     #[doc(hidden)]
     const SHAPE: Option<(Scalar, u32)>;
     #[doc(hidden)]
@@ -85,7 +85,7 @@ pub(crate) mod sealed {
 pub struct F16(pub u16);
 
 impl F16 {
-    /// The same number as `f32`: exact for every value; NaN keeps its payload.
+    /// Converts to `f32`, exactly. NaN keeps its payload.
     #[must_use]
     pub fn to_f32(self) -> f32 {
         let sign = u32::from(self.0 & 0x8000) << 16;
@@ -159,7 +159,7 @@ scalar!(f32, le::F32, F32, le::F32::get);
 
 scalar!(f64, le::F64, F64, le::F64::get);
 
-/// Makes raw structures, which are their own stored form, elements of arrays.
+/// Makes raw structures elements of arrays. They are their own stored form.
 macro_rules! raw_elements {
     ($($raw:ty),+ $(,)?) => {$(
         impl crate::bytes::sealed::Sealed for $raw {}

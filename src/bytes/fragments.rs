@@ -10,11 +10,10 @@ use crate::bytes::{Source, coalesce};
 use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
-/// The bytes of a file that a client has so far: reading without I/O, for asynchronous clients.
+/// The bytes of a file that a client has fetched so far, for reading without I/O.
 ///
-/// The client supplies what it fetched, in any order, overlapping, in pieces or whole; [`step`](Self::step) runs a job
-/// until it says what is missing. Everything a job returns keeps sharing the fragments, so later accessors are
-/// stepped in the same way.
+/// An asynchronous client supplies bytes in any order, overlapping or not; [`step`](Self::step) runs a job until it finds
+/// bytes missing. What a job returns keeps using the fragments, so its accessors are run in a step, too.
 ///
 /// # Examples
 ///
@@ -43,18 +42,18 @@ pub struct Fragments {
     store: Arc<FragmentStore>,
 }
 
-/// How far a job got.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// These ranges are missing: ascending, apart from one another, beyond the end of the file only while its length
-    /// is unknown.
+    /// These ranges are missing. They ascend and do not touch; only while the length is unknown do they reach beyond the
+    /// end of the file.
     Need(Vec<Range<u64>>),
     /// The job is done.
     Done(T),
 }
 
 impl Fragments {
-    /// Nothing so far, of a file of this length, if that is known.
+    /// No bytes yet, of a file of this length, where that is known.
     #[must_use]
     pub fn new(len: Option<u64>) -> Self {
         let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0, far_steps: 0 };
@@ -63,11 +62,11 @@ impl Fragments {
 
     /// Sets the length once it is known: from the head of a response, or because a response ended early.
     ///
-    /// Without it a job that wants more than there is goes on asking.
+    /// Until then, a job that needs more than there is goes on asking for it.
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where another length is known, or bytes behind it were supplied.
+    /// [`Mismatch`](ErrorKind::Mismatch) where another length is known, or bytes after it were supplied.
     pub fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.store.lock();
         let end = state.pieces.last_key_value().map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
@@ -81,7 +80,7 @@ impl Fragments {
         }
     }
 
-    /// Adds the bytes at an offset. Of bytes that were supplied before, the first ones stay.
+    /// Adds the bytes at an offset. Bytes that were supplied before stay.
     ///
     /// # Errors
     ///
@@ -99,17 +98,17 @@ impl Fragments {
         }
     }
 
-    /// A source of what is there. Reading what is not is [`NeedBytes`](ErrorKind::NeedBytes).
+    /// A source of the bytes so far. Reading others is [`NeedBytes`](ErrorKind::NeedBytes).
     #[must_use]
     pub fn source(&self) -> Source {
         Source::of_fragments(Arc::clone(&self.store))
     }
 
-    /// Runs a job, from its beginning, as far as the bytes go.
+    /// Runs a job from its beginning until bytes are missing.
     ///
     /// # Errors
     ///
-    /// Whatever the job returns, but for missing bytes, which are [`Step::Need`].
+    /// Those of the job, except for missing bytes, which are [`Step::Need`].
     pub fn step<T>(&self, job: impl FnOnce(&Source) -> Result<T>) -> Result<Step<T>> {
         self.store.lock().wanted.clear();
         match job(&self.source()) {

@@ -5,7 +5,9 @@ use bytes::Bytes;
 use crate::num::decimal;
 use crate::report::{Error, ErrorKind};
 
-/// Merges ranges that overlap, touch, or are at most `gap` bytes apart, so that they cost fewer requests. Ascending.
+/// Merges ranges at most `gap` bytes apart, to save requests.
+///
+/// The result ascends. Empty ranges are left out.
 ///
 /// # Examples
 ///

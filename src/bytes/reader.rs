@@ -11,7 +11,7 @@ use super::range::truncated;
 use crate::num::as_u64;
 use crate::report::{Error, Result};
 
-/// A store that answers ranges of bytes, and blocks until it has them.
+/// A store that answers byte ranges, and blocks until it has them.
 ///
 /// [`File`] is one, and so is an `Arc` of one.
 #[expect(clippy::len_without_is_empty, reason = "a store of unknown length cannot tell")]
@@ -88,7 +88,7 @@ fn read_at(mut file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
     Read::read(&mut file, buffer)
 }
 
-/// A reader with what is known of its length, and a count of what it did.
+/// A reader, what is known of its length, and what it has read.
 pub(super) struct Reader {
     inner: Box<dyn ReadRange>,
     pub(super) len: OnceLock<u64>,
@@ -97,7 +97,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The longest single read while the length is unknown, so that a file's word alone costs no memory.
+    /// The longest single read while the length is unknown: no memory is taken for a length that a file claims.
     const BLIND_READ: u64 = 16 << 20;
 
     pub(super) fn new(inner: impl ReadRange + 'static) -> Self {
@@ -166,12 +166,12 @@ impl Reader {
     }
 }
 
-/// How often and how much a source has read.
+/// How much a source has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadStats {
-    /// Requests to the reader.
+    /// The number of requests to the reader.
     pub reads: u64,
-    /// Bytes that it returned.
+    /// The bytes that it returned.
     pub bytes: u64,
 }

@@ -16,21 +16,21 @@ use crate::format::Format;
 use crate::num::{Span, as_u64};
 use crate::report::{Error, ErrorKind, Result};
 
-/// Where the bytes of a file come from: the one door to them.
+/// The bytes of a file, wherever they come from.
 ///
 /// | made by | reads | copies |
 /// |---|---|---|
-/// | [`open`](Self::open) | just the ranges that are asked for, by positioned reads | once, into memory |
-/// | [`map`](Self::map) | what is touched, by page faults | nothing |
+/// | [`open`](Self::open) | only the requested ranges, by positioned reads | once, into memory |
+/// | [`map`](Self::map) | the pages that are used, by page faults | nothing |
 /// | [`from_bytes`](Self::from_bytes) | nothing | nothing |
-/// | [`ranged`](Self::ranged) | just the ranges that are asked for | as the reader does |
-/// | [`Fragments::source`](crate::Fragments::source) | nothing; says what is missing | where pieces are joined |
+/// | [`ranged`](Self::ranged) | only the requested ranges | as the reader does |
+/// | [`Fragments::source`](crate::Fragments::source) | nothing; tells what is missing | where pieces are joined |
 ///
-/// Cloning is cheap and shares everything. Whatever a source hands out keeps the bytes alive that it shows.
+/// Cloning is cheap and shares everything. Views keep the bytes alive that they show.
 #[derive(Clone)]
 pub struct Source {
     pub(super) backing: Backing,
-    at_hand: Arc<[Piece]>,
+    cached: Arc<[Piece]>,
     file: Option<Arc<OpenedFile>>,
     format: Option<Format>,
 }
@@ -42,7 +42,7 @@ pub(super) enum Backing {
     Fragments(Arc<FragmentStore>),
 }
 
-/// Bytes of a reader that were read ahead, so that neighbours cost no further read.
+/// Bytes that were read ahead, so that their neighbours cost no further read.
 #[derive(Clone)]
 struct Piece {
     range: Range<u64>,
@@ -55,7 +55,7 @@ struct OpenedFile {
 }
 
 impl Source {
-    /// Opens a file lazily: only what is asked for is read, by positioned reads; never the whole file.
+    /// Opens a file lazily: only requested ranges are read, by positioned reads.
     ///
     /// # Errors
     ///
@@ -68,9 +68,9 @@ impl Source {
         Ok(Self::new(Backing::Reader(Arc::new(reader)), Some(Arc::new(opened))))
     }
 
-    /// Maps a file: every view shows the pages of the file itself. For files on local disks.
+    /// Maps a file into memory: views show the pages of the file itself. For files on local disks.
     ///
-    /// No advice is given to the system for the whole map. An empty file maps to an empty source.
+    /// Gives the system no advice about the map. An empty file maps to an empty source.
     ///
     /// # Errors
     ///
@@ -78,9 +78,9 @@ impl Source {
     ///
     /// # Safety
     ///
-    /// While any view of this source lives, nobody truncates the file or writes into it, in this process or another:
-    /// the bytes under shared references would change, and a page behind the new end faults. Replace files by
-    /// renaming a new one over them; [`is_stale`](Self::is_stale) tells that this happened.
+    /// While any view of this source lives, no process may truncate the file or write into it: the bytes of shared
+    /// references would change, and a page after the new end faults. Replace a file by renaming a new one over it;
+    /// [`is_stale`](Self::is_stale) tells that this happened.
     #[cfg(feature = "mmap")]
     #[allow(unsafe_code, reason = "memory maps cannot be made safely; this is the only place that makes one")]
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
@@ -96,13 +96,13 @@ impl Source {
         Ok(Self::new(Backing::Memory(bytes), Some(Arc::new(opened))))
     }
 
-    /// Bytes in memory: a `Vec<u8>`, a `&'static [u8]`, `Bytes` of a response, `Bytes::from_owner` of anything.
+    /// Takes bytes in memory: a `Vec<u8>`, a `&'static [u8]`, `Bytes`, `Bytes::from_owner` of anything.
     #[must_use]
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Self {
         Self::new(Backing::Memory(bytes.into()), None)
     }
 
-    /// Any store that answers ranges of bytes: an object store, an archive, a browser's file.
+    /// Takes any store that answers byte ranges: an object store, an archive, a browser's file.
     #[must_use]
     pub fn ranged(reader: impl ReadRange + 'static) -> Self {
         Self::new(Backing::Reader(Arc::new(Reader::new(reader))), None)
@@ -113,7 +113,7 @@ impl Source {
     }
 
     fn new(backing: Backing, file: Option<Arc<OpenedFile>>) -> Self {
-        Self { backing, at_hand: Arc::new([]), file, format: None }
+        Self { backing, cached: Arc::new([]), file, format: None }
     }
 
     /// This source, naming `format` in its errors.
@@ -126,7 +126,7 @@ impl Source {
         self.format
     }
 
-    /// The length in bytes, if it is known: always for files and memory.
+    /// The length in bytes, where it is known. It always is for files and memory.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Source {
         }
     }
 
-    /// The bytes of a range, which errors call `what`. Shared, not copied, where they are in memory.
+    /// The bytes of a range, which errors call `what`. Shared where they are in memory, not copied.
     ///
     /// # Errors
     ///
@@ -154,9 +154,7 @@ impl Source {
 
     fn try_get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
         if range.end < range.start {
-            return Err(Error::new(ErrorKind::OutOfRange, what)
-                .at(range)
-                .expected("an end behind the start"));
+            return Err(Error::new(ErrorKind::OutOfRange, what).at(range).expected("an end after the start"));
         }
         if let Some(len) = self.len()?
             && range.end > len
@@ -168,7 +166,7 @@ impl Source {
         }
         match &self.backing {
             Backing::Memory(bytes) => slice(bytes, 0, &range).ok_or_else(|| truncated(&range, 0, what)),
-            Backing::Reader(reader) => match self.look_at_hand(&range) {
+            Backing::Reader(reader) => match self.look_cached(&range) {
                 Some(bytes) => Ok(bytes),
                 None => reader.read(&range, what),
             },
@@ -178,8 +176,8 @@ impl Source {
         }
     }
 
-    fn look_at_hand(&self, range: &Range<u64>) -> Option<Bytes> {
-        self.at_hand.iter().find_map(|piece| slice(&piece.bytes, piece.range.start, range))
+    fn look_cached(&self, range: &Range<u64>) -> Option<Bytes> {
+        self.cached.iter().find_map(|piece| slice(&piece.bytes, piece.range.start, range))
     }
 
     /// The structure at an offset.
@@ -195,14 +193,13 @@ impl Source {
         })
     }
 
-    /// This source with its first `preferred` bytes at hand, or as many as there are; without the first `required`
-    /// no reading can begin.
+    /// This source with its first `preferred` bytes read, or as many as there are. The first `required` must be there.
     pub(crate) fn with_head(&self, required: u64, preferred: u64, what: &'static str) -> Result<Self> {
         match &self.backing {
             Backing::Memory(_) => Ok(self.clone()),
             Backing::Reader(_) => {
                 let end = self.len()?.map_or(preferred, |len| len.min(preferred));
-                if self.is_at_hand(&(0..end)) { Ok(self.clone()) } else { self.fetch(&[0..end], what) }
+                if self.is_cached(&(0..end)) { Ok(self.clone()) } else { self.fetch(&[0..end], what) }
             }
             Backing::Fragments(store) => {
                 let required = store.len().map_or(required, |len| len.min(required));
@@ -211,13 +208,13 @@ impl Source {
         }
     }
 
-    /// This source with all of these ranges at hand, neighbours fetched together. Ranges that reach beyond the end
-    /// are left to the read that uses them.
+    /// This source with these ranges read, neighbours together. Ranges beyond the end are left to the read that uses
+    /// them.
     pub(crate) fn with_ranges(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
         /// Bytes between two ranges that are cheaper to read than another request.
         const GAP: u64 = 16 << 10;
         let end = self.len()?.unwrap_or(u64::MAX);
-        let absent = |range: &&Range<u64>| range.end <= end && !range.is_empty() && !self.is_at_hand(range);
+        let absent = |range: &&Range<u64>| range.end <= end && !range.is_empty() && !self.is_cached(range);
         let wanted: Vec<_> = ranges.iter().filter(absent).cloned().collect();
         match &self.backing {
             Backing::Memory(_) => Ok(self.clone()),
@@ -232,33 +229,33 @@ impl Source {
         }
     }
 
-    /// Whether every range is at hand: of maps and memory.
+    /// Whether no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))
     }
 
-    pub(super) fn is_at_hand(&self, range: &Range<u64>) -> bool {
+    pub(super) fn is_cached(&self, range: &Range<u64>) -> bool {
         match &self.backing {
             Backing::Memory(_) => true,
-            Backing::Reader(_) => self.at_hand.iter().any(|piece| piece.range.covers(range)),
+            Backing::Reader(_) => self.cached.iter().any(|piece| piece.range.covers(range)),
             Backing::Fragments(store) => store.has(range),
         }
     }
 
-    /// Reads these ranges and keeps them at hand, in place of pieces that they contain.
+    /// Reads these ranges and keeps them, in place of pieces that they contain.
     pub(super) fn fetch(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
         let Backing::Reader(reader) = &self.backing else { return Ok(self.clone()) };
         let kept = |piece: &&Piece| !ranges.iter().any(|range| range.covers(&piece.range));
-        let mut pieces: Vec<Piece> = self.at_hand.iter().filter(kept).cloned().collect();
+        let mut pieces: Vec<Piece> = self.cached.iter().filter(kept).cloned().collect();
         for range in ranges.iter().filter(|range| !range.is_empty()) {
             let bytes = reader.read_some(range, what).map_err(|error| error.format_is(self.format))?;
             let end = range.start.saturating_add(as_u64(bytes.len()));
             pieces.push(Piece { range: range.start..end, bytes });
         }
-        Ok(Self { at_hand: pieces.into(), ..self.clone() })
+        Ok(Self { cached: pieces.into(), ..self.clone() })
     }
 
-    /// Of fragments: `Ok` where `required` is there, else the wish for the `preferred` range around it.
+    /// For fragments: `Ok` where `required` is there, else the request for the `preferred` range around it.
     pub(super) fn need(
         &self,
         required: &Range<u64>,
@@ -275,7 +272,7 @@ impl Source {
         }
     }
 
-    /// How much has been read so far through this source and its clones; nothing for maps and memory.
+    /// What this source and its clones have read so far. Maps and memory read nothing.
     #[must_use]
     pub fn read_stats(&self) -> ReadStats {
         match &self.backing {
@@ -287,13 +284,13 @@ impl Source {
         }
     }
 
-    /// What the file was when it was opened or mapped; `None` where the source is no file.
+    /// Identity of the file at opening; `None` where the source is not a file.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.file.as_deref().map(|file| &file.identity)
     }
 
-    /// Whether the path now leads to another file, or to the same one changed. `false` where the source is no file.
+    /// Whether the file at the path has been changed or replaced since. `false` where the source is not a file.
     ///
     /// # Errors
     ///
@@ -319,7 +316,9 @@ impl fmt::Debug for Source {
     }
 }
 
-/// What a file was when it was opened: two that are equal are the same file, unchanged as far as the system tells.
+/// Identity of a file at opening: length, modification time, inode.
+///
+/// Equal identities mean the same file, unchanged as far as the system tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Identity {
@@ -327,7 +326,7 @@ pub struct Identity {
     pub len: u64,
     /// Time of the last modification, where the system keeps one.
     pub modified: Option<SystemTime>,
-    /// Device and number of the file, on Unix.
+    /// Device and inode, on Unix.
     pub file_id: Option<(u64, u64)>,
 }
 

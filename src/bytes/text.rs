@@ -3,10 +3,10 @@ use std::fmt;
 
 use bytes::Bytes;
 
-/// A name or comment as the file stores it: bytes, in most files UTF-8.
+/// A name or comment as stored: bytes that usually are UTF-8.
 ///
-/// Shares the bytes of the source. No format demands an encoding that writers keep to, so nothing here fails on
-/// one: [`to_str`](Self::to_str) is `None` where the bytes are not UTF-8, and displaying puts U+FFFD in their place.
+/// Shares the bytes of the source. Writers do not keep to an encoding, so no encoding is an error:
+/// [`to_str`](Self::to_str) is `None` where the bytes are not UTF-8, and displaying replaces them by U+FFFD.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Text(Bytes);
 

@@ -8,7 +8,7 @@ use crate::num::as_u64;
 use crate::report::Result;
 
 impl Source {
-    /// Reads a chain of small structures that lead to one another.
+    /// Reads a chain of small structures.
     pub(crate) fn walk(&self) -> Walk {
         let window = match &self.backing {
             Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
@@ -18,24 +18,24 @@ impl Source {
     }
 }
 
-/// Reads structures one after the other where each says where the next one is.
+/// Reads a chain of structures, each of which tells where the next one is.
 ///
-/// What is read ahead doubles with every step that leaves it, in windows aligned to their size, so that a chain through
-/// the whole file costs as many reads as its length has bits. Far steps leave it as it is, for reading ahead would read
-/// all that lies between, until there were so many of them that reading the whole file would have cost less.
+/// The window that is read ahead doubles with every step out of it, and is aligned to its size: a chain through a whole
+/// file costs as many reads as the file's length has bits. Far steps do not double it, because reading ahead would read
+/// everything in between, until there were so many that reading the whole file would have cost less.
 pub(crate) struct Walk {
     source: Source,
     window: u64,
-    /// Where the last structure ended that was asked for.
+    /// The end of the last structure.
     end: u64,
     far_steps: u64,
 }
 
 impl Walk {
     const FIRST_WINDOW: u64 = 4 << 10;
-    /// A step over more is far.
+    /// A longer step is far.
     const NEAR: u64 = 64 << 10;
-    /// Bytes that are read for the price of a far step.
+    /// Bytes that can be read for the cost of a far step.
     const FAR_STEP: u64 = 128 << 10;
 
     pub(crate) fn read_struct<T>(&mut self, offset: u64, what: &'static str) -> Result<T>
@@ -54,7 +54,7 @@ impl Walk {
 
     fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
         let len = self.source.len()?.unwrap_or(u64::MAX);
-        if range.end <= len && !self.source.is_at_hand(range) {
+        if range.end <= len && !self.source.is_cached(range) {
             let step = range.start.abs_diff(self.end);
             let whole = self.source.len()?.unwrap_or(range.end);
             let is_near = step <= self.window.max(Self::NEAR)
@@ -79,8 +79,8 @@ impl Walk {
         }
     }
 
-    /// Counts a far step, or makes the next window twice as long; of fragments, for the walk that begins anew when they
-    /// are there.
+    /// Counts a far step, or doubles the next window. For fragments, they count for the walk that begins again when the
+    /// bytes are there.
     fn count(&mut self, is_near: bool) {
         match &self.source.backing {
             Backing::Fragments(store) => store.count_step(is_near),
@@ -89,12 +89,12 @@ impl Walk {
         }
     }
 
-    /// The source, with what was read ahead so far at hand.
+    /// The source, with what has been read ahead so far.
     pub(crate) fn source(&self) -> Source {
         self.source.clone()
     }
 
-    /// The source, with what was read ahead at hand.
+    /// The source, with what has been read ahead.
     pub(crate) fn into_source(self) -> Source {
         self.source
     }

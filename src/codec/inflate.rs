@@ -70,7 +70,7 @@ impl<'a> Inflate<'a> {
     /// while a piece is in the cache.
     const PIECE: usize = 512 << 10;
 
-    /// Begins a stream. Of what is stored, not compressed, the stream is the input itself.
+    /// Begins a stream. The stream of uncompressed data is the input itself.
     pub(crate) fn new(
         inflater: &'a mut Inflater,
         input: &'a [u8],
@@ -103,12 +103,12 @@ impl<'a> Inflate<'a> {
         })
     }
 
-    /// Computes no checksum: for who does not want the stream to its end.
+    /// Computes no checksum, because the stream will not be read to its end.
     pub(crate) fn without_checksum(&mut self) {
         self.checksum = Checksum::None;
     }
 
-    /// This stream, whatever its checksum is, or whether it has one.
+    /// Ignores the checksum, even where it is missing.
     pub(crate) fn ignoring_checksum(mut self) -> Self {
         self.checksum = match self.checksum {
             Checksum::Adler32(_) => Checksum::Ignored(4),
@@ -118,17 +118,17 @@ impl<'a> Inflate<'a> {
         self
     }
 
-    /// Bytes that have come out so far.
+    /// Bytes of output so far.
     pub(crate) fn produced(&self) -> u64 {
         self.produced
     }
 
-    /// Bytes of the input that have been used up, header included; after [`finish`](Self::finish) the checksum too.
+    /// Bytes of input used so far, with the header and, after [`finish`](Self::finish), the checksum.
     pub(crate) fn consumed(&self) -> usize {
         self.consumed
     }
 
-    /// Inflates until `out` is full or the stream ends; returns how much came out.
+    /// Inflates until `out` is full or the stream ends; returns the number of bytes.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         let mut filled = 0;
         while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -168,9 +168,7 @@ impl<'a> Inflate<'a> {
         Ok(())
     }
 
-    /// The end: there must be no more to inflate, and the checksum must be right.
-    ///
-    /// Bytes behind the stream are not looked at.
+    /// Checks that the stream ends here, with the right checksum. Bytes after it are not read.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         if !self.ended && self.read(&mut [0])? > 0 {
             return Err(self.fault(FaultKind::Long));
@@ -289,7 +287,7 @@ impl Default for Miniz {
 }
 
 impl Miniz {
-    /// No match of a deflate stream begins further back.
+    /// The greatest distance of a match.
     const FAR: usize = 32 << 10;
 
     fn reset(&mut self) {

@@ -17,20 +17,20 @@ use crate::report::{Address, Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// What it is, in the words of the format's specification.
+    /// What it is, as the format's specification names it.
     pub what: &'static str,
     /// The part of the file.
     pub address: Address,
-    /// Its bytes, from the beginning of the source.
+    /// Its bytes, counted from the start of the source.
     pub range: Range<u64>,
     /// How it is compressed.
     pub codec: Codec,
-    /// Its size when decoded, in bytes, where the file says so.
+    /// Its decoded size in bytes, where the file stores it.
     pub decoded_len: Option<u64>,
 }
 
 impl Block {
-    /// A block that somebody else has located, in a format of their own.
+    /// A block that the caller has located, in a format of its own.
     #[must_use]
     pub fn new(
         what: &'static str,
@@ -57,7 +57,7 @@ impl Block {
         self.decode_stored(stored, options, scratch).map_err(|error| error.format_is(source.format()))
     }
 
-    /// The same of the block's bytes, which have been read.
+    /// Decodes the block's bytes, which have been read.
     pub(crate) fn decode_stored(
         &self,
         input: Bytes,
@@ -80,7 +80,7 @@ impl Block {
         Ok(out.into())
     }
 
-    /// The content of an LZMA stream, whose length is known, and whose bytes these are.
+    /// Decodes an LZMA stream, whose decoded length is known.
     fn lzma(
         &self,
         input: &[u8],
@@ -104,9 +104,9 @@ impl Block {
         Ok(out.into())
     }
 
-    /// Inflates the block, whose bytes these are, into memory that is used again: returns how much of it is filled.
+    /// Inflates the block's bytes into `out`, which grows as needed; returns the decoded length.
     ///
-    /// All of `out` is room, and where that does not suffice it grows; nothing is cleared that is overwritten.
+    /// All of `out` is room. Bytes that are overwritten are not cleared first.
     pub(crate) fn inflate_into(
         &self,
         input: &[u8],
@@ -128,7 +128,7 @@ impl Block {
             inflate = inflate.ignoring_checksum();
         }
 
-        // The length is not always stored: memory grows with what comes out, never with what is announced.
+        // The length is not always stored. Memory grows with the output, never with an announced length.
         let longest = self.decoded_len.unwrap_or(most);
         let mut filled = 0_usize;
         let mut room =
@@ -145,7 +145,7 @@ impl Block {
                 break;
             }
             if as_u64(filled) >= most {
-                // It may end just here.
+                // It may end exactly here.
                 return inflate.finish().map(|()| filled).map_err(|fault| match fault.kind {
                     FaultKind::Long => here(budget.exceeded(most.saturating_add(1), self.what).found("more")),
                     _ => fail(fault),
@@ -163,7 +163,7 @@ impl Block {
     }
 }
 
-/// Decodes an LZMA stream into a slice as long as what it holds.
+/// Decodes an LZMA stream into a slice as long as its content.
 pub(crate) fn lzma_into(
     input: &[u8],
     properties: [u8; 5],
@@ -189,14 +189,13 @@ fn grow(out: &mut Vec<u8>, length: usize) -> Result<(), ()> {
     Ok(())
 }
 
-/// How many times as long as its stream a content is at first taken to be.
+/// The ratio of content to stream that memory is first taken for.
 const FIRST_GUESS: u64 = 3;
 
-/// Decodes blocks, each on its own: one result for each, in the order of the blocks.
+/// Decodes several blocks, in parallel where that pays; returns one result for each, in order.
 ///
-/// Spread over the caller's rayon pool where that pays; see [`Parallelism`](crate::Parallelism). One that cannot be
-/// decoded spoils itself only. What is more than [`max_total_bytes`](crate::Limits::max_total_bytes), in the order of
-/// the blocks, is refused, so that the outcome does not depend on threads.
+/// Each block fails independently. Blocks that would exceed [`max_total_bytes`](crate::Limits::max_total_bytes), counted in
+/// their order, are refused. The results do not depend on threads; see [`Parallelism`](crate::Parallelism).
 pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
     let mut results = decode_each(source, blocks, options);
     let mut budget = Budget::new(&options.limits);
@@ -214,10 +213,9 @@ fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Resu
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
-        /// What there must be beside the largest block for another thread to be worth waking: so many stored bytes of
-        /// deflate streams,
+        /// Stored bytes of deflate streams, beside the largest block, that are worth waking another thread for.
         const PARALLEL: u64 = 256 << 10;
-        /// each of which counts as many times where it is LZMA, which takes so much longer.
+        /// LZMA takes this many times as long for a stored byte.
         const LZMA: u64 = 16;
         let work = blocks.iter().map(|block| {
             block.range.length().saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) {

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use crate::codec::inflate::Inflater;
 use crate::codec::lzma::Lzma;
 
-/// What decoders work with, kept so that the next decode allocates nothing.
+/// Working memory of decoders, reused so that later decodes allocate nothing.
 ///
-/// Every `*_into` method takes one. One thread uses a scratch at a time; a thread pool keeps one for each thread.
+/// Methods that decode into the caller's memory take one. Keep one for each thread.
 #[derive(Default)]
 pub struct Scratch {
     pub(crate) inflater: Inflater,
     pub(crate) lzma: Lzma,
-    /// Memory for what is decoded on the way and not kept.
+    /// Memory for intermediate results.
     pub(crate) bytes: Vec<u8>,
     pub(crate) positions: Vec<[f32; 3]>,
     pub(crate) triangles: Vec<[u32; 3]>,
@@ -20,8 +20,9 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes decodes with this scratch stop, with [`Cancelled`](crate::ErrorKind::Cancelled), soon after the flag is
-    /// set: it is looked at each time 64 KiB have come out. `None` takes the flag away.
+    /// Sets a flag that cancels decodes with this scratch. `None` removes it.
+    ///
+    /// They fail with [`Cancelled`](crate::ErrorKind::Cancelled) within 64 KiB of output after the flag is set.
     pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
         self.cancel = cancel;
     }

@@ -9,7 +9,7 @@ use super::vertex_format::VertexFormat;
 use crate::bytes::{Array, Element, Scalar};
 use crate::report::{Error, ErrorKind, Result};
 
-/// One attribute of all vertices of a mesh, in place or decoded; tightly packed.
+/// One attribute of all vertices of a mesh, tightly packed, in place or decoded.
 #[derive(Clone, PartialEq)]
 pub struct Attribute {
     semantic: Semantic,
@@ -23,18 +23,18 @@ impl Attribute {
         Self { semantic, format, bytes, dequant: None }
     }
 
-    /// Of normalized integers that lie in a domain.
+    /// Sets the dequantization of normalized integers.
     pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
         Self { dequant: Some(dequant), ..self }
     }
 
-    /// What the attribute means.
+    /// The meaning of the attribute.
     #[must_use]
     pub fn semantic(&self) -> &Semantic {
         &self.semantic
     }
 
-    /// How it is stored.
+    /// The stored format of an element.
     #[must_use]
     pub fn format(&self) -> VertexFormat {
         self.format
@@ -44,8 +44,9 @@ impl Attribute {
         AttributeInfo { semantic: self.semantic.clone(), format: self.format }
     }
 
-    /// The domain of the stored integers, where they have one: every conversion to floats applies it, and what is
-    /// written as stored leaves it to the shader.
+    /// The dequantization of the stored integers, where they have one.
+    ///
+    /// Conversions to floats apply it. Integers that are written as stored leave it to the shader.
     #[must_use]
     pub fn dequant(&self) -> Option<Dequant> {
         self.dequant
@@ -84,7 +85,7 @@ impl Attribute {
             .then(|| Array::new(self.bytes.clone()))
     }
 
-    /// The elements of a range of vertices, shared; `None` where the range reaches beyond the end.
+    /// The elements of a range of vertices, shared; `None` where it reaches beyond the end.
     #[must_use]
     pub fn slice(&self, vertices: std::ops::Range<usize>) -> Option<Self> {
         if vertices.start > vertices.end || vertices.end > self.len() {
@@ -95,16 +96,16 @@ impl Attribute {
         Some(Self { bytes, ..self.clone() })
     }
 
-    /// A copy as `[f32; N]`: integers converted, or scaled where the format is normalized, and
-    /// [moved into their domain](Self::dequant) where they have one.
+    /// Converts the elements to `[f32; N]`.
     ///
-    /// Lanes that are not stored are 0; those beyond `N` are left out.
+    /// Normalized integers are scaled and [dequantized](Self::dequant). Components that are not stored are 0; those beyond
+    /// `N` are left out.
     #[must_use]
     pub fn to_f32<const N: usize>(&self) -> Vec<[f32; N]> {
         self.iter_f32().collect()
     }
 
-    /// The elements as `[f32; N]`, as in [`to_f32`](Self::to_f32), without a copy of all.
+    /// Iterates over the elements as [`to_f32`](Self::to_f32) converts them.
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
         let convert = |element: &[u8]| {
             let mut components = [0.0; N];
@@ -121,13 +122,13 @@ impl Attribute {
         Stored { format: self.format, dequant: self.dequant }
     }
 
-    /// Every component of every element, exactly, without regard to normalization.
+    /// Every component of every element, exactly, not normalized.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
         let scalar = self.format.scalar;
         self.bytes.chunks_exact(scalar.size()).map(move |component| component_to_f64(scalar, component))
     }
 
-    /// A copy as `[f32; 3]`: what a position or a normal becomes.
+    /// Converts the elements to `[f32; 3]`, as positions and normals are used.
     #[must_use]
     pub fn to_f32x3(&self) -> Vec<[f32; 3]> {
         self.array::<[f32; 3]>().map_or_else(|| self.to_f32(), |array| array.to_vec())
@@ -142,15 +143,15 @@ impl Attribute {
         }
     }
 
-    /// Writes the attribute as a GPU wants it, piece by piece, into any kind of memory.
+    /// Converts the attribute for a GPU and writes it piece by piece.
     ///
-    /// `write(offset, bytes)` is called with whole elements at ascending offsets, each byte once, and nothing is read
-    /// back: fit for mapped GPU memory. Elements lie `stride` bytes apart, from offset 0; what lies between them is
-    /// not written. Numbers are in the byte order of the host.
+    /// `write(offset, bytes)` is called with whole elements at ascending offsets, each byte once. Nothing is read back, so
+    /// mapped GPU memory can be written to. Elements are `stride` bytes apart, from offset 0; bytes between them are not
+    /// written. Numbers are in the byte order of the host.
     ///
-    /// Any number becomes a float (scaled where the format stored is normalized, and in its
-    /// [domain](Self::dequant) where it has one); integers become other integers that can hold them; and any format
-    /// becomes itself with more components. New components are 0, a new fourth one is 1.
+    /// Any format converts to floats: normalized integers are scaled and [dequantized](Self::dequant). Integers convert to
+    /// other integers that can hold them, and any format to itself with more components. New components are 0; a new
+    /// fourth one is 1.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The box around these points; numbers that are not finite are left out.
+    /// The box around these points, leaving out numbers that are not finite.
     pub(crate) fn around(points: impl Iterator<Item = [f32; 3]>) -> Option<Self> {
         let mut bounds = Self { min: [f32::INFINITY; 3], max: [f32::NEG_INFINITY; 3] };
         for point in points {

@@ -3,11 +3,11 @@ use zerocopy::little_endian as le;
 use crate::bytes::Array;
 use crate::report::{Error, ErrorKind, Result};
 
-/// The corners of the triangles of a mesh: in place, whatever their width.
+/// The triangle indices of a mesh, in place, of 16 or 32 bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Indices {
     stored: Stored,
-    /// What is taken from each stored index.
+    /// Subtracted from each stored index.
     base: u32,
 }
 
@@ -28,7 +28,7 @@ pub enum IndexFormat {
 }
 
 impl Indices {
-    /// Indices of which `base` is taken, none of which is less than that.
+    /// Indices of 32 bits, none less than `base`, which is subtracted.
     pub(crate) fn new(stored: Array<u32>, base: u32) -> Self {
         Self { stored: Stored::Wide(stored), base }
     }
@@ -38,7 +38,7 @@ impl Indices {
         Self { stored: Stored::Narrow(stored), base: 0 }
     }
 
-    /// The indices as stored, of which one of the two has none.
+    /// The indices as stored: one of the two slices is empty.
     fn slices(&self) -> (&[le::U16], &[le::U32]) {
         match &self.stored {
             Stored::Narrow(narrow) => (narrow.as_slice(), &[]),
@@ -61,7 +61,7 @@ impl Indices {
         self.len() == 0
     }
 
-    /// How the indices are stored.
+    /// The stored format.
     #[must_use]
     pub fn format(&self) -> IndexFormat {
         match self.stored {
@@ -92,7 +92,7 @@ impl Indices {
         self.iter().collect()
     }
 
-    /// What the file adds to every index: the file's number of the mesh's first vertex.
+    /// The file's index of the mesh's first vertex, which every stored index includes.
     ///
     /// [`stored`](Self::stored) and this are what a draw call with a base vertex takes.
     #[must_use]
@@ -118,7 +118,7 @@ impl Indices {
         }
     }
 
-    /// Writes the indices as a GPU wants them: packed, in the byte order of the host.
+    /// Writes the indices for a GPU, packed, in the byte order of the host.
     ///
     /// `write(offset, bytes)` is called with whole indices at ascending offsets, each byte once.
     ///

@@ -1,9 +1,9 @@
-//! Looks at every number of an array for those that must not be there.
+//! Searches arrays for values that must not be there.
 
 use crate::bytes::Scalar;
 use crate::num::as_u64;
 
-/// Where a run of numbers has the first that must not be there, and how many there are.
+/// The first value that must not be there, and the number of such values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) first: u64,
@@ -32,7 +32,7 @@ fn lanes<const N: usize>(bytes: &[u8], is_wrong: impl Fn([u8; N]) -> bool) -> Op
 }
 
 fn find<T>(numbers: impl Iterator<Item = T> + Clone, is_wrong: impl Fn(T) -> bool) -> Option<Found> {
-    // A first look without a place in mind is several times as fast.
+    // A first pass that does not look for the place is several times as fast.
     if !numbers.clone().fold(false, |wrong, number| wrong | is_wrong(number)) {
         return None;
     }

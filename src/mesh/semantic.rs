@@ -2,29 +2,29 @@ use std::fmt::{self, Write as _};
 
 use super::vertex_format::VertexFormat;
 
-/// What an attribute means.
+/// The meaning of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Semantic {
-    /// Position.
+    /// Positions.
     Position,
-    /// Normal.
+    /// Normals.
     Normal,
-    /// Tangent, and in a fourth component the sign of the bitangent.
+    /// Tangents; a fourth component is the sign of the bitangent.
     Tangent,
-    /// Texture coordinates; the number tells several sets apart.
+    /// Texture coordinates, set `n`.
     TexCoord(u32),
-    /// Colour; the number tells several sets apart.
+    /// Colours, set `n`.
     Color(u32),
-    /// Indices of the joints that move the vertex; the number tells several sets apart.
+    /// Joint indices, set `n`.
     Joints(u32),
-    /// The weights of those joints.
+    /// Joint weights, set `n`.
     Weights(u32),
-    /// Anything else, by the name that the file gives it.
+    /// Anything else, by its name in the file.
     Custom(String),
 }
 
-/// One line, whatever the file calls its attribute: control characters are escaped as in Rust.
+/// Always one line: control characters of names are escaped as in Rust.
 impl fmt::Display for Semantic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, set) = match self {
@@ -49,12 +49,12 @@ impl fmt::Display for Semantic {
     }
 }
 
-/// An attribute of a mesh, before it is read.
+/// Describes an attribute of a mesh, before it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttributeInfo {
-    /// What it means.
+    /// Its meaning.
     pub semantic: Semantic,
-    /// How it is stored.
+    /// Its stored format.
     pub format: VertexFormat,
 }

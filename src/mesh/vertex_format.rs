@@ -2,17 +2,18 @@ use std::fmt;
 
 use crate::bytes::Scalar;
 
-/// How one element of an attribute is stored: packed little-endian numbers.
+/// The stored format of one element of an attribute: packed little-endian components.
 ///
 /// The constants have the names of WebGPU's vertex formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct VertexFormat {
-    /// The type of each number.
+    /// The type of each component.
     pub scalar: Scalar,
-    /// Numbers in an element; at least 1.
+    /// The number of components; at least 1.
     pub components: u32,
-    /// Whether integers stand for 0..1 (unsigned: `c / (2^bits - 1)`) or -1..1 (signed: `max(c / (2^(bits-1) - 1), -1)`).
+    /// Whether integers are normalized: unsigned ones to 0..1 (`c / (2^bits - 1)`), signed ones to -1..1
+    /// (`max(c / (2^(bits-1) - 1), -1)`).
     pub normalized: bool,
 }
 

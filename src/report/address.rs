@@ -2,9 +2,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where something stands in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
+/// Where something is in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
 ///
-/// One grammar for errors, findings, the command line, JSON and the digest: fields joined by `.`, each followed by
+/// Errors, findings, the command line and its JSON share this grammar: fields joined by `.`, each followed by
 /// any number of `[index]` (decimal, counted from 0) or `["name"]` (with `\"`, `\\`, `\n`, `\r`, `\t` and
 /// `\u{hex}` as in Rust).
 ///

@@ -7,7 +7,7 @@ use super::address::Address;
 use super::parse_address::ParseAddressError;
 use crate::format::Format;
 
-/// The result of everything that can fail in this library.
+/// A result with this library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, where, what was expected and what was found.
@@ -45,11 +45,11 @@ struct Inner {
     io: Option<Arc<io::Error>>,
 }
 
-/// What kind of thing went wrong: what a program decides by.
+/// The kind of an [`Error`], which programs can act on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The file is of no format that this library knows.
+    /// The file has no format that this library knows.
     #[error("unknown format")]
     UnknownFormat,
     /// The file ends too early: more bytes would help.
@@ -58,22 +58,22 @@ pub enum ErrorKind {
     /// These bytes have not been supplied to the [`Fragments`](crate::Fragments) yet.
     #[error("missing bytes {:#x}..{:#x}: not supplied yet,", .0.start, .0.end)]
     NeedBytes(Range<u64>),
-    /// The file breaks a rule of its format; no reader could make sense of it.
+    /// The file breaks a rule of its format in a way that makes it unreadable.
     #[error("malformed")]
     Malformed,
-    /// Valid, or perhaps so, but not read by this library.
+    /// Valid, as far as this library can tell, but not read by it.
     #[error("unsupported")]
     Unsupported,
     /// More memory would be needed than the [`Limits`](crate::Limits) allow.
     #[error("limit exceeded by")]
     LimitExceeded,
-    /// The caller asked for something that is not there, or brought a buffer of the wrong length.
+    /// The caller asked for something that does not exist, or passed a buffer of the wrong length.
     #[error("out of range")]
     OutOfRange,
-    /// Two things do not belong together, such as a mesh and the animation of another skeleton.
+    /// Two things do not match, such as a mesh and the animation of another skeleton.
     #[error("mismatch of")]
     Mismatch,
-    /// The caller's flag said that the result is not wanted any more.
+    /// The caller cancelled the call; see [`Scratch::set_cancel`](crate::Scratch::set_cancel).
     #[error("cancelled")]
     Cancelled,
     /// The operating system or a [`ReadRange`](crate::ReadRange) failed.
@@ -161,7 +161,7 @@ impl Error {
         Arc::make_mut(&mut self.0)
     }
 
-    /// The kind of error.
+    /// What kind of error it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind.clone()
@@ -173,26 +173,26 @@ impl Error {
         self.0.format
     }
 
-    /// The structure or field, in the words of the format's specification.
+    /// The structure or field, as the format's specification names it.
     #[must_use]
     pub fn what(&self) -> &'static str {
         self.0.what
     }
 
-    /// The part of the file, where there are several like it.
+    /// The part of the file, where the format has several of its kind.
     #[must_use]
     pub fn address(&self) -> Option<&Address> {
         self.0.address.as_ref()
     }
 
-    /// The bytes that are wrong or missing, from the beginning of the source.
+    /// The bytes that are wrong or missing, counted from the start of the source.
     #[must_use]
     pub fn byte_range(&self) -> Option<Range<u64>> {
         self.0.byte_range.clone()
     }
 
-    /// The bytes that are wrong inside a decoded block, from its beginning; [`byte_range`](Self::byte_range) is then the
-    /// block's.
+    /// The bytes that are wrong inside a decoded block, counted from its start. [`byte_range`](Self::byte_range) then is
+    /// that of the stored block.
     #[must_use]
     pub fn decoded_range(&self) -> Option<Range<u64>> {
         self.0.decoded_range.clone()

@@ -2,18 +2,18 @@ use std::ops::Range;
 
 use crate::report::Address;
 
-/// A part of a file, as a listing shows it.
+/// A part of a file, for listings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item {
-    /// Where it stands.
+    /// Where it is.
     pub address: Address,
-    /// How many of what, in the words of the format's specification.
+    /// What it has how many of, as the format's specification names them.
     pub counts: Vec<(&'static str, u64)>,
     /// Its size in the file, in bytes.
     pub stored: u64,
-    /// Its size when decoded, in bytes, where that is known without decoding.
+    /// Its decoded size in bytes, where that is known without decoding.
     pub decoded: Option<u64>,
-    /// Its bytes, from the beginning of the source.
+    /// Its bytes, counted from the start of the source.
     pub range: Range<u64>,
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use meshmap::{ErrorKind, Format, MeshFile, Options, Result, Source};
+use meshmap::{ErrorKind, Format, MeshFile, Result, Source};
 
 /// Files found, in order, and how many of those in directories are no meshes.
 pub(crate) struct Found {
@@ -72,7 +72,7 @@ pub(crate) fn source(path: &Path, mmap: bool) -> Result<Source> {
 
 /// Opens a file of any format.
 pub(crate) fn open(path: &Path, mmap: bool) -> Result<MeshFile> {
-    MeshFile::from_source(source(path, mmap)?, &Options::default())
+    MeshFile::from_source(source(path, mmap)?)
 }
 
 /// A bar on standard error while many files are worked on; nothing where that is no terminal.

@@ -2,7 +2,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::{MeshFile, Options, Source};
+use meshmap::{MeshFile, Source};
 use meshmap_testing::data;
 use serde_json::Value;
 
@@ -121,13 +121,73 @@ fn mapped_and_unaligned_files_have_the_same_digest() {
             let mut shifted = vec![0; shift];
             shifted.extend_from_slice(&bytes);
             let source = Source::from_bytes(bytes::Bytes::from(shifted).slice(shift..));
-            let file = MeshFile::from_source(source, &Options::default()).unwrap();
+            let file = MeshFile::from_source(source).unwrap();
             assert_eq!(meshmap_cli::digest::of(&file).unwrap(), expected);
         }
         #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]
         // SAFETY: as above.
         let source = unsafe { Source::map(&file) }.unwrap();
-        let mapped = MeshFile::from_source(source, &Options::default()).unwrap();
+        let mapped = MeshFile::from_source(source).unwrap();
         assert_eq!(meshmap_cli::digest::of(&mapped).unwrap(), expected);
+    }
+}
+
+/// Messages are for people: none shows a value of a Rust type, such as `Malformed("..")` or `Counts { .. }`.
+#[test]
+fn messages_show_no_types_of_the_library() {
+    let mut folders: Vec<PathBuf> =
+        FORMATS.iter().map(|format| data::root().join(format).join("bad")).collect();
+    if let Some(corpus) = data::corpus() {
+        folders.extend(FORMATS.iter().map(|format| corpus.join(format).join("bad")));
+    }
+    let mut looked_at = 0;
+    for path in folders.iter().flat_map(|folder| data::files(folder)) {
+        for message in messages(&path) {
+            assert!(!shows_a_type(&message), "{}: {message}", path.display());
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 100, "{looked_at} messages");
+}
+
+/// What the library says of a file, by every way that decodes all of it.
+fn messages(path: &Path) -> Vec<String> {
+    let file = match MeshFile::open(path) {
+        Ok(file) => file,
+        Err(error) => return vec![error.to_string()],
+    };
+    let mut messages = Vec::new();
+    match file.validate() {
+        Ok(findings) => messages.extend(findings.iter().map(ToString::to_string)),
+        Err(error) => messages.push(error.to_string()),
+    }
+    for address in file.meshes().into_iter().take(16) {
+        let read = file.mesh(&address).and_then(|mesh| {
+            mesh.attributes().iter().try_for_each(|info| mesh.attribute(&info.semantic).map(drop))
+        });
+        messages.extend(read.err().map(|error| error.to_string()));
+    }
+    messages.extend(meshmap_cli::digest::of(&file).err().map(|error| error.to_string()));
+    messages
+}
+
+/// Whether a text matches `[A-Z][a-z]+(\(| \{)`.
+fn shows_a_type(text: &str) -> bool {
+    text.match_indices(|c: char| c.is_ascii_uppercase()).any(|(at, _)| {
+        let word = &text[at + 1..];
+        let rest = word.trim_start_matches(|c: char| c.is_ascii_lowercase());
+        rest.len() < word.len() && (rest.starts_with('(') || rest.starts_with(" {"))
+    })
+}
+
+#[test]
+fn types_are_told_from_other_text() {
+    for text in ["found Malformed(\"a distance\")", "Checksum { stored: 1 }", "x Ab(", "Some(3)"] {
+        assert!(shows_a_type(text), "{text}");
+    }
+    for text in
+        ["iqm: truncated iqmheader at 0x0..0x7c: expected 124 bytes", "A (b", "Number of faces: 12", "max(3)"]
+    {
+        assert!(!shows_a_type(text), "{text}");
     }
 }

@@ -71,10 +71,10 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](ErrorKind::UnknownFormat) for another first byte, [`Malformed`](ErrorKind::Malformed) where
+    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another first byte, [`Malformed`](crate::ErrorKind::Malformed) where
     /// the table is not between its tags or no reading leads through one of the first snapshots,
-    /// [`Unsupported`](ErrorKind::Unsupported) for a compression that is known but not read,
-    /// [`Truncated`](ErrorKind::Truncated), and the errors of reading.
+    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not read,
+    /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default(), &ReadOptions::default())
     }
@@ -85,7 +85,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source). In strict reading, [`Malformed`](ErrorKind::Malformed) for the first
+    /// Those of [`from_source`](Self::from_source). In strict reading, [`Malformed`](crate::ErrorKind::Malformed) for the first
     /// finding that contradicts the published text.
     pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -204,7 +204,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such snapshot, [`Malformed`](ErrorKind::Malformed)
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such snapshot, [`Malformed`](crate::ErrorKind::Malformed)
     /// where its offset is not after the table and inside the file.
     pub fn snapshot(&self, index: usize) -> Result<Snapshot> {
         Snapshot::new(self, index)
@@ -222,7 +222,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`Snapshot::mesh`], and [`Malformed`](ErrorKind::Malformed) where it is a difference itself.
+    /// Those of [`Snapshot::mesh`], and [`Malformed`](crate::ErrorKind::Malformed) where it is a difference itself.
     pub fn base(&self) -> Result<Arc<Mesh>> {
         if let Some(base) = self.inner.base.get() {
             return base.clone();

@@ -62,7 +62,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where they do not lead to the end tag, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
         let source = self.load()?;
         let mut inflater = Inflater::default();
@@ -116,7 +116,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where the section does not hold six numbers, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the section does not hold six numbers, and the errors of reading.
     pub fn bounding_box(&self) -> Result<Option<Bounds>> {
         self.bounding_box_reusing(&mut Scratch::default())
     }
@@ -141,8 +141,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where there are not as many points as the section says,
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where there are not as many points as the section says,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), and the errors of reading.
     pub fn point_cloud(&self) -> Result<Option<Array<[f32; 3]>>> {
         let mut points = Vec::new();
         let found = self.point_cloud_into(&mut points, &mut Scratch::default())?;
@@ -170,7 +170,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where there is no mesh, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where there is no mesh, and the errors of reading.
     pub fn counts(&self) -> Result<Counts> {
         self.counts_reusing(&mut Scratch::default())
     }
@@ -270,7 +270,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such channel, and those of [`mesh`](Self::mesh).
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such channel, and those of [`mesh`](Self::mesh).
     pub fn map_channel(&self, channel: usize) -> Result<Array<[f32; 3]>> {
         let mut out = Vec::new();
         self.map_channel_into(channel, &mut out, &mut Scratch::default())?;
@@ -338,8 +338,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where the snapshot has no mesh, or the mesh is not as the published text
-    /// says; [`Truncated`](ErrorKind::Truncated) where its stream is cut; [`LimitExceeded`](ErrorKind::LimitExceeded);
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the snapshot has no mesh, or the mesh is not as the published text
+    /// says; [`Truncated`](crate::ErrorKind::Truncated) where its stream is cut; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
     /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
     /// that a difference needs the first one.
     pub fn mesh(&self) -> Result<Mesh> {

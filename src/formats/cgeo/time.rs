@@ -104,7 +104,7 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a shutter that closes before it opens, or more than 65,536 times.
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for a shutter that closes before it opens, or more than 65,536 times.
     pub fn keys(&self, open: f64, close: f64) -> Result<Vec<f64>> {
         const MAX_KEYS: i64 = 65_536;
         let refused = |expected: String, found: String| {

@@ -25,7 +25,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such snapshot, and those of [`Snapshot::view`].
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such snapshot, and those of [`Snapshot::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let index = address.index_in("snapshots", |_| None).filter(|index| *index < self.len());
         let index = index.ok_or_else(|| {

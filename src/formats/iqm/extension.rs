@@ -116,8 +116,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where the data of an event lies outside the text,
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where events share long text many times, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where the data of an event lies outside the text,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where events share long text many times, and the errors of reading.
     pub fn fte_events(&self) -> Result<Vec<FteEvent>> {
         let Some(data) = self.extension("FTE_EVENT")? else { return Ok(Vec::new()) };
         let budget = TextBudget::of(self.layout());
@@ -133,8 +133,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the text,
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where names share long text many times, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the text,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where names share long text many times, and the errors of reading.
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;

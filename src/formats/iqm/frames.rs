@@ -96,7 +96,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such frame or pose, and the errors of reading.
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or pose, and the errors of reading.
     pub fn pose(&self, frame: u32, pose: usize) -> Result<Trs> {
         let channels = self.poses.get(pose).ok_or_else(|| {
             let error = FILE.out_of_range("pose");
@@ -113,7 +113,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the errors
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the errors
     /// of reading.
     pub fn frame_into(&self, frame: u32, out: &mut [Trs]) -> Result<()> {
         self.frames_into(self.one(frame)?, out)
@@ -125,7 +125,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there are no such frames or `out` has another length, and the
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there are no such frames or `out` has another length, and the
     /// errors of reading.
     pub fn frames_into(&self, frames: Range<u32>, out: &mut [Trs]) -> Result<()> {
         let count = u64::from(frames.end.saturating_sub(frames.start));
@@ -144,7 +144,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where that is more than
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where that is more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of reading.
     pub fn to_vec(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));

@@ -410,7 +410,7 @@ impl Model {
         Ok(Self { animation: Arc::clone(&animation.animation), ..self.clone() })
     }
 
-    /// What was tolerated when opening; see [`finding`](super::finding).
+    /// What was tolerated when opening; see [`finding`](super::rules).
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings

@@ -17,7 +17,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) for the first index that is not less than `num_vertexes`, and the errors
+    /// [`Malformed`](crate::ErrorKind::Malformed) for the first index that is not less than `num_vertexes`, and the errors
     /// of reading.
     pub fn check_indices(&self) -> Result<()> {
         let indices = self.triangles()?.flatten();

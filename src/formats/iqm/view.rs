@@ -38,7 +38,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such mesh, [`Malformed`](ErrorKind::Malformed) where an
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh, [`Malformed`](crate::ErrorKind::Malformed) where an
     /// index is not less than `num_vertexes`, and the errors of reading.
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let named = |name: &str| self.meshes().position(|mesh| mesh.name.to_string_lossy() == name);

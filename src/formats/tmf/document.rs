@@ -36,10 +36,10 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](ErrorKind::UnknownFormat) for another magic, [`Unsupported`](ErrorKind::Unsupported) for a
-    /// minimum version above 0.2 and for compressed segments, [`Truncated`](ErrorKind::Truncated) for a file that ends
-    /// before its last segment does, [`Malformed`](ErrorKind::Malformed) for segments that are shorter than what they
-    /// announce, and [`LimitExceeded`](ErrorKind::LimitExceeded) for elements of no bits in numbers beyond the
+    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another magic, [`Unsupported`](crate::ErrorKind::Unsupported) for a
+    /// minimum version above 0.2 and for compressed segments, [`Truncated`](crate::ErrorKind::Truncated) for a file that ends
+    /// before its last segment does, [`Malformed`](crate::ErrorKind::Malformed) for segments that are shorter than what they
+    /// announce, and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for elements of no bits in numbers beyond the
     /// [`Limits`](crate::Limits).
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
@@ -49,7 +49,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](ErrorKind::Malformed) for any finding
+    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any finding
     /// that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Arc::new(Layout::read(&source, &options.limits)?);

@@ -17,7 +17,7 @@
 //! Opening walks the headers of all segments and checks every count against the bytes that are there; nothing is
 //! decoded (but for coordinates of more than 32 bits, see [`rules::WIDE_COORDINATES`]). Arrays are [`Packed`]:
 //! decoded element by element, by range, or as a whole in parallel. That indices are in range is checked by
-//! [`Document::validate`], by a [`View`] of its own mesh, and by opening with
+//! [`Document::validate`], by a [`View`](crate::View) of its own mesh, and by opening with
 //! [`Strictness::Strict`](crate::Strictness::Strict).
 //!
 //! # Examples

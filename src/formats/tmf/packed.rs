@@ -130,7 +130,7 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) for an index of more than 32 bits, and the errors of reading.
+    /// [`Malformed`](crate::ErrorKind::Malformed) for an index of more than 32 bits, and the errors of reading.
     pub fn get(&self, index: usize) -> Result<Option<T>> {
         let Some(end) = index.checked_add(1).filter(|end| as_u64(*end) <= self.len) else { return Ok(None) };
         let mut element = [T::default()];
@@ -166,7 +166,7 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) where they take more than
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where they take more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and those of [`get`](Self::get).
     pub fn decode(&self) -> Result<Array<T>> {
         let out = Budget::new(&self.options.limits).vec(self.len, "array of a mesh");
@@ -179,7 +179,7 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where `out` has another length, and those of [`get`](Self::get).
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where `out` has another length, and those of [`get`](Self::get).
     pub fn decode_into(&self, out: &mut [T]) -> Result<()> {
         self.range_into(0..self.len(), out)
     }
@@ -189,7 +189,7 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length, and
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length, and
     /// those of [`get`](Self::get).
     pub fn range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
         let wrong = |what, expected: String, found: String| {

@@ -50,7 +50,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such mesh, and those of [`Mesh::view`].
+    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh, and those of [`Mesh::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let mesh = address.index_in("meshes", |name| self.position(name)).and_then(|index| self.mesh(index));
         let mesh = mesh.ok_or_else(|| {
@@ -72,7 +72,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where an index is not less than the number of elements of its array, and
+    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the number of elements of its array, and
     /// the errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
         let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;

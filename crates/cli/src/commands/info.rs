@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use meshmap::{Error, Finding, Item, MeshFile, Options, ReadStats, Result, Source};
+use meshmap::{Error, Finding, Item, MeshFile, ReadStats, Result, Source};
 use serde_json::{Value, json};
 
 use crate::formats::{self, cgeo};
@@ -48,7 +48,7 @@ fn describe(path: &Path, wish: &Wish) -> Result<Vec<String>> {
     let opened = files::source(path, wish.mmap)?;
     let source = small_at_once(&opened, wish)?;
     let bytes = source.len()?.unwrap_or(0);
-    let file = MeshFile::from_source(source.clone(), &Options::default())?;
+    let file = MeshFile::from_source(source.clone())?;
     let title = format!("{}   {}   {}", show::file_name(path), formats::variant(&file), show::size(bytes));
     if let MeshFile::CGeo(proxy) = &file {
         if wish.report {
@@ -142,7 +142,7 @@ fn rows(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Result<b
 fn summary(path: &Path, mmap: bool) -> Result<(u64, Vec<String>)> {
     let source = files::source(path, mmap)?;
     let size = source.len()?.unwrap_or(0);
-    let file = MeshFile::from_source(source, &Options::default())?;
+    let file = MeshFile::from_source(source)?;
     Ok((size, vec![formats::variant(&file), show::size(size), formats::summary(&file)]))
 }
 
@@ -151,7 +151,7 @@ fn json_lines(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Re
     for path in &found.files {
         let source = files::source(path, wish.mmap);
         let bytes = source.as_ref().ok().and_then(|source| source.len().ok().flatten());
-        let file = source.and_then(|source| MeshFile::from_source(source, &Options::default()));
+        let file = source.and_then(MeshFile::from_source);
         let error = file.as_ref().err();
         if let (true, Some(error)) = (found.single, error) {
             eprintln!("{}: {error}", show::path(path));

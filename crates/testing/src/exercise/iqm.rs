@@ -15,7 +15,7 @@ use super::{
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let source = Source::from_bytes(bytes.to_vec());
-    let file = MeshFile::from_source(source.clone(), &options()).map_err(seen);
+    let file = MeshFile::from_source_with(source.clone(), &options()).map_err(seen);
     let strict =
         Model::from_source_with(source.clone(), &options().with_strictness(Strictness::Strict)).map_err(seen);
     match Model::from_source_with(source, &options()).map_err(seen) {

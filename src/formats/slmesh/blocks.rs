@@ -11,16 +11,13 @@ use super::keys::{DECODED, Lod, MeshKey, PHYSICS_CONVEX, PHYSICS_MESH, PHYSICS_S
 use super::layout::{BLOCK, Entry};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use super::rules::FILE;
 use super::skin::Skin;
 use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::{Block, Scratch};
 use crate::report::{ErrorKind, Result};
-
-/// An inflated block; `Ok(None)` where there is none.
-pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
 
 impl Asset {
     /// A level of detail, decoded; `Ok(None)` where there is none.
@@ -156,8 +153,7 @@ impl Asset {
         key: MeshKey,
         scratch: &mut Scratch,
     ) -> Result<Option<Mesh>> {
-        let content = self.content(source, key.name(), scratch)?;
-        content.map(|(place, content)| Mesh::new(key, content, place)).transpose()
+        Mesh::of_block(key, self.content(source, key.name(), scratch))
     }
 
     pub(crate) fn convex_from(
@@ -165,13 +161,11 @@ impl Asset {
         source: &Source,
         scratch: &mut Scratch,
     ) -> Result<Option<PhysicsConvex>> {
-        let content = self.content(source, PHYSICS_CONVEX, scratch)?;
-        content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, place))
+        PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, scratch))
     }
 
     pub(crate) fn skin_from(&self, source: &Source, scratch: &mut Scratch) -> Result<Option<Skin>> {
-        let content = self.content(source, SKIN, scratch)?;
-        content.map_or(Ok(None), |(place, content)| Skin::new(&content, &place))
+        Skin::new(self.content(source, SKIN, scratch))
     }
 
     /// A block, inflated.

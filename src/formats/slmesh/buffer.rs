@@ -1,6 +1,6 @@
 //! Decoded meshes, in memory that is used again for the next one.
 
-use super::face_layout::FaceLayout;
+use super::face_layout::{FaceLayout, floats_into};
 use super::layout::ARRAY;
 use super::weights::{self, WeightScale};
 use crate::limits::Budget;
@@ -68,9 +68,9 @@ impl FaceBuffer {
     /// Decodes a face of this content.
     pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &mut Budget) -> Result<()> {
         self.has_geometry = face.has_geometry();
-        face.positions_into(content, &mut self.positions, budget)?;
-        face.normals_into(content, &mut self.normals, budget)?;
-        face.tex_coords_into(content, &mut self.tex_coords, budget)?;
+        floats_into(face.positions(content), &mut self.positions, budget)?;
+        floats_into(face.normals(content), &mut self.normals, budget)?;
+        floats_into(face.tex_coords(content), &mut self.tex_coords, budget)?;
         let indices = face.indices(content);
         budget.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {

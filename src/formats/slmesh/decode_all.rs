@@ -1,11 +1,10 @@
 //! All blocks of an asset at once.
 
 use super::asset::Asset;
-use super::blocks::Content;
 use super::keys::{DECODED, Lod, MeshKey};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use super::rules::FILE;
 use super::skin::Skin;
 use crate::decode::{Block, decode_all};
@@ -66,22 +65,16 @@ impl Asset {
                 let content = contents.next().transpose().map_err(|error| FILE.locate(error))?;
                 Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
             });
-        let mesh = |key: MeshKey, content: Content| {
-            content?.map(|(place, content)| Mesh::new(key, content, place)).transpose()
-        };
         Ok(Decoded {
             lods: [
-                mesh(MeshKey::Lod(Lod::High), high),
-                mesh(MeshKey::Lod(Lod::Medium), medium),
-                mesh(MeshKey::Lod(Lod::Low), low),
-                mesh(MeshKey::Lod(Lod::Lowest), lowest),
+                Mesh::of_block(MeshKey::Lod(Lod::High), high),
+                Mesh::of_block(MeshKey::Lod(Lod::Medium), medium),
+                Mesh::of_block(MeshKey::Lod(Lod::Low), low),
+                Mesh::of_block(MeshKey::Lod(Lod::Lowest), lowest),
             ],
-            physics_mesh: mesh(MeshKey::Physics, physics_mesh),
-            physics_convex: physics_convex.and_then(|content| {
-                content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, place))
-            }),
-            skin: skin
-                .and_then(|content| content.map_or(Ok(None), |(place, content)| Skin::new(&content, &place))),
+            physics_mesh: Mesh::of_block(MeshKey::Physics, physics_mesh),
+            physics_convex: PhysicsConvex::new(physics_convex),
+            skin: Skin::new(skin),
         })
     }
 }

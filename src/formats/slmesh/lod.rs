@@ -14,7 +14,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of [`Entry::range`](crate::Entry::range).
+    /// Those of [`Entry::range`](super::Entry::range).
     pub fn lod_range(&self, lod: Lod) -> Result<Option<Range<u64>>> {
         Ok(self.present(lod.name())?.map(|(_, range)| range))
     }

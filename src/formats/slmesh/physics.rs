@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::face_layout::{Domain, bytes, floats_into};
 use super::keys::PHYSICS_CONVEX;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use crate::bytes::Array;
 use crate::num::{as_u64, decimal};
 use crate::report::Result;
@@ -34,9 +34,10 @@ const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"]
 
 impl PhysicsConvex {
     /// Reads the content of the block; `Ok(None)` where that is undefined, as in sub-models.
-    pub(crate) fn new(content: &Bytes, place: BlockPlace) -> Result<Option<Self>> {
+    pub(crate) fn new(content: Content) -> Result<Option<Self>> {
+        let Some((place, content)) = content? else { return Ok(None) };
         let place = Arc::new(place);
-        Self::read(content, &place).map_err(|error| place.locate(error))
+        Self::read(&content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &Arc<BlockPlace>) -> Result<Option<Self>> {
@@ -136,7 +137,7 @@ impl PhysicsConvex {
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
-        floats_into(bytes(&self.content, span), self.domain, &mut out, &mut self.place.budget())
+        floats_into((bytes(&self.content, span), self.domain), &mut out, &mut self.place.budget())
             .map_err(|error| self.place.locate(error))?;
         Ok(span.map(|_| Array::from_vec(out)))
     }

@@ -6,7 +6,7 @@ use super::fields::Value;
 use super::keys::SKIN;
 use super::layout::{check_count, text};
 use super::llsd::Event;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use super::rules;
 use crate::bytes::{Array, Text};
 use crate::report::{Finding, Findings, Result};
@@ -52,8 +52,9 @@ const KEYS: [&str; 6] = [
 
 impl Skin {
     /// Reads the content of the block; `Ok(None)` where that is undefined.
-    pub(crate) fn new(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        Self::read(content, place).map_err(|error| place.locate(error))
+    pub(crate) fn new(content: Content) -> Result<Option<Self>> {
+        let Some((place, content)) = content? else { return Ok(None) };
+        Self::read(&content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {

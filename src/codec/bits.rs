@@ -119,7 +119,7 @@ pub(crate) fn packed_len(count: u64, width: u64) -> Option<u64> {
     bits.div_ceil(8).try_into().ok()
 }
 
-/// The number of `width` bits, at most 64, that begins at a bit. Bits behind the end are 0.
+/// The number of `width` bits, at most 64, that begins at a bit. Bits after the end are 0.
 #[inline]
 pub(crate) fn field(bytes: &[u8], bit: u64, width: u32) -> u64 {
     let at = usize::try_from(bit >> 3).unwrap_or(usize::MAX);
@@ -152,7 +152,7 @@ pub(crate) fn shift(bit: u64) -> u32 {
     u32::from(bit.to_le_bytes()[0] & 7)
 }
 
-/// Eight bytes from a place on, the first one uppermost; zeros behind the end.
+/// Eight bytes from a place on, the first one uppermost; zeros after the end.
 #[inline]
 pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -168,7 +168,7 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
 
 /// Unpacks numbers of at most 32 bits that begin at a bit, as many as `out` has elements.
 pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
-    // Up to seven numbers, behind which one begins a byte.
+    // Up to seven numbers, after which one begins a byte.
     let head = (0..8_u64).find(|count| shift(bit.wrapping_add(count.wrapping_mul(width.into()))) == 0);
     let head = head.and_then(|head| usize::try_from(head).ok()).unwrap_or(out.len()).min(out.len());
     let (first, rest) = out.split_at_mut(head);
@@ -179,7 +179,7 @@ pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
     one_by_one(bytes, bit.wrapping_add(as_u64(done).wrapping_mul(width.into())), width, last);
 }
 
-/// Numbers wherever they lie; the bit behind the last.
+/// Numbers wherever they lie; the bit after the last.
 fn one_by_one(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) -> u64 {
     let mut bit = bit;
     for out in out {
@@ -335,7 +335,7 @@ mod tests {
         }
     }
 
-    /// A start that is never behind a whole number of numbers.
+    /// A start that is never after a whole number of numbers.
     #[test]
     fn numbers_that_never_begin_a_byte_are_unpacked() {
         let bytes = noise(40);

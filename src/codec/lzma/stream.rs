@@ -165,7 +165,7 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) 
     let from = at - distance;
     let end = at + length;
     if end + CHUNK > out.len() {
-        // Near the end nothing may be written behind the match.
+        // Near the end nothing may be written after the match.
         for to in at..end.min(out.len()) {
             out[to] = out[to - distance];
         }

@@ -161,7 +161,7 @@ impl Mesh {
         self.layout.range.clone()
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source, to read other bytes of the file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source

@@ -2,7 +2,7 @@
 //! [`Bodies::findings`](super::Bodies::findings) report.
 //!
 //! Strict reading refuses what is *forbidden* (it breaks the specification's text) or *unusable*. What is *suspicious* is
-//! legal, but a trap for programs that do not expect it; a *note* is harmless.
+//! legal, but a problem for programs that do not expect it; a *note* is harmless.
 
 use crate::format::Format;
 use crate::report::{Place, Rule};

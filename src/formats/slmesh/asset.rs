@@ -118,7 +118,7 @@ impl Asset {
         &self.inner.options
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source, to read other bytes of the file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.layout().source

@@ -1,7 +1,7 @@
 //! What [`Asset::findings`](super::Asset::findings) and [`Asset::validate`](super::Asset::validate) report.
 //!
 //! Strict reading refuses what is *forbidden* (it breaks the specification's text) or *unusable*. What is *suspicious* is
-//! legal, or common in files that exist, but a trap for programs that do not expect it.
+//! legal, or common in files that exist, but a problem for programs that do not expect it.
 
 use crate::format::Format;
 use crate::report::{Place, Rule};

@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
             assert_survives(&address);
         }
         Err(error) => {
-            assert_eq!(error.kind(), ErrorKind::OutOfRange);
+            assert_eq!(meshmap::Error::from(error.clone()).kind(), ErrorKind::OutOfRange);
             assert_one_line(&error.to_string());
         }
     }

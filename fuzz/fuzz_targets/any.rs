@@ -170,7 +170,7 @@ impl Opened {
         let meshes = file.meshes();
         for address in meshes.iter().take(MOST) {
             arrays.push(way.run(|_| {
-                let indices = file.mesh(address)?.indices()?.to_vec();
+                let indices = file.mesh(address)?.indices().to_vec();
                 Ok(indices.into_iter().flat_map(u32::to_le_bytes).collect())
             }));
         }
@@ -241,7 +241,7 @@ impl Opened {
     fn assert_agrees(&self, other: &Self, tells_length: bool) {
         // What lies behind `filesize` cannot be seen where the length is unknown.
         let comparable = |findings: &[Finding]| {
-            let visible = |finding: &&Finding| tells_length || rules.what != rules::TRAILING_BYTES;
+            let visible = |finding: &&Finding| tells_length || finding.rule != rules::TRAILING_BYTES;
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()
         };
         // A body behind the first one may be cut there, or anything else, which is then seen in its place.

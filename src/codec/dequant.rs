@@ -2,10 +2,10 @@
 
 use zerocopy::little_endian as le;
 
-/// Lanes that are computed at once: whole elements of one, two, three and four lanes, and whole vector registers.
+/// Components computed together: whole elements of one to four components, and whole vector registers.
 const BLOCK: usize = 48;
 
-/// `stored / 65535 * (max - min) + min` for each lane, each operation rounded to single precision.
+/// `stored / 65535 * (max - min) + min` for each component, each operation rounded to single precision.
 ///
 /// As many elements as both slices have.
 pub(crate) fn dequantize<const N: usize>(
@@ -62,13 +62,13 @@ fn lanes_of(
 /// `stored / 65535`, correctly rounded, without a division.
 ///
 /// The quotient's binary digits are those of `stored`, over and over, 16 at a time. The first 16 are exact; to them are
-/// added the next 32, whose own rounding is too far behind to show (a test looks at all 65,536 of them).
+/// added the next 32, whose own rounding is too small to show (a test looks at all 65,536 of them).
 #[inline]
 pub(crate) fn unit(stored: u16) -> f32 {
     widened(stored) * FIRST
 }
 
-/// The same, 65,536 times as large.
+/// `stored / 65535`, times 65,536.
 #[inline]
 fn widened(stored: u16) -> f32 {
     const NEXT: f32 = FIRST + FIRST * FIRST;

@@ -57,7 +57,7 @@ pub(crate) enum FaultKind {
     Long,
     /// Not a stream of its kind, or a damaged one: what was found.
     Corrupt(&'static str),
-    /// The checksum behind the stream is not that of the output.
+    /// The checksum after the stream is not that of the output.
     Checksum { stored: u32, computed: u32 },
     /// The caller does not want the output any more.
     Cancelled,

@@ -1,19 +1,18 @@
-//! Arrays of 32-bit words that are stored byte by byte: first the most significant byte of every word, last the least
-//! significant ones. Of words that come in groups, each of these planes has all first words of the groups before the
-//! second ones.
+//! Arrays of 32-bit words stored as byte planes: first the most significant byte of every word, last the least significant.
+//! Where words come in groups, each plane has the first words of all groups, then the second words, and so on.
 
 /// Words in groups of `N`, in planes.
 #[derive(Clone, Copy)]
 pub(crate) struct Planes<'a, const N: usize> {
-    /// Of each word of a group, its bytes in all groups, the most significant ones first.
+    /// For each word of a group, its planes, the most significant first.
     words: [[&'a [u8]; 4]; N],
 }
 
-/// Words that are put together at once: few enough for the first level of cache, enough for vectors.
+/// Words that are joined at a time: few enough for the first level of cache, enough for vector registers.
 pub(crate) const LANES: usize = 64;
 
 impl<'a, const N: usize> Planes<'a, N> {
-    /// Bytes behind the last whole group are left out.
+    /// Bytes after the last whole group are left out.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         let groups = bytes.len().checked_div(N.saturating_mul(4)).unwrap_or(0);
         let mut planes = bytes.chunks_exact(groups.max(1));
@@ -44,8 +43,8 @@ impl<'a, const N: usize> Planes<'a, N> {
         });
     }
 
-    /// Calls `each` with the words of so many groups at a time, each word of a group in an array of its own, and with
-    /// the places of those groups in `out`, of which the last time there may be fewer.
+    /// Calls `each` with the words of [`LANES`] groups at a time, one array for each word of a group, and with the places
+    /// of those groups in `out`, which may be fewer the last time.
     #[inline]
     pub(crate) fn for_each_block<T>(
         &self,
@@ -63,7 +62,7 @@ impl<'a, const N: usize> Planes<'a, N> {
     }
 }
 
-/// Takes the next words out of their planes; behind the ends of these are zeros.
+/// Takes the next words out of their planes; after the ends of these are zeros.
 #[inline]
 fn join(planes: &mut [&[u8]; 4], lanes: &mut [u32; LANES]) {
     let [a, b, c, d] = planes.each_mut().map(take);

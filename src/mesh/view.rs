@@ -12,7 +12,7 @@ use crate::report::{Address, Finding, Result};
 ///
 /// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are the file's. Axes,
 /// winding and units are those of the format (see its module). Indices are read and checked when a view is made, an
-/// attribute when it is asked for. Cloning is cheap.
+/// attribute on demand. Cloning is cheap.
 ///
 /// # Examples
 ///

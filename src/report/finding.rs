@@ -69,7 +69,7 @@ impl Findings {
         self.add_many(rule, 1, describe);
     }
 
-    /// Notes that a rule is broken in so many places, the first of which is described; nothing where there are none.
+    /// Notes that a rule is broken in `places` places, and describes the first. Nothing is noted for 0 places.
     pub(crate) fn add_many<D: Into<String>>(
         &mut self,
         rule: Rule,

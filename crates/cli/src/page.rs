@@ -11,7 +11,7 @@ pub(crate) const WORTH_READING: u64 = 16 << 20;
 /// A page about one file, before its long lists are cut to fit.
 #[derive(Default)]
 pub(crate) struct Page {
-    /// What the thing is, in a few words, behind name and size.
+    /// What the thing is, in a few words, after name and size.
     pub(crate) subtitle: String,
     pub(crate) blocks: Vec<Block>,
     pub(crate) findings: Vec<String>,
@@ -82,7 +82,7 @@ pub(crate) fn pad(mut table: Vec<String>, rows: usize) -> Vec<String> {
     table
 }
 
-/// A label, and words behind it on as many lines as they take.
+/// A label, and words after it on as many lines as they take.
 pub(crate) fn labelled(label: &str, words: &[String]) -> Vec<String> {
     const WIDTH: usize = 84;
     let mut lines: Vec<String> = Vec::new();

@@ -8,7 +8,7 @@ use super::model::{Length, Literal, Model, Probability, Tree};
 #[derive(Clone, Copy)]
 pub(super) struct Coder<'a> {
     pub(super) input: &'a [u8],
-    /// Where the next byte is; behind the end of the input where bytes were missing, for which 0 was taken.
+    /// Where the next byte is; after the end of the input where bytes were missing, for which 0 was taken.
     pub(super) at: usize,
     pub(super) range: u32,
     pub(super) code: u32,
@@ -21,7 +21,7 @@ pub(super) struct Coder<'a> {
     reason = "indices are masked; a tree gives no more bits than it has; probabilities stay between 31 and 2017, so that the bound is less than the range"
 )]
 impl<'a> Coder<'a> {
-    /// Begins behind the first byte of the input, which has five at least.
+    /// Begins after the first byte of the input, which has five at least.
     pub(super) fn new(input: &'a [u8]) -> Self {
         let mut coder = Self { input, at: 1, range: u32::MAX, code: 0 };
         for _ in 0..4 {
@@ -141,7 +141,7 @@ impl<'a> Coder<'a> {
         (self.last(tree, node, probability) as u8, (node << 1) as u8)
     }
 
-    /// The literal behind a match, not likely to be the byte that would have gone on with the match: its bits are decoded
+    /// The literal after a match, not likely to be the byte that would have gone on with the match: its bits are decoded
     /// with those of that byte in view, up to the first difference.
     #[inline(always)]
     pub(super) fn literal_unlike(&mut self, literal: &mut Literal, other: u8) -> (u8, u8) {

@@ -227,6 +227,18 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
+    fn matches_beyond_the_output_are_cut_and_not_clean() {
+        let data = [7; 100];
+        let stream = encode(&data);
+        for length in [98, 99] {
+            let (out, end) = decode(&stream, length, Decoder::Fast).unwrap();
+            assert!(out == data[..length] && !end.is_clean, "{length}");
+        }
+        assert!(decode(&stream, 100, Decoder::Fast).unwrap().1.is_clean);
+    }
+
+    #[test]
     fn streams_begin_with_zero_and_have_five_bytes() {
         for decoder in DECODERS {
             for length in 0..5 {

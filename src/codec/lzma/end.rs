@@ -8,8 +8,8 @@ use crate::num::as_u64;
 pub(crate) struct End {
     /// Bytes of the input that were used.
     pub(crate) consumed: usize,
-    /// Whether all of the input was used and the range coder is left with nothing, as every encoder leaves it that
-    /// writes no end marker. lzma-rs does not tell about its range coder.
+    /// Whether all of the input was used, the last match ends with the output, and the range coder is left with nothing,
+    /// as every encoder leaves it that writes no end marker. lzma-rs tells only whether all of the input was used.
     pub(crate) is_clean: bool,
 }
 

@@ -6,7 +6,7 @@
 //!
 //! What is accepted is what libopenctm accepts, which calls the LZMA SDK: any of the 225 combinations of lc, lp and pb;
 //! any distance that does not reach before the first byte, whatever the size of the dictionary; a match that goes on
-//! behind the end, which is cut; anything behind the stream, end markers too. Not accepted are a stream whose first byte
+//! after the end, which is cut; anything after the stream, end markers too. Not accepted are a stream whose first byte
 //! is not 0, one that ends before the output is full, and one that lacks a byte, be it the very last that the range
 //! coder takes up when everything has come out.
 

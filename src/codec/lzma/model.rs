@@ -17,8 +17,7 @@ pub(super) const LITERAL: Literal = [[EVEN; 2]; 512];
 
 /// The probabilities of literals in streams of unusual numbers of context bits.
 ///
-/// There can be 4,096 sets, of 1.5 KiB each; what is taken are those that come up, of which a stream of a few bytes has
-/// few.
+/// There can be 4,096 sets of 1.5 KiB each. Memory is taken only for those that the stream uses: a short stream uses few.
 #[derive(Default)]
 pub(super) struct OtherLiterals {
     /// By context, the place of its set, or [`NONE`](Self::NONE).

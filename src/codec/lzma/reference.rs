@@ -11,7 +11,7 @@ use crate::num::as_u64;
 /// The reference decoder, lzma-rs: fed with the input and emptied into the output.
 ///
 /// Its dictionary is as long as the output, so that it is handed over, and nothing more, when the output is full: what
-/// it says after that, of bytes behind the stream or of a match over the end, does not matter.
+/// it says after that, of bytes after the stream or of a match over the end, does not matter.
 pub(super) fn lzma_rs(
     bits: Bits,
     input: &[u8],

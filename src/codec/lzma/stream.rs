@@ -18,6 +18,8 @@ pub(super) struct Stream<'a> {
     at: usize,
     /// What the last symbols were, 0 to 11; from 7 on, the last one was no literal.
     state: usize,
+    /// Whether the last match reached beyond the output.
+    is_cut: bool,
     /// The distances of the last four matches, less 1.
     reps: [u32; 4],
 }
@@ -39,7 +41,7 @@ impl<'a> Stream<'a> {
         model: &'a mut Model,
         others: &'a mut OtherLiterals,
     ) -> Self {
-        Self { coder: Coder::new(input), model, others, bits, at: 0, state: 0, reps: [0; 4] }
+        Self { coder: Coder::new(input), model, others, bits, at: 0, state: 0, reps: [0; 4], is_cut: false }
     }
 
     pub(super) fn decode(&mut self, out: &mut [u8], cancel: Option<&AtomicBool>) -> Result<End, Fault> {
@@ -61,7 +63,7 @@ impl<'a> Stream<'a> {
             return Err(fault(FaultKind::Truncated, self.at));
         }
         let is_all = self.coder.at == self.coder.input.len();
-        Ok(End { consumed: self.coder.at, is_clean: is_all && self.coder.code == 0 })
+        Ok(End { consumed: self.coder.at, is_clean: is_all && self.coder.code == 0 && !self.is_cut })
     }
 
     /// Decodes until as many bytes have come out, or some more.
@@ -74,6 +76,7 @@ impl<'a> Stream<'a> {
         let Self { model, others, .. } = self;
         // What every symbol changes stays in registers as long as nobody else can see it.
         let (mut coder, mut at, mut state, mut reps) = (self.coder, self.at, self.state, self.reps);
+        let mut reach = 0;
         let mut previous = if at > 0 { out[at - 1] } else { 0 };
         let result = loop {
             if at >= end {
@@ -140,10 +143,12 @@ impl<'a> Stream<'a> {
                 });
             }
             repeat(out, at, distance + 1, length);
-            at = out.len().min(at + length);
+            reach = at + length;
+            at = out.len().min(reach);
             previous = out[at - 1];
         };
         (self.coder, self.at, self.state, self.reps) = (coder, at, state, reps);
+        self.is_cut |= reach > out.len();
         result
     }
 }
@@ -160,7 +165,7 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) 
     let from = at - distance;
     let end = at + length;
     if end + CHUNK > out.len() {
-        // Near the end nothing may be written behind the match.
+        // Near the end nothing may be written after the match.
         for to in at..end.min(out.len()) {
             out[to] = out[to - distance];
         }

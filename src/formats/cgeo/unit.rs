@@ -19,7 +19,7 @@ pub struct UnitLength {
 pub enum UnitEvidence {
     /// From the two box sizes of the header, with which its scale agrees.
     BoxSizes,
-    /// From the two box sizes of the header, of which its scale is the reciprocal, as in the published sample.
+    /// From the two box sizes of the header. Its scale is the reciprocal of their ratio, as in the published sample.
     BoxSizesScaleIsReciprocal,
     /// From the two box sizes of the header, which its scale contradicts.
     BoxSizesScaleDiffers,

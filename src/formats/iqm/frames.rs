@@ -54,9 +54,7 @@ pub struct Frames {
 }
 
 /// The channels of one pose, in the order of version 2.
-
 ///
-
 /// Translate 0..3, rotate 3..7, scale 7..10.
 #[derive(Clone, Copy, Debug)]
 struct Channels {
@@ -74,9 +72,7 @@ struct Channels {
 }
 
 /// A scale whose product changes no offset.
-
 ///
-
 /// Adding -0.0 changes no number, where 0.0 would turn -0.0 into 0.0.
 const NOTHING: f32 = -0.0;
 

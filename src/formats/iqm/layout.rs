@@ -225,9 +225,7 @@ impl Bound {
     }
 
     /// The bytes of `count` elements of `size` bytes at an offset.
-
     ///
-
     /// They must be after the header and within `filesize`.
     pub(crate) fn section(
         self,

@@ -80,9 +80,7 @@ impl Model {
     }
 
     /// `iqmheader.flags`, which the specification does not define.
-
     ///
-
     /// The FTE engine stores Quake's model flags there.
     #[must_use]
     pub fn flags(&self) -> u32 {

@@ -25,9 +25,7 @@ impl TextBudget {
     }
 
     /// Counts the name at an offset, which must be within the text.
-
     ///
-
     /// `place` is the field that has the offset.
     pub(crate) fn spend(&self, offset: u32, what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
         let Some(rest) = self.text.get(as_usize(offset)..).filter(|rest| !rest.is_empty()) else {

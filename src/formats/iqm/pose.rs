@@ -104,9 +104,7 @@ pub fn invert(matrix: &Matrix) -> Matrix {
 }
 
 /// The w that version 1 does not store.
-
 ///
-
 /// The quaternion has length 1, and w is not positive.
 ///
 /// In the order of operations of the SDK's `upgrade`.

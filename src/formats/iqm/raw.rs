@@ -100,9 +100,7 @@ pub struct JointV1 {
 const _: () = assert!(size_of::<JointV1>() == 44);
 
 /// `iqmpose` of version 2.
-
 ///
-
 /// Channels 0 to 2 translate, 3 to 6 rotate (x y z w), 7 to 9 scale.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
@@ -116,9 +114,7 @@ pub struct Pose {
 const _: () = assert!(size_of::<Pose>() == 88);
 
 /// `iqmpose` of version 1.
-
 ///
-
 /// Channels 0 to 2 translate, 3 to 5 rotate (x y z), 6 to 8 scale.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

@@ -74,9 +74,7 @@ pub const WEIGHT_SUM: Rule = Rule::suspicious("sum of the blend weights");
 pub const BLEND_INDEX: Rule = Rule::suspicious("blend index");
 
 /// An animation's framerate is not positive.
-
 ///
-
 /// Exporters write 0 where the rate is not known.
 pub const FRAMERATE: Rule = Rule::suspicious("iqmanim.framerate");
 

@@ -121,8 +121,9 @@ impl Mesh {
         self.array(&self.decoded.normals, section, scratch, decode).map(Some)
     }
 
-    /// Like [`normals`](Self::normals), into `out`, which gets their number; `Ok(false)`, and none, where the file has
-    /// none.
+    /// Like [`normals`](Self::normals), into `out`, which gets their number.
+    ///
+    /// `Ok(false)`, and none, where the file has none.
     ///
     /// For MG2, positions and indices that are kept are used; others are decoded into the scratch.
     /// [`arrays_into`](Self::arrays_into) decodes nothing twice.
@@ -174,7 +175,9 @@ impl Mesh {
         self.decode().predicted_normals(of, (&positions, &triangles), out, scratch)
     }
 
-    /// All arrays, each decoded once; those that have been decoded are not decoded again.
+    /// All arrays, each decoded once.
+    ///
+    /// Those that have been decoded are not decoded again.
     ///
     /// MG1 and MG2 are decoded in parallel where that pays (see [`Parallelism`](crate::Parallelism)). The values do not
     /// depend on the number of threads.

@@ -1,4 +1,6 @@
-//! The bodies of a file: nearly always one, but three.js writes the parts of a model one after the other.
+//! The bodies of a file: nearly always one.
+//!
+//! Three.js writes one for each part of a model.
 
 use std::path::Path;
 
@@ -103,7 +105,9 @@ impl Bodies {
         &self.findings
     }
 
-    /// Checks every value of every body: [`findings`](Self::findings), and what [`Mesh::validate`] finds in each.
+    /// Decodes and checks everything.
+    ///
+    /// Returns [`findings`](Self::findings), and those of [`Mesh::validate`] of each body.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! One array at a time: its stream decoded into memory that is used again, then turned into the caller's numbers.
+//! Decodes one array at a time, into the caller's memory.
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
@@ -204,15 +204,19 @@ impl Decode<'_> {
     }
 
     fn stream_into(&self, section: &Section, out: &mut [u8], scratch: &mut Scratch) -> Result<Ending> {
-        let place = FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
+        // Made where it is needed: an address allocates.
+        let place = || FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
         let props = section.props.ok_or_else(|| {
-            place.malformed(section.what).expected("an LZMA stream").found("an array that is stored as it is")
+            place()
+                .malformed(section.what)
+                .expected("an LZMA stream")
+                .found("an array that is stored as it is")
         })?;
         let end = self
             .source
             .get(section.range.clone(), section.what)
             .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
-        let end = end.map_err(|error| place.locate(error))?;
+        let end = end.map_err(|error| place().locate(error))?;
         Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
     }
 

@@ -1,4 +1,4 @@
-//! Where everything is in a body: every array located, every size checked, nothing decoded.
+//! Where the arrays of a body lie: sizes are checked, nothing is decoded.
 
 use std::ops::Range;
 

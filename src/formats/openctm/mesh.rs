@@ -52,7 +52,7 @@ impl Mesh {
         Self::from_source(Source::open(path)?)
     }
 
-    /// Reads the layout of the first body of a file: its headers, and none of its arrays.
+    /// Reads the headers of the first body of a file, and none of its arrays.
     ///
     /// Bytes after the body are ignored; they begin at the end of [`range`](Self::range).
     ///
@@ -82,9 +82,9 @@ impl Mesh {
         Self::at(&source, 0, options)
     }
 
-    /// Reads the layout of a body that begins at an offset of a larger source, such as a container.
+    /// Reads the headers of a body at an offset of a larger source.
     ///
-    /// Ranges count from the beginning of the source; addresses call the body `bodies[0]`.
+    /// The source may be a container, or a file of several bodies. Ranges count from the beginning of the source; addresses call the body `bodies[0]`.
     ///
     /// # Errors
     ///
@@ -121,13 +121,17 @@ impl Mesh {
         self.layout.method
     }
 
-    /// The MG2 header: precisions and grid. `None` for the other methods, which are lossless.
+    /// The MG2 header: precisions and grid.
+    ///
+    /// `None` for the other methods, which are lossless.
     #[must_use]
     pub fn mg2_header(&self) -> Option<&raw::Mg2Header> {
         self.layout.grid.as_ref().map(|grid| &grid.header)
     }
 
-    /// The comment; empty where there is none. Not cut at a NUL, unlike the reference library's.
+    /// The comment; empty where there is none.
+    ///
+    /// Not cut at a NUL, unlike the reference library's.
     #[must_use]
     pub fn comment(&self) -> Text {
         Text::new(self.layout.comment.clone())
@@ -157,7 +161,7 @@ impl Mesh {
         self.layout.range.clone()
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source, to read other bytes of the file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.source

@@ -1,4 +1,6 @@
-//! Arrays of MG2: numbers in fixed point, stored as differences. All integer sums wrap.
+//! Arrays of MG2: numbers in fixed point, stored as differences.
+//!
+//! All integer sums wrap.
 
 use zerocopy::little_endian::U32;
 

@@ -1,4 +1,4 @@
-//! Normals of MG2: stored as differences from normals that are computed from the triangles.
+//! Normals of MG2: stored as differences from those computed from the triangles.
 //!
 //! The published specification leaves this section open; the rules are those of the reference library's code. Every
 //! operation is rounded to `f32`, in the order written here, but for one that the library makes in `f64`.

@@ -1,4 +1,6 @@
-//! The structures of the file as stored: little-endian, packed, with the specification's names.
+//! The structures of the file as stored, with the specification's names.
+//!
+//! Little-endian and packed.
 
 use zerocopy::little_endian::{F32, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -53,7 +55,7 @@ pub struct Mg2Header {
 }
 const _: () = assert!(size_of::<Mg2Header>() == 48);
 
-/// What precedes an LZMA stream: its length, and the five bytes that its decoder needs.
+/// The header of an LZMA stream: its length, and what its decoder needs.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]

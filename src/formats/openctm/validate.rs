@@ -9,14 +9,15 @@ use super::rules;
 use crate::bytes::{Array, Element, Scalar};
 use crate::decode::Scratch;
 use crate::mesh::scan;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, as_usize, decimal};
 use crate::report::{Finding, Findings, Result};
 
 impl Mesh {
-    /// Decodes and checks everything: [`findings`](Self::findings), and those that need a look at all data.
+    /// Decodes and checks everything.
     ///
-    /// Values for which the reference library refuses a file are findings of severity
-    /// [`Unusable`](crate::Severity::Unusable). What is decoded for this is not kept.
+    /// Returns [`findings`](Self::findings), and those that need a look at all data. Values for which the reference
+    /// library refuses a file are findings of severity [`Unusable`](crate::Severity::Unusable). What is decoded for this
+    /// is not kept.
     ///
     /// # Errors
     ///
@@ -107,7 +108,9 @@ impl<'a> Check<'a> {
         let Some(found) = scan::not_finite(Scalar::F32, array.as_bytes()) else { return };
         self.findings.add_many(rules::NOT_FINITE, found.count, || {
             let vertex = found.first.checked_div(section.components).unwrap_or(0);
-            (self.mesh.layout.place_in(section, vertex), "a number of a vertex")
+            let bytes = array.as_bytes().as_chunks().0.get(as_usize(found.first)).copied();
+            let number = f32::from_le_bytes(bytes.unwrap_or_default());
+            (self.mesh.layout.place_in(section, vertex), format!("expected a finite number, found {number}"))
         });
     }
 

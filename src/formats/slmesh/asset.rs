@@ -37,7 +37,9 @@ pub(crate) struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The highest version that is read. 999 by default: above it, the format is a different one.
+    /// The highest version that is read.
+    ///
+    /// 999 by default: above it, the format is a different one.
     pub max_version: i32,
 }
 
@@ -66,7 +68,9 @@ impl Asset {
         Self::from_source(Source::open(path)?)
     }
 
-    /// Reads the header of a file: of a lazy source its first 4,096 bytes, and more where the header is longer.
+    /// Reads the header of a file.
+    ///
+    /// Of a lazy source it reads the first 4,096 bytes, and more where the header is longer.
     ///
     /// # Errors
     ///
@@ -91,7 +95,7 @@ impl Asset {
         Self::at(&source, 0..u64::MAX, options, read)
     }
 
-    /// Reads the header of an asset that lies in a range of a larger source, such as a container.
+    /// Reads the header of an asset in a range of a larger source, such as a container.
     ///
     /// Ranges count from the beginning of the source. The range may end after the asset.
     ///
@@ -114,7 +118,7 @@ impl Asset {
         &self.inner.options
     }
 
-    /// The source, for reading what else lies in the file.
+    /// The source, to read other bytes of the file.
     #[must_use]
     pub fn source(&self) -> &Source {
         &self.layout().source
@@ -173,7 +177,7 @@ impl Asset {
         self.layout().value(name, name)?.event().ok()
     }
 
-    /// Every block of the header, known or not, also absent ones, in the order of the header.
+    /// Every block of the header, in its order, known or not, also absent ones.
     pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
         self.layout().entries.iter()
     }
@@ -190,7 +194,9 @@ impl Asset {
         &self.layout().findings
     }
 
-    /// The header, and the blocks that are there, in the order of the header. Reads nothing.
+    /// The header, and the blocks that are there, in the order of the header.
+    ///
+    /// Reads nothing.
     #[must_use]
     pub fn items(&self) -> Vec<Item> {
         let header = self.header_range();

@@ -11,7 +11,7 @@ use super::keys::{DECODED, Lod, MeshKey, PHYSICS_CONVEX, PHYSICS_MESH, PHYSICS_S
 use super::layout::{BLOCK, Entry};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use super::rules::FILE;
 use super::skin::Skin;
 use crate::bytes::Source;
@@ -19,11 +19,10 @@ use crate::codec::Codec;
 use crate::decode::{Block, Scratch};
 use crate::report::{ErrorKind, Result};
 
-/// An inflated block; `Ok(None)` where there is none.
-pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
-
 impl Asset {
-    /// A level of detail, decoded; `Ok(None)` where there is none. Reads its block only.
+    /// A level of detail, decoded; `Ok(None)` where there is none.
+    ///
+    /// Reads its block only.
     ///
     /// # Errors
     ///
@@ -34,7 +33,9 @@ impl Asset {
         self.mesh_from(self.source(), MeshKey::Lod(lod), &mut Scratch::default())
     }
 
-    /// Like [`lod`](Self::lod), as floats, into memory that is used again; `Ok(false)`, and no faces, where there is none.
+    /// Like [`lod`](Self::lod), as floats, into memory that is used again.
+    ///
+    /// `Ok(false)`, and no faces, where there is none.
     ///
     /// Where the source is in memory, nothing is allocated once there is room.
     ///
@@ -80,7 +81,9 @@ impl Asset {
         self.mesh_from(self.source(), MeshKey::Physics, &mut Scratch::default())
     }
 
-    /// The hulls for physics, decoded; `Ok(None)` where there are none, or the block is undefined, as in sub-models.
+    /// The hulls for physics, decoded.
+    ///
+    /// `Ok(None)` where there are none, or the block is undefined, as in sub-models.
     ///
     /// # Errors
     ///
@@ -98,7 +101,9 @@ impl Asset {
         self.skin_from(self.source(), &mut Scratch::default())
     }
 
-    /// Any block of the header, inflated; `Ok(None)` where it is absent. All known blocks are LLSD.
+    /// Any block of the header, inflated; `Ok(None)` where it is absent.
+    ///
+    /// All known blocks are LLSD.
     ///
     /// # Errors
     ///
@@ -107,7 +112,9 @@ impl Asset {
         Ok(self.content(self.source(), name, &mut Scratch::default())?.map(|(_, content)| content))
     }
 
-    /// The blocks that are there, in the order of [`entries`](Self::entries); without those whose entry is wrong.
+    /// The blocks that are there, in the order of [`entries`](Self::entries).
+    ///
+    /// Without those whose entry is wrong.
     ///
     /// For decoding with [`decode_all`](crate::decode_all). Reads the first bytes of each, which tell its codec.
     ///
@@ -146,8 +153,7 @@ impl Asset {
         key: MeshKey,
         scratch: &mut Scratch,
     ) -> Result<Option<Mesh>> {
-        let content = self.content(source, key.name(), scratch)?;
-        content.map(|(place, content)| Mesh::new(key, content, place)).transpose()
+        Mesh::of_block(key, self.content(source, key.name(), scratch))
     }
 
     pub(crate) fn convex_from(
@@ -155,13 +161,11 @@ impl Asset {
         source: &Source,
         scratch: &mut Scratch,
     ) -> Result<Option<PhysicsConvex>> {
-        let content = self.content(source, PHYSICS_CONVEX, scratch)?;
-        content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, place))
+        PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, scratch))
     }
 
     pub(crate) fn skin_from(&self, source: &Source, scratch: &mut Scratch) -> Result<Option<Skin>> {
-        let content = self.content(source, SKIN, scratch)?;
-        content.map_or(Ok(None), |(place, content)| Skin::new(&content, &place))
+        Skin::new(self.content(source, SKIN, scratch))
     }
 
     /// A block, inflated.

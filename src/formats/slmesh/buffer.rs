@@ -1,13 +1,15 @@
 //! Decoded meshes, in memory that is used again for the next one.
 
-use super::face_layout::FaceLayout;
+use super::face_layout::{FaceLayout, floats_into};
 use super::layout::ARRAY;
 use super::weights::{self, WeightScale};
 use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::Result;
 
-/// A decoded mesh, in memory that is used again for the next; see [`Asset::lod_into`](super::Asset::lod_into).
+/// A decoded mesh, in memory that is used again for the next.
+///
+/// See [`Asset::lod_into`](super::Asset::lod_into).
 #[derive(Debug, Default)]
 pub struct MeshBuffer {
     /// More than `count`, where an earlier mesh had more.
@@ -15,7 +17,9 @@ pub struct MeshBuffer {
     count: usize,
 }
 
-/// A decoded face, in memory that is used again. Arrays that the face does not have are empty.
+/// A decoded face, in memory that is used again.
+///
+/// Arrays that the face does not have are empty.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct FaceBuffer {
@@ -25,7 +29,9 @@ pub struct FaceBuffer {
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates.
     pub tex_coords: Vec<[f32; 2]>,
-    /// Three indices a triangle, as stored; not checked against the number of positions.
+    /// Three indices a triangle, as stored.
+    ///
+    /// Not checked against the number of positions.
     pub indices: Vec<u16>,
     /// Joints; 255 where there is none.
     pub joints: Vec<[u8; 4]>,
@@ -62,9 +68,9 @@ impl FaceBuffer {
     /// Decodes a face of this content.
     pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &mut Budget) -> Result<()> {
         self.has_geometry = face.has_geometry();
-        face.positions_into(content, &mut self.positions, budget)?;
-        face.normals_into(content, &mut self.normals, budget)?;
-        face.tex_coords_into(content, &mut self.tex_coords, budget)?;
+        floats_into(face.positions(content), &mut self.positions, budget)?;
+        floats_into(face.normals(content), &mut self.normals, budget)?;
+        floats_into(face.tex_coords(content), &mut self.tex_coords, budget)?;
         let indices = face.indices(content);
         budget.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {

@@ -1,4 +1,4 @@
-//! Other files with assets in them: the viewer's upload cache, and entries of its disk cache.
+//! Files of the viewer with assets in them: its upload cache and its disk cache.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,9 +16,9 @@ use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::{ErrorKind, Result};
 
-/// A viewer's upload cache (`.slm`), saved while a model is uploaded, with whole assets inside.
+/// A viewer's upload cache (`.slm`), with whole assets inside.
 ///
-/// Finding the assets reads the whole file; each is then read from its range of the source.
+/// Viewers save it while a model is uploaded. Finding the assets reads the whole file; each is then read from its range of the source.
 #[derive(Clone, Debug)]
 pub struct UploadCache {
     source: Source,
@@ -145,7 +145,9 @@ fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
     Ok(assets)
 }
 
-/// An entry of the viewer's disk cache: twelve bytes, and an asset with blocks that may not have been downloaded.
+/// An entry of the viewer's disk cache: twelve bytes, and an asset.
+///
+/// Blocks may not have been downloaded.
 #[derive(Clone, Debug)]
 pub struct CacheEntry {
     asset: Asset,
@@ -215,7 +217,9 @@ impl CacheEntry {
         &self.asset
     }
 
-    /// Whether the viewer has downloaded the block of this name in the header; `false` for blocks without a flag.
+    /// Whether the viewer has downloaded the block of this name in the header.
+    ///
+    /// `false` for blocks without a flag.
     #[must_use]
     pub fn has(&self, block: &str) -> bool {
         const BITS: [(&str, u32); 7] = [

@@ -2,9 +2,9 @@
 
 use super::asset::Asset;
 
-/// What it costs to simulate the asset, which the simulator fills in: "physics_cost_data".
+/// What it costs to simulate the asset: "physics_cost_data".
 ///
-/// Each is `None` where it is absent or no number.
+/// The simulator fills it in. Each is `None` where it is absent or no number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CostData {

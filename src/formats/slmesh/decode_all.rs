@@ -1,17 +1,18 @@
 //! All blocks of an asset at once.
 
 use super::asset::Asset;
-use super::blocks::Content;
 use super::keys::{DECODED, Lod, MeshKey};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use super::rules::FILE;
 use super::skin::Skin;
 use crate::decode::{Block, decode_all};
 use crate::report::{Error, Result};
 
-/// All decoded blocks: a result for each, `Ok(None)` where there is none. See [`Asset::decode_all`].
+/// All decoded blocks: a result for each, `Ok(None)` where there is none.
+///
+/// See [`Asset::decode_all`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Decoded {
@@ -44,9 +45,9 @@ impl Decoded {
 }
 
 impl Asset {
-    /// Decodes all levels of detail, physics and the skin, in the caller's rayon pool where that pays.
+    /// Decodes all levels of detail, physics and the skin.
     ///
-    /// Each block fails independently. The limits hold for all blocks together, as in
+    /// Works in the caller's rayon pool where that pays. Each block fails independently. The limits hold for all blocks together, as in
     /// [`decode_all`](crate::decode_all).
     ///
     /// # Errors
@@ -64,22 +65,16 @@ impl Asset {
                 let content = contents.next().transpose().map_err(|error| FILE.locate(error))?;
                 Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
             });
-        let mesh = |key: MeshKey, content: Content| {
-            content?.map(|(place, content)| Mesh::new(key, content, place)).transpose()
-        };
         Ok(Decoded {
             lods: [
-                mesh(MeshKey::Lod(Lod::High), high),
-                mesh(MeshKey::Lod(Lod::Medium), medium),
-                mesh(MeshKey::Lod(Lod::Low), low),
-                mesh(MeshKey::Lod(Lod::Lowest), lowest),
+                Mesh::of_block(MeshKey::Lod(Lod::High), high),
+                Mesh::of_block(MeshKey::Lod(Lod::Medium), medium),
+                Mesh::of_block(MeshKey::Lod(Lod::Low), low),
+                Mesh::of_block(MeshKey::Lod(Lod::Lowest), lowest),
             ],
-            physics_mesh: mesh(MeshKey::Physics, physics_mesh),
-            physics_convex: physics_convex.and_then(|content| {
-                content.map_or(Ok(None), |(place, content)| PhysicsConvex::new(&content, place))
-            }),
-            skin: skin
-                .and_then(|content| content.map_or(Ok(None), |(place, content)| Skin::new(&content, &place))),
+            physics_mesh: Mesh::of_block(MeshKey::Physics, physics_mesh),
+            physics_convex: PhysicsConvex::new(physics_convex),
+            skin: Skin::new(skin),
         })
     }
 }

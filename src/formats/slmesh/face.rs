@@ -1,4 +1,6 @@
-//! A face: a part of a mesh with one texture. Its arrays are views of the inflated block.
+//! A face: a part of a mesh with one texture.
+//!
+//! Its arrays are views of the inflated block.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::face_layout::{Domain, FaceLayout};
+use super::face_layout::{Domain, FaceLayout, floats_into};
 use super::llsd::{Event, Reader};
 use super::place::BlockPlace;
 use super::rules::FILE;
@@ -93,7 +95,7 @@ impl Face {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.located(self.layout.positions_into(&self.content, out, &mut self.place.budget()))
+        self.located(floats_into(self.layout.positions(&self.content), out, &mut self.place.budget()))
     }
 
     /// "Normal": three integers a vertex, from -1 to 1; `None` where the face has none.
@@ -112,19 +114,21 @@ impl Face {
         Ok(self.normals_into(&mut out)?.then(|| Array::from_vec(out)))
     }
 
-    /// Like [`normals`](Self::normals), into `out`, which gets their number; `Ok(false)`, and none, where the face has
-    /// none.
+    /// Like [`normals`](Self::normals), into `out`, which gets their number.
+    ///
+    /// `Ok(false)`, and none, where the face has none.
     ///
     /// # Errors
     ///
     /// Those of [`normals`](Self::normals).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        self.located(self.layout.normals_into(&self.content, out, &mut self.place.budget()))?;
+        self.located(floats_into(self.layout.normals(&self.content), out, &mut self.place.budget()))?;
         Ok(self.layout.normals.is_some())
     }
 
-    /// "TexCoord0": two integers a vertex, in [`tex_coord_domain`](Self::tex_coord_domain); `None` where the face has
-    /// none.
+    /// "TexCoord0": two integers a vertex, in [`tex_coord_domain`](Self::tex_coord_domain).
+    ///
+    /// `None` where the face has none.
     #[must_use]
     pub fn raw_tex_coords(&self) -> Option<Array<[u16; 2]>> {
         self.layout.tex_coords.as_ref().map(|span| self.array(span))
@@ -146,18 +150,21 @@ impl Face {
         Ok(self.tex_coords_into(&mut out)?.then(|| Array::from_vec(out)))
     }
 
-    /// Like [`tex_coords`](Self::tex_coords), into `out`, which gets their number; `Ok(false)`, and none, where the face
-    /// has none.
+    /// Like [`tex_coords`](Self::tex_coords), into `out`, which gets their number.
+    ///
+    /// `Ok(false)`, and none, where the face has none.
     ///
     /// # Errors
     ///
     /// Those of [`tex_coords`](Self::tex_coords).
     pub fn tex_coords_into(&self, out: &mut Vec<[f32; 2]>) -> Result<bool> {
-        self.located(self.layout.tex_coords_into(&self.content, out, &mut self.place.budget()))?;
+        self.located(floats_into(self.layout.tex_coords(&self.content), out, &mut self.place.budget()))?;
         Ok(self.layout.tex_coords.is_some())
     }
 
-    /// "TriangleList": three indices a triangle, as stored; not checked against the number of vertices.
+    /// "TriangleList": three indices a triangle, as stored.
+    ///
+    /// Not checked against the number of vertices.
     ///
     /// Indices after the last whole triangle are left out.
     #[must_use]
@@ -194,20 +201,26 @@ impl Face {
         Some((corner, indices.get(corner)?.get()))
     }
 
-    /// "Weights": the joints that move each vertex, and how much; `None` where the face has none.
+    /// "Weights": the joints that move each vertex, and how much.
+    ///
+    /// `None` where the face has none.
     #[must_use]
     pub fn weights(&self) -> Option<Weights> {
         let bytes = self.slice(self.layout.weights.as_ref()?);
         Some(Weights::new(bytes, self.vertex_count(), Arc::clone(&self.place), self.index))
     }
 
-    /// "NormalizedScale": the factor of positions before tangents are computed; `None`, for 1, where the face has none.
+    /// "NormalizedScale": the factor of positions before tangents are computed.
+    ///
+    /// `None`, for 1, where the face has none.
     #[must_use]
     pub fn normalized_scale(&self) -> Option<[f32; 3]> {
         self.layout.normalized_scale
     }
 
-    /// The first field of this name as LLSD, for [`llsd::Reader`](super::llsd::Reader); `None` where there is none.
+    /// The first field of this name as LLSD, for [`llsd::Reader`](super::llsd::Reader).
+    ///
+    /// `None` where there is none.
     #[must_use]
     pub fn raw_field(&self, key: &str) -> Option<Bytes> {
         let map = self.slice(&self.layout.map);

@@ -15,7 +15,9 @@ use crate::limits::Budget;
 use crate::num::{as_u64, as_usize, decimal};
 use crate::report::Result;
 
-/// The numbers that the least and the greatest stored integer stand for. Either may be the greater one.
+/// The numbers that the least and the greatest stored integer stand for.
+///
+/// Either may be the greater one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Domain<const N: usize> {
@@ -159,31 +161,19 @@ impl FaceLayout {
         self.tex_coord_domain.unwrap_or(Domain::NONE)
     }
 
-    pub(crate) fn positions_into(
-        &self,
-        content: &[u8],
-        out: &mut Vec<[f32; 3]>,
-        budget: &mut Budget,
-    ) -> Result<()> {
-        floats_into(bytes(content, Some(&self.positions)), self.position_domain(), out, budget)
+    /// Positions as stored, and their domain.
+    pub(crate) fn positions<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<3>) {
+        (bytes(content, Some(&self.positions)), self.position_domain())
     }
 
-    pub(crate) fn normals_into(
-        &self,
-        content: &[u8],
-        out: &mut Vec<[f32; 3]>,
-        budget: &mut Budget,
-    ) -> Result<()> {
-        floats_into(bytes(content, self.normals.as_ref()), Domain::NORMAL, out, budget)
+    /// Normals as stored, and their domain.
+    pub(crate) fn normals<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<3>) {
+        (bytes(content, self.normals.as_ref()), Domain::NORMAL)
     }
 
-    pub(crate) fn tex_coords_into(
-        &self,
-        content: &[u8],
-        out: &mut Vec<[f32; 2]>,
-        budget: &mut Budget,
-    ) -> Result<()> {
-        floats_into(bytes(content, self.tex_coords.as_ref()), self.uv_domain(), out, budget)
+    /// Texture coordinates as stored, and their domain.
+    pub(crate) fn tex_coords<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<2>) {
+        (bytes(content, self.tex_coords.as_ref()), self.uv_domain())
     }
 
     pub(crate) fn indices<'a>(&self, content: &'a [u8]) -> &'a [le::U16] {
@@ -207,8 +197,7 @@ pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [
 
 /// Decodes integers that lie in a domain.
 pub(crate) fn floats_into<const N: usize>(
-    stored: &[u8],
-    domain: Domain<N>,
+    (stored, domain): (&[u8], Domain<N>),
     out: &mut Vec<[f32; N]>,
     budget: &mut Budget,
 ) -> Result<()> {

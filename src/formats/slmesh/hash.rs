@@ -8,9 +8,9 @@ use super::rules::{self, FILE};
 use crate::report::{Finding, Findings, Result};
 
 impl Asset {
-    /// Compares the hashes of the header with the MD5 of the stored blocks: a finding where they differ.
+    /// Compares the hashes of the header with the MD5 of the stored blocks.
     ///
-    /// The simulator fills hashes in for physics. The finding is suspicious only, as nothing published says what the
+    /// There is a finding where they differ. The simulator fills hashes in for physics. It is suspicious only, as nothing published says what the
     /// hash is of.
     ///
     /// # Errors

@@ -77,7 +77,9 @@ impl Entry {
         &self.name
     }
 
-    /// The bytes of the block, from the beginning of the source; `Ok(None)` where there is none.
+    /// The bytes of the block, from the beginning of the source.
+    ///
+    /// `Ok(None)` where there is none.
     ///
     /// There is none where the size is 0 or the offset -1. A range may reach past the end of the file, which is an error
     /// of reading.
@@ -96,7 +98,7 @@ impl Entry {
         self.hash
     }
 
-    /// "mesh_triangles": a number of triangles, which the simulator fills in for the lowest LOD.
+    /// "mesh_triangles", which the simulator fills in for the lowest LOD.
     #[must_use]
     pub fn mesh_triangles(&self) -> Option<u64> {
         self.mesh_triangles

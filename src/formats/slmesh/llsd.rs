@@ -34,7 +34,7 @@ use crate::limits::Limits;
 use crate::num::{as_u64, as_usize, decimal, span};
 use crate::report::{Error, ErrorKind, Result};
 
-/// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows: the stack has a fixed size.
+/// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows.
 pub const MAX_DEPTH: usize = 256;
 
 /// Reads one value, event by event.
@@ -100,7 +100,7 @@ pub struct Str<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of the value at the beginning of the input, with the default limit of depth.
+    /// A reader of the value at the beginning of the input, with default limits.
     #[must_use]
     pub fn new(input: &'a [u8]) -> Self {
         Self::with_limits(input, &Limits::default())
@@ -372,7 +372,9 @@ impl<'a> Str<'a> {
         Unescaped { rest: self.raw, has_escapes: self.has_escapes }
     }
 
-    /// The text, with U+FFFD in place of what is not UTF-8; borrowed where there are no escapes.
+    /// The text, with U+FFFD in place of what is not UTF-8.
+    ///
+    /// Borrowed where there are no escapes.
     #[must_use]
     pub fn to_string_lossy(&self) -> Cow<'a, str> {
         if !self.has_escapes {

@@ -8,16 +8,20 @@ use crate::num::Span;
 use crate::report::Result;
 
 impl Asset {
-    /// The stored bytes of a level of detail; `Ok(None)` where there is none. Reads nothing.
+    /// The stored bytes of a level of detail; `Ok(None)` where there is none.
+    ///
+    /// Reads nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Entry::range`](crate::Entry::range).
+    /// Those of [`Entry::range`](super::Entry::range).
     pub fn lod_range(&self, lod: Lod) -> Result<Option<Range<u64>>> {
         Ok(self.present(lod.name())?.map(|(_, range)| range))
     }
 
-    /// The level of detail that a viewer shows where it wants `wanted`; `None` where there are none. Reads nothing.
+    /// The level of detail that a viewer shows where it wants `wanted`.
+    ///
+    /// `None` where there are none. Reads nothing.
     ///
     /// It is the wanted one, or else the next lower one that is there, or else the next higher one.
     #[must_use]
@@ -28,9 +32,9 @@ impl Asset {
         lower.chain(higher).find(is_there)
     }
 
-    /// The number of triangles of a level of detail, estimated by the stored size as the viewer does. Reads nothing.
+    /// An estimate of the number of triangles of a level of detail. Reads nothing.
     ///
-    /// 16 stored bytes each, but for the first 384. One that is absent counts as the next higher one; `None` where all
+    /// As in the viewer: 16 stored bytes each, but for the first 384. One that is absent counts as the next higher one; `None` where all
     /// of those are absent, too.
     #[must_use]
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {

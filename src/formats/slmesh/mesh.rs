@@ -9,10 +9,12 @@ use bytes::Bytes;
 use super::face::Face;
 use super::face_layout::{FaceLayout, each_face};
 use super::keys::MeshKey;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use crate::report::Result;
 
-/// A decoded level of detail, or the mesh for physics: its faces. Cloning shares everything.
+/// A decoded level of detail, or the mesh for physics: its faces.
+///
+/// Cloning shares everything.
 #[derive(Clone)]
 pub struct Mesh {
     key: MeshKey,
@@ -22,6 +24,11 @@ pub struct Mesh {
 }
 
 impl Mesh {
+    /// The mesh in a block; `Ok(None)` where there is no block.
+    pub(crate) fn of_block(key: MeshKey, content: Content) -> Result<Option<Self>> {
+        content?.map(|(place, content)| Self::new(key, content, place)).transpose()
+    }
+
     /// Finds the faces in a block's content.
     pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace) -> Result<Self> {
         let mut faces = Vec::new();
@@ -44,7 +51,9 @@ impl Mesh {
         self.faces.is_empty()
     }
 
-    /// The face at an index, which is the number of its texture; `None` where there is none.
+    /// The face at an index, which is the number of its texture.
+    ///
+    /// `None` where there is none.
     #[must_use]
     pub fn face(&self, index: usize) -> Option<Face> {
         self.faces.get(index).map(|layout| self.face_of(index, layout))

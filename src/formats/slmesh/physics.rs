@@ -8,12 +8,14 @@ use bytes::Bytes;
 
 use super::face_layout::{Domain, bytes, floats_into};
 use super::keys::PHYSICS_CONVEX;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use crate::bytes::Array;
 use crate::num::{as_u64, decimal};
 use crate::report::Result;
 
-/// "physics_convex": a hull around the mesh, and hulls that together have its shape. Cloning shares everything.
+/// "physics_convex": a hull around the mesh, and hulls that have its shape.
+///
+/// Cloning shares everything.
 ///
 /// Points are integers in a [`domain`](Self::domain), decoded as the positions of a [`Face`](super::Face) are.
 #[derive(Clone)]
@@ -32,9 +34,10 @@ const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"]
 
 impl PhysicsConvex {
     /// Reads the content of the block; `Ok(None)` where that is undefined, as in sub-models.
-    pub(crate) fn new(content: &Bytes, place: BlockPlace) -> Result<Option<Self>> {
+    pub(crate) fn new(content: Content) -> Result<Option<Self>> {
+        let Some((place, content)) = content? else { return Ok(None) };
         let place = Arc::new(place);
-        Self::read(content, &place).map_err(|error| place.locate(error))
+        Self::read(&content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &Arc<BlockPlace>) -> Result<Option<Self>> {
@@ -77,7 +80,9 @@ impl PhysicsConvex {
         self.domain
     }
 
-    /// "HullList": the number of points of each hull, 1 to 256 (which is stored as 0); `None` where there is none.
+    /// "HullList": the number of points of each hull, 1 to 256 (which is stored as 0).
+    ///
+    /// `None` where there is none.
     #[must_use]
     pub fn hull_sizes(&self) -> Option<impl ExactSizeIterator<Item = usize> + '_> {
         self.hull_list.as_ref().map(|_| self.sizes())
@@ -96,7 +101,9 @@ impl PhysicsConvex {
         })
     }
 
-    /// "Positions": the points of all hulls, one after the other, as stored; `None` where there are none.
+    /// "Positions": the points of all hulls, one after the other, as stored.
+    ///
+    /// `None` where there are none.
     #[must_use]
     pub fn raw_hull_points(&self) -> Option<Array<[u16; 3]>> {
         self.positions.clone().map(|span| Array::new(self.content.slice(span)))
@@ -111,7 +118,9 @@ impl PhysicsConvex {
         self.decode(self.positions.as_ref())
     }
 
-    /// "BoundingVerts": the points of the hull around everything, as stored; `None` where there are none.
+    /// "BoundingVerts": the points of the hull around everything, as stored.
+    ///
+    /// `None` where there are none.
     #[must_use]
     pub fn raw_bounding_verts(&self) -> Option<Array<[u16; 3]>> {
         self.bounding_verts.clone().map(|span| Array::new(self.content.slice(span)))
@@ -128,7 +137,7 @@ impl PhysicsConvex {
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
         let mut out = Vec::new();
-        floats_into(bytes(&self.content, span), self.domain, &mut out, &mut self.place.budget())
+        floats_into((bytes(&self.content, span), self.domain), &mut out, &mut self.place.budget())
             .map_err(|error| self.place.locate(error))?;
         Ok(span.map(|_| Array::from_vec(out)))
     }

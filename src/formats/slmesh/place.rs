@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::fields::Value;
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
@@ -9,6 +11,9 @@ use crate::decode::Block;
 use crate::limits::{Budget, Limits};
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
+
+/// An inflated block, and where it comes from; `Ok(None)` where there is none.
+pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
 
 /// Where an inflated block comes from.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What [`Asset::findings`](super::Asset::findings) and [`Asset::validate`](super::Asset::validate) report.
 //!
 //! Strict reading refuses what is *forbidden* (it breaks the specification's text) or *unusable*. What is *suspicious* is
-//! legal, or common in files that exist, but a trap for programs that do not expect it.
+//! legal, or common in files that exist, but a problem for programs that do not expect it.
 
 use crate::format::Format;
 use crate::report::{Place, Rule};
@@ -12,7 +12,9 @@ pub(super) const FILE: Place = Place::file(Format::SlMesh);
 /// There is no "high_lod", which the specification demands.
 pub const HIGH_LOD_MISSING: Rule = Rule::forbidden("high_lod");
 
-/// A level of detail without the next higher one. Viewers take the nearest one that is there.
+/// A level of detail without the next higher one.
+///
+/// Viewers take the nearest one that is there.
 pub const LOD_GAP: Rule = Rule::forbidden("levels of detail");
 
 /// There is no "physics_convex", which the specification demands.
@@ -24,14 +26,19 @@ pub const VERSION: Rule = Rule::suspicious("version");
 /// A service put the key "404" into the header: there is no asset.
 pub const NOT_FOUND: Rule = Rule::suspicious("404");
 
-/// Levels of detail have different numbers of faces, as in test files of other readers.
+/// Levels of detail have different numbers of faces.
+///
+/// Found in test files of other readers.
 pub const FACE_COUNT: Rule = Rule::forbidden("number of faces");
 
-/// A level of detail does not have fewer triangles than the next higher one. Uploads of simple meshes have
-/// equal ones.
+/// A level of detail does not have fewer triangles than the next higher one.
+///
+/// Uploads of simple meshes have equal ones.
 pub const LOD_TRIANGLES: Rule = Rule::forbidden("number of triangles");
 
-/// An index that is not less than the number of vertices. The viewer reads beyond its memory.
+/// An index that is not less than the number of vertices.
+///
+/// The viewer reads beyond its memory.
 pub const INDEX_OUT_OF_RANGE: Rule = Rule::unusable("index out of range");
 
 /// Indices after the last whole triangle. Not read, as in the viewer.
@@ -43,13 +50,17 @@ pub const DEGENERATE: Rule = Rule::forbidden("degenerate triangle");
 /// A vertex that no triangle uses.
 pub const UNREFERENCED: Rule = Rule::forbidden("vertex without a triangle");
 
-/// "NoGeometry" that is not `true`, or is not the only field. The key alone counts, as in the viewer.
+/// "NoGeometry" that is not `true`, or is not the only field.
+///
+/// The key alone counts, as in the viewer.
 pub const NO_GEOMETRY: Rule = Rule::forbidden("NoGeometry");
 
-/// No "PositionDomain": -0.5 to 0.5, as the specification says. In the viewer all positions are then 0.
+/// No "PositionDomain": -0.5 to 0.5, as the specification says.
+///
+/// In the viewer all positions are then 0.
 pub const DOMAIN_MISSING: Rule = Rule::suspicious("PositionDomain");
 
-/// A domain of positions that reaches beyond -0.501 to 0.501, or whose numbers are not finite.
+/// A domain of positions beyond -0.501 to 0.501, or that is not finite.
 pub const DOMAIN_OUTSIDE: Rule = Rule::forbidden("bounds of PositionDomain");
 
 /// A domain whose "Min" is greater than its "Max". It is used as it is.
@@ -67,10 +78,14 @@ pub const WEIGHTS_WITHOUT_SKIN: Rule = Rule::suspicious("Weights without a skin"
 /// A vertex that no joint moves: it has no influences, or all of its weights are 0.
 pub const WEIGHTLESS: Rule = Rule::suspicious("vertex without a weight");
 
-/// A joint that is not less than the number of joints of the skin. The viewer takes the last joint.
+/// A joint that is not less than the number of joints of the skin.
+///
+/// The viewer takes the last joint.
 pub const JOINT_OUT_OF_RANGE: Rule = Rule::unusable("joint out of range");
 
-/// The skin does not have as many inverse bind matrices as joints; the viewer drops all joints then.
+/// The skin does not have as many inverse bind matrices as joints.
+///
+/// The viewer drops all joints then.
 pub const MATRIX_COUNT: Rule = Rule::suspicious("inverse_bind_matrix");
 
 /// The skin does not have as many alternative inverse bind matrices as joints.
@@ -91,6 +106,7 @@ pub const HULL_POINTS: Rule = Rule::forbidden("Positions");
 /// Hulls, and a "physics_mesh", which is never used then.
 pub const HULLS_AND_MESH: Rule = Rule::forbidden("HullList beside physics_mesh");
 
-/// The hash in the header is not the MD5 of the stored block: one of them was changed, or the hash was not filled in.
-/// Checked by `Asset::check_hashes`, with the feature `hash`.
+/// The hash in the header is not the MD5 of the stored block.
+///
+/// One of them was changed, or the hash was not filled in. Checked by `Asset::check_hashes`, with the feature `hash`.
 pub const HASH: Rule = Rule::suspicious("hash");

@@ -6,7 +6,7 @@ use super::fields::Value;
 use super::keys::SKIN;
 use super::layout::{check_count, text};
 use super::llsd::Event;
-use super::place::BlockPlace;
+use super::place::{BlockPlace, Content};
 use super::rules;
 use crate::bytes::{Array, Text};
 use crate::report::{Finding, Findings, Result};
@@ -23,14 +23,20 @@ pub struct Skin {
     pub joint_names: Vec<Text>,
     /// "bind_shape_matrix": from the mesh to the space in which it was bound.
     pub bind_shape_matrix: Option<[f32; 16]>,
-    /// "inverse_bind_matrix": from that space to each joint. As many as there are joints, or else the viewer drops all
-    /// joints; [`Asset::validate`](super::Asset::validate) tells.
+    /// "inverse_bind_matrix": from that space to each joint.
+    ///
+    /// As many as there are joints, or else the viewer drops all joints; [`Asset::validate`](super::Asset::validate)
+    /// tells.
     pub inverse_bind_matrices: Array<[f32; 16]>,
-    /// "alt_inverse_bind_matrix": where joints are moved to, in elements 12, 13 and 14; `None` where they stay.
+    /// "alt_inverse_bind_matrix": where joints are moved to, in elements 12, 13 and 14.
+    ///
+    /// `None` where they stay.
     pub alt_inverse_bind_matrices: Option<Array<[f32; 16]>>,
     /// "lock_scale_if_joint_position": whether joints that are moved are not scaled.
     pub lock_scale_if_joint_position: bool,
-    /// "pelvis_offset": how far the pelvis is raised, in metres; `None` where it is not stored, or no number.
+    /// "pelvis_offset": how far the pelvis is raised, in metres.
+    ///
+    /// `None` where it is not stored, or no number.
     pub pelvis_offset: Option<f32>,
     pub(crate) findings: Vec<Finding>,
 }
@@ -46,8 +52,9 @@ const KEYS: [&str; 6] = [
 
 impl Skin {
     /// Reads the content of the block; `Ok(None)` where that is undefined.
-    pub(crate) fn new(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
-        Self::read(content, place).map_err(|error| place.locate(error))
+    pub(crate) fn new(content: Content) -> Result<Option<Self>> {
+        let Some((place, content)) = content? else { return Ok(None) };
+        Self::read(&content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {

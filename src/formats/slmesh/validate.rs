@@ -13,9 +13,10 @@ use crate::num::as_u64;
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Asset {
-    /// Decodes and checks everything: [`findings`](Self::findings), and those that need a look at all data.
+    /// Decodes and checks everything.
     ///
-    /// Hashes are checked by `check_hashes`, with the feature `hash`. What is decoded for this is not kept.
+    /// Returns [`findings`](Self::findings), and those that need a look at all data. Hashes are checked by
+    /// `check_hashes`, with the feature `hash`. What is decoded for this is not kept.
     ///
     /// # Errors
     ///

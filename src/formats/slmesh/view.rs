@@ -18,7 +18,9 @@ use crate::report::{Address, Result, Segment};
 const UNORM16X3: VertexFormat = VertexFormat::new(Scalar::U16, 3, true);
 
 impl Asset {
-    /// The face at an address `block.faces[i]` as a renderer sees it; see [`Face::view`].
+    /// The face at an address `block.faces[i]` as a renderer sees it.
+    ///
+    /// See [`Face::view`].
     ///
     /// # Errors
     ///

@@ -19,7 +19,7 @@ const END: u8 = 0xff;
 /// The most influences of a vertex.
 const MAX_INFLUENCES: usize = 4;
 
-/// The joints and weights of the vertices of a [`Face`](super::Face), as stored: up to four for each vertex.
+/// The joints and weights of a [`Face`](super::Face), as stored: up to four a vertex.
 #[derive(Clone)]
 pub struct Weights {
     /// Influences of as many vertices, which has been checked.
@@ -37,7 +37,9 @@ impl PartialEq for Weights {
 
 impl Eq for Weights {}
 
-/// The joints that move a vertex, and their weights: at most four. None is legal, and differs from a weight of 0.
+/// The joints that move a vertex, and their weights: at most four.
+///
+/// None is legal, and differs from a weight of 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Influences {
     joints: [u8; MAX_INFLUENCES],
@@ -59,8 +61,10 @@ pub struct WeightArrays {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WeightScale {
-    /// As stored: the integer divided by 65,535. Writers cut digits off, so that sums are a little less than 1. (The
-    /// viewer raises each to 0.001 at least, and lowers it to 0.999.)
+    /// As stored: the integer divided by 65,535.
+    ///
+    /// Writers cut digits off, so that sums are a little less than 1. (The viewer raises each to 0.001 at least, and
+    /// lowers it to 0.999.)
     #[default]
     Stored,
     /// Divided by their sum; 0 where all of them are 0, or there are none.
@@ -97,7 +101,9 @@ impl Weights {
         (0..self.vertices).map(move |_| next(&mut rest).unwrap_or_default())
     }
 
-    /// Four joints and four weights a vertex; joints that are not there are 255, their weights 0.
+    /// Four joints and four weights a vertex.
+    ///
+    /// Joints that are not there are 255, their weights 0.
     ///
     /// # Errors
     ///

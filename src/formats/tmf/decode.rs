@@ -37,9 +37,7 @@ pub(crate) trait Decode: Copy {
     fn decoder(kind: Self::Kind, parts: &Parts<'_>) -> Result<Self::Decoder>;
 
     /// Decodes elements until `out` is full.
-
     ///
-
     /// The first is the segment's element `first`, at `bit` of `bytes`.
     fn decode(
         decoder: &Self::Decoder,

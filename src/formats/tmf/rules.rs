@@ -46,9 +46,7 @@ pub const UNKNOWN_SEGMENT: Rule = Rule::suspicious("seg_type");
 pub const TYPE_OF_OTHER_LAYOUT: Rule = Rule::forbidden("seg_type of another layout");
 
 /// Normal triangles are omitted in layout B.
-
 ///
-
 /// The crate `tmf` neither writes nor reads such files.
 pub const OMITTED_IN_LAYOUT_B: Rule = Rule::suspicious("compresion_type");
 

@@ -114,7 +114,7 @@ impl Layout {
         rest.is_some_and(|rest| rest.first() == Some(&0))
     }
 
-    /// The bytes of a vertex array; `None` for an unknown format, which opening refuses.
+    /// The bytes of a vertex array; `None` for a format that opening refuses.
     ///
     /// Empty where there are no vertices: the offset may then be anything.
     pub(crate) fn array_range(&self, array: &raw::VertexArray) -> Option<Range<u64>> {

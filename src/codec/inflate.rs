@@ -9,7 +9,7 @@ use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 
 use super::{Codec, Decoder, Fault, FaultKind};
-use crate::num::{as_u64, as_usize};
+use crate::num::as_u64;
 
 /// The decoders, kept from one stream to the next: their memory is allocated once.
 #[derive(Default)]
@@ -274,7 +274,7 @@ impl Inflater {
             Ok(_) => Status::GoesOn,
             Err(_) => Status::Damaged,
         };
-        let difference = |after: u64, before: u64| as_usize(after.saturating_sub(before));
+        let difference = |after: u64, before: u64| crate::num::as_usize(after.saturating_sub(before));
         (difference(inflate.total_in(), total_in), difference(inflate.total_out(), total_out), status)
     }
 }

@@ -9,7 +9,7 @@ use crate::bytes::Source;
 use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault, FaultKind, lzma};
 use crate::limits::Budget;
-use crate::num::{Span, as_u64, as_usize};
+use crate::num::{as_u64, as_usize};
 use crate::options::{Checksums, Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Result};
 
@@ -213,6 +213,8 @@ fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Resu
     #[cfg(feature = "rayon")]
     {
         use rayon::prelude::*;
+
+        use crate::num::Span;
         /// Stored bytes of deflate streams, beside the largest block, that are worth waking another thread for.
         const PARALLEL: u64 = 256 << 10;
         /// LZMA takes this many times as long for a stored byte.

@@ -104,7 +104,7 @@ impl Budget {
         T::new_vec_zeroed(as_usize(count)).map_err(unavailable)
     }
 
-    /// Makes a vector this long; what is there already stays, what is new is zero.
+    /// Makes a vector this long. Its elements may be old ones or zero: they are to be overwritten.
     pub(crate) fn resize<T: FromZeros + Clone>(
         &mut self,
         out: &mut Vec<T>,

@@ -179,7 +179,7 @@ fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
     assert_eq!(result.unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(count.peak < 64 * KIB, "{count:?}");
 
-    let limits = Limits::default().with_max_block_bytes(100);
+    let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(100);
     let options = Options::default().with_limits(limits);
     let small = Model::from_source_with(Source::from_bytes(fixtures::iqm::small()), &options).unwrap();
     assert_eq!(small.frames().to_vec().unwrap_err().kind(), ErrorKind::LimitExceeded);
@@ -220,7 +220,7 @@ mod cgeo {
     #[test]
     fn bad_files_take_no_more_than_the_limit() {
         const LIMIT: i64 = 32 * MIB;
-        let limits = Limits::default().with_max_block_bytes(LIMIT as u64);
+        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(LIMIT as u64);
         let mut files = data::folder("cgeo/bad");
         files.extend(data::corpus().iter().flat_map(|corpus| data::files(&corpus.join("cgeo/bad"))));
         for path in files {
@@ -245,7 +245,7 @@ mod cgeo {
 
     #[test]
     fn inflate_bombs_are_stopped_at_the_limit() {
-        let limits = Limits::default().with_max_block_bytes(32 << 20);
+        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
         let sheet = fixtures::cgeo::Mesh::sheet(3, 0, 0.0);
         let good = fixtures::cgeo::snapshot(&sheet, sheet.complete());
         let count = |counts: [u32; 4]| [vec![1], counts.map(u32::to_le_bytes).concat()].concat();
@@ -340,7 +340,8 @@ mod slmesh {
     const LIMIT: u64 = 32 << 20;
 
     fn options() -> Options {
-        let limits = Limits::default().with_max_block_bytes(LIMIT).with_max_total_bytes(4 * LIMIT);
+        let limits =
+            Limits::default().with_free_ratio(0).with_max_block_bytes(LIMIT).with_max_total_bytes(4 * LIMIT);
         // What other threads take is not counted.
         Options::default().with_limits(limits).with_parallelism(Parallelism::Off)
     }
@@ -463,7 +464,7 @@ mod slmesh {
         let whole = Asset::from_source(Source::from_bytes(bytes.clone())).unwrap();
         let length = |lod| whole.lod(lod).unwrap().unwrap().content().len() as u64;
         let two = length(Lod::High) + length(Lod::Medium);
-        let limits = Limits::default().with_max_total_bytes(two);
+        let limits = Limits::default().with_free_ratio(0).with_max_total_bytes(two);
         for parallelism in [Parallelism::Off, Parallelism::Rayon] {
             let options = Options::default().with_limits(limits).with_parallelism(parallelism);
             let source = Source::from_bytes(bytes.clone());
@@ -711,7 +712,7 @@ mod openctm {
         file[12..16].copy_from_slice(&(vertices / 12).to_le_bytes());
         let bytes = bytes::Bytes::from(file);
         assert!(bytes.len() < 64 << 10);
-        let limits = Limits::default().with_max_block_bytes(32 << 20);
+        let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
         let options = alone().with_limits(limits);
         let (error, count) = counted(|| {
             let mesh = Mesh::from_source_with(Source::from_bytes(bytes), &options).unwrap();

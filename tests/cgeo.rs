@@ -335,7 +335,7 @@ fn counts_of_a_complete_mesh_are_a_few_bytes_of_its_stream() {
 
 #[test]
 fn section_that_inflates_beyond_the_limit_is_refused() {
-    let limits = Limits::default().with_max_block_bytes(32 << 20);
+    let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(32 << 20);
     let mut bomb = vec![1];
     [6_000_000_u32, 0, 0, 0].iter().for_each(|count| bomb.extend(count.to_le_bytes()));
     bomb.resize(80 << 20, 0);

@@ -485,7 +485,7 @@ fn long_headers_are_read_in_growing_windows() {
     assert!(recorder.reads.lock().unwrap().len() <= 3, "{:?}", recorder.reads);
     let blind = Asset::from_source(Source::ranged(Recorder::of_unknown_length(bytes.clone()))).unwrap();
     assert_eq!(counts(&blind.lod(Lod::High).unwrap().unwrap()), (9, 8));
-    let limits = Limits::default().with_max_block_bytes(50_000);
+    let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(50_000);
     let options = Options::default().with_limits(limits);
     let error =
         Asset::from_source_with(Source::from_bytes(bytes), &options, &ReadOptions::default()).unwrap_err();

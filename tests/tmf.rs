@@ -396,7 +396,7 @@ fn wrong_files_are_errors_of_the_right_kind() {
 
 #[test]
 fn limits_bound_what_is_decoded() {
-    let limits = Limits::default().with_max_block_bytes(4096);
+    let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(4096);
     let options = Options::default().with_limits(limits);
     let document = Document::from_source_with(Source::from_bytes(grid(40)), &options).unwrap();
     let error = document.mesh(0).unwrap().vertices().unwrap().decode().unwrap_err();
@@ -407,7 +407,8 @@ fn limits_bound_what_is_decoded() {
     let error = Document::from_source_with(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     // Elements that take up no bytes are counted over the whole file.
-    let total = Options::default().with_limits(Limits::default().with_max_total_bytes(1000));
+    let total =
+        Options::default().with_limits(Limits::default().with_free_ratio(0).with_max_total_bytes(1000));
     let free = Writer::b().mesh("").indices(2, 0, 0, &[0; 200]).mesh("").indices(2, 0, 0, &[0; 200]);
     let error = Document::from_source_with(Source::from_bytes(free.to_bytes()), &total).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);

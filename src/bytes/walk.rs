@@ -14,17 +14,24 @@ impl Source {
             Backing::Fragments(store) => store.window(Walk::FIRST_WINDOW),
             _ => Walk::FIRST_WINDOW,
         };
-        Walk { source: self.clone(), window, end: 0, far_steps: 0 }
+        Walk { before: self.clone(), source: self.clone(), kept: 0, window, end: 0, far_steps: 0 }
     }
 }
 
 /// Reads a chain of structures, each of which tells where the next one is.
 ///
-/// The window that is read ahead doubles with every step out of it, and is aligned to its size: a chain through a whole
-/// file costs as many reads as the file's length has bits. Far steps do not double it, because reading ahead would read
-/// everything in between, until there were so many that reading the whole file would have cost less.
+/// The window that is read ahead doubles with every step out of it, up to 4 MiB, and is aligned to its size: a chain
+/// through a whole file costs few reads. Far steps do not double it, because reading ahead would read everything in
+/// between, until there were so many that reading the whole file would have cost less.
+///
+/// Windows of a reader are kept while they are few; of a large file, just the last one is.
 pub(crate) struct Walk {
+    /// The source without windows.
+    before: Source,
+    /// The source, with the windows that are kept.
     source: Source,
+    /// Bytes of these windows.
+    kept: u64,
     window: u64,
     /// The end of the last structure.
     end: u64,
@@ -37,6 +44,10 @@ impl Walk {
     const NEAR: u64 = 64 << 10;
     /// Bytes that can be read for the cost of a far step.
     const FAR_STEP: u64 = 128 << 10;
+    /// The longest window: longer ones cost more memory than they save time.
+    const MOST_WINDOW: u64 = 4 << 20;
+    /// The most bytes of windows that are kept.
+    const MOST_KEPT: u64 = 1 << 20;
 
     pub(crate) fn read_struct<T>(&mut self, offset: u64, what: &'static str) -> Result<T>
     where
@@ -46,10 +57,14 @@ impl Walk {
         self.source.read_struct(offset, what)
     }
 
-    /// The bytes of a range.
+    /// The bytes of a range, which do not keep a window alive.
     pub(crate) fn get(&mut self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
         self.read_ahead(&range, what)?;
-        self.source.get(range, what)
+        let bytes = self.source.get(range, what)?;
+        Ok(match self.source.backing {
+            Backing::Reader(_) => Bytes::copy_from_slice(&bytes),
+            Backing::Memory(_) | Backing::Fragments(_) => bytes,
+        })
     }
 
     fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
@@ -63,10 +78,15 @@ impl Walk {
             let start = range.start & !window.saturating_sub(1);
             let end = start.saturating_add(window).max(range.end).min(len);
             self.count(is_near);
+            let length = end.saturating_sub(start);
+            if self.kept.saturating_add(length) > Self::MOST_KEPT {
+                (self.source, self.kept) = (self.before.clone(), 0);
+            }
             self.source = match &self.source.backing {
                 Backing::Fragments(_) => self.source.need(range, start..end, what)?,
                 _ => self.source.fetch(std::slice::from_ref(&(start..end)), what)?,
             };
+            self.kept = self.kept.saturating_add(length);
         }
         self.end = range.end;
         Ok(())
@@ -84,18 +104,13 @@ impl Walk {
     fn count(&mut self, is_near: bool) {
         match &self.source.backing {
             Backing::Fragments(store) => store.count_step(is_near),
-            _ if is_near => self.window = self.window.saturating_mul(2),
+            _ if is_near => self.window = self.window.saturating_mul(2).min(Self::MOST_WINDOW),
             _ => self.far_steps = self.far_steps.saturating_add(1),
         }
     }
 
-    /// The source, with what has been read ahead so far.
+    /// The source, with the windows that are kept, where they are few.
     pub(crate) fn source(&self) -> Source {
-        self.source.clone()
-    }
-
-    /// The source, with what has been read ahead.
-    pub(crate) fn into_source(self) -> Source {
-        self.source
+        if self.kept > Self::MOST_KEPT { self.before.clone() } else { self.source.clone() }
     }
 }

@@ -1,9 +1,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use zerocopy::FromZeros;
 
 use super::fault::fault_error;
+use super::room::Room;
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::inflate::Inflate;
@@ -54,7 +54,9 @@ impl Block {
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn decode(&self, source: &Source, options: &Options, scratch: &mut Scratch) -> Result<Bytes> {
         let stored = source.get(self.range.clone(), self.what)?;
-        self.decode_stored(stored, options, scratch).map_err(|error| error.format_is(source.format()))
+        let budget = Budget::of_part(&options.limits, &self.range);
+        let decoded = self.decode_stored(stored, options, &budget, scratch);
+        decoded.map_err(|error| error.format_is(source.format()))
     }
 
     /// Decodes the block's bytes, which have been read.
@@ -62,22 +64,46 @@ impl Block {
         &self,
         input: Bytes,
         options: &Options,
+        budget: &Budget,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
+        self.attempt(input, options, budget, scratch).result
+    }
+
+    /// Decodes the block's bytes, and tells how far that came.
+    pub(super) fn attempt(
+        &self,
+        input: Bytes,
+        options: &Options,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Attempt {
         if self.codec == Codec::Stored {
-            return Ok(input);
+            return Attempt { result: Ok(input), reached: 0, is_refused: false };
         }
-        if let Codec::Lzma { properties } = self.codec {
-            return self.lzma(&input, properties, options, scratch);
-        }
-        let mut out = Vec::new();
-        let length = self.inflate_into(&input, options, &mut out, scratch)?;
-        out.truncate(length);
-        // Room that was taken on a guess is given back, unless there is little of it.
-        if out.capacity() > length.saturating_add(length / 4) {
-            out.shrink_to_fit();
-        }
-        Ok(out.into())
+        let stored = as_u64(input.len());
+        let (result, reached) = match self.codec {
+            Codec::Lzma { properties } => {
+                let result = self.lzma(&input, properties, options, budget, scratch);
+                (result, self.decoded_len.unwrap_or(0))
+            }
+            _ => {
+                let mut room = Room { bytes: Vec::new(), budget, held: 0 };
+                let mut reached = 0;
+                let result = self.inflate(&input, options, &mut room, &mut reached, scratch);
+                let result = result.and_then(|length| {
+                    if !room.shrink(length) {
+                        self.inflate_exactly(&input, length, options, &mut room, scratch)?;
+                    }
+                    Ok(room.into_bytes())
+                });
+                (result.map_err(|error| self.locate(error)), reached)
+            }
+        };
+        // What is too large for a block is so whatever else the call holds.
+        let is_limit = matches!(&result, Err(error) if error.kind() == ErrorKind::LimitExceeded);
+        let is_refused = is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= budget.block(stored);
+        Attempt { result, reached, is_refused }
     }
 
     /// Decodes an LZMA stream, whose decoded length is known.
@@ -86,81 +112,162 @@ impl Block {
         input: &[u8],
         properties: [u8; 5],
         options: &Options,
+        budget: &Budget,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
-        let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
-        let malformed = || here(Error::new(ErrorKind::Malformed, self.what));
+        let malformed = || self.locate(Error::new(ErrorKind::Malformed, self.what));
         let length = self
             .decoded_len
             .ok_or_else(|| malformed().expected("the length of what an LZMA stream holds").found("none"))?;
-        lzma::check_length(length, as_u64(input.len()))
-            .map_err(|fault| here(fault_error(&fault, self.what, Some(length))))?;
-        let mut out = Budget::new(&options.limits).vec(length, self.what).map_err(here)?;
-        let end = lzma_into(input, properties, &mut out, self.what, options, scratch).map_err(here)?;
-        if !end.is_clean && options.strictness == Strictness::Strict {
+        let stored = as_u64(input.len());
+        lzma::check_length(length, stored)
+            .map_err(|fault| self.locate(fault_error(&fault, self.what, Some(length))))?;
+        let mut out = budget.vec(stored, length, self.what).map_err(|error| self.locate(error))?;
+        let end = lzma_into(input, properties, &mut out, self.what, options, scratch);
+        let is_too_long = |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
+        let end = end.map_err(|error| self.locate(error)).and_then(|end| {
+            if !is_too_long(&end) {
+                return Ok(());
+            }
             let found = format!("{} of {} bytes used", end.consumed, input.len());
-            return Err(malformed().expected("an end with nothing left over").found(found));
+            Err(malformed().expected("an end with nothing left over").found(found))
+        });
+        if end.is_err() {
+            budget.give_back(length);
         }
-        Ok(out.into())
+        end.map(|()| out.into())
     }
 
-    /// Inflates the block's bytes into `out`, which grows as needed; returns the decoded length.
+    /// Inflates the block's bytes into `out`, all of which is room; returns the decoded length.
     ///
-    /// All of `out` is room. Bytes that are overwritten are not cleared first.
+    /// Bytes that are overwritten are not cleared first.
     pub(crate) fn inflate_into(
         &self,
         input: &[u8],
         options: &Options,
+        budget: &Budget,
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let here = |error: Error| error.at(self.range.clone()).of(self.address.clone());
-        let budget = Budget::new(&options.limits);
-        let most = budget.largest();
-        if let Some(length) = self.decoded_len.filter(|length| *length > most) {
-            return Err(here(budget.exceeded(length, self.what)));
-        }
-        let fail = |fault: Fault| here(fault_error(&fault, self.what, self.decoded_len));
-        let Scratch { inflater, cancel, .. } = scratch;
-        let mut inflate =
-            Inflate::new(inflater, input, self.codec, options.decoder, cancel.as_deref()).map_err(fail)?;
-        if options.checksums == Checksums::Ignore {
-            inflate = inflate.ignoring_checksum();
-        }
+        let mut room = Room { bytes: std::mem::take(out), budget, held: 0 };
+        let length = self.inflate(input, options, &mut room, &mut 0, scratch);
+        *out = room.into_vec();
+        length.map_err(|error| self.locate(error))
+    }
 
-        // The length is not always stored. Memory grows with the output, never with an announced length.
-        let longest = self.decoded_len.unwrap_or(most);
+    /// Inflates a stream; `reached` becomes the number of bytes that have come out, in case of an error, too.
+    fn inflate(
+        &self,
+        input: &[u8],
+        options: &Options,
+        room: &mut Room<'_>,
+        reached: &mut u64,
+        scratch: &mut Scratch,
+    ) -> Result<usize> {
+        let (budget, stored) = (room.budget, as_u64(input.len()));
+        if let Some(length) = self.decoded_len {
+            self.inflate_exactly(input, as_usize(length), options, room, scratch)?;
+            *reached = length;
+            return Ok(as_usize(length));
+        }
+        let most = budget.block(stored);
+        let mut inflate = self.begin(input, options, scratch)?;
+        // The length is not stored. Memory grows with the output.
         let mut filled = 0_usize;
-        let mut room =
-            self.decoded_len.unwrap_or_else(|| as_u64(input.len()).saturating_mul(FIRST_GUESS).max(256));
+        let mut more = stored.saturating_mul(FIRST_GUESS).max(256);
+        room.adopt();
         loop {
-            let length = as_u64(filled).saturating_add(room).max(as_u64(out.len())).min(longest);
-            let length_there = as_usize(length);
-            grow(out, length_there).map_err(|()| here(budget.exceeded_by_machine(length, self.what)))?;
-            let free = out.get_mut(filled..length_there).unwrap_or_default();
-            let count = inflate.read(free).map_err(fail)?;
-            let is_full = count == free.len();
-            filled = filled.saturating_add(count);
-            if !is_full || self.decoded_len == Some(as_u64(filled)) {
+            let length = as_u64(filled).saturating_add(more).max(as_u64(room.bytes.len())).min(most);
+            if !room.grow(length, self.what)? {
                 break;
             }
-            if as_u64(filled) >= most {
-                // It may end exactly here.
-                return inflate.finish().map(|()| filled).map_err(|fault| match fault.kind {
-                    FaultKind::Long => here(budget.exceeded(most.saturating_add(1), self.what).found("more")),
-                    _ => fail(fault),
+            let free = room.bytes.get_mut(filled..).unwrap_or_default();
+            let count = inflate.read(free);
+            *reached = inflate.produced();
+            let count = count.map_err(|fault| self.fault(&fault))?;
+            let is_full = count == free.len();
+            filled = filled.saturating_add(count);
+            if !is_full || as_u64(filled) >= most {
+                let end = inflate.finish();
+                *reached = inflate.produced();
+                return end.map(|()| filled).map_err(|fault| match fault.kind {
+                    FaultKind::Long => {
+                        budget.exceeded(stored, most.saturating_add(1), self.what).found("more")
+                    }
+                    _ => self.fault(&fault),
                 });
             }
-            room = as_u64(filled).max(4096);
+            more = as_u64(filled).max(4096);
         }
-        inflate.finish().map_err(fail)?;
-        match self.decoded_len {
-            Some(length) if length != as_u64(filled) => {
-                Err(fail(Fault { decoded: as_u64(filled), ..self.codec.fault(FaultKind::Short) }))
+
+        // There is no room for old and new memory at once: the rest is counted, and then inflated again.
+        let left = most.min(budget.left().saturating_add(room.held));
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let count = inflate.read(&mut buffer);
+            *reached = inflate.produced();
+            if *reached > left {
+                return Err(budget
+                    .exceeded(stored, reached.saturating_sub(room.held), self.what)
+                    .found("more"));
             }
-            _ => Ok(filled),
+            if count.map_err(|fault| self.fault(&fault))? < buffer.len() {
+                break;
+            }
         }
+        inflate.finish().map_err(|fault| self.fault(&fault))?;
+        let length = as_usize(*reached);
+        self.inflate_exactly(input, length, options, room, scratch)?;
+        Ok(length)
     }
+
+    /// Inflates a stream of a known length, into memory that is taken at once.
+    fn inflate_exactly(
+        &self,
+        input: &[u8],
+        length: usize,
+        options: &Options,
+        room: &mut Room<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        room.take(as_u64(input.len()), as_u64(length), self.what)?;
+        let mut inflate = self.begin(input, options, scratch)?;
+        let out = room.bytes.get_mut(..length).unwrap_or_default();
+        let count = inflate.read(out).map_err(|fault| self.fault(&fault))?;
+        inflate.finish().map_err(|fault| self.fault(&fault))?;
+        if count < length {
+            let fault = Fault { decoded: as_u64(count), ..self.codec.fault(FaultKind::Short) };
+            return Err(self.fault(&fault));
+        }
+        Ok(())
+    }
+
+    fn begin<'a>(&self, input: &'a [u8], options: &Options, scratch: &'a mut Scratch) -> Result<Inflate<'a>> {
+        let Scratch { inflater, cancel, .. } = scratch;
+        let inflate = Inflate::new(inflater, input, self.codec, options.decoder, cancel.as_deref());
+        let inflate = inflate.map_err(|fault| self.fault(&fault))?;
+        Ok(match options.checksums {
+            Checksums::Ignore => inflate.ignoring_checksum(),
+            Checksums::Verify => inflate,
+        })
+    }
+
+    fn fault(&self, fault: &Fault) -> Error {
+        fault_error(fault, self.what, self.decoded_len)
+    }
+
+    fn locate(&self, error: Error) -> Error {
+        error.at(self.range.clone()).of(self.address.clone())
+    }
+}
+
+/// What came of decoding a block.
+pub(super) struct Attempt {
+    pub(super) result: Result<Bytes>,
+    /// How many bytes have come out, or would have.
+    pub(super) reached: u64,
+    /// Whether it failed because of what the call holds already.
+    pub(super) is_refused: bool,
 }
 
 /// Decodes an LZMA stream into a slice as long as its content.
@@ -177,229 +284,5 @@ pub(crate) fn lzma_into(
     end.map_err(|fault| fault_error(&fault, what, Some(as_u64(out.len()))))
 }
 
-/// Makes a buffer at least this long. Fails where the machine does not have as much.
-fn grow(out: &mut Vec<u8>, length: usize) -> Result<(), ()> {
-    if out.is_empty() {
-        // Fresh pages of the system are zero already, and those that are not touched cost nothing.
-        *out = u8::new_vec_zeroed(length).map_err(|_| ())?;
-    } else if out.len() < length {
-        out.try_reserve_exact(length.saturating_sub(out.len())).map_err(|_| ())?;
-        out.resize(length, 0);
-    }
-    Ok(())
-}
-
 /// The ratio of content to stream that memory is first taken for.
 const FIRST_GUESS: u64 = 3;
-
-/// Decodes several blocks, in parallel where that pays; returns one result for each, in order.
-///
-/// Each block fails independently. Blocks that would exceed [`max_total_bytes`](crate::Limits::max_total_bytes), counted in
-/// their order, are refused. The results do not depend on threads; see [`Parallelism`](crate::Parallelism).
-pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
-    let mut results = decode_each(source, blocks, options);
-    let mut budget = Budget::new(&options.limits);
-    for (result, block) in results.iter_mut().zip(blocks) {
-        let Ok(bytes) = result else { continue };
-        if let Err(error) = budget.spend(as_u64(bytes.len()), block.what) {
-            let error = error.at(block.range.clone()).of(block.address.clone());
-            *result = Err(error.format_is(source.format()));
-        }
-    }
-    results
-}
-
-fn decode_each(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
-    #[cfg(feature = "rayon")]
-    {
-        use rayon::prelude::*;
-
-        use crate::num::Span;
-        /// Stored bytes of deflate streams, beside the largest block, that are worth waking another thread for.
-        const PARALLEL: u64 = 256 << 10;
-        /// LZMA takes this many times as long for a stored byte.
-        const LZMA: u64 = 16;
-        let work = blocks.iter().map(|block| {
-            block.range.length().saturating_mul(if matches!(block.codec, Codec::Lzma { .. }) {
-                LZMA
-            } else {
-                1
-            })
-        });
-        let largest = work.clone().max().unwrap_or(0);
-        let all = work.fold(0_u64, u64::saturating_add);
-        if options.parallelism == crate::options::Parallelism::Rayon
-            && all.saturating_sub(largest) >= PARALLEL
-        {
-            let decode = |scratch: &mut Scratch, block: &Block| block.decode(source, options, scratch);
-            return blocks.par_iter().map_init(Scratch::default, decode).collect();
-        }
-    }
-    let mut scratch = Scratch::default();
-    blocks.iter().map(|block| block.decode(source, options, &mut scratch)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::limits::Limits;
-    use crate::options::Parallelism;
-
-    /// Some streams one after the other, and what they hold.
-    fn streams(lengths: &[usize]) -> (Source, Vec<Block>, Vec<Vec<u8>>) {
-        let contents: Vec<Vec<u8>> =
-            lengths.iter().map(|length| (0..*length).map(|i| (i % 251 * i / 1000) as u8).collect()).collect();
-        let mut file = Vec::new();
-        let mut blocks = Vec::new();
-        for (index, content) in contents.iter().enumerate() {
-            let start = file.len() as u64;
-            file.extend(miniz_oxide::deflate::compress_to_vec_zlib(content, 6));
-            blocks.push(Block {
-                what: "block",
-                address: Address::field("blocks").index(index as u64),
-                range: start..file.len() as u64,
-                codec: Codec::Zlib,
-                decoded_len: (index % 2 == 0).then_some(content.len() as u64),
-            });
-        }
-        (Source::from_bytes(file), blocks, contents)
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-    fn blocks_are_decoded_in_order_for_any_parallelism() {
-        let (source, blocks, contents) = streams(&[0, 1, 5000, 300_000, 2_000_000, 4_000_000, 4_000_000]);
-        for parallelism in [Parallelism::Off, Parallelism::Rayon] {
-            let options = Options::default().with_parallelism(parallelism);
-            let decoded = decode_all(&source, &blocks, &options);
-            assert!(
-                decoded.iter().zip(&contents).all(|(found, expected)| found.as_ref().unwrap() == expected)
-            );
-        }
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-    fn limits_hold_for_each_block_and_for_all() {
-        let (source, blocks, _) = streams(&[1000, 1000, 1000]);
-        let read = |limits| decode_all(&source, &blocks, &Options::default().with_limits(limits));
-        let kinds = |results: Vec<Result<Bytes>>| -> Vec<_> {
-            results.iter().map(|result| result.as_ref().err().map(Error::kind)).collect()
-        };
-        let exceeded = Some(ErrorKind::LimitExceeded);
-        assert_eq!(kinds(read(Limits::default().with_max_block_bytes(1000))), [None, None, None]);
-        assert_eq!(
-            kinds(read(Limits::default().with_max_block_bytes(999))),
-            [exceeded.clone(), exceeded.clone(), exceeded.clone()]
-        );
-        assert_eq!(kinds(read(Limits::default().with_max_total_bytes(2999))), [None, None, exceeded]);
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-    fn wrong_lengths_and_damaged_streams_spoil_themselves_only() {
-        let (source, mut blocks, contents) = streams(&[1000, 1000, 1000]);
-        blocks[0].decoded_len = Some(1001);
-        blocks[2].range.end -= 1;
-        let results = decode_all(&source, &blocks, &Options::default());
-        assert_eq!(results[0].as_ref().unwrap_err().kind(), ErrorKind::Malformed);
-        assert_eq!(results[1].as_ref().unwrap(), &contents[1]);
-        assert_eq!(results[2].as_ref().unwrap_err().kind(), ErrorKind::Truncated);
-        assert_eq!(results[2].as_ref().unwrap_err().byte_range(), Some(blocks[2].range.clone()));
-        blocks[0].decoded_len = Some(999);
-        assert_eq!(
-            decode_all(&source, &blocks[..1], &Options::default())[0].as_ref().unwrap_err().kind(),
-            ErrorKind::Malformed
-        );
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
-    fn wrong_and_missing_checksums_are_errors_unless_they_are_ignored() {
-        let (source, mut blocks, contents) = streams(&[1000]);
-        let mut file = source.get(0..source.len().unwrap().unwrap(), "file").unwrap().to_vec();
-        *file.last_mut().unwrap() ^= 1;
-        let source = Source::from_bytes(file);
-        let end = blocks[0].range.end;
-        let ignoring = Options::default().with_checksums(Checksums::Ignore);
-        for (end, kind) in [(end, ErrorKind::Malformed), (end - 4, ErrorKind::Truncated)] {
-            blocks[0].range.end = end;
-            for decoder in [crate::codec::Decoder::Fast, crate::codec::Decoder::Reference] {
-                let decode = |options: Options| {
-                    blocks[0].decode(&source, &options.with_decoder(decoder), &mut Scratch::default())
-                };
-                assert_eq!(decode(Options::default()).unwrap_err().kind(), kind);
-                assert_eq!(decode(ignoring).unwrap(), contents[0]);
-            }
-        }
-        // What is no whole stream is an error all the same.
-        blocks[0].range.end = end - 6;
-        assert!(blocks[0].decode(&source, &ignoring, &mut Scratch::default()).is_err());
-    }
-
-    /// LZMA streams one after the other, of real encoders, and what they hold.
-    fn lzma_streams(lengths: &[usize]) -> (Source, Vec<Block>, Vec<Vec<u8>>) {
-        use std::io::Write;
-        let (_, mut blocks, contents) = streams(lengths);
-        let mut options = lzma_rust2::LzmaOptions::with_preset(1);
-        options.dict_size = 1 << 16;
-        let mut file = Vec::new();
-        for (block, content) in blocks.iter_mut().zip(&contents) {
-            let start = file.len() as u64;
-            let mut writer = lzma_rust2::LzmaWriter::new_no_header(&mut file, &options, false).unwrap();
-            writer.write_all(content).unwrap();
-            writer.finish().unwrap();
-            block.range = start..file.len() as u64;
-            block.codec = Codec::Lzma { properties: [options.get_props(), 0, 0, 1, 0] };
-            block.decoded_len = Some(content.len() as u64);
-        }
-        (Source::from_bytes(file), blocks, contents)
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-    fn lzma_is_decoded_by_both_decoders_for_any_parallelism() {
-        let (source, blocks, contents) = lzma_streams(&[1, 5000, 300_000, 400_000]);
-        for decoder in [crate::codec::Decoder::Fast, crate::codec::Decoder::Reference] {
-            for parallelism in [Parallelism::Off, Parallelism::Rayon] {
-                let options = Options::default().with_parallelism(parallelism).with_decoder(decoder);
-                let options = options.with_strictness(Strictness::Strict);
-                for (decoded, content) in decode_all(&source, &blocks, &options).iter().zip(&contents) {
-                    assert!(decoded.as_ref().unwrap() == content);
-                }
-            }
-        }
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-    fn lzma_must_end_with_its_block_where_strict() {
-        let (source, mut blocks, contents) = lzma_streams(&[1000, 1000]);
-        blocks[0].range.end += 1;
-        let strict = Options::default().with_strictness(Strictness::Strict);
-        let decode = |options| blocks[0].decode(&source, &options, &mut Scratch::default());
-        assert_eq!(decode(Options::default()).unwrap(), contents[0]);
-        assert_eq!(decode(strict).unwrap_err().kind(), ErrorKind::Malformed);
-        assert_eq!(decode(strict).unwrap_err().byte_range(), Some(blocks[0].range.clone()));
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
-    fn lzma_lengths_are_checked_before_anything_is_allocated() {
-        let (source, mut blocks, _) = lzma_streams(&[1000]);
-        let stored = blocks[0].range.end;
-        let mut kind = |length, limits| {
-            blocks[0].decoded_len = length;
-            let options = Options::default().with_limits(limits);
-            blocks[0].decode(&source, &options, &mut Scratch::default()).err().map(|error| error.kind())
-        };
-        let unlimited = Limits::default().with_max_block_bytes(u64::MAX).with_max_total_bytes(u64::MAX);
-        assert_eq!(kind(Some(u64::MAX), unlimited), Some(ErrorKind::Malformed));
-        assert_eq!(kind(Some(stored * 8192 + 1), unlimited), Some(ErrorKind::Malformed));
-        assert_eq!(kind(Some(1001), unlimited), Some(ErrorKind::Truncated));
-        assert_eq!(kind(None, unlimited), Some(ErrorKind::Malformed));
-        assert_eq!(kind(Some(1000), Limits::default().with_max_block_bytes(1000)), None);
-        let exceeded = Some(ErrorKind::LimitExceeded);
-        assert_eq!(kind(Some(1000), Limits::default().with_max_block_bytes(999)), exceeded);
-    }
-}

@@ -1,11 +1,14 @@
 //! The codecs applied to parts of files.
 
 mod block;
+mod decode_all;
 mod fault;
 mod once;
+mod room;
 mod scratch;
 
-pub use block::{Block, decode_all};
+pub use block::Block;
+pub use decode_all::decode_all;
 pub use scratch::Scratch;
 
 pub(crate) use block::lzma_into;

@@ -30,6 +30,26 @@ impl<T> Once<T> {
         Ok(self.value.get_or_init(|| value))
     }
 
+    /// A copy of the value, which is kept where `keep` says so.
+    pub(crate) fn get_or_try_make_if(
+        &self,
+        make: impl FnOnce() -> Result<T>,
+        keep: impl FnOnce(&T) -> bool,
+    ) -> Result<T>
+    where
+        T: Clone,
+    {
+        if let Some(value) = self.value.get() {
+            return Ok(value.clone());
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = self.value.get() {
+            return Ok(value.clone());
+        }
+        let value = make()?;
+        Ok(if keep(&value) { self.value.get_or_init(|| value).clone() } else { value })
+    }
+
     /// A value that was made elsewhere, unless there is one.
     #[cfg(feature = "rayon")]
     pub(crate) fn get_or_set(&self, value: T) -> &T {

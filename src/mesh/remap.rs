@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Result};
 
 /// One index buffer for a mesh that stores an index for each attribute.
@@ -107,6 +108,25 @@ impl VertexRemap {
         this.groups = groups(&triangles, &this.indices, material);
         this.triangles = Some(triangles);
         Ok(this)
+    }
+
+    /// The most memory that making a remap takes, in bytes: of so many corners, and of attributes with so many elements.
+    pub(crate) fn most_memory(corners: u64, counts: &[usize]) -> u64 {
+        // Two numbers of each corner, the first corner and a link of each vertex; a table as long as the elements of the
+        // first attribute, or as the vertices that are told apart; then the elements of each vertex.
+        const EACH: u64 = 4 + 4 + 4 + size_of::<Chained>() as u64;
+        let first = counts.first().map_or(0, |count| as_u64(*count)).min(effort(corners));
+        let table = if counts.len() > 2 { first.max(corners) } else { first };
+        let sources = corners.saturating_mul(as_u64(counts.len()));
+        let numbers = corners.saturating_mul(EACH).saturating_add(table.saturating_mul(4));
+        numbers.max(corners.saturating_mul(8)).saturating_add(sources.saturating_mul(4))
+    }
+
+    /// The memory of the remap in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let sources =
+            self.sources.iter().fold(0, |sum: u64, source| sum.saturating_add(as_u64(source.len())));
+        sources.saturating_add(as_u64(self.indices.len())).saturating_mul(4)
     }
 
     /// The number of vertices.
@@ -289,14 +309,15 @@ fn number(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     const NONE: u32 = u32::MAX;
     let buckets = ids.iter().copied().max().map_or(0, |greatest| at(greatest).saturating_add(1));
-    let mut effort = ids.len().saturating_mul(8).saturating_add(1024);
+    let mut effort = effort(as_u64(ids.len()));
     // A few corners with great numbers do not deserve a table.
-    if buckets > effort {
+    if as_u64(buckets) > effort {
         return None;
     }
     let mut heads = vec![NONE; buckets];
-    let mut chained: Vec<Chained> = Vec::with_capacity(buckets.min(ids.len()));
-    let mut firsts = Vec::with_capacity(buckets.min(ids.len()));
+    // What is not used of them is never touched.
+    let mut chained: Vec<Chained> = Vec::with_capacity(ids.len());
+    let mut firsts = Vec::with_capacity(ids.len());
     let mut numbers = Vec::with_capacity(ids.len());
     for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
         let head = heads.get_mut(at(*id))?;
@@ -313,7 +334,13 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
         }
         numbers.push(number);
     }
+    firsts.shrink_to_fit();
     Some((numbers, firsts))
+}
+
+/// How many places a table may have, and how many looks into chains there may be, for so many corners.
+fn effort(corners: u64) -> u64 {
+    corners.saturating_mul(8).saturating_add(1024)
 }
 
 /// A vertex among those that share the first part of their pair.

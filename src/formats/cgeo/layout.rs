@@ -137,7 +137,7 @@ fn find_table(
                 let detail = format!("{stored:?} in the header, {count} in the table");
                 (FILE.of(Address::field("header")), detail)
             });
-            let source = walk.into_source().with_ranges(&[start..at.saturating_add(4)], "offset table")?;
+            let source = walk.source().with_ranges(&[start..at.saturating_add(4)], "offset table")?;
             return Ok((source, start..at));
         }
         if at.saturating_add(8) > bound {

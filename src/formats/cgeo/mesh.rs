@@ -52,15 +52,35 @@ pub struct MeshBuffer {
     pub is_complete: bool,
 }
 
+/// Memory for a map channel beside its coordinates, in bytes: a vector, and the array that it becomes.
+pub(super) const MAP_CHANNEL: u64 = 128;
+
 impl Mesh {
     /// The bytes of the positions, normals and map channels.
     pub(crate) fn arrays_size(&self) -> u64 {
         let arrays = [&self.positions, &self.normals].into_iter().chain(&self.map_channels);
         arrays.fold(0, |sum, array| sum.saturating_add(as_u64(array.as_bytes().len())))
     }
+
+    /// The memory of all arrays, triangles included, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let channels = as_u64(self.map_channels.len()).saturating_mul(MAP_CHANNEL);
+        let triangles = as_u64(self.triangles.as_bytes().len());
+        self.arrays_size().saturating_add(channels).saturating_add(triangles)
+    }
 }
 
 impl MeshBuffer {
+    /// The memory that it holds, used or not, in bytes. Triangles that it shares with the first snapshot are not counted.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn memory(&self) -> u64 {
+        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.map_channels);
+        let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));
+        let channels = as_u64(self.map_channels.capacity()).saturating_mul(MAP_CHANNEL);
+        let triangles = if self.is_complete { self.triangles.memory() } else { 0 };
+        triples.saturating_mul(12).saturating_add(channels).saturating_add(triangles)
+    }
+
     /// The mesh as shared arrays, which take over the memory.
     pub(crate) fn into_mesh(self, topology: TopologyId) -> Mesh {
         Mesh {

@@ -8,6 +8,8 @@ use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::{Key, Wrap};
 use crate::decode::Scratch;
+use crate::limits::Budget;
+use crate::num::as_u64;
 use crate::report::{ErrorKind, Result};
 
 impl Proxy {
@@ -35,11 +37,20 @@ impl Proxy {
         out.clear();
         let (mut from, mut to) = (Vec::new(), Vec::new());
         let mut topology = None;
+        let budget = Budget::new(&self.options().limits);
         for time in seconds {
             let key = timing
                 .index_at(*time, wrap)
                 .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
-            self.positions_of(&key, &mut topology, &mut from, &mut to, scratch)?;
+            let held = budget.held();
+            self.positions_of(&key, &mut topology, (&mut from, &mut to), &budget, scratch)?;
+            if out.is_empty() {
+                let all = as_u64(from.len()).saturating_mul(as_u64(seconds.len()));
+                budget.resize(out, budget.read(), all, "positions at all times")?;
+                out.clear();
+            } else {
+                budget.give_back_to(held);
+            }
             out.extend_from_slice(&from);
         }
         Ok(())
@@ -50,17 +61,17 @@ impl Proxy {
         &self,
         key: &Key,
         topology: &mut Option<TopologyId>,
-        from: &mut Vec<[f32; 3]>,
-        to: &mut Vec<[f32; 3]>,
+        (from, to): (&mut Vec<[f32; 3]>, &mut Vec<[f32; 3]>),
+        budget: &Budget,
         scratch: &mut Scratch,
     ) -> Result<()> {
         let first = self.snapshot(key.from)?;
         self.same_topology(&first, topology, scratch)?;
-        first.positions_into(from, scratch)?;
+        first.positions_within(budget, from, scratch)?;
         if key.fraction > 0.0 && key.to != key.from {
             let second = self.snapshot(key.to)?;
             self.same_topology(&second, topology, scratch)?;
-            second.positions_into(to, scratch)?;
+            second.positions_within(budget, to, scratch)?;
             let fraction = key.fraction;
             for (a, b) in from.as_flattened_mut().iter_mut().zip(to.as_flattened()) {
                 *a += (b - *a) * fraction;
@@ -102,10 +113,11 @@ impl Proxy {
         #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
         let per_second = (1.0 / (timing.time_of(after) - timing.time_of(before))) as f32;
         let (mut topology, mut earlier) = (None, Vec::new());
+        let budget = Budget::new(&self.options().limits);
         for (index, positions) in [(before, &mut earlier), (after, &mut *out)] {
             let snapshot = self.snapshot(index)?;
             self.same_topology(&snapshot, &mut topology, scratch)?;
-            snapshot.positions_into(positions, scratch)?;
+            snapshot.positions_within(&budget, positions, scratch)?;
         }
         for (later, earlier) in out.as_flattened_mut().iter_mut().zip(earlier.as_flattened()) {
             *later = (*later - earlier) * per_second;

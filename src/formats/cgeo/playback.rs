@@ -5,16 +5,7 @@ use std::ops::{ControlFlow, Range};
 use super::mesh::MeshBuffer;
 use super::proxy::Proxy;
 use crate::decode::Scratch;
-use crate::num::as_u64;
 use crate::report::Result;
-
-/// A snapshot that is decoded ahead.
-#[derive(Default)]
-struct Slot {
-    mesh: MeshBuffer,
-    scratch: Scratch,
-    outcome: Option<Result<()>>,
-}
 
 impl Proxy {
     /// Calls `each` with the snapshots of a range, in order. Each is decoded once, ahead of time.
@@ -29,51 +20,128 @@ impl Proxy {
         capacity_bytes: u64,
         mut each: impl FnMut(usize, Result<&MeshBuffer>) -> ControlFlow<()>,
     ) {
+        #[cfg(feature = "rayon")]
+        if self.options().parallelism == crate::options::Parallelism::Rayon {
+            return ahead::play(self, snapshots, capacity_bytes, each);
+        }
+        let _ = capacity_bytes;
+        let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+        for index in snapshots {
+            let outcome =
+                self.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut mesh, &mut scratch));
+            if each(index, outcome.map(|()| &mesh)).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+/// Decoding ahead.
+#[cfg(feature = "rayon")]
+mod ahead {
+    use std::ops::{ControlFlow, Range};
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use rayon::prelude::*;
+
+    use crate::decode::Scratch;
+    use crate::formats::cgeo::mesh::MeshBuffer;
+    use crate::formats::cgeo::proxy::Proxy;
+    use crate::limits::{Budget, Limits};
+    use crate::report::Result;
+
+    /// More at a time gains nothing on any machine, and delays the first one.
+    const MOST_AHEAD: usize = 64;
+
+    /// A snapshot that is decoded ahead.
+    #[derive(Default)]
+    struct Slot {
+        mesh: MeshBuffer,
+        /// `None` where it does not fit beside the others.
+        outcome: Option<Result<()>>,
+    }
+
+    pub(super) fn play(
+        proxy: &Proxy,
+        snapshots: Range<usize>,
+        capacity: u64,
+        mut each: impl FnMut(usize, Result<&MeshBuffer>) -> ControlFlow<()>,
+    ) {
         let mut slots: Vec<Slot> = Vec::new();
-        slots.resize_with(self.ahead(&snapshots, capacity_bytes), Slot::default);
+        let scratches = Mutex::new(Vec::new());
+        let mut count = first_count(proxy, &snapshots, capacity);
         let mut next = snapshots.start;
         while next < snapshots.end {
-            let count = slots.len().min(snapshots.end.saturating_sub(next));
-            let batch = slots.get_mut(..count).unwrap_or_default();
-            self.decode(next, batch);
-            for (index, slot) in (next..).zip(batch) {
-                let mesh = slot.outcome.take().unwrap_or(Ok(())).map(|()| &slot.mesh);
-                if each(index, mesh).is_break() {
+            slots.resize_with(count.min(snapshots.end.saturating_sub(next)), Slot::default);
+            decode(proxy, next, &mut slots, capacity, &scratches);
+            let mut done = 0_usize;
+            for (index, slot) in (next..).zip(&mut slots) {
+                let Some(outcome) = slot.outcome.take() else { break };
+                if each(index, outcome.map(|()| &slot.mesh)).is_break() {
                     return;
                 }
+                done = done.saturating_add(1);
             }
-            next = next.saturating_add(count);
+            next = next.saturating_add(done);
+            if done < slots.len() {
+                // The next one does not fit beside these: their memory goes first.
+                slots.clear();
+                count = done.max(1);
+            } else {
+                let largest = slots.iter().map(|slot| slot.mesh.memory()).max().unwrap_or(0);
+                let fits = capacity.checked_div(largest).and_then(|fits| usize::try_from(fits).ok());
+                let most = fits.unwrap_or(MOST_AHEAD).clamp(1, MOST_AHEAD);
+                count = count.saturating_mul(2).min(most);
+            }
         }
     }
 
-    /// Decodes as many snapshots as there are slots, from `first` on.
-    fn decode(&self, first: usize, slots: &mut [Slot]) {
-        let decode = |index: usize, slot: &mut Slot| {
-            let outcome = self
-                .snapshot(index)
-                .and_then(|snapshot| snapshot.mesh_into(&mut slot.mesh, &mut slot.scratch));
-            slot.outcome = Some(outcome);
-        };
-        #[cfg(feature = "rayon")]
-        if self.options().parallelism == crate::options::Parallelism::Rayon && slots.len() > 1 {
-            use rayon::prelude::*;
-            slots.par_iter_mut().enumerate().for_each(|(i, slot)| decode(first.saturating_add(i), slot));
-            return;
+    /// Decodes as many snapshots as there are slots, from `first` on: one in any case, several as far as they fit.
+    fn decode(
+        proxy: &Proxy,
+        first: usize,
+        slots: &mut [Slot],
+        capacity: u64,
+        scratches: &Mutex<Vec<Scratch>>,
+    ) {
+        let limits = proxy.options().limits;
+        if let [slot] = slots {
+            return fill(proxy, first, slot, &Budget::new(&limits), scratches);
         }
-        (first..).zip(slots).for_each(|(index, slot)| decode(index, slot));
+        let own = Limits::default().with_max_block_bytes(u64::MAX).with_max_total_bytes(capacity);
+        let shared = Arc::new(Budget::new(&own.with_free_ratio(0)));
+        let kept = slots.iter().fold(0, |sum: u64, slot| sum.saturating_add(slot.mesh.memory()));
+        if !shared.try_spend(kept) {
+            // Smaller meshes take the place of larger ones.
+            slots.iter_mut().for_each(|slot| slot.mesh = MeshBuffer::default());
+        }
+        slots.par_iter_mut().enumerate().for_each(|(index, slot)| {
+            let budget = Budget::sharing(&limits, &shared, slot.mesh.memory());
+            fill(proxy, first.saturating_add(index), slot, &budget, scratches);
+            if budget.is_refused() {
+                *slot = Slot::default();
+            }
+        });
     }
 
-    /// How many snapshots the capacity holds, by the size of the first one and of the one after it.
-    fn ahead(&self, snapshots: &Range<usize>, capacity_bytes: u64) -> usize {
-        /// More at a time gains nothing on any machine, and delays the first one.
-        const MAX_AHEAD: u64 = 64;
+    fn fill(proxy: &Proxy, index: usize, slot: &mut Slot, budget: &Budget, scratches: &Mutex<Vec<Scratch>>) {
+        let lock = || scratches.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = lock().pop().unwrap_or_default();
+        let outcome = proxy
+            .snapshot(index)
+            .and_then(|snapshot| snapshot.mesh_into_within(budget, &mut slot.mesh, &mut scratch));
+        lock().push(scratch);
+        slot.outcome = Some(outcome.map(drop));
+    }
+
+    /// How many snapshots may fit, by the size of the first one of the file and of the second of the range.
+    fn first_count(proxy: &Proxy, snapshots: &Range<usize>, capacity: u64) -> usize {
         // Without the first snapshot only complete ones can be read, one at a time.
-        let Ok(base) = self.base() else { return 1 };
-        let second = self.snapshot(snapshots.start.saturating_add(1).min(snapshots.end.saturating_sub(1)));
+        let Ok(base) = proxy.base() else { return 1 };
+        let second = proxy.snapshot(snapshots.start.saturating_add(1).min(snapshots.end.saturating_sub(1)));
         let is_complete = second.and_then(|snapshot| snapshot.is_complete()).unwrap_or(true);
-        let triangles = if is_complete { as_u64(base.triangles.as_bytes().len()) } else { 0 };
-        let size = base.arrays_size().saturating_add(triangles);
-        let fits = capacity_bytes.checked_div(size).unwrap_or(MAX_AHEAD);
-        usize::try_from(fits.clamp(1, MAX_AHEAD)).unwrap_or(1)
+        let size = if is_complete { base.memory() } else { base.arrays_size() };
+        let fits = capacity.checked_div(size).and_then(|fits| usize::try_from(fits).ok());
+        fits.unwrap_or(MOST_AHEAD).clamp(1, MOST_AHEAD)
     }
 }

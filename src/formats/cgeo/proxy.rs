@@ -10,11 +10,13 @@ use super::dialect_search;
 use super::header::{Properties, names};
 use super::layout::{Layout, snapshot_address};
 use super::mesh::{Mesh, TopologyId};
+use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::Timing;
 use crate::bytes::{Source, Text};
 use crate::decode::Once;
 use crate::format::Format;
+use crate::limits::Budget;
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -231,6 +233,17 @@ impl Proxy {
         // I/O may fail now and succeed later: it is done first, and its errors are not kept.
         first.preload()?;
         self.inner.base.get_or_try_make(|| Ok(first.complete_mesh().map(Arc::new)))?.clone()
+    }
+
+    /// The mesh of the first snapshot, whose memory counts as that of a call that adds a difference to it.
+    pub(crate) fn base_within(&self, budget: &Budget) -> Result<Arc<Mesh>> {
+        let base = self.base()?;
+        budget.count_read(&self.inner.layout.extent(0)?);
+        if !budget.try_spend_own(base.memory()) {
+            let error = budget.over_total(base.memory(), "mesh of the first snapshot");
+            return Err(FILE.of(snapshot_address(0)).locate(error));
+        }
+        Ok(base)
     }
 
     pub(crate) fn topology_at(&self, offset: u64) -> TopologyId {

@@ -8,6 +8,7 @@ use super::stream::{Stream, Unit};
 use crate::bytes::Source;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::decode::{Scratch, fault_error};
+use crate::limits::Budget;
 use crate::num::{Span, as_u64, span};
 use crate::options::Checksums;
 use crate::report::{ErrorKind, Result};
@@ -110,13 +111,14 @@ impl Snapshot {
         section: &Section,
         bytes: &[u8],
         what: &'static str,
-        scratch: &mut Scratch,
+        (budget, scratch): (&Budget, &mut Scratch),
         job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
         let (dialect, options) = (self.proxy.dialect(), self.proxy.options());
         let input = self.stream(section, bytes)?;
         let Scratch { inflater, cancel, .. } = scratch;
         let range = section.content.clone();
+        budget.count_read(&range);
         let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
         let mut inflate = inflate
             .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
@@ -125,19 +127,20 @@ impl Snapshot {
         }
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
-        job(&mut Stream::new(inflate, unit, &options.limits))
+        job(&mut Stream::new(inflate, unit, budget))
     }
 
     /// Runs a job on the stream of the mesh, with memory for the bytes that it skips.
     pub(super) fn mesh_stream_with<T>(
         &self,
+        budget: &Budget,
         scratch: &mut Scratch,
         job: impl FnOnce(&mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
         const SKIPPED_AT_ONCE: usize = 32 << 10;
         let mut skipped = std::mem::take(&mut scratch.bytes);
         skipped.resize(SKIPPED_AT_ONCE, 0);
-        let result = self.mesh_section(scratch, |_, stream| job(stream, &mut skipped));
+        let result = self.mesh_section(budget, scratch, |_, stream| job(stream, &mut skipped));
         scratch.bytes = skipped;
         result
     }
@@ -145,6 +148,7 @@ impl Snapshot {
     /// Runs a job that needs only the start of the mesh. Reads no more, unless the whole snapshot has been read.
     pub(super) fn mesh_beginning<T>(
         &self,
+        budget: &Budget,
         scratch: &mut Scratch,
         mut job: impl FnMut(&Section, &mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -159,13 +163,14 @@ impl Snapshot {
             let start = section.content.start;
             let bytes = source.get(span(start, BEGINNING), "TAG_MESH_DATA");
             let bytes = bytes.map_err(|error| self.place().locate(error))?;
-            match self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
+            let what = "TAG_MESH_DATA";
+            match self.with_stream(&section, &bytes, what, (budget, scratch), |stream| job(&section, stream))
             {
                 Err(error) if error.kind() == ErrorKind::Truncated => {}
                 result => return result,
             }
         }
-        self.mesh_section(scratch, job)
+        self.mesh_section(budget, scratch, job)
     }
 
     /// Whether reading a part of the snapshot alone saves reading the rest.
@@ -177,6 +182,7 @@ impl Snapshot {
 
     pub(super) fn mesh_section<T>(
         &self,
+        budget: &Budget,
         scratch: &mut Scratch,
         job: impl FnOnce(&Section, &mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -189,7 +195,8 @@ impl Snapshot {
         let bytes = source
             .get(section.content.clone(), "TAG_MESH_DATA")
             .map_err(|error| self.place().locate(error))?;
-        self.with_stream(&section, &bytes, "TAG_MESH_DATA", scratch, |stream| job(&section, stream))
+        let what = "TAG_MESH_DATA";
+        self.with_stream(&section, &bytes, what, (budget, scratch), |stream| job(&section, stream))
     }
 
     /// Reads the snapshot, so that decoding it does no further I/O.

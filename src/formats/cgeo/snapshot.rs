@@ -15,6 +15,7 @@ use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
 use crate::codec::inflate::Inflater;
 use crate::decode::{Block, Scratch};
+use crate::limits::Budget;
 use crate::mesh::Bounds;
 use crate::num::as_u64;
 use crate::report::{Address, Place, Result};
@@ -133,7 +134,9 @@ impl Snapshot {
             return Ok(None);
         };
         let [min, max] =
-            self.with_stream(&section, &bytes, "TAG_BOUNDING_BOX", scratch, |s| s.bounding_box())?;
+            self.with_stream(&section, &bytes, "TAG_BOUNDING_BOX", (&self.budget(), scratch), |stream| {
+                stream.bounding_box()
+            })?;
         Ok(Some(Bounds { min, max }))
     }
 
@@ -155,12 +158,22 @@ impl Snapshot {
     ///
     /// Those of [`point_cloud`](Self::point_cloud).
     pub fn point_cloud_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
+        self.point_cloud_within(&self.budget(), out, scratch)
+    }
+
+    pub(super) fn point_cloud_within(
+        &self,
+        budget: &Budget,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
         /// Tags and the headers of a box and a cloud.
         const USUALLY: u64 = 4 + 12 + 80 + 12;
         let Some((section, bytes)) = self.small_section(raw::TAG_POINTCLOUD, USUALLY, scratch)? else {
             return Ok(false);
         };
-        self.with_stream(&section, &bytes, "TAG_POINTCLOUD", scratch, |stream| stream.point_cloud(out))?;
+        let what = "TAG_POINTCLOUD";
+        self.with_stream(&section, &bytes, what, (budget, scratch), |stream| stream.point_cloud(out))?;
         Ok(true)
     }
 
@@ -181,7 +194,7 @@ impl Snapshot {
     ///
     /// Those of [`counts`](Self::counts).
     pub fn counts_reusing(&self, scratch: &mut Scratch) -> Result<Counts> {
-        let own = self.mesh_beginning(scratch, |_, stream| {
+        let own = self.mesh_beginning(&self.budget(), scratch, |_, stream| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
         })?;
         match own {
@@ -205,7 +218,7 @@ impl Snapshot {
     ///
     /// Those of [`counts`](Self::counts).
     pub fn is_complete(&self) -> Result<bool> {
-        self.mesh_beginning(&mut Scratch::default(), |_, stream| stream.is_complete())
+        self.mesh_beginning(&self.budget(), &mut Scratch::default(), |_, stream| stream.is_complete())
     }
 
     /// Identifies the triangles. Inflates one byte.
@@ -219,7 +232,7 @@ impl Snapshot {
 
     pub(super) fn topology_reusing(&self, scratch: &mut Scratch) -> Result<TopologyId> {
         let mut offset = 0;
-        let complete = self.mesh_beginning(scratch, |section, stream| {
+        let complete = self.mesh_beginning(&self.budget(), scratch, |section, stream| {
             offset = section.range.start;
             stream.is_complete()
         })?;
@@ -243,7 +256,16 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.array_into(Part::Positions, out, scratch)
+        self.positions_within(&self.budget(), out, scratch)
+    }
+
+    pub(super) fn positions_within(
+        &self,
+        budget: &Budget,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.array_into(Part::Positions, budget, out, scratch)
     }
 
     /// The normals. The stream is inflated no further.
@@ -263,7 +285,7 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.array_into(Part::Normals, out, scratch)
+        self.array_into(Part::Normals, &self.budget(), out, scratch)
     }
 
     /// The texture coordinates u, v, w of a map channel. The stream is inflated no further.
@@ -288,16 +310,22 @@ impl Snapshot {
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(Part::MapChannel(channel), out, scratch)
+        self.array_into(Part::MapChannel(channel), &self.budget(), out, scratch)
     }
 
-    fn array_into(&self, part: Part, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_stream_with(scratch, |stream, skipped| {
+    fn array_into(
+        &self,
+        part: Part,
+        budget: &Budget,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.mesh_stream_with(budget, scratch, |stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
             } else {
-                let base = self.proxy.base()?;
+                let base = self.proxy.base_within(budget)?;
                 stream.array_alone(Arrays::Difference(&base), part, skipped, out)
             }
         })
@@ -320,7 +348,7 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
-        let is_complete = self.mesh_stream_with(scratch, |stream, skipped| {
+        let is_complete = self.mesh_stream_with(&self.budget(), scratch, |stream, skipped| {
             if !stream.is_complete()? {
                 return Ok(false);
             }
@@ -343,8 +371,12 @@ impl Snapshot {
     /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
     /// that a difference needs the first one.
     pub fn mesh(&self) -> Result<Mesh> {
+        self.mesh_within(&self.budget())
+    }
+
+    pub(super) fn mesh_within(&self, budget: &Budget) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into(&mut buffer, &mut Scratch::default())?;
+        self.mesh_into_within(budget, &mut buffer, &mut Scratch::default())?;
         let topology = buffer.topology.unwrap_or_else(|| self.proxy.topology_at(0));
         Ok(buffer.into_mesh(topology))
     }
@@ -355,16 +387,27 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn mesh_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_section(scratch, |section, stream| {
+        self.mesh_into_within(&self.budget(), out, scratch).map(drop)
+    }
+
+    /// Reads the whole mesh; returns the number of bytes in the section after its stream.
+    pub(super) fn mesh_into_within(
+        &self,
+        budget: &Budget,
+        out: &mut MeshBuffer,
+        scratch: &mut Scratch,
+    ) -> Result<u64> {
+        self.mesh_section(budget, scratch, |section, stream| {
             let id = self.proxy.topology_at(section.range.start);
-            stream.mesh(&|| self.proxy.base(), out, id)
+            stream.mesh(&|| self.proxy.base_within(budget), out, id)?;
+            Ok(stream.unused())
         })
     }
 
     /// The whole mesh, which must be stored complete.
     pub(crate) fn complete_mesh(&self) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_section(&mut Scratch::default(), |section, stream| {
+        self.mesh_section(&self.budget(), &mut Scratch::default(), |section, stream| {
             let id = self.proxy.topology_at(section.range.start);
             let none = || {
                 let error = FILE.malformed("TAG_MESH_DATA").at(section.content.clone());
@@ -380,15 +423,6 @@ impl Snapshot {
         .map(|id| buffer.into_mesh(id))
     }
 
-    /// Reads the whole mesh; returns the number of bytes in the section after its stream.
-    pub(crate) fn checked_mesh_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<u64> {
-        self.mesh_section(scratch, |section, stream| {
-            let id = self.proxy.topology_at(section.range.start);
-            stream.mesh(&|| self.proxy.base(), out, id)?;
-            Ok(stream.unused())
-        })
-    }
-
     /// The number of meshes: samples between this snapshot and the next, for motion blur. 1 in most files.
     ///
     /// # Errors
@@ -402,6 +436,11 @@ impl Snapshot {
     #[must_use]
     pub fn sample(&self, sample: usize) -> Self {
         Self { sample, ..self.clone() }
+    }
+
+    /// The budget of a call on this snapshot.
+    pub(super) fn budget(&self) -> Budget {
+        Budget::new(&self.proxy.options().limits)
     }
 
     pub(crate) fn object_name(&self) -> Option<String> {

@@ -7,7 +7,7 @@ use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::counts::Counts;
 use super::layout::snapshot_address;
-use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::mesh::{MAP_CHANNEL, Mesh, MeshBuffer, TopologyId};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
@@ -16,8 +16,8 @@ use crate::bytes::Array;
 use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault};
 use crate::decode::fault_error;
-use crate::limits::{Budget, Limits};
-use crate::num::{as_u64, as_usize, decimal, size_u64};
+use crate::limits::Budget;
+use crate::num::{as_u64, as_usize, decimal};
 use crate::report::{Error, Place, Result};
 
 /// The section that is inflated.
@@ -39,7 +39,7 @@ pub(crate) struct Stream<'a> {
     unit: Unit,
     /// The most bytes that a stream of this length can decode to.
     most: u64,
-    budget: Budget,
+    budget: &'a Budget,
 }
 
 /// An array of a mesh, or what comes after them.
@@ -116,9 +116,9 @@ pub(crate) type Base<'a> = &'a dyn Fn() -> Result<Arc<Mesh>>;
 const DEFLATE_RATIO: u64 = 1032;
 
 impl<'a> Stream<'a> {
-    pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, limits: &Limits) -> Self {
+    pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, budget: &'a Budget) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
-        Self { inflate, most: unit.stored.saturating_mul(ratio), unit, budget: Budget::new(limits) }
+        Self { inflate, most: unit.stored.saturating_mul(ratio), unit, budget }
     }
 
     /// Computes no checksum, because only a part of the content is read.
@@ -296,8 +296,7 @@ impl<'a> Stream<'a> {
             // Each channel has a count of four bytes in the stream.
             self.may_come(channels.saturating_mul(4), "Map Channel Count")?;
         }
-        let room =
-            self.budget.spend(channels.saturating_mul(size_u64::<Vec<[f32; 3]>>()), "Map Channel Count");
+        let room = self.budget.spend_all(channels.saturating_mul(MAP_CHANNEL), "Map Channel Count");
         room.map_err(|error| self.place().locate(error))?;
         map_channels.resize_with(arrays.map_channels(), Vec::new);
         self.walk(arrays, Part::Triangles, |stream, part, count| {
@@ -337,7 +336,7 @@ impl<'a> Stream<'a> {
         let announced = shape.record().saturating_mul(u64::from(counts.triangles));
         self.may_come(shape.indices().saturating_mul(counts.triangles.into()), "Triangle Count")?;
         let records = out.take_records();
-        let room = self.budget.resize(records, announced, "Triangle Count");
+        let room = self.budget.resize(records, self.unit.stored, announced, "Triangle Count");
         room.map_err(|error| self.place().locate(error))?;
         let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
         let mut next = [0];
@@ -349,9 +348,10 @@ impl<'a> Stream<'a> {
             }
             let longer =
                 shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
-            let room = self.budget.spend(longer.saturating_sub(announced), "Triangle Count");
+            let room = self.budget.spend(self.unit.stored, longer, "Triangle Count");
             room.map_err(|error| self.place().locate(error))?;
             records.resize(as_usize(longer), 0);
+            self.budget.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
             [*first] = next;
             let more = self.inflate.read(rest).map_err(|fault| self.fault(&fault))?;
@@ -386,7 +386,7 @@ impl<'a> Stream<'a> {
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, count: u64, what: &'static str) -> Result<()> {
         let bytes = count.saturating_mul(12);
         self.may_come(bytes, what)?;
-        let room = self.budget.resize(out, count, what);
+        let room = self.budget.resize(out, self.unit.stored, count, what);
         room.map_err(|error| self.place().locate(error))
     }
 

@@ -95,6 +95,12 @@ impl Triangles {
         Arc::make_mut(&mut self.records)
     }
 
+    /// The memory of the records, used or not, in bytes.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn memory(&self) -> u64 {
+        crate::num::as_u64(self.records.capacity())
+    }
+
     pub(crate) fn set_shape(&mut self, shape: Shape) {
         self.shape = shape;
     }
@@ -203,6 +209,11 @@ impl Triangles {
     pub fn stream_into(&self, stream: usize, out: &mut Vec<[u32; 3]>) {
         out.clear();
         out.extend(self.records().map(|record| triple(record, stream)));
+    }
+
+    /// The indices of one kind, as in [`stream_into`](Self::stream_into), corner by corner.
+    pub(crate) fn corners(&self, stream: usize) -> impl Iterator<Item = u32> + '_ {
+        self.records().flat_map(move |record| triple(record, stream))
     }
 
     fn stream(&self, stream: usize) -> Vec<[u32; 3]> {

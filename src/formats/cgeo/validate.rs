@@ -80,12 +80,12 @@ impl Check {
             }
         }
         let stored_box = snapshot.bounding_box_reusing(&mut self.scratch)?;
-        let mut cloud = Vec::new();
-        snapshot.point_cloud_into(&mut cloud, &mut self.scratch)?;
+        // Its points are given back before the mesh is read.
+        snapshot.point_cloud_into(&mut Vec::new(), &mut self.scratch)?;
         let samples = snapshot.samples()?.max(1);
         for sample in 0..samples {
             let sample = snapshot.sample(sample);
-            let unused = sample.checked_mesh_into(&mut self.buffer, &mut self.scratch)?;
+            let unused = sample.mesh_into_within(&sample.budget(), &mut self.buffer, &mut self.scratch)?;
             if unused > 0 {
                 self.findings
                     .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));
@@ -121,21 +121,18 @@ impl Check {
             streams.push(("normals", self.buffer.normals.len()));
         }
         streams.extend(self.buffer.map_channels.iter().map(|channel| ("map_channels", channel.len())));
-        let mut indices = Vec::new();
         for (stream, (name, count)) in streams.into_iter().enumerate() {
-            triangles.stream_into(stream, &mut indices);
-            let flat = indices.as_flattened();
             let (least, greatest) =
-                flat.iter().fold((u32::MAX, 0), |(a, b), index| (a.min(*index), b.max(*index)));
+                triangles.corners(stream).fold((u32::MAX, 0), |(a, b), index| (a.min(index), b.max(index)));
             let count = as_u64(count);
-            if flat.is_empty() || u64::from(greatest) < count {
+            if triangles.is_empty() || u64::from(greatest) < count {
                 continue;
             }
             if least == 1 && u64::from(greatest) == count {
                 self.findings
                     .add(rules::COUNTED_FROM_ONE, || (FILE.of(address()), format!("{name}: 1..={greatest}")));
             }
-            let wrong = flat.iter().filter(|index| u64::from(**index) >= count);
+            let wrong = triangles.corners(stream).filter(|index| u64::from(*index) >= count);
             let places = as_u64(wrong.count());
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
                 let detail = format!("{name}: expected less than {count}, found {greatest}");

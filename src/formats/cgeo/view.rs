@@ -46,11 +46,23 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
     pub fn view(&self) -> Result<MeshView> {
-        let mesh = self.mesh()?;
+        let budget = self.budget();
+        let mesh = self.mesh_within(&budget)?;
+        let streams = mesh.streams();
+        let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
+        let held = budget.held();
+        let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
+        let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
+        let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
+        budget.spend_all(working, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
         let remap = mesh.vertex_remap().map_err(|error| self.place().locate(error))?;
+        budget.give_back_to(held);
+        let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
+        let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
+        budget.spend_all(gathered, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
         let mut attributes = Vec::new();
-        for (stream, (semantic, elements)) in mesh.streams().into_iter().enumerate() {
-            let gathered = remap.gather(stream, &elements.to_vec())?;
+        for (stream, (semantic, elements)) in streams.into_iter().enumerate() {
+            let gathered = remap.gather(stream, &elements.to_native())?;
             let bytes = Array::from_vec(gathered).into_bytes();
             attributes.push(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes));
         }

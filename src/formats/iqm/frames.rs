@@ -13,7 +13,7 @@ use super::rules::FILE;
 use super::tables::Poses;
 use crate::bytes::Source;
 use crate::limits::Budget;
-use crate::num::{as_u64, as_usize, span};
+use crate::num::{Span, as_u64, as_usize, span};
 use crate::options::Options;
 use crate::report::Result;
 
@@ -160,7 +160,9 @@ impl Frames {
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of reading.
     pub fn to_vec(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
-        let out = Budget::new(&self.options.limits).vec(count, "frames[]");
+        let stored = self.bytes(0..self.frames)?;
+        let budget = Budget::of_part(&self.options.limits, &stored);
+        let out = budget.vec(stored.length(), count, "frames[]");
         let mut out = out.map_err(|error| FILE.locate(error))?;
         self.frames_into(0..self.frames, &mut out)?;
         Ok(out)

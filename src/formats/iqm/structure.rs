@@ -138,7 +138,7 @@ impl Layout {
                 (FILE.at(NUM_EXTENSIONS), format!("{announced} announced, {found} in the list{more}"))
             });
         }
-        Ok(Self { extensions, source: walk.into_source(), ..self })
+        Ok(Self { extensions, source: walk.source(), ..self })
     }
 
     fn note_structure(&self, findings: &mut Findings) -> Result<()> {

@@ -44,6 +44,9 @@ pub struct MeshBuffer {
     pub attribute_maps: Vec<Vec<[f32; 4]>>,
 }
 
+/// Positions and triangles.
+type Geometry<'a> = (&'a Array<[f32; 3]>, &'a Array<[u32; 3]>);
+
 impl Mesh {
     /// Three vertex indices for each triangle; not checked against the vertex count.
     ///
@@ -52,11 +55,15 @@ impl Mesh {
     /// [`Malformed`](crate::ErrorKind::Malformed) or [`Truncated`](crate::ErrorKind::Truncated) for a damaged stream,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), and the errors of reading.
     pub fn indices(&self) -> Result<Array<[u32; 3]>> {
-        self.decoded_indices(&mut Scratch::default()).map(|decoded| decoded.array)
+        self.decoded_indices(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    pub(crate) fn decoded_indices(&self, scratch: &mut Scratch) -> Result<Decoded<[u32; 3]>> {
-        let decode = |out: &mut _, scratch: &mut _| self.decode().indices(out, scratch);
+    pub(crate) fn decoded_indices(
+        &self,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[u32; 3]>> {
+        let decode = |out: &mut _, scratch: &mut _| self.decode(budget).indices(out, scratch);
         self.array(&self.decoded.indices, &self.layout.indices, scratch, decode)
     }
 
@@ -66,7 +73,7 @@ impl Mesh {
     ///
     /// Those of [`indices`](Self::indices).
     pub fn indices_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.decode().indices(out, scratch).map(drop)
+        self.decode(&self.budget()).indices(out, scratch).map(drop)
     }
 
     /// Positions.
@@ -75,11 +82,15 @@ impl Mesh {
     ///
     /// Those of [`indices`](Self::indices).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        self.decoded_positions(&mut Scratch::default()).map(|decoded| decoded.array)
+        self.decoded_positions(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    pub(crate) fn decoded_positions(&self, scratch: &mut Scratch) -> Result<Decoded<[f32; 3]>> {
-        let decode = |out: &mut _, scratch: &mut _| self.decode().positions(out, scratch);
+    pub(crate) fn decoded_positions(
+        &self,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[f32; 3]>> {
+        let decode = |out: &mut _, scratch: &mut _| self.decode(budget).positions(out, scratch);
         self.array(&self.decoded.positions, &self.layout.positions, scratch, decode)
     }
 
@@ -89,7 +100,7 @@ impl Mesh {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.decode().positions(out, scratch).map(drop)
+        self.decode(&self.budget()).positions(out, scratch).map(drop)
     }
 
     /// Normals, not necessarily of length 1; `Ok(None)` where the file has none.
@@ -104,18 +115,29 @@ impl Mesh {
     /// Those of [`positions`](Self::positions); for MG2, also those of [`indices`](Self::indices), and
     /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        Ok(self.decoded_normals(&mut Scratch::default())?.map(|decoded| decoded.array))
+        Ok(self.decoded_normals(None, &self.budget(), &mut Scratch::default())?.map(|decoded| decoded.array))
     }
 
-    pub(crate) fn decoded_normals(&self, scratch: &mut Scratch) -> Result<Option<Decoded<[f32; 3]>>> {
+    /// The normals, from positions and triangles that are `known`, where they are.
+    pub(crate) fn decoded_normals(
+        &self,
+        known: Option<Geometry<'_>>,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else { return Ok(None) };
         let decode = |out: &mut _, scratch: &mut _| match &self.layout.grid {
-            None => self.decode().numbers(section, None, out, scratch),
+            None => self.decode(budget).numbers(section, None, out, scratch),
             Some(grid) => {
-                let positions = self.decoded_positions(scratch)?.array;
-                let triangles = self.decoded_indices(scratch)?.array;
+                let (positions, triangles) = match known {
+                    Some((positions, triangles)) => (positions.clone(), triangles.clone()),
+                    None => {
+                        let positions = self.decoded_positions(budget, scratch)?.array;
+                        (positions, self.decoded_indices(budget, scratch)?.array)
+                    }
+                };
                 let mesh = (&*positions.to_native(), &*triangles.to_native());
-                self.decode().predicted_normals((section, grid), mesh, out, scratch)
+                self.decode(budget).predicted_normals((section, grid), mesh, out, scratch)
             }
         };
         self.array(&self.decoded.normals, section, scratch, decode).map(Some)
@@ -136,14 +158,15 @@ impl Mesh {
             out.clear();
             return Ok(false);
         };
+        let budget = &self.budget();
         match &self.layout.grid {
-            None => self.decode().numbers(section, None, out, scratch)?,
+            None => self.decode(budget).numbers(section, None, out, scratch)?,
             Some(grid) => {
                 // Out of the scratch while the rest of it is at work.
                 let mut positions = std::mem::take(&mut scratch.positions);
                 let mut triangles = std::mem::take(&mut scratch.triangles);
                 let own = (&mut positions, &mut triangles);
-                let result = self.predicted_normals_into((section, grid), own, out, scratch);
+                let result = self.predicted_normals_into((section, grid), own, out, (budget, scratch));
                 (scratch.positions, scratch.triangles) = (positions, triangles);
                 result?
             }
@@ -156,23 +179,23 @@ impl Mesh {
         of: (&Section, &Grid),
         (own_positions, own_triangles): (&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>),
         out: &mut Vec<[f32; 3]>,
-        scratch: &mut Scratch,
+        (budget, scratch): (&Budget, &mut Scratch),
     ) -> Result<Ending> {
         let positions = match self.decoded.positions.get() {
             Some(positions) => positions.array.to_native(),
             None => {
-                self.decode().positions(own_positions, scratch)?;
+                self.decode(budget).positions(own_positions, scratch)?;
                 Cow::Borrowed(&**own_positions)
             }
         };
         let triangles = match self.decoded.indices.get() {
             Some(indices) => indices.array.to_native(),
             None => {
-                self.decode().indices(own_triangles, scratch)?;
+                self.decode(budget).indices(own_triangles, scratch)?;
                 Cow::Borrowed(&**own_triangles)
             }
         };
-        self.decode().predicted_normals(of, (&positions, &triangles), out, scratch)
+        self.decode(budget).predicted_normals(of, (&positions, &triangles), out, scratch)
     }
 
     /// All arrays, each decoded once.
@@ -190,21 +213,25 @@ impl Mesh {
     pub fn arrays(&self) -> Result<MeshArrays> {
         self.check_total()?;
         let mesh = self.load()?;
+        let budget = &self.budget();
         #[cfg(feature = "rayon")]
-        mesh.decode_in_parallel();
+        mesh.decode_in_parallel(budget);
         let mut scratch = Scratch::default();
         let uv_maps = 0..self.layout.uv_maps.len();
         let attribute_maps = 0..self.layout.attribute_maps.len();
+        // Mostly the largest block, so that what it takes of the scratch is enough for all.
+        let indices = mesh.decoded_indices(budget, &mut scratch)?.array;
+        let positions = mesh.decoded_positions(budget, &mut scratch)?.array;
+        let normals = mesh.decoded_normals(Some((&positions, &indices)), budget, &mut scratch)?;
         Ok(MeshArrays {
-            // Mostly the largest block, so that what it takes of the scratch is enough for all.
-            indices: mesh.decoded_indices(&mut scratch)?.array,
-            positions: mesh.decoded_positions(&mut scratch)?.array,
-            normals: mesh.decoded_normals(&mut scratch)?.map(|decoded| decoded.array),
+            indices,
+            positions,
+            normals: normals.map(|decoded| decoded.array),
             uv_maps: uv_maps
-                .map(|index| Ok(mesh.decoded_uv_map(index, &mut scratch)?.array))
+                .map(|index| Ok(mesh.decoded_uv_map(index, budget, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
             attribute_maps: attribute_maps
-                .map(|index| Ok(mesh.decoded_attribute_map(index, &mut scratch)?.array))
+                .map(|index| Ok(mesh.decoded_attribute_map(index, budget, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
         })
     }
@@ -219,7 +246,8 @@ impl Mesh {
     pub fn arrays_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
         self.check_total()?;
         let mesh = if self.source.is_in_memory() { self } else { &self.load()? };
-        let (decode, layout) = (mesh.decode(), &self.layout);
+        let budget = &self.budget();
+        let (decode, layout) = (mesh.decode(budget), &self.layout);
         decode.positions(&mut out.positions, scratch)?;
         decode.indices(&mut out.indices, scratch)?;
         match (&layout.normals, &layout.grid) {
@@ -245,14 +273,15 @@ impl Mesh {
         decode: impl FnOnce(&mut Vec<T>, &mut Scratch) -> Result<Ending>,
     ) -> Result<Decoded<T>> {
         if self.layout.method == Method::Raw {
-            return Ok(Decoded { array: self.decode().view(section)?, ending: Ending::Clean });
+            let array = self.decode(&self.budget()).view(section)?;
+            return Ok(Decoded { array, ending: Ending::Clean });
         }
         let make = || {
             let mut out = Vec::new();
             let ending = decode(&mut out, scratch)?;
             Ok(Decoded { array: Array::from_vec(out), ending })
         };
-        once.get_or_try_make(make).cloned()
+        once.get_or_try_make_if(make, |decoded| self.decoded.kept.admits(decoded.bytes()))
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.
@@ -260,7 +289,7 @@ impl Mesh {
         if self.layout.method == Method::Raw {
             return Ok(());
         }
-        Budget::new(&self.options.limits)
+        Budget::of_part(&self.options.limits, &self.range())
             .spend_all(self.layout.decoded_len(), "body")
             .map_err(|error| self.layout.place().locate(error))
     }

@@ -3,6 +3,7 @@
 //! Three.js writes one for each part of a model.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::layout::{self, body_address};
 use super::mesh::Mesh;
@@ -10,7 +11,7 @@ use super::raw;
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
-use crate::limits::Budget;
+use crate::limits::{Budget, Kept};
 use crate::num::{as_u64, size_u64, span};
 use crate::options::{Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
@@ -57,6 +58,7 @@ impl Bodies {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = bodies(source, options)?;
+        walker.kept = Some(Arc::new(Kept::new(&options.limits, walker.len.unwrap_or(0))));
         let is_strict = options.strictness == Strictness::Strict;
         while let Some(mesh) = walker.next() {
             match mesh {
@@ -73,8 +75,8 @@ impl Bodies {
                 }
             }
             let bytes = as_u64(meshes.len()).saturating_mul(MESH_BYTES);
-            Budget::new(&options.limits)
-                .spend(bytes, "list of bodies")
+            Budget::of_part(&options.limits, &(0..walker.end))
+                .spend(walker.end, bytes, "list of bodies")
                 .map_err(|error| FILE.at(0..walker.end).locate(error))?;
         }
         findings.extend(walker.trailing());
@@ -163,7 +165,8 @@ fn is_of_the_body(error: &Error) -> bool {
 pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
     let header_size = size_u64::<raw::Header>();
     let source = source.for_format(Format::OpenCtm).with_head(header_size, layout::HEAD, "header")?;
-    Ok(BodyIter { walk: source.walk(), len: source.len()?, end: 0, next: Some(0), options: *options })
+    let (walk, len) = (source.walk(), source.len()?);
+    Ok(BodyIter { walk, len, end: 0, next: Some(0), options: *options, kept: None })
 }
 
 /// An iterator over the bodies of a source; see [`bodies`].
@@ -175,6 +178,8 @@ pub struct BodyIter {
     /// The number of the next body; `None` at the end.
     next: Option<u64>,
     options: Options,
+    /// What bodies of one list keep together; each its own share where there is no list.
+    kept: Option<Arc<Kept>>,
 }
 
 impl Iterator for BodyIter {
@@ -188,7 +193,7 @@ impl Iterator for BodyIter {
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
         }
-        let mesh = Mesh::read(&mut self.walk, self.end, body, &self.options);
+        let mesh = Mesh::read(&mut self.walk, self.end, body, &self.options, self.kept.clone());
         if let Ok(mesh) = &mesh {
             self.end = mesh.range().end;
             self.next = Some(body.saturating_add(1));

@@ -10,7 +10,7 @@ use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
 use crate::limits::Budget;
 use crate::mesh::scan;
-use crate::num::as_usize;
+use crate::num::{Span, as_u64, as_usize};
 use crate::options::Options;
 use crate::report::Result;
 
@@ -22,6 +22,7 @@ pub(crate) struct Decode<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) source: &'a Source,
     pub(crate) options: &'a Options,
+    pub(crate) budget: &'a Budget,
 }
 
 /// An array, and how its stream ended.
@@ -29,6 +30,13 @@ pub(crate) struct Decode<'a> {
 pub(crate) struct Decoded<T> {
     pub(crate) array: Array<T>,
     pub(crate) ending: Ending,
+}
+
+impl<T: Element> Decoded<T> {
+    /// The memory of the array in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        as_u64(self.array.as_bytes().len())
+    }
 }
 
 /// How the stream of an array ended.
@@ -63,9 +71,7 @@ impl Decode<'_> {
         if section.props.is_none() {
             return self.copy(section, out);
         }
-        let (words, ending) = self.words(section, scratch)?;
-        mg1::indices(&words, out);
-        Ok(ending)
+        self.words(section, scratch, |words| mg1::indices(words, out))
     }
 
     pub(crate) fn positions(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<Ending> {
@@ -75,17 +81,14 @@ impl Decode<'_> {
             return self.copy(section, out);
         }
         let Some(grid) = &self.layout.grid else {
-            let (words, ending) = self.words(section, scratch)?;
-            mg1::positions(&words, out);
-            return Ok(ending);
+            return self.words(section, scratch, |words| mg1::positions(words, out));
         };
         // Grid indices wait where the positions will be, and take no memory of their own.
         let bits: &mut [[u32; 3]] = zerocopy::transmute_mut!(&mut out[..]);
-        let (cells, _) = self.words(&grid.indices, scratch)?;
-        mg2::grid_indices(&cells, bits, |cell, place| *place = [cell, 0, 0]);
-        let (words, ending) = self.words(section, scratch)?;
-        mg2::positions(&words, &grid.boxes, bits);
-        Ok(ending)
+        self.words(&grid.indices, scratch, |cells| {
+            mg2::grid_indices(cells, bits, |cell, place| *place = [cell, 0, 0]);
+        })?;
+        self.words(section, scratch, |words| mg2::positions(words, &grid.boxes, bits))
     }
 
     /// The vertices whose grid index is beyond the grid.
@@ -94,16 +97,17 @@ impl Decode<'_> {
         grid: &Grid,
         scratch: &mut Scratch,
     ) -> Result<(Option<OutsideGrid>, Ending)> {
-        let (cells, ending) = self.words(&grid.indices, scratch)?;
         let (mut vertex, mut outside) = (0, None);
-        // Nothing is kept of a vertex, so its place takes up nothing.
-        mg2::grid_indices(&cells, &mut vec![(); self.layout.vertex_count()], |cell, ()| {
-            if !grid.boxes.contains(cell) {
-                let found = outside.get_or_insert(OutsideGrid { count: 0_u64, vertex, cell });
-                found.count = found.count.saturating_add(1);
-            }
-            vertex = vertex.saturating_add(1);
-        });
+        let ending = self.words(&grid.indices, scratch, |cells| {
+            // Nothing is kept of a vertex, so its place takes up nothing.
+            mg2::grid_indices(cells, &mut vec![(); self.layout.vertex_count()], |cell, ()| {
+                if !grid.boxes.contains(cell) {
+                    let found = outside.get_or_insert(OutsideGrid { count: 0_u64, vertex, cell });
+                    found.count = found.count.saturating_add(1);
+                }
+                vertex = vertex.saturating_add(1);
+            });
+        })?;
         Ok((outside, ending))
     }
 
@@ -135,12 +139,10 @@ impl Decode<'_> {
         if section.props.is_none() {
             return self.copy(section, out);
         }
-        let (words, ending) = self.words(section, scratch)?;
-        match precision {
-            Some(precision) => mg2::numbers(&words, precision, out),
-            None => mg1::numbers(&words, out),
-        }
-        Ok(ending)
+        self.words(section, scratch, |words| match precision {
+            Some(precision) => mg2::numbers(words, precision, out),
+            None => mg1::numbers(words, out),
+        })
     }
 
     /// Normals of MG2, from positions and triangles.
@@ -152,18 +154,21 @@ impl Decode<'_> {
         scratch: &mut Scratch,
     ) -> Result<Ending> {
         self.resize(section, out)?;
-        let (words, ending) = self.words(section, scratch)?;
-        out.fill([0.0; 3]);
-        if !normals::add_triangles(positions, triangles, 0, out) {
+        let mut are_in_range = true;
+        let ending = self.words(section, scratch, |words| {
+            out.fill([0.0; 3]);
+            are_in_range = normals::add_triangles(positions, triangles, 0, out);
+            normals::restore(words, grid.header.normal_precision.get(), out);
+        })?;
+        if !are_in_range {
             self.check_indices(triangles)?;
         }
-        normals::restore(&words, grid.header.normal_precision.get(), out);
         Ok(ending)
     }
 
     /// How the stream of an array ends, which is decoded for nothing else.
     pub(crate) fn ending(&self, section: &Section, scratch: &mut Scratch) -> Result<Ending> {
-        self.words::<1>(section, scratch).map(|(_, ending)| ending)
+        self.words::<1>(section, scratch, |_| {})
     }
 
     /// Fails where an index names no vertex.
@@ -176,29 +181,44 @@ impl Decode<'_> {
         Err(error.expected(format!("less than {count}")).found(index))
     }
 
-    /// The words of an array, in the scratch's memory.
-    fn words<'s, const N: usize>(
+    /// Calls `job` with the words of an array, which are in the scratch's memory.
+    fn words<const N: usize>(
         &self,
         section: &Section,
-        scratch: &'s mut Scratch,
-    ) -> Result<(Planes<'s, N>, Ending)> {
-        let len = as_usize(section.decoded_len());
+        scratch: &mut Scratch,
+        job: impl FnOnce(&Planes<'_, N>),
+    ) -> Result<Ending> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
-        if bytes.len() < len {
-            // Given back first, and not copied: none of it is needed.
-            bytes = Vec::new();
-            self.resize_bytes(section, &mut bytes)?;
-        }
-        let result = self.stream_into(section, bytes.get_mut(..len).unwrap_or_default(), scratch);
+        let result = self.make_room(section, &mut bytes).and_then(|held| {
+            let planes = bytes.get_mut(..as_usize(section.decoded_len())).unwrap_or_default();
+            let ending = self.stream_into(section, planes, scratch);
+            if ending.is_ok() {
+                job(&Planes::new(planes));
+            }
+            self.budget.give_back(held);
+            ending
+        });
         scratch.bytes = bytes;
-        result.map(|ending| (Planes::new(scratch.bytes.get(..len).unwrap_or_default()), ending))
+        result
+    }
+
+    /// Makes room for the planes of an array. Returns what is spent for it: all of the scratch's memory, while it is used.
+    fn make_room(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<u64> {
+        let (there, len) = (as_u64(bytes.len()), section.decoded_len());
+        if there >= len && self.budget.try_spend(there) {
+            return Ok(there);
+        }
+        // Given back first, and not copied: none of it is needed.
+        *bytes = Vec::new();
+        self.resize_to(section, len, bytes)?;
+        Ok(len)
     }
 
     /// The bytes of an array, in planes, in memory of their own.
     #[cfg(feature = "rayon")]
     pub(crate) fn own_planes(&self, section: &Section, scratch: &mut Scratch) -> Result<(Vec<u8>, Ending)> {
         let mut bytes = Vec::new();
-        self.resize_bytes(section, &mut bytes)?;
+        self.resize_to(section, section.decoded_len(), &mut bytes)?;
         let ending = self.stream_into(section, &mut bytes, scratch)?;
         Ok((bytes, ending))
     }
@@ -225,13 +245,10 @@ impl Decode<'_> {
         self.resize_to(section, section.count, out)
     }
 
-    fn resize_bytes(&self, section: &Section, out: &mut Vec<u8>) -> Result<()> {
-        self.resize_to(section, section.decoded_len(), out)
-    }
-
     fn resize_to<T: FromZeros + Clone>(&self, section: &Section, count: u64, out: &mut Vec<T>) -> Result<()> {
-        Budget::new(&self.options.limits)
-            .resize(out, count, section.what)
+        self.budget.count_read(&section.range);
+        self.budget
+            .resize(out, section.range.length(), count, section.what)
             .map_err(|error| self.layout.place_of(section).locate(error))
     }
 

@@ -422,8 +422,8 @@ impl Reader<'_> {
         for index in 0..u64::from(count.get()) {
             maps.push(read(self, index)?);
             // The list is larger than the few bytes that a map of few vertices takes up in the file.
-            Budget::new(self.limits)
-                .spend(as_u64(size_of_val(&maps[..])), "list of maps")
+            Budget::of_part(self.limits, &(start..self.end))
+                .spend(self.end.saturating_sub(start), as_u64(size_of_val(&maps[..])), "list of maps")
                 .map_err(|error| FILE.at(start..self.end).locate(error))?;
         }
         Ok(maps)

@@ -7,6 +7,7 @@ use super::layout::Map;
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element, Text};
 use crate::decode::{Once, Scratch};
+use crate::limits::Budget;
 use crate::report::Result;
 
 /// A UV map of a [`Mesh`].
@@ -62,16 +63,22 @@ impl Mesh {
         Some(AttributeMap { map: Handle::new(self, index, map) })
     }
 
-    pub(crate) fn decoded_uv_map(&self, index: usize, scratch: &mut Scratch) -> Result<Decoded<[f32; 2]>> {
-        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, scratch)
+    pub(crate) fn decoded_uv_map(
+        &self,
+        index: usize,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<Decoded<[f32; 2]>> {
+        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, (budget, scratch))
     }
 
     pub(crate) fn decoded_attribute_map(
         &self,
         index: usize,
+        budget: &Budget,
         scratch: &mut Scratch,
     ) -> Result<Decoded<[f32; 4]>> {
-        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, scratch)
+        self.decoded_map(&self.layout.attribute_maps, &self.decoded.attribute_maps, index, (budget, scratch))
     }
 
     fn decoded_map<const N: usize>(
@@ -79,13 +86,13 @@ impl Mesh {
         maps: &[Map],
         decoded: &[Once<Decoded<[f32; N]>>],
         index: usize,
-        scratch: &mut Scratch,
+        (budget, scratch): (&Budget, &mut Scratch),
     ) -> Result<Decoded<[f32; N]>>
     where
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
         let (map, once) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
-        let decode = |out: &mut _, scratch: &mut _| self.decode().map(map, out, scratch);
+        let decode = |out: &mut _, scratch: &mut _| self.decode(budget).map(map, out, scratch);
         self.array(once, &map.section, scratch, decode)
     }
 
@@ -124,7 +131,7 @@ impl UvMap {
     /// Those of [`Mesh::indices`].
     pub fn coords(&self) -> Result<Array<[f32; 2]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_uv_map(*index, &mut Scratch::default()).map(|decoded| decoded.array)
+        mesh.decoded_uv_map(*index, &mesh.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
     /// Like [`coords`](Self::coords), into `out`, which gets their number.
@@ -134,7 +141,7 @@ impl UvMap {
     /// Those of [`coords`](Self::coords).
     pub fn coords_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode().map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
+        mesh.decode(&mesh.budget()).map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
     }
 }
 
@@ -158,7 +165,8 @@ impl AttributeMap {
     /// Those of [`Mesh::indices`].
     pub fn values(&self) -> Result<Array<[f32; 4]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_attribute_map(*index, &mut Scratch::default()).map(|decoded| decoded.array)
+        mesh.decoded_attribute_map(*index, &mesh.budget(), &mut Scratch::default())
+            .map(|decoded| decoded.array)
     }
 
     /// Like [`values`](Self::values), into `out`, which gets their number.
@@ -168,6 +176,8 @@ impl AttributeMap {
     /// Those of [`values`](Self::values).
     pub fn values_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode().map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch).map(drop)
+        mesh.decode(&mesh.budget())
+            .map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch)
+            .map(drop)
     }
 }

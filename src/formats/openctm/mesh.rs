@@ -11,6 +11,7 @@ use super::raw;
 use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Once};
 use crate::format::Format;
+use crate::limits::{Budget, Kept};
 use crate::num::{Span, as_u64, size_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -19,7 +20,8 @@ use crate::report::{Address, Finding, Item, Result};
 ///
 /// Cloning is cheap. Opening reads counts and texts, and finds the place of every array. Arrays of RAW are views of the
 /// file; those of MG1 and MG2 are decoded when they are first needed, once for all clones and threads, and kept until
-/// the last clone is gone. The methods with `_into` decode into the caller's memory and keep nothing.
+/// the last clone is gone, as far as all bodies of a file together are no larger than
+/// [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with `_into` decode into the caller's memory and keep nothing.
 ///
 /// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), and by
 /// opening with [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`view`](Self::view), and for normals
@@ -33,13 +35,15 @@ pub struct Mesh {
 }
 
 /// The arrays that have been decoded so far.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct DecodedArrays {
     pub(crate) indices: Once<Decoded<[u32; 3]>>,
     pub(crate) positions: Once<Decoded<[f32; 3]>>,
     pub(crate) normals: Once<Decoded<[f32; 3]>>,
     pub(crate) uv_maps: Vec<Once<Decoded<[f32; 2]>>>,
     pub(crate) attribute_maps: Vec<Once<Decoded<[f32; 4]>>>,
+    /// How much of them may be kept.
+    pub(crate) kept: Arc<Kept>,
 }
 
 impl Mesh {
@@ -91,16 +95,25 @@ impl Mesh {
     /// Those of [`from_source_with`](Self::from_source_with).
     pub fn at(source: &Source, offset: u64, options: &Options) -> Result<Self> {
         let mut walk = source.for_format(Format::OpenCtm).walk();
-        Self::read(&mut walk, offset, 0, options)
+        Self::read(&mut walk, offset, 0, options, None)
     }
 
     /// Reads a body, and checks it where reading is strict.
-    pub(crate) fn read(walk: &mut Walk, start: u64, body: u64, options: &Options) -> Result<Self> {
+    pub(crate) fn read(
+        walk: &mut Walk,
+        start: u64,
+        body: u64,
+        options: &Options,
+        kept: Option<Arc<Kept>>,
+    ) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)?;
         let decoded = DecodedArrays {
+            indices: Once::default(),
+            positions: Once::default(),
+            normals: Once::default(),
             uv_maps: layout.uv_maps.iter().map(|_| Once::default()).collect(),
             attribute_maps: layout.attribute_maps.iter().map(|_| Once::default()).collect(),
-            ..DecodedArrays::default()
+            kept: kept.unwrap_or_else(|| Arc::new(Kept::new(&options.limits, layout.range.length()))),
         };
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
         // The walk's source holds the headers that it has read.
@@ -192,8 +205,13 @@ impl Mesh {
         Ok(Self { source, ..self.clone() })
     }
 
-    pub(crate) fn decode(&self) -> Decode<'_> {
-        Decode { layout: &self.layout, source: &self.source, options: &self.options }
+    /// The budget of a call on this mesh.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(&self.options.limits)
+    }
+
+    pub(crate) fn decode<'a>(&'a self, budget: &'a Budget) -> Decode<'a> {
+        Decode { layout: &self.layout, source: &self.source, options: &self.options, budget }
     }
 
     /// The body, and after it its arrays. Reads nothing.

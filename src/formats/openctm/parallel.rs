@@ -6,11 +6,11 @@ use super::decode::{Decoded, Ending};
 use super::layout::{Grid, Method, Part, Section};
 use super::mesh::Mesh;
 use super::normals;
-use crate::bytes::Array;
+use crate::bytes::{Array, Element};
 use crate::codec::planes::Planes;
-use crate::decode::Scratch;
+use crate::decode::{Once, Scratch};
 use crate::limits::Budget;
-use crate::num::{Span, as_usize};
+use crate::num::{Span, as_u64, as_usize};
 use crate::options::Parallelism;
 use crate::report::Result;
 
@@ -31,8 +31,11 @@ impl Mesh {
     ///
     /// Errors are dropped: the accessors decode what is missing, array by array, and report them, so that the error
     /// does not depend on threads.
-    pub(crate) fn decode_in_parallel(&self) {
+    pub(crate) fn decode_in_parallel(&self, budget: &Budget) {
         if self.options.parallelism != Parallelism::Rayon || self.method() == Method::Raw {
+            return;
+        }
+        if !self.decoded.kept.has_room(self.layout.decoded_len()) {
             return;
         }
         let sections = self.layout.sections();
@@ -43,31 +46,64 @@ impl Mesh {
         }
         // Grid indices are decoded with the positions.
         let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
-        let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, scratch);
+        let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, budget, scratch);
         let results: Vec<Result<Option<NormalPlanes>>> =
             alone.par_iter().map_init(Scratch::default, decode).collect();
         if results.iter().all(Result::is_ok)
             && let Some((planes, ending)) = results.into_iter().flatten().flatten().next()
             && let (Some(section), Some(grid)) = (&self.layout.normals, &self.layout.grid)
-            && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes)
+            && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes, budget)
         {
-            // Nobody waits for this: where another thread has made the normals meanwhile, those are kept.
-            self.decoded.normals.get_or_set(Decoded { array: Array::from_vec(normals), ending });
+            let normals = Decoded { array: Array::from_vec(normals), ending };
+            budget.give_back(as_u64(planes.len()));
+            if self.decoded.kept.admits(normals.bytes()) {
+                // Nobody waits for this: where another thread has made the normals meanwhile, those are kept.
+                self.decoded.normals.get_or_set(normals);
+            }
         }
     }
 
     /// Decodes one array; of the normals of MG2, just their stream, which is returned.
-    fn decode_one(&self, section: &Section, scratch: &mut Scratch) -> Result<Option<NormalPlanes>> {
+    fn decode_one(
+        &self,
+        section: &Section,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<Option<NormalPlanes>> {
         match section.part {
-            Part::Indices => drop(self.decoded_indices(scratch)?),
-            Part::Positions | Part::GridIndices => drop(self.decoded_positions(scratch)?),
-            Part::Normals if self.method() != Method::Mg2 => drop(self.decoded_normals(scratch)?),
+            Part::Indices => keep(budget, &self.decoded.indices, &self.decoded_indices(budget, scratch)?),
+            Part::Positions | Part::GridIndices => {
+                keep(budget, &self.decoded.positions, &self.decoded_positions(budget, scratch)?);
+            }
+            Part::Normals if self.method() != Method::Mg2 => {
+                if let Some(normals) = self.decoded_normals(None, budget, scratch)? {
+                    keep(budget, &self.decoded.normals, &normals);
+                }
+            }
             Part::Normals if self.decoded.normals.get().is_some() => {}
-            Part::Normals => return self.decode().own_planes(section, scratch).map(Some),
-            Part::UvMap(index) => drop(self.decoded_uv_map(as_usize(index), scratch)?),
-            Part::AttributeMap(index) => drop(self.decoded_attribute_map(as_usize(index), scratch)?),
+            Part::Normals => return self.decode(budget).own_planes(section, scratch).map(Some),
+            Part::UvMap(index) => {
+                let map = self.decoded_uv_map(as_usize(index), budget, scratch)?;
+                self.decoded
+                    .uv_maps
+                    .get(as_usize(index))
+                    .into_iter()
+                    .for_each(|once| keep(budget, once, &map));
+            }
+            Part::AttributeMap(index) => {
+                let map = self.decoded_attribute_map(as_usize(index), budget, scratch)?;
+                let once = self.decoded.attribute_maps.get(as_usize(index));
+                once.into_iter().for_each(|once| keep(budget, once, &map));
+            }
         }
         Ok(None)
+    }
+}
+
+/// Gives back the memory of an array that the mesh does not keep: it will be decoded again.
+fn keep<T: Element>(budget: &Budget, once: &Once<Decoded<T>>, decoded: &Decoded<T>) {
+    if once.get().is_none() {
+        budget.give_back(decoded.bytes());
     }
 }
 
@@ -76,11 +112,12 @@ fn predicted_normals(
     mesh: &Mesh,
     (section, grid): (&Section, &Grid),
     planes: &[u8],
+    budget: &Budget,
 ) -> Result<Option<Vec<[f32; 3]>>> {
     let (positions, triangles) = (mesh.positions()?, mesh.indices()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
-    let mut normals: Vec<[f32; 3]> = Budget::new(&mesh.options.limits)
-        .vec(section.count, section.what)
+    let mut normals: Vec<[f32; 3]> = budget
+        .vec(section.range.length(), section.count, section.what)
         .map_err(|error| mesh.layout.place_of(section).locate(error))?;
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
     let words = Planes::new(planes);

@@ -8,6 +8,7 @@ use super::mesh::Mesh;
 use super::rules;
 use crate::bytes::{Array, Element, Scalar};
 use crate::decode::Scratch;
+use crate::limits::Budget;
 use crate::mesh::scan;
 use crate::num::{as_u64, as_usize, decimal};
 use crate::report::{Finding, Findings, Result};
@@ -26,9 +27,10 @@ impl Mesh {
         self.check_total()?;
         // What is decoded of this mesh is kept by it alone.
         let mesh = Self { decoded: Arc::new((*self.decoded).clone()), ..self.load()? };
+        let budget = &self.budget();
         #[cfg(feature = "rayon")]
-        mesh.decode_in_parallel();
-        let mut check = Check { mesh: &mesh, findings: Findings::default(), tails: Vec::new() };
+        mesh.decode_in_parallel(budget);
+        let mut check = Check { mesh: &mesh, budget, findings: Findings::default(), tails: Vec::new() };
         check.arrays(&mut Scratch::default())?;
         check.streams();
         let mut all = self.findings().to_vec();
@@ -39,6 +41,7 @@ impl Mesh {
 
 struct Check<'a> {
     mesh: &'a Mesh,
+    budget: &'a Budget,
     findings: Findings,
     /// Arrays whose stream goes on.
     tails: Vec<&'a Section>,
@@ -46,31 +49,32 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn arrays(&mut self, scratch: &mut Scratch) -> Result<()> {
-        let (mesh, layout) = (self.mesh, &self.mesh.layout);
+        let (mesh, budget, layout) = (self.mesh, self.budget, &self.mesh.layout);
         // All are decoded before any is checked, so that the first error is that of `Mesh::arrays`.
-        let indices = mesh.decoded_indices(scratch)?;
-        let positions = mesh.decoded_positions(scratch)?;
+        let indices = mesh.decoded_indices(budget, scratch)?;
+        let positions = mesh.decoded_positions(budget, scratch)?;
         let are_in_range = self.indices(&indices);
         self.numbers(&layout.positions, &positions);
         match (&layout.normals, &layout.grid) {
             // They cannot be computed.
             (Some(section), Some(_)) if !are_in_range => {
-                let ending = mesh.decode().ending(section, scratch)?;
+                let ending = mesh.decode(budget).ending(section, scratch)?;
                 self.note_ending(section, ending);
             }
             (Some(section), _) => {
-                if let Some(normals) = mesh.decoded_normals(scratch)? {
+                let known = Some((&positions.array, &indices.array));
+                if let Some(normals) = mesh.decoded_normals(known, budget, scratch)? {
                     self.numbers(section, &normals);
                 }
             }
             (None, _) => {}
         }
         for (index, map) in layout.uv_maps.iter().enumerate() {
-            let coords = mesh.decoded_uv_map(index, scratch)?;
+            let coords = mesh.decoded_uv_map(index, budget, scratch)?;
             self.numbers(&map.section, &coords);
         }
         for (index, map) in layout.attribute_maps.iter().enumerate() {
-            let values = mesh.decoded_attribute_map(index, scratch)?;
+            let values = mesh.decoded_attribute_map(index, budget, scratch)?;
             self.numbers(&map.section, &values);
         }
         layout.grid.as_ref().map_or(Ok(()), |grid| self.grid(grid, scratch))
@@ -115,7 +119,7 @@ impl<'a> Check<'a> {
     }
 
     fn grid(&mut self, grid: &'a Grid, scratch: &mut Scratch) -> Result<()> {
-        let (outside, ending) = self.mesh.decode().outside_grid(grid, scratch)?;
+        let (outside, ending) = self.mesh.decode(self.budget).outside_grid(grid, scratch)?;
         self.note_ending(&grid.indices, ending);
         if let Some(OutsideGrid { count, vertex, cell }) = outside {
             self.findings.add_many(rules::OUTSIDE_GRID, count, || {

@@ -30,12 +30,14 @@ impl LoadAttribute for Arrays {
     fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
         let Self { mesh, parts } = self;
         let absent = || FILE.of(mesh.address()).out_of_range("attribute").found(&info.semantic);
-        let scratch = &mut Scratch::default();
+        let (budget, scratch) = (&mesh.budget(), &mut Scratch::default());
         let bytes = match parts.get(index).ok_or_else(absent)? {
             Part::Positions => mesh.positions()?.into_bytes(),
             Part::Normals => mesh.normals()?.map(Array::into_bytes).ok_or_else(absent)?,
-            Part::UvMap(index) => mesh.decoded_uv_map(*index, scratch)?.array.into_bytes(),
-            Part::AttributeMap(index) => mesh.decoded_attribute_map(*index, scratch)?.array.into_bytes(),
+            Part::UvMap(index) => mesh.decoded_uv_map(*index, budget, scratch)?.array.into_bytes(),
+            Part::AttributeMap(index) => {
+                mesh.decoded_attribute_map(*index, budget, scratch)?.array.into_bytes()
+            }
         };
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
@@ -70,7 +72,7 @@ impl Mesh {
     /// than the vertex count.
     pub fn view(&self) -> Result<MeshView> {
         let triangles = self.indices()?;
-        self.decode().check_indices(&triangles.to_native())?;
+        self.decode(&self.budget()).check_indices(&triangles.to_native())?;
         let indices = Indices::new(triangles.flatten(), 0);
         let (infos, parts) = attributes(self).into_iter().unzip();
         let arrays = Arrays { mesh: self.clone(), parts };

@@ -14,6 +14,7 @@ use super::mesh::Mesh;
 use crate::bytes::{Source, Text};
 use crate::decode::Once;
 use crate::format::Format;
+use crate::limits::Kept;
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -31,6 +32,8 @@ pub(crate) struct Inner {
     options: Options,
     /// The meshes of views, in the order of [`MeshKey::ALL`]; also why one cannot be decoded.
     pub(crate) meshes: [Once<Result<Mesh>>; MeshKey::ALL.len()],
+    /// How much of them is kept.
+    pub(crate) kept: Kept,
 }
 
 /// How assets are read, besides [`Options`].
@@ -104,7 +107,8 @@ impl Asset {
     /// Those of [`from_source_with`](Self::from_source_with).
     pub fn at(source: &Source, range: Range<u64>, options: &Options, read: &ReadOptions) -> Result<Self> {
         let layout = Layout::read(source, range, &options.limits, read.max_version)?;
-        let inner = Inner { layout, options: *options, meshes: Default::default() };
+        let kept = Kept::new(&options.limits, source.len()?.unwrap_or(0));
+        let inner = Inner { layout, options: *options, meshes: Default::default(), kept };
         let asset = Self { inner: Arc::new(inner) };
         refuse_forbidden(options, Format::SlMesh, || asset.validate())?;
         Ok(asset)

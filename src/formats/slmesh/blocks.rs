@@ -17,6 +17,7 @@ use super::skin::Skin;
 use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::{Block, Scratch};
+use crate::limits::Budget;
 use crate::report::{ErrorKind, Result};
 
 impl Asset {
@@ -30,7 +31,7 @@ impl Asset {
     /// not been downloaded (zeros), wrong LLSD, or arrays of a face that do not fit each other;
     /// [`LimitExceeded`](ErrorKind::LimitExceeded), and the errors of reading.
     pub fn lod(&self, lod: Lod) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), MeshKey::Lod(lod), &mut Scratch::default())
+        self.mesh_from(self.source(), MeshKey::Lod(lod), (&self.budget(), &mut Scratch::default()))
     }
 
     /// Like [`lod`](Self::lod), as floats, into memory that is used again.
@@ -62,12 +63,12 @@ impl Asset {
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let length = block.inflate_into(stored, self.options(), content, scratch);
+        let budget = Budget::of_part(&self.options().limits, &block.range);
+        let length = block.inflate_into(stored, self.options(), &budget, content, scratch);
         let length = length.map_err(|error| FILE.locate(error))?;
         let content = content.get(..length).unwrap_or_default();
         let place = BlockPlace::new(block, &self.options().limits);
-        let mut budget = place.budget();
-        each_face(content, &place, |_, face| out.next().fill(content, &face, &mut budget))
+        each_face(content, &place, |_, face| out.next().fill(content, &face, &budget))
     }
 
     /// The mesh for physics, decoded; `Ok(None)` where there is none.
@@ -78,7 +79,7 @@ impl Asset {
     ///
     /// Those of [`lod`](Self::lod).
     pub fn physics_mesh(&self) -> Result<Option<Mesh>> {
-        self.mesh_from(self.source(), MeshKey::Physics, &mut Scratch::default())
+        self.mesh_from(self.source(), MeshKey::Physics, (&self.budget(), &mut Scratch::default()))
     }
 
     /// The hulls for physics, decoded.
@@ -89,7 +90,7 @@ impl Asset {
     ///
     /// Those of [`lod`](Self::lod), and [`Malformed`](ErrorKind::Malformed) for fewer points than the hulls have.
     pub fn physics_convex(&self) -> Result<Option<PhysicsConvex>> {
-        self.convex_from(self.source(), &mut Scratch::default())
+        self.convex_from(self.source(), (&self.budget(), &mut Scratch::default()))
     }
 
     /// The skin, decoded; `Ok(None)` where there is none.
@@ -98,7 +99,7 @@ impl Asset {
     ///
     /// Those of [`lod`](Self::lod).
     pub fn skin(&self) -> Result<Option<Skin>> {
-        self.skin_from(self.source(), &mut Scratch::default())
+        self.skin_from(self.source(), (&self.budget(), &mut Scratch::default()))
     }
 
     /// Any block of the header, inflated; `Ok(None)` where it is absent.
@@ -109,7 +110,8 @@ impl Asset {
     ///
     /// Those of [`Block::decode`].
     pub fn raw_block(&self, name: &str) -> Result<Option<Bytes>> {
-        Ok(self.content(self.source(), name, &mut Scratch::default())?.map(|(_, content)| content))
+        let call = (&self.budget(), &mut Scratch::default());
+        Ok(self.content(self.source(), name, call)?.map(|(_, content)| content))
     }
 
     /// The blocks that are there, in the order of [`entries`](Self::entries).
@@ -151,27 +153,27 @@ impl Asset {
         &self,
         source: &Source,
         key: MeshKey,
-        scratch: &mut Scratch,
+        (budget, scratch): (&Budget, &mut Scratch),
     ) -> Result<Option<Mesh>> {
-        Mesh::of_block(key, self.content(source, key.name(), scratch))
+        Mesh::of_block(key, self.content(source, key.name(), (budget, scratch)), budget)
     }
 
     pub(crate) fn convex_from(
         &self,
         source: &Source,
-        scratch: &mut Scratch,
+        call: (&Budget, &mut Scratch),
     ) -> Result<Option<PhysicsConvex>> {
-        PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, scratch))
+        PhysicsConvex::new(self.content(source, PHYSICS_CONVEX, call))
     }
 
-    pub(crate) fn skin_from(&self, source: &Source, scratch: &mut Scratch) -> Result<Option<Skin>> {
-        Skin::new(self.content(source, SKIN, scratch))
+    pub(crate) fn skin_from(&self, source: &Source, call: (&Budget, &mut Scratch)) -> Result<Option<Skin>> {
+        Skin::new(self.content(source, SKIN, call))
     }
 
     /// A block, inflated.
-    fn content(&self, source: &Source, name: &str, scratch: &mut Scratch) -> Content {
+    fn content(&self, source: &Source, name: &str, call: (&Budget, &mut Scratch)) -> Content {
         let Some((block, stored)) = self.stored_block(source, name)? else { return Ok(None) };
-        self.inflate(block, stored, scratch).map(Some)
+        self.inflate(block, stored, call).map(Some)
     }
 
     /// The content of a block, whose bytes these are.
@@ -179,11 +181,17 @@ impl Asset {
         &self,
         block: Block,
         stored: Bytes,
-        scratch: &mut Scratch,
+        (budget, scratch): (&Budget, &mut Scratch),
     ) -> Result<(BlockPlace, Bytes)> {
-        let content = block.decode_stored(stored, self.options(), scratch);
+        budget.count_read(&block.range);
+        let content = block.decode_stored(stored, self.options(), budget, scratch);
         let content = content.map_err(|error| FILE.locate(error))?;
         Ok((BlockPlace::new(block, &self.options().limits), content))
+    }
+
+    /// The budget of a call on this asset.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(&self.options().limits)
     }
 
     /// A block and its bytes.

@@ -66,13 +66,13 @@ impl MeshBuffer {
 
 impl FaceBuffer {
     /// Decodes a face of this content.
-    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &mut Budget) -> Result<()> {
+    pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, budget: &Budget) -> Result<()> {
         self.has_geometry = face.has_geometry();
         floats_into(face.positions(content), &mut self.positions, budget)?;
         floats_into(face.normals(content), &mut self.normals, budget)?;
         floats_into(face.tex_coords(content), &mut self.tex_coords, budget)?;
         let indices = face.indices(content);
-        budget.resize(&mut self.indices, as_u64(indices.len()), ARRAY)?;
+        budget.resize(&mut self.indices, budget.read(), as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {
             *index = stored.get();
         }

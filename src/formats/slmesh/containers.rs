@@ -61,8 +61,8 @@ impl UploadCache {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
             return Err(error.expected("a source that knows its length").found("one that does not"));
         };
-        Budget::new(&options.limits)
-            .spend(len, "upload cache")
+        Budget::of_part(&options.limits, &(0..len))
+            .spend(len, len, "upload cache")
             .map_err(|error| FILE.at(0..len).locate(error))?;
         let bytes = source.get(0..len, "upload cache")?;
         let parse = || {

@@ -65,14 +65,15 @@ impl Asset {
                 let content = contents.next().transpose().map_err(|error| FILE.locate(error))?;
                 Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
             });
+        let budget = self.budget();
         Ok(Decoded {
             lods: [
-                Mesh::of_block(MeshKey::Lod(Lod::High), high),
-                Mesh::of_block(MeshKey::Lod(Lod::Medium), medium),
-                Mesh::of_block(MeshKey::Lod(Lod::Low), low),
-                Mesh::of_block(MeshKey::Lod(Lod::Lowest), lowest),
+                Mesh::of_block(MeshKey::Lod(Lod::High), high, &budget),
+                Mesh::of_block(MeshKey::Lod(Lod::Medium), medium, &budget),
+                Mesh::of_block(MeshKey::Lod(Lod::Low), low, &budget),
+                Mesh::of_block(MeshKey::Lod(Lod::Lowest), lowest, &budget),
             ],
-            physics_mesh: Mesh::of_block(MeshKey::Physics, physics_mesh),
+            physics_mesh: Mesh::of_block(MeshKey::Physics, physics_mesh, &budget),
             physics_convex: PhysicsConvex::new(physics_convex),
             skin: Skin::new(skin),
         })

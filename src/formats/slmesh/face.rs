@@ -95,7 +95,7 @@ impl Face {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.located(floats_into(self.layout.positions(&self.content), out, &mut self.place.budget()))
+        self.located(floats_into(self.layout.positions(&self.content), out, &self.place.budget()))
     }
 
     /// "Normal": three integers a vertex, from -1 to 1; `None` where the face has none.
@@ -122,7 +122,7 @@ impl Face {
     ///
     /// Those of [`normals`](Self::normals).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        self.located(floats_into(self.layout.normals(&self.content), out, &mut self.place.budget()))?;
+        self.located(floats_into(self.layout.normals(&self.content), out, &self.place.budget()))?;
         Ok(self.layout.normals.is_some())
     }
 
@@ -158,7 +158,7 @@ impl Face {
     ///
     /// Those of [`tex_coords`](Self::tex_coords).
     pub fn tex_coords_into(&self, out: &mut Vec<[f32; 2]>) -> Result<bool> {
-        self.located(floats_into(self.layout.tex_coords(&self.content), out, &mut self.place.budget()))?;
+        self.located(floats_into(self.layout.tex_coords(&self.content), out, &self.place.budget()))?;
         Ok(self.layout.tex_coords.is_some())
     }
 

@@ -199,10 +199,10 @@ pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [
 pub(crate) fn floats_into<const N: usize>(
     (stored, domain): (&[u8], Domain<N>),
     out: &mut Vec<[f32; N]>,
-    budget: &mut Budget,
+    budget: &Budget,
 ) -> Result<()> {
     let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
-    budget.resize(out, as_u64(stored.len()), ARRAY)?;
+    budget.resize(out, budget.read(), as_u64(stored.len()), ARRAY)?;
     dequantize(stored, domain.min, domain.max, out);
     Ok(())
 }

@@ -299,7 +299,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
             bytes => bytes?,
         };
         match header_keys(&bytes, limits) {
-            Ok((length, keys)) => return Ok((walk.into_source(), bytes.slice(..length), keys)),
+            Ok((length, keys)) => return Ok((walk.source(), bytes.slice(..length), keys)),
             Err(error) => {
                 let range = error.byte_range().unwrap_or(0..0);
                 let is_all = source.len()?.is_some_and(|len| end >= len) || end >= region.end;
@@ -318,7 +318,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                     });
                 }
                 if window >= most {
-                    let error = Budget::new(limits).exceeded(u64::MAX, "header").found("more");
+                    let error = Budget::new(limits).exceeded(0, u64::MAX, "header").found("more");
                     return Err(FILE.at(region.start..needed).locate(error));
                 }
                 window = window.saturating_mul(2).max(range.end);

@@ -10,6 +10,8 @@ use super::face::Face;
 use super::face_layout::{FaceLayout, each_face};
 use super::keys::MeshKey;
 use super::place::{BlockPlace, Content};
+use crate::limits::Budget;
+use crate::num::as_u64;
 use crate::report::Result;
 
 /// A decoded level of detail, or the mesh for physics: its faces.
@@ -23,16 +25,20 @@ pub struct Mesh {
     faces: Arc<[FaceLayout]>,
 }
 
+/// Memory for a face in a list that grows.
+const FACE: u64 = 3 * size_of::<FaceLayout>() as u64;
+
 impl Mesh {
     /// The mesh in a block; `Ok(None)` where there is no block.
-    pub(crate) fn of_block(key: MeshKey, content: Content) -> Result<Option<Self>> {
-        content?.map(|(place, content)| Self::new(key, content, place)).transpose()
+    pub(crate) fn of_block(key: MeshKey, content: Content, budget: &Budget) -> Result<Option<Self>> {
+        content?.map(|(place, content)| Self::new(key, content, place, budget)).transpose()
     }
 
     /// Finds the faces in a block's content.
-    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace) -> Result<Self> {
+    pub(crate) fn new(key: MeshKey, content: Bytes, place: BlockPlace, budget: &Budget) -> Result<Self> {
         let mut faces = Vec::new();
         each_face(&content, &place, |_, face| {
+            budget.spend_all(FACE, "faces")?;
             faces.push(face);
             Ok(())
         })?;
@@ -85,6 +91,11 @@ impl Mesh {
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.place.range.clone()
+    }
+
+    /// The memory of the content and of the list of faces, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        as_u64(self.content.len()).saturating_add(as_u64(self.faces.len()).saturating_mul(FACE))
     }
 
     /// The inflated block, shared: an LLSD array of maps.

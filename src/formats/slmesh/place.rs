@@ -28,8 +28,9 @@ impl BlockPlace {
         Self { range: block.range, address: block.address, limits: *limits }
     }
 
+    /// The budget of a call on the content of this block.
     pub(crate) fn budget(&self) -> Budget {
-        Budget::new(&self.limits)
+        Budget::of_part(&self.limits, &self.range)
     }
 
     /// The block as a whole.

@@ -9,6 +9,7 @@ use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::bytes::Source;
 use crate::decode::Scratch;
+use crate::limits::Budget;
 use crate::num::as_u64;
 use crate::report::{Address, Finding, Findings, Place, Result};
 
@@ -26,10 +27,15 @@ impl Asset {
         let mut findings = Findings::default();
         let mut scratch = Scratch::default();
         let source = self.loaded_source()?;
-        let skin = self.skin_from(&source, &mut scratch)?;
+        let budget = self.budget();
+        let skin = self.skin_from(&source, (&budget, &mut scratch))?;
+        // The skin stays; one mesh takes the place of the other.
+        let held = budget.held();
         let mut higher: Option<(Lod, usize, usize)> = None;
         for lod in Lod::ALL {
-            let Some(mesh) = self.mesh_from(&source, MeshKey::Lod(lod), &mut scratch)? else { continue };
+            budget.give_back_to(held);
+            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&budget, &mut scratch))?;
+            let Some(mesh) = mesh else { continue };
             faces(&mesh, skin.as_ref(), true, &mut findings);
             let triangles = mesh.triangle_count();
             let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
@@ -45,11 +51,14 @@ impl Asset {
             }
             higher = Some((lod, mesh.len(), triangles));
         }
-        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, &mut scratch)?;
-        if let Some(mesh) = &physics_mesh {
-            faces(mesh, None, false, &mut findings);
-        }
-        self.check_convex(&source, physics_mesh.is_some(), &mut scratch, &mut findings)?;
+        budget.give_back_to(held);
+        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&budget, &mut scratch))?;
+        let has_mesh = physics_mesh.is_some_and(|mesh| {
+            faces(&mesh, None, false, &mut findings);
+            true
+        });
+        budget.give_back_to(held);
+        self.check_convex(&source, has_mesh, (&budget, &mut scratch), &mut findings)?;
         if let Some(skin) = &skin {
             check_skin(skin, &mut findings);
         }
@@ -63,10 +72,10 @@ impl Asset {
         &self,
         source: &Source,
         has_mesh: bool,
-        scratch: &mut Scratch,
+        call: (&Budget, &mut Scratch),
         findings: &mut Findings,
     ) -> Result<()> {
-        let Some(convex) = self.convex_from(source, scratch)? else { return Ok(()) };
+        let Some(convex) = self.convex_from(source, call)? else { return Ok(()) };
         let place = || FILE.of(Address::field(PHYSICS_CONVEX));
         if convex.raw_bounding_verts().is_none() {
             let detail = "expected the points of a hull around the mesh, found none";

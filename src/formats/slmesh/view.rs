@@ -8,11 +8,12 @@ use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
 use crate::decode::Scratch;
+use crate::limits::Budget;
 use crate::mesh::{
     Attribute, AttributeInfo, Dequant, Indices, LoadAttribute, MeshView, Semantic, VertexFormat,
 };
 use crate::num::as_u64;
-use crate::report::{Address, Result, Segment};
+use crate::report::{Address, ErrorKind, Result, Segment};
 
 /// Three normalized integers.
 const UNORM16X3: VertexFormat = VertexFormat::new(Scalar::U16, 3, true);
@@ -35,13 +36,13 @@ impl Asset {
             return Err(absent());
         };
         let key = MeshKey::from_name(block).filter(|_| faces == "faces").ok_or_else(absent)?;
-        let mesh = self.shared_mesh(key)?.ok_or_else(absent)?;
+        let mesh = self.shared_mesh(key, &self.budget())?.ok_or_else(absent)?;
         let face = usize::try_from(*index).ok().and_then(|index| mesh.face(index));
         face.ok_or_else(absent)?.view()
     }
 
-    /// A mesh that is decoded once, and kept.
-    fn shared_mesh(&self, key: MeshKey) -> Result<Option<Mesh>> {
+    /// A mesh that is decoded once, and kept as far as all together are no larger than a call may decode.
+    fn shared_mesh(&self, key: MeshKey, budget: &Budget) -> Result<Option<Mesh>> {
         let [high, medium, low, lowest, physics] = &self.inner.meshes;
         let once = match key {
             MeshKey::Lod(Lod::High) => high,
@@ -51,30 +52,37 @@ impl Asset {
             MeshKey::Physics => physics,
         };
         if let Some(mesh) = once.get() {
+            if let Ok(mesh) = mesh {
+                let spent = budget.spend_all(mesh.memory(), key.name());
+                spent.map_err(|error| FILE.at(mesh.range()).locate(error))?;
+            }
             return mesh.clone().map(Some);
         }
         // Reading may fail now and succeed later, so its error is not kept. Decoding always gives the same.
         let Some((block, stored)) = self.stored_block(self.source(), key.name())? else { return Ok(None) };
         let decode = || {
-            let (place, content) = self.inflate(block, stored, &mut Scratch::default())?;
-            Mesh::new(key, content, place)
+            let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
+            Mesh::new(key, content, place, budget)
         };
-        once.get_or_try_make(|| Ok(decode()))?.clone().map(Some)
+        // What is too much for this call may not be for another.
+        let decode = || match decode() {
+            Err(error) if error.kind() == ErrorKind::LimitExceeded => Err(error),
+            decoded => Ok(decoded),
+        };
+        let keep =
+            |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
+        once.get_or_try_make_if(decode, keep)?.map(Some)
     }
 
     /// The addresses of the faces of all meshes.
     ///
     /// Their number is stored inside the blocks, which are therefore decoded, and kept. Blocks that cannot be decoded
-    /// are left out, and so are those after more than the limit on all of them.
+    /// are left out, and so are those that the limit on all of them has no room for.
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
         let mut addresses = Vec::new();
-        let mut total = 0_u64;
+        let budget = self.budget();
         for key in MeshKey::ALL {
-            if total > self.options().limits.max_total_bytes {
-                break;
-            }
-            let Ok(Some(mesh)) = self.shared_mesh(key) else { continue };
-            total = total.saturating_add(as_u64(mesh.content().len()));
+            let Ok(Some(mesh)) = self.shared_mesh(key, &budget) else { continue };
             let faces = Address::field(key.name()).then("faces");
             addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
         }

@@ -125,7 +125,7 @@ impl Weights {
         joints: &mut Vec<[u8; 4]>,
         weights: &mut Vec<[f32; 4]>,
     ) -> Result<()> {
-        unpack(&self.bytes, self.vertices, scale, &mut self.block.budget(), joints, weights)
+        unpack(&self.bytes, self.vertices, scale, &self.block.budget(), joints, weights)
             .map_err(|error| self.block.locate_face(error, self.face))
     }
 
@@ -143,7 +143,8 @@ impl Weights {
     where
         T: Element + FromZeros + IntoBytes + Immutable,
     {
-        let room = self.block.budget().vec(as_u64(self.vertices), ARRAY);
+        let budget = self.block.budget();
+        let room = budget.vec(budget.read(), as_u64(self.vertices), ARRAY);
         let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
         out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = element(influences));
         Ok(Array::from_vec(out))
@@ -251,12 +252,12 @@ pub(crate) fn unpack(
     bytes: &[u8],
     vertices: usize,
     scale: WeightScale,
-    budget: &mut Budget,
+    budget: &Budget,
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {
-    budget.resize(joints, as_u64(vertices), ARRAY)?;
-    budget.resize(weights, as_u64(vertices), ARRAY)?;
+    budget.resize(joints, budget.read(), as_u64(vertices), ARRAY)?;
+    budget.resize(weights, budget.read(), as_u64(vertices), ARRAY)?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let stored = match four(&mut rest) {

@@ -73,7 +73,7 @@ impl Layout {
             meshes: reader.meshes,
             segments: reader.segments,
             findings: reader.findings.into_vec(),
-            source: reader.walk.into_source(),
+            source: reader.walk.source(),
         })
     }
 
@@ -153,7 +153,7 @@ impl Reader<'_> {
             end = self.segment(Position { mesh: index, segment: segment.into() }, end)?;
         }
         self.meshes.push(MeshEntry { start, name, segments: first..self.segments.len() });
-        self.check_tables()?;
+        self.check_tables(end)?;
         self.count_omitted(index, first)?;
         Ok(end)
     }
@@ -163,11 +163,11 @@ impl Reader<'_> {
     }
 
     /// Limits the lists, which for empty meshes are larger than the file.
-    fn check_tables(&self) -> Result<()> {
+    fn check_tables(&self, end: u64) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshEntry>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
-        let spent =
-            Budget::new(self.limits).spend(meshes.saturating_add(segments), "lists of meshes and segments");
+        let (lists, budget) = (meshes.saturating_add(segments), Budget::of_part(self.limits, &(0..end)));
+        let spent = budget.spend(end, lists, "lists of meshes and segments");
         spent.map_err(|error| FILE.at(11..15).locate(error))
     }
 
@@ -396,7 +396,7 @@ impl Reader<'_> {
     /// Limits elements that take up no bytes, all segments together.
     fn spend_omitted(&mut self, position: Position, segment: &Segment) -> Result<()> {
         let bytes = segment.decoded_bytes().unwrap_or(0);
-        let spent = self.omitted.spend(bytes, segment.kind.what());
+        let spent = self.omitted.spend(0, bytes, segment.kind.what());
         spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))
     }
 
@@ -409,9 +409,8 @@ impl Reader<'_> {
             let segments = self.segments.get_mut(entry.segments.clone()).unwrap_or_default();
             for (index, segment) in (0..).zip(segments).filter(|(_, segment)| is_wide(segment)) {
                 let place = Position { mesh, segment: index }.place().at(segment.range.clone());
-                let bytes = self.walk.get(segment.bits..segment.data.end, "VertexSegment");
-                let bytes = bytes.map_err(|error| place.locate(error))?;
-                segment.wrapped = Coordinates::are_wrapped(&bytes, segment.precision, segment.count);
+                segment.wrapped =
+                    are_wrapped(&mut self.walk, segment).map_err(|error| place.locate(error))?;
                 let how = match segment.wrapped {
                     true => "by their writer's scale",
                     false => "by the specification's formula",
@@ -423,4 +422,22 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the coordinates of a segment fit their writer's scale. Reads them part by part.
+fn are_wrapped(walk: &mut Walk, segment: &Segment) -> Result<bool> {
+    /// Of eight, so that each part begins a byte.
+    const VERTICES: u64 = 8 << 10;
+    let record = segment.record_bits();
+    let mut first = 0_u64;
+    while first < segment.count {
+        let count = segment.count.saturating_sub(first).min(VERTICES);
+        let start = segment.bits.saturating_add(first.saturating_mul(record) >> 3);
+        let part = span(start, count.saturating_mul(record).div_ceil(8));
+        if !Coordinates::are_wrapped(&walk.get(part, "VertexSegment")?, segment.precision, count) {
+            return Ok(false);
+        }
+        first = first.saturating_add(count);
+    }
+    Ok(true)
 }

@@ -8,6 +8,7 @@ use super::layout::MeshEntry;
 use super::packed::{File, Packed, PackedElement};
 use super::segment::{Segment, SegmentType};
 use crate::bytes::{Array, Source, Text};
+use crate::limits::Budget;
 use crate::num::{as_u64, span};
 use crate::report::{Address, Result};
 
@@ -139,8 +140,12 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`Packed::decode`].
+    /// Those of [`Packed::decode`], whose limits hold for all of them together.
     pub fn triangles(&self) -> Result<Triangles> {
+        self.triangles_within(&Budget::new(&self.file.options.limits))
+    }
+
+    pub(crate) fn triangles_within(&self, budget: &Budget) -> Result<Triangles> {
         let streams =
             [self.vertex_triangles(), self.normal_triangles(), self.uv_triangles(), self.tangent_triangles()];
         let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();
@@ -148,7 +153,7 @@ impl Mesh {
             let same = decoded.iter().find(|(other, _)| other.shares(stream));
             let array = match same {
                 Some((_, array)) => array.clone(),
-                None => stream.decode()?,
+                None => stream.decode_within(budget)?,
             };
             decoded.push((stream, array));
         }

@@ -14,7 +14,7 @@ use super::rules::FILE;
 use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
 use crate::limits::Budget;
-use crate::num::{as_u64, as_usize};
+use crate::num::{Span, as_u64, as_usize};
 use crate::options::{Options, Parallelism};
 use crate::report::{Address, Error, Place, Result};
 
@@ -178,10 +178,25 @@ impl<T: PackedElement> Packed<T> {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where they take more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and those of [`get`](Self::get).
     pub fn decode(&self) -> Result<Array<T>> {
-        let out = Budget::new(&self.file.options.limits).vec(self.len, "array of a mesh");
+        self.decode_within(&self.budget())
+    }
+
+    /// The budget of a call on this array.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(&self.file.options.limits)
+    }
+
+    pub(crate) fn decode_within(&self, budget: &Budget) -> Result<Array<T>> {
+        self.ranges().for_each(|range| budget.count_read(&range));
+        let stored = self.ranges().fold(0, |sum: u64, range| sum.saturating_add(range.length()));
+        let out = budget.vec(stored, self.len, "array of a mesh");
         let mut out = out.map_err(|error| self.place().locate(error))?;
         self.decode_into(&mut out)?;
         Ok(Array::from_vec(out))
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        FILE.of(self.address.clone())
     }
 
     /// Decodes all elements into `out` of [`len`](Self::len) elements.
@@ -293,10 +308,6 @@ impl<T: PackedElement> Packed<T> {
             let range = at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8));
             Failure::Index { place: self.place().at(range), value }
         })
-    }
-
-    fn place(&self) -> Place {
-        FILE.of(self.address.clone())
     }
 
     fn segment(&self, part: &Part) -> Option<&Segment> {

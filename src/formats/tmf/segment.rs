@@ -156,7 +156,8 @@ impl Segment {
             SegmentType::Vertex | SegmentType::Normal => 12,
             SegmentType::Tangent | SegmentType::CustomColorRgba => 16,
             SegmentType::Uv => 8,
-            SegmentType::SharedTriangle => u64::from(self.mask & 7).count_ones().max(1).into(),
+            // An index of each array that the mask names.
+            SegmentType::SharedTriangle => u64::from((self.mask & 7).count_ones()).saturating_mul(4),
             _ => 4,
         }
     }

@@ -8,10 +8,12 @@ use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use super::rules::{self, FILE};
 use crate::bytes::Array;
+use crate::limits::Budget;
 use crate::mesh::{
     Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
     scan,
 };
+use crate::num::{as_u64, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The attributes of a view, each decoded when it is asked for.
@@ -112,7 +114,8 @@ struct Joined {
 }
 
 fn join(mesh: &Mesh) -> Result<Joined> {
-    let candidates = candidates(mesh)?;
+    let budget = Budget::new(&mesh.file.options.limits);
+    let candidates = candidates(mesh, &budget)?;
     let mut findings = Vec::new();
     let mut streams: Vec<Stream> = Vec::new();
     let mut attributes = Vec::new();
@@ -151,16 +154,19 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     if streams.len() == 1 {
         return Ok(this(lead_count, cut(&first.indices), None));
     }
-    let numbers: Vec<Vec<u32>> = streams.iter().map(|stream| cut(&stream.indices).to_vec()).collect();
-    let slices: Vec<&[u32]> = numbers.iter().map(Vec::as_slice).collect();
+    let here = |error| FILE.of(mesh.address()).locate(error);
     let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-    let remap = VertexRemap::new(&slices, &counts).map_err(|error| FILE.of(mesh.address()).locate(error))?;
+    budget.spend_all(VertexRemap::most_memory(as_u64(whole), &counts), "vertices of a mesh").map_err(here)?;
+    let numbers: Vec<Array<u32>> = streams.iter().map(|stream| cut(&stream.indices)).collect();
+    let native: Vec<_> = numbers.iter().map(Array::to_native).collect();
+    let slices: Vec<&[u32]> = native.iter().map(|numbers| &**numbers).collect();
+    let remap = VertexRemap::new(&slices, &counts).map_err(here)?;
     let indices = Array::from_vec(remap.indices().to_vec());
     Ok(this(remap.vertex_count(), indices, Some(remap)))
 }
 
-fn candidates(mesh: &Mesh) -> Result<Vec<Candidate>> {
-    let triangles = mesh.triangles()?;
+fn candidates(mesh: &Mesh, budget: &Budget) -> Result<Vec<Candidate>> {
+    let triangles = mesh.triangles_within(budget)?;
     let all = [
         (Semantic::Position, mesh.vertices().map(Values::F32x3), triangles.vertex),
         (Semantic::Normal, mesh.normals().map(Values::F32x3), triangles.normal),
@@ -271,8 +277,11 @@ fn bytes<T: PackedElement + IntoBytes + Immutable>(
     values: &Packed<T>,
     remap: Option<(&VertexRemap, usize)>,
 ) -> Result<Bytes> {
-    let elements = values.decode()?;
+    let budget = values.budget();
+    let elements = values.decode_within(&budget)?;
     let Some((remap, stream)) = remap else { return Ok(elements.into_bytes()) };
+    let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
+    budget.spend_all(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?;
     let gathered = remap.gather(stream, &elements.to_native())?;
     Ok(Array::from_vec(gathered).into_bytes())
 }

@@ -106,8 +106,8 @@ impl MeshFile {
 
     /// The parts of the file, in the order of the format's specification. Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
-        with_file!(self, file => file.items())
+    pub fn items(&self) -> Box<dyn Iterator<Item = Item> + '_> {
+        with_file!(self, file => Box::new(file.items()))
     }
 
     /// The addresses of the meshes, in the order of the file.

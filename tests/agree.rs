@@ -12,7 +12,14 @@ use meshmap_testing::{Recorder, data};
 fn describe(model: &iqm::Model) -> Result<String> {
     let mut text = String::new();
     let file = MeshFile::Iqm(model.clone());
-    writeln!(text, "{:?}\n{:?}\n{:?}", model.header(), file.items(), model.text()).unwrap();
+    writeln!(
+        text,
+        "{:?}\n{:?}\n{:?}",
+        model.header(),
+        file.items().collect::<Vec<_>>(),
+        model.text().unwrap()
+    )
+    .unwrap();
     writeln!(text, "{:?} {:?}", model.findings(), model.validate()?).unwrap();
     model.meshes().for_each(|mesh| writeln!(text, "{mesh:?}").unwrap());
     for (index, array) in model.vertex_arrays().enumerate() {
@@ -155,7 +162,14 @@ fn errors_of_a_reader_come_through() {
 fn describe_document(source: &Source) -> Result<String> {
     let document = tmf::Document::from_source(source.clone())?;
     let mut text = String::new();
-    writeln!(text, "{:?} {:?} {:?}", document.header(), document.findings(), document.items()).unwrap();
+    writeln!(
+        text,
+        "{:?} {:?} {:?}",
+        document.header(),
+        document.findings(),
+        document.items().collect::<Vec<_>>()
+    )
+    .unwrap();
     for mesh in document.meshes() {
         let mesh = mesh.load()?;
         writeln!(text, "{} {:?}", mesh.name(), mesh.triangles()?).unwrap();
@@ -200,7 +214,8 @@ fn describe_bodies(source: &Source) -> Result<String> {
     let mut text = String::new();
     writeln!(text, "{:?}", bodies.findings()).unwrap();
     for mesh in bodies.iter() {
-        writeln!(text, "{:?} {:?} {:?}", mesh.header(), mesh.comment(), mesh.items()).unwrap();
+        writeln!(text, "{:?} {:?} {:?}", mesh.header(), mesh.comment(), mesh.items().collect::<Vec<_>>())
+            .unwrap();
         writeln!(text, "{:?} {:?} {:?}", mesh.normals()?, mesh.positions()?, mesh.indices()?).unwrap();
         for map in mesh.uv_maps() {
             writeln!(text, "{} {} {:?}", map.name(), map.file(), map.coords()?).unwrap();
@@ -280,7 +295,7 @@ fn every_way_into_bodies_gives_the_same() {
 fn describe_asset(source: &Source) -> Result<String> {
     let asset = slmesh::Asset::from_source(source.clone())?;
     let mut text = String::new();
-    writeln!(text, "{:?} {:?} {:?}", asset, asset.findings(), asset.items()).unwrap();
+    writeln!(text, "{:?} {:?} {:?}", asset, asset.findings(), asset.items().collect::<Vec<_>>()).unwrap();
     writeln!(text, "{:?} {:?} {:?}", asset.validate()?, asset.blocks()?, asset.cost_data()).unwrap();
     let decoded = asset.decode_all()?;
     writeln!(text, "{:?} {:?} {:?}", decoded.physics_mesh, decoded.physics_convex, decoded.skin).unwrap();

@@ -43,7 +43,7 @@ fn opening_and_listing_reads_little() {
     let bytes = fs::read(large_mesh()).unwrap();
     let recorder = Recorder::new(bytes);
     let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
-    assert!(file.items().len() > 5 && !file.meshes().is_empty());
+    assert!(file.items().count() > 5 && !file.meshes().is_empty());
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
@@ -62,7 +62,7 @@ fn one_pose_or_frame_of_a_lazy_file_costs_its_bytes() {
     let recorder = Recorder::new(fixtures::iqm::long_animation());
     let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
     let frames = model.frames();
-    let section = model.items().into_iter().find(|item| item.address.to_string() == "frames").unwrap().range;
+    let section = model.items().find(|item| item.address.to_string() == "frames").unwrap().range;
     let stride = (section.end - section.start) / u64::from(frames.len());
     recorder.reads.lock().unwrap().clear();
 

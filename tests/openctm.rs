@@ -203,7 +203,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(file.mesh(&file.meshes()[2]).unwrap().vertex_count(), 16);
     let none = file.mesh(&"bodies[3]".parse().unwrap()).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::OutOfRange);
-    assert_eq!(file.items().len(), 3 + 7 + 7 + 8);
+    assert_eq!(file.items().count(), 3 + 7 + 7 + 8);
     assert!(file.validate().unwrap().is_empty());
 }
 

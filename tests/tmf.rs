@@ -331,7 +331,7 @@ fn unknown_segments_are_listed_and_skipped() {
         SegmentType::VertexTriangle,
     ];
     assert_eq!(kinds, expected);
-    assert_eq!(document.items().len(), 5);
+    assert_eq!(document.items().count(), 5);
 }
 
 #[test]

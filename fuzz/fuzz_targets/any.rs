@@ -176,7 +176,7 @@ impl Opened {
         }
         // Each snapshot takes a trip of its own.
         let validated = if meshes.len() <= MOST { way.run(|_| file.validate()) } else { Ok(Vec::new()) };
-        let (items, findings) = (file.items(), file.findings().to_vec());
+        let (items, findings) = (file.items().collect(), file.findings().to_vec());
         Self { format: file.format(), items, meshes, findings, validated, arrays }
     }
 

@@ -258,24 +258,22 @@ impl Proxy {
 
     /// The parts of the file: header, offset table, and the snapshots by their extents. Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
+    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let layout = &self.inner.layout;
         let item = |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {
             let stored = range.length();
             Item { address, counts, stored, decoded: None, range: range.clone() }
         };
         let properties = as_u64(self.properties().iter().count());
-        let mut items = vec![
+        let table = vec![("snapshots", layout.table.len_u64())];
+        let first = [
             item(Address::field("header"), &layout.header, vec![("properties", properties)]),
-            item(
-                Address::field("offset_table"),
-                &layout.table_range,
-                vec![("snapshots", layout.table.len_u64())],
-            ),
+            item(Address::field("offset_table"), &layout.table_range, table),
         ];
         let extents = (0..self.len()).filter_map(|index| Some((index, layout.extent(index).ok()?)));
-        items.extend(extents.map(|(index, extent)| item(snapshot_address(index), &extent, Vec::new())));
-        items
+        let snapshots =
+            extents.map(move |(index, extent)| item(snapshot_address(index), &extent, Vec::new()));
+        first.into_iter().chain(snapshots)
     }
 
     /// The addresses of the snapshots.

@@ -28,7 +28,7 @@ impl Model {
     #[must_use]
     pub fn anim(&self, name: impl AsRef<[u8]>) -> Option<Anim> {
         let mut anims = self.animation.anims.iter();
-        let anim = anims.find(|anim| self.animation.text_is(anim.name.get(), name.as_ref()))?;
+        let anim = anims.find(|anim| self.animation.text.is_at(anim.name.get(), name.as_ref()))?;
         Some(Anim::new(&self.animation, &anim))
     }
 

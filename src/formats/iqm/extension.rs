@@ -9,7 +9,7 @@ use zerocopy::little_endian::U32;
 
 use super::layout::ExtensionNode;
 use super::model::Model;
-use super::names::TextBudget;
+use super::names::{FileText, Names};
 use super::raw;
 use super::rules::FILE;
 use super::tables::table;
@@ -133,9 +133,11 @@ impl Model {
     pub fn fte_events(&self) -> Result<Vec<FteEvent>> {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(Vec::new()) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
-        let budget = self.text_budget();
+        let mut text = self.layout().text.clone();
+        let mut names = self.names(&mut text);
         let event = |(range, event): (Range<u64>, raw::FteEvent)| {
-            let evdata = self.named(&budget, event.evdata, "FTE_EVENT.evdata", range.part(12, 4))?;
+            let place = || FILE.at(range.part(12, 4));
+            let evdata = names.look(event.evdata.get(), "FTE_EVENT.evdata", place)?;
             let (anim, timestamp, evcode) = (event.anim.get(), event.timestamp.get(), event.evcode.get());
             Ok(FteEvent { anim, timestamp, evcode, evdata })
         };
@@ -167,9 +169,11 @@ impl Model {
         let frames = run(numskins.end, numskinframes.get().into(), size_u64::<raw::FteSkinFrame>())?;
         let skins = run(frames.end, nummeshskins.get().into(), size_u64::<raw::FteMeshSkin>())?;
 
-        let budget = self.text_budget();
+        let mut text = self.layout().text.clone();
+        let mut names = self.names(&mut text);
         let frame = |(range, frame): (Range<u64>, raw::FteSkinFrame)| {
-            let text = |offset, what, field| self.named(&budget, offset, what, range.part(field, 4));
+            let mut text =
+                |offset: U32, what, field| names.look(offset.get(), what, || FILE.at(range.part(field, 4)));
             Ok(FteSkinFrame {
                 material: text(frame.material, "FTE_SKINS.material", 0)?,
                 shadertext: text(frame.shadertext, "FTE_SKINS.shadertext", 4)?,
@@ -188,14 +192,10 @@ impl Model {
         }))
     }
 
-    fn text_budget(&self) -> TextBudget {
-        TextBudget::new(self.layout().text.clone(), self.layout().header.filesize.get())
-    }
-
-    /// A name of an extension, not checked yet; its offset is stored at `range`.
-    fn named(&self, budget: &TextBudget, offset: U32, what: &'static str, range: Range<u64>) -> Result<Text> {
-        budget.spend(offset.get(), what, || FILE.at(range))?;
-        Ok(self.layout().text_at(offset.get()))
+    /// Names of an extension, which opening has not checked.
+    fn names<'a>(&'a self, text: &'a mut FileText) -> Names<'a> {
+        let layout = self.layout();
+        Names::new(text, &layout.source, layout.header.filesize.get(), &self.options.limits)
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use zerocopy::little_endian::U32;
 
+use super::names::FileText;
 use super::raw;
 use super::rules::FILE;
 use super::tables::{Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
-use crate::num::{as_u64, as_usize, decimal, size_u64};
+use crate::num::{as_u64, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
 
 /// Bytes that a lazy source reads first: header and, mostly, every table.
@@ -25,7 +25,7 @@ pub(crate) struct Layout {
     /// The source; it holds the tables in memory.
     pub(crate) source: Source,
     pub(crate) header: raw::Header,
-    pub(crate) text: Bytes,
+    pub(crate) text: FileText,
     pub(crate) meshes: Array<raw::Mesh>,
     pub(crate) vertex_arrays: Array<raw::VertexArray>,
     pub(crate) joints: Joints,
@@ -69,8 +69,9 @@ impl Layout {
 
         let version = header.version.get();
         let sections = Sections::read(&header, version)?;
+        let text = FileText::to_be_read(&source, &sections.text);
         let tables = [
-            &sections.text,
+            &text,
             &sections.meshes,
             &sections.vertex_arrays,
             &sections.joints,
@@ -80,7 +81,7 @@ impl Layout {
         let source = source.with_ranges(&tables.map(Clone::clone), "tables of the header")?;
 
         Ok(Self {
-            text: source.get(sections.text.clone(), "text")?,
+            text: FileText::new(&source, &sections.text)?,
             meshes: table(&source, &sections.meshes, "iqmmesh[]")?,
             vertex_arrays: table(&source, &sections.vertex_arrays, "iqmvertexarray[]")?,
             joints: Joints::read(&source, &sections.joints, version, "iqmjoint[]")?,
@@ -101,17 +102,7 @@ impl Layout {
 
     /// The text at an offset that was checked.
     pub(crate) fn text_at(&self, offset: u32) -> Text {
-        let from = as_usize(offset).min(self.text.len());
-        let rest = self.text.slice(from..);
-        let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
-        Text::new(rest.slice(..end))
-    }
-
-    /// Whether the text at an offset is `name`, without looking for its end first.
-    pub(crate) fn text_is(&self, offset: u32, name: &[u8]) -> bool {
-        let from = as_usize(offset);
-        let rest = self.text.get(from..).and_then(|rest| rest.strip_prefix(name));
-        rest.is_some_and(|rest| rest.first() == Some(&0))
+        self.text.at(offset)
     }
 
     /// The bytes of a vertex array; `None` for a format that opening refuses.

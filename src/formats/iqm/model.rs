@@ -63,7 +63,7 @@ impl Model {
     /// Those of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
     /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let layout = Arc::new(Layout::open(&source)?);
+        let layout = Arc::new(Layout::open(&source, &options.limits)?);
         let model = Self { animation: Arc::clone(&layout), layout, options: *options };
         refuse_forbidden(options, Format::Iqm, || model.validate())?;
         Ok(model)
@@ -100,9 +100,12 @@ impl Model {
     }
 
     /// The text section, as stored: all names, each followed by a 0 byte.
-    #[must_use]
-    pub fn text(&self) -> Bytes {
-        self.layout.text.clone()
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn text(&self) -> Result<Bytes> {
+        self.layout.source.get(self.layout.sections.text.clone(), "text")
     }
 
     /// The number of meshes.
@@ -202,23 +205,22 @@ impl Model {
 
     /// The parts of the file, in the order of the specification. Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
+    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let (layout, sections) = (&*self.layout, &self.layout.sections);
         let header = &layout.header;
         let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {
             let (stored, range) = (range.length(), range.clone());
             Item { address, counts: counts.to_vec(), stored, decoded: None, range }
         };
-        let mut items = Vec::new();
-        for (row, mesh) in layout.mesh_rows() {
+        let meshes = layout.mesh_rows().map(move |(row, mesh)| {
             let counts = [("vertexes", mesh.num_vertexes), ("triangles", mesh.num_triangles)];
             let range = span(row.start, size_u64::<raw::Mesh>());
-            items.push(item(row.address(), &range, &counts.map(|(name, count)| (name, count.get().into()))));
-        }
-        for (row, array) in layout.vertex_array_rows() {
+            item(row.address(), &range, &counts.map(|(name, count)| (name, count.get().into())))
+        });
+        let arrays = layout.vertex_array_rows().map(move |(row, array)| {
             let counts = [("vertexes", layout.num_vertexes()), ("components", array.size.get().into())];
-            items.push(item(row.address(), &layout.array_range(&array).unwrap_or_default(), &counts));
-        }
+            item(row.address(), &layout.array_range(&array).unwrap_or_default(), &counts)
+        });
         let section = |name, range, counts: &[_]| item(Address::field(name), range, counts);
         let triangles = [("triangles", u64::from(header.num_triangles.get()))];
         let [joints, poses] = [layout.joints.len(), layout.poses.len()].map(as_u64);
@@ -236,12 +238,12 @@ impl Model {
             section("comment", &sections.comment, &[("bytes", header.num_comment.get().into())]),
         ];
         // Frames in which nothing moves take up no bytes.
-        items.extend(sections.into_iter().filter(|item| item.stored > 0 || item.decoded > Some(0)));
-        for (index, extension) in (0..).zip(&layout.extensions) {
+        let sections = sections.into_iter().filter(|item| item.stored > 0 || item.decoded > Some(0));
+        let extensions = (0..).zip(&layout.extensions).map(move |(index, extension)| {
             let counts = [("bytes", extension.data.length())];
-            items.push(item(Address::field("extensions").index(index), &extension.data, &counts));
-        }
-        items
+            item(Address::field("extensions").index(index), &extension.data, &counts)
+        });
+        meshes.chain(arrays).chain(sections).chain(extensions)
     }
 
     /// The addresses of the meshes.

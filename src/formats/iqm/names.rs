@@ -1,69 +1,187 @@
 //! The names of a file: offsets into its text, each checked before it is used.
 
-use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::num::{as_u64, as_usize, decimal};
+use crate::bytes::{Source, Text};
+use crate::limits::{Budget, Limits};
+use crate::num::{Span, as_u64, as_usize, decimal, span};
 use crate::report::{ErrorKind, Place, Result};
 
-/// How much text the names of a file may have together.
+/// The text of a file: names, each followed by a 0 byte.
+#[derive(Clone, Debug)]
+pub(crate) struct FileText {
+    section: Range<u64>,
+    /// All of it, where it is in memory or short.
+    whole: Option<Bytes>,
+    /// Otherwise the names of the tables, by their offsets.
+    names: BTreeMap<u32, Bytes>,
+}
+
+impl FileText {
+    /// A longer text is not held, unless it is in memory.
+    const SHORT: u64 = 1 << 20;
+
+    /// The part of the file that is to be read with the tables.
+    pub(crate) fn to_be_read(source: &Source, section: &Range<u64>) -> Range<u64> {
+        if source.is_in_memory() || section.length() <= Self::SHORT { section.clone() } else { 0..0 }
+    }
+
+    pub(crate) fn new(source: &Source, section: &Range<u64>) -> Result<Self> {
+        let is_whole = Self::to_be_read(source, section) == *section;
+        let whole = is_whole.then(|| source.get(section.clone(), "text")).transpose()?;
+        Ok(Self { section: section.clone(), whole, names: BTreeMap::new() })
+    }
+
+    /// The name at an offset that was checked.
+    pub(crate) fn at(&self, offset: u32) -> Text {
+        let Some(whole) = &self.whole else {
+            return self.names.get(&offset).cloned().map(Text::new).unwrap_or_default();
+        };
+        let rest = whole.slice(as_usize(offset).min(whole.len())..);
+        Text::new(rest.slice(..end_of_name(&rest)))
+    }
+
+    /// Whether the name at an offset is `name`, without looking for its end first.
+    pub(crate) fn is_at(&self, offset: u32, name: &[u8]) -> bool {
+        let Some(whole) = &self.whole else {
+            return self.names.get(&offset).is_some_and(|found| found == name);
+        };
+        let rest = whole.get(as_usize(offset)..).and_then(|rest| rest.strip_prefix(name));
+        rest.is_some_and(|rest| rest.first() == Some(&0))
+    }
+
+    /// Calls `each` with all of the text, part by part.
+    pub(crate) fn parts(&self, source: &Source, mut each: impl FnMut(&[u8])) -> Result<()> {
+        const PART: u64 = 1 << 20;
+        if let Some(whole) = &self.whole {
+            each(whole);
+            return Ok(());
+        }
+        let mut start = self.section.start;
+        while start < self.section.end {
+            let part = start..start.saturating_add(PART).min(self.section.end);
+            each(&source.get(part.clone(), "text")?);
+            start = part.end;
+        }
+        Ok(())
+    }
+
+    /// The name at an offset of a text that is not held: up to a 0 byte, the end of the text, or `most` bytes; and
+    /// whether a 0 byte ends it.
+    fn read(&self, source: &Source, offset: u32, most: u64) -> Result<(Bytes, bool)> {
+        const PART: u64 = 4 << 10;
+        let mut name = Vec::new();
+        let all = span(self.section.start.saturating_add(offset.into()), most);
+        let mut start = all.start;
+        let end = all.end.min(self.section.end);
+        while start < end {
+            let part = start..start.saturating_add(PART).min(end);
+            let bytes = source.get(part.clone(), "text")?;
+            let length = end_of_name(&bytes);
+            name.extend_from_slice(bytes.get(..length).unwrap_or_default());
+            if length < bytes.len() {
+                return Ok((name.into(), true));
+            }
+            start = part.end;
+        }
+        Ok((name.into(), false))
+    }
+}
+
+/// The length of the name at the beginning of these bytes.
+fn end_of_name(bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len())
+}
+
+/// Looks at names, which together may have so much text.
 ///
 /// Names may share text. A small file in which thousands of long ones do would take much time and memory of whoever
 /// looks at each.
-pub(crate) struct TextBudget {
-    text: Bytes,
-    max: u64,
-    left: Cell<u64>,
+pub(crate) struct Names<'a> {
+    text: &'a mut FileText,
+    source: &'a Source,
+    budget: Budget,
+    most: u64,
+    left: u64,
+    /// Where 0 bytes end all names: one more than the offset of the last one. Known of a text that is held.
+    terminated: Option<u64>,
 }
 
-impl TextBudget {
-    /// Eight times the size of the file, and 1 MiB.
-    pub(crate) fn new(text: Bytes, filesize: u32) -> Self {
-        let max = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20);
-        Self { text, max, left: Cell::new(max) }
+impl<'a> Names<'a> {
+    /// Eight times the size of the file, and 1 MiB, as far as the limits allow.
+    pub(crate) fn new(text: &'a mut FileText, source: &'a Source, filesize: u32, limits: &Limits) -> Self {
+        let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20);
+        let budget = Budget::of_part(limits, &text.section);
+        Self { text, source, budget, most, left: most, terminated: None }
     }
 
-    /// Counts the name at an offset, which must be within the text.
-    ///
-    /// `place` is the field that has the offset.
-    pub(crate) fn spend(&self, offset: u32, what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
-        let Some(rest) = self.text.get(as_usize(offset)..).filter(|rest| !rest.is_empty()) else {
-            let expected = format!("an offset below {:#x} (num_text)", self.text.len());
-            return Err(place().malformed(what).expected(expected).found(format_args!("{offset:#x}")));
+    /// Checks the name at an offset, which must be within the text, and before a 0 byte; `place` is the field that has the
+    /// offset.
+    pub(crate) fn check(&mut self, offset: u32, what: &'static str, place: impl Fn() -> Place) -> Result<()> {
+        let unterminated = || {
+            let error = place().malformed(what).expected("an offset of text that a 0 byte ends");
+            Err(error.found(format_args!("{offset:#x}")))
         };
-        let rest = rest.get(..as_usize(self.left.get())).unwrap_or(rest);
-        let length = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
-        self.left.set(self.left.get().saturating_sub(as_u64(length)));
-        if self.left.get() > 0 {
-            return Ok(());
+        if let Some(whole) = &self.text.whole {
+            let terminated = *self.terminated.get_or_insert_with(|| {
+                let last = whole.iter().rposition(|byte| *byte == 0);
+                last.map_or(0, |last| as_u64(last).saturating_add(1))
+            });
+            if (terminated..as_u64(whole.len())).contains(&offset.into()) {
+                return unterminated();
+            }
+            return self.look(offset, what, place).map(drop);
+        }
+        if self.text.names.contains_key(&offset) {
+            return self.look(offset, what, place).map(drop);
+        }
+        let is_inside = u64::from(offset) < self.text.section.length();
+        let (name, is_terminated) = self.text.read(self.source, offset, self.left)?;
+        if is_inside && !is_terminated && as_u64(name.len()) < self.left {
+            return unterminated();
+        }
+        if is_inside {
+            self.text.names.insert(offset, name);
+        }
+        self.look(offset, what, place).map(drop)
+    }
+
+    /// The name at an offset, which must be within the text; `place` is the field that has the offset.
+    pub(crate) fn look(
+        &mut self,
+        offset: u32,
+        what: &'static str,
+        place: impl FnOnce() -> Place,
+    ) -> Result<Text> {
+        let len = self.text.section.length();
+        if u64::from(offset) >= len {
+            let expected = format!("an offset below {len:#x} (num_text)");
+            return Err(place().malformed(what).expected(expected).found(format_args!("{offset:#x}")));
+        }
+        let name = match &self.text.whole {
+            Some(whole) => {
+                let rest = whole.slice(as_usize(offset)..);
+                let rest = rest.slice(..rest.len().min(as_usize(self.left)));
+                rest.slice(..end_of_name(&rest))
+            }
+            None => match self.text.names.get(&offset) {
+                Some(name) => name.clone(),
+                None => self.text.read(self.source, offset, self.left)?.0,
+            },
+        };
+        let length = as_u64(name.len());
+        if let Err(error) = self.budget.spend(len, length, what) {
+            return Err(place().locate(error));
+        }
+        self.left = self.left.saturating_sub(length);
+        if self.left > 0 {
+            return Ok(Text::new(name));
         }
         let error = place().error(ErrorKind::LimitExceeded, what);
-        let expected = format!("less than {} bytes of all names together", decimal(self.max));
+        let expected = format!("less than {} bytes of all names together", decimal(self.most));
         Err(error.expected(expected).found("names that share their text many times"))
-    }
-}
-
-/// The names that opening checks: those that a 0 byte follows within the text.
-pub(crate) struct Names {
-    budget: TextBudget,
-    /// One more than the offset of the last 0 byte.
-    end: u64,
-}
-
-impl Names {
-    pub(crate) fn new(text: Bytes, filesize: u32) -> Self {
-        let last = text.iter().rposition(|byte| *byte == 0);
-        let end = last.map_or(0, |last| as_u64(last).saturating_add(1));
-        Self { budget: TextBudget::new(text, filesize), end }
-    }
-
-    /// Checks the name at an offset; `place` is the field that has the offset.
-    pub(crate) fn check(&self, offset: u32, what: &'static str, place: impl Fn() -> Place) -> Result<()> {
-        if (self.end..as_u64(self.budget.text.len())).contains(&offset.into()) {
-            let error = place().malformed(what).expected("an offset of text that a 0 byte ends");
-            return Err(error.found(format_args!("{offset:#x}")));
-        }
-        self.budget.spend(offset, what, place)
     }
 }

@@ -27,7 +27,7 @@ impl Model {
     /// The index of the first joint with this name.
     #[must_use]
     pub fn joint_index(&self, name: impl AsRef<[u8]>) -> Option<usize> {
-        self.layout.joints.iter().position(|joint| self.layout.text_is(joint.name.get(), name.as_ref()))
+        self.layout.joints.iter().position(|joint| self.layout.text.is_at(joint.name.get(), name.as_ref()))
     }
 
     /// The bind pose as matrices; `None` where the file has no joints.

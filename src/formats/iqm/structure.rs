@@ -10,27 +10,30 @@ use super::raw;
 use super::rules::{self, FILE};
 use super::tables::{Row, recommended, scalar};
 use crate::bytes::Source;
+use crate::limits::Limits;
 use crate::num::{Span, as_u64, size_u64, span};
 use crate::report::{ErrorKind, Findings, Place, Result};
 
 impl Layout {
     /// Reads the layout of a file and checks its structure.
-    pub(crate) fn open(source: &Source) -> Result<Self> {
+    pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Self> {
         let layout = Self::read(source)?;
         let bound = Bound::of(&layout.header);
-        let names = Names::new(layout.text.clone(), layout.header.filesize.get());
-        layout.check_meshes(&names)?;
-        layout.check_vertex_arrays(&names, bound)?;
-        layout.check_joints(&names)?;
+        let mut text = layout.text.clone();
+        let mut names = Names::new(&mut text, &layout.source, layout.header.filesize.get(), limits);
+        layout.check_meshes(&mut names)?;
+        layout.check_vertex_arrays(&mut names, bound)?;
+        layout.check_joints(&mut names)?;
         layout.check_poses()?;
-        layout.check_anims(&names)?;
+        layout.check_anims(&mut names)?;
         let mut findings = Findings::default();
-        let layout = layout.read_extensions(&names, bound, &mut findings)?;
+        let (extensions, source) = layout.read_extensions(&mut names, bound, &mut findings)?;
+        let layout = Self { text, extensions, source, ..layout };
         layout.note_structure(&mut findings)?;
         Ok(Self { findings: findings.into_vec(), ..layout })
     }
 
-    fn check_meshes(&self, names: &Names) -> Result<()> {
+    fn check_meshes(&self, names: &mut Names<'_>) -> Result<()> {
         let header = &self.header;
         for (row, mesh) in self.mesh_rows() {
             names.check(mesh.name.get(), "iqmmesh.name", || row.field(0, 4))?;
@@ -43,7 +46,7 @@ impl Layout {
         Ok(())
     }
 
-    fn check_vertex_arrays(&self, names: &Names, bound: Bound) -> Result<()> {
+    fn check_vertex_arrays(&self, names: &mut Names<'_>, bound: Bound) -> Result<()> {
         for (row, array) in self.vertex_array_rows() {
             if let Some(name) = array.type_.get().checked_sub(IQM_CUSTOM) {
                 names.check(name, "iqmvertexarray.type", || row.field(0, 4))?;
@@ -63,7 +66,7 @@ impl Layout {
         Ok(())
     }
 
-    fn check_joints(&self, names: &Names) -> Result<()> {
+    fn check_joints(&self, names: &mut Names<'_>) -> Result<()> {
         for (row, joint) in self.joint_rows() {
             names.check(joint.name.get(), "iqmjoint.name", || row.field(0, 4))?;
             check_parent(row, joint.parent.get(), "iqmjoint.parent", 4)?;
@@ -87,7 +90,7 @@ impl Layout {
         Ok(())
     }
 
-    fn check_anims(&self, names: &Names) -> Result<()> {
+    fn check_anims(&self, names: &mut Names<'_>) -> Result<()> {
         for (row, anim) in self.anim_rows() {
             names.check(anim.name.get(), "iqmanim.name", || row.field(0, 4))?;
             let frames = [anim.first_frame, anim.num_frames, self.header.num_frames];
@@ -97,7 +100,14 @@ impl Layout {
     }
 
     /// Reads the linked list of extensions, node by node.
-    fn read_extensions(self, names: &Names, bound: Bound, findings: &mut Findings) -> Result<Self> {
+    ///
+    /// Returns them, and the source with what was read ahead.
+    fn read_extensions(
+        &self,
+        names: &mut Names<'_>,
+        bound: Bound,
+        findings: &mut Findings,
+    ) -> Result<(Vec<ExtensionNode>, Source)> {
         /// Files that are known have one or two.
         const MAX_EXTENSIONS: u64 = 4096;
         let node_size = size_u64::<raw::Extension>();
@@ -138,13 +148,13 @@ impl Layout {
                 (FILE.at(NUM_EXTENSIONS), format!("{announced} announced, {found} in the list{more}"))
             });
         }
-        Ok(Self { extensions, source: walk.source(), ..self })
+        Ok((extensions, walk.source()))
     }
 
     fn note_structure(&self, findings: &mut Findings) -> Result<()> {
         self.note_offsets(findings);
         self.note_parts(findings)?;
-        self.note_text(findings);
+        self.note_text(findings)?;
         self.note_arrays(findings);
         self.note_skeleton(findings);
         for (row, anim) in self.anim_rows() {
@@ -258,24 +268,47 @@ impl Layout {
         all.filter(|part| !part.range.is_empty()).collect()
     }
 
-    fn note_text(&self, findings: &mut Findings) {
+    fn note_text(&self, findings: &mut Findings) -> Result<()> {
         let range = &self.sections.text;
-        if self.text.first().is_some_and(|byte| *byte != 0) {
+        let (mut first, mut last, mut valid) = (None, None, 0);
+        // Where a part ends inside of a character, the next part has the rest of it.
+        let (mut cut, mut wrong) = (Vec::new(), None);
+        self.text.parts(&self.source, |part| {
+            first = first.or(part.first().copied());
+            last = part.last().copied().or(last);
+            let joined;
+            let part = if cut.is_empty() {
+                part
+            } else {
+                joined = [&*cut, part].concat();
+                &joined
+            };
+            let error = str::from_utf8(part).err();
+            let good = error.map_or(part.len(), |error| error.valid_up_to());
+            if wrong.is_none() {
+                valid = as_u64(good).saturating_add(valid);
+                wrong = error.filter(|error| error.error_len().is_some()).map(|_| valid);
+            }
+            cut = part.get(good..).unwrap_or_default().to_vec();
+            cut.truncate(4);
+        })?;
+        if first.is_some_and(|byte| byte != 0) {
             findings.add(rules::TEXT_WITHOUT_EMPTY_STRING, || {
                 let detail = "the text does not begin with the empty string";
                 (FILE.at(span(range.start, 1)), detail)
             });
         }
-        if self.text.last().is_some_and(|byte| *byte != 0) {
+        if last.is_some_and(|byte| byte != 0) {
             findings.add(rules::TEXT_UNTERMINATED, || {
                 let detail = "the text does not end with a 0 byte";
                 (FILE.at(range.end.saturating_sub(1)..range.end), detail)
             });
         }
-        if let Err(error) = str::from_utf8(&self.text) {
-            let at = range.start.saturating_add(as_u64(error.valid_up_to()));
+        if let Some(valid) = wrong.or((!cut.is_empty()).then_some(valid)) {
+            let at = range.start.saturating_add(valid);
             findings.add(rules::TEXT_NOT_UTF8, || (FILE.at(span(at, 1)), "the text is not UTF-8"));
         }
+        Ok(())
     }
 
     fn note_arrays(&self, findings: &mut Findings) {

@@ -86,7 +86,7 @@ impl Model {
         let mut arrays = self.layout.vertex_arrays.iter();
         let named = |array: &raw::VertexArray| {
             let offset = array.type_.get().checked_sub(IQM_CUSTOM);
-            offset.is_some_and(|offset| self.layout.text_is(offset, name.as_ref()))
+            offset.is_some_and(|offset| self.layout.text.is_at(offset, name.as_ref()))
         };
         let array = arrays.find(named);
         array.map(|array| self.read_array(&VertexArray::new(&self.layout, &array))).transpose()

@@ -124,8 +124,8 @@ impl Bodies {
 
     /// Each body, and after it its arrays. Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
-        self.meshes.iter().flat_map(Mesh::items).collect()
+    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+        self.meshes.iter().flat_map(Mesh::items)
     }
 
     pub(crate) fn mesh_addresses(&self) -> Vec<Address> {

@@ -216,7 +216,7 @@ impl Mesh {
 
     /// The body, and after it its arrays. Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
+    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let range = self.range();
         let body = Item {
             address: self.address(),
@@ -230,7 +230,7 @@ impl Mesh {
             decoded: Some(self.layout.decoded_len()),
             range,
         };
-        let array = |section: &Section| {
+        let array = move |section: &Section| {
             let range = section.stored_range();
             let what = if section.part == Part::Indices { "triangles" } else { "vertices" };
             Item {
@@ -241,7 +241,7 @@ impl Mesh {
                 range,
             }
         };
-        std::iter::once(body).chain(self.layout.sections().map(array)).collect()
+        std::iter::once(body).chain(self.layout.sections().map(array))
     }
 
     /// Where the body is in its file.

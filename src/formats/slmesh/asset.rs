@@ -202,28 +202,27 @@ impl Asset {
     ///
     /// Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
+    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let header = self.header_range();
         let keys = as_u64(self.layout().keys().len());
-        let mut items = vec![Item {
+        let header = Item {
             address: Address::field("header"),
             counts: vec![("keys", keys)],
             stored: header.length(),
             decoded: None,
             range: header,
-        }];
-        for entry in self.entries() {
-            if let Ok(Some(range)) = entry.range() {
-                items.push(Item {
-                    address: entry.address.clone(),
-                    counts: entry.mesh_triangles.map(|count| ("mesh_triangles", count)).into_iter().collect(),
-                    stored: range.length(),
-                    decoded: None,
-                    range,
-                });
-            }
-        }
-        items
+        };
+        let blocks = self.entries().filter_map(|entry| {
+            let range = entry.range().ok()??;
+            Some(Item {
+                address: entry.address.clone(),
+                counts: entry.mesh_triangles.map(|count| ("mesh_triangles", count)).into_iter().collect(),
+                stored: range.length(),
+                decoded: None,
+                range,
+            })
+        });
+        std::iter::once(header).chain(blocks)
     }
 }
 

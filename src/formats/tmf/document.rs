@@ -9,7 +9,7 @@ use super::layout::{Layout, MeshEntry};
 use super::mesh::Mesh;
 use super::packed::File;
 use super::raw;
-use super::segment::{FileLayout, SegmentType};
+use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::Source;
 use crate::format::Format;
 use crate::num::{Span, as_u64};
@@ -122,29 +122,16 @@ impl Document {
 
     /// The parts of the file: each mesh, followed by its segments. Reads nothing.
     #[must_use]
-    pub fn items(&self) -> Vec<Item> {
-        let mut items = Vec::new();
-        for (index, mesh) in (0..).zip(&self.file.layout.meshes) {
+    pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
+        (0..).zip(&self.file.layout.meshes).flat_map(|(index, mesh)| {
             let address = Address::field("meshes").index(index);
-            items.push(self.mesh_item(address.clone(), mesh));
-            for (segment, entry) in (0..).zip(self.file.layout.segments_of(mesh)) {
-                let range = entry.range.clone();
-                let counts = match entry.kind {
-                    SegmentType::Reserved(number) | SegmentType::Unknown(number) => {
-                        vec![("seg_type", number.into())]
-                    }
-                    _ => vec![("elements", entry.count), ("bits", entry.record_bits())],
-                };
-                items.push(Item {
-                    address: address.clone().then("segments").index(segment),
-                    counts,
-                    stored: range.length(),
-                    decoded: entry.decoded_bytes(),
-                    range,
-                });
-            }
-        }
-        items
+            let item = self.mesh_item(address.clone(), mesh);
+            let segments = (0..).zip(self.file.layout.segments_of(mesh));
+            let segments = segments.map(move |(segment, entry)| {
+                segment_item(address.clone().then("segments").index(segment), entry)
+            });
+            std::iter::once(item).chain(segments)
+        })
     }
 
     fn mesh_item(&self, address: Address, mesh: &MeshEntry) -> Item {
@@ -182,6 +169,15 @@ impl Document {
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.file.layout.meshes.iter().position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
     }
+}
+
+fn segment_item(address: Address, segment: &Segment) -> Item {
+    let range = segment.range.clone();
+    let counts = match segment.kind {
+        SegmentType::Reserved(number) | SegmentType::Unknown(number) => vec![("seg_type", number.into())],
+        _ => vec![("elements", segment.count), ("bits", segment.record_bits())],
+    };
+    Item { address, counts, stored: range.length(), decoded: segment.decoded_bytes(), range }
 }
 
 impl fmt::Debug for Document {

@@ -158,7 +158,7 @@ fn json_lines(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Re
             return Ok(false);
         }
         good &= error.is_none();
-        writeln!(out, "{}", object(path, bytes, &file))?;
+        object(path, bytes, &file, out)?;
     }
     for (path, error) in &found.unreadable {
         good = false;
@@ -170,21 +170,28 @@ fn json_lines(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Re
     Ok(good)
 }
 
-fn object(path: &Path, bytes: Option<u64>, file: &Result<MeshFile>) -> Value {
+/// One line about a file, written part by part: a file may have millions of items.
+fn object(path: &Path, bytes: Option<u64>, file: &Result<MeshFile>, out: &mut impl Write) -> io::Result<()> {
     let format = match file {
         Ok(file) => Some(file.format()),
         Err(error) => error.format(),
     };
+    let path = Value::from(path.to_string_lossy());
+    let format = Value::from(show::format_name(format));
+    write!(out, r#"{{"schema":1,"path":{path},"format":{format},"bytes":{},"items":["#, Value::from(bytes))?;
     let file_ok = file.as_ref().ok();
-    json!({
-        "schema": 1,
-        "path": path.to_string_lossy(),
-        "format": show::format_name(format),
-        "bytes": bytes,
-        "items": file_ok.map(|file| file.items().iter().map(item).collect::<Vec<_>>()).unwrap_or_default(),
-        "findings": file_ok.map(|file| file.findings().iter().map(finding).collect::<Vec<_>>()).unwrap_or_default(),
-        "error": file.as_ref().err().map(error),
-    })
+    list(file_ok.into_iter().flat_map(MeshFile::items).map(|part| item(&part)), out)?;
+    out.write_all(br#"],"findings":["#)?;
+    list(file_ok.into_iter().flat_map(MeshFile::findings).map(finding), out)?;
+    writeln!(out, r#"],"error":{}}}"#, Value::from(file.as_ref().err().map(error)))
+}
+
+fn list(values: impl Iterator<Item = Value>, out: &mut impl Write) -> io::Result<()> {
+    for (index, value) in values.enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        write!(out, "{comma}{value}")?;
+    }
+    Ok(())
 }
 
 fn item(item: &Item) -> Value {

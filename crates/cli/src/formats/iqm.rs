@@ -218,5 +218,5 @@ fn others(model: &Model) -> Result<Vec<String>> {
 
 /// Whether the file has the section of this name.
 fn has(model: &Model, section: &str) -> bool {
-    model.items().iter().any(|item| item.address.to_string() == section)
+    model.items().any(|item| item.address.to_string() == section)
 }

@@ -146,7 +146,7 @@ fn step(precision: f32) -> String {
 /// The arrays of the only body.
 fn arrays(mesh: &Mesh) -> Block {
     let mut rows = vec![["array", "stored", "decoded", "ratio", "offset", ""].map(str::to_owned).to_vec()];
-    let items: Vec<Item> = mesh.items().into_iter().skip(1).collect();
+    let items: Vec<Item> = mesh.items().skip(1).collect();
     rows.extend(items.iter().take(MOST_ROWS).map(|item| row(mesh, item)));
     // Grid indices are a part of the positions.
     let table = show::table(&rows, &[true, false, false, false, true, true]);
@@ -213,7 +213,7 @@ fn decoded(bodies: &Bodies) -> Vec<String> {
     if bodies.iter().all(|mesh| mesh.method() == Method::Raw) {
         return labelled("decoded", &["nothing to decode: every array in place".to_owned()]);
     }
-    let whole = |mesh: &Mesh| mesh.items().first().and_then(|body| body.decoded).unwrap_or(0);
+    let whole = |mesh: &Mesh| mesh.items().next().and_then(|body| body.decoded).unwrap_or(0);
     let size = show::size(bodies.iter().map(whole).sum());
     let needs = |mesh: &Mesh| mesh.method() == Method::Mg2 && mesh.has_normals();
     let normals = if bodies.iter().any(needs) { " (normals need positions and indices)" } else { "" };

@@ -52,7 +52,7 @@ fn everything(model: &Model, findings: &[Finding]) {
     assert!((1..=2).contains(&model.version()));
     assert!(u64::from(model.header().filesize.get()) <= len);
     let _ = (model.flags(), model.text(), format!("{:?}", model.source()));
-    for item in model.items().iter().take(MOST) {
+    for item in model.items().take(MOST) {
         assert!(item.range.start <= item.range.end && item.range.end <= len, "{item:?}");
         assert_address(&item.address);
     }

@@ -58,7 +58,7 @@ fn check<T>(result: Result<T>) -> Option<T> {
 
 fn everything(asset: &Asset) {
     let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
-    let _ = (asset.is_not_found(), asset.items().len(), format!("{asset:?}"), asset.header_range());
+    let _ = (asset.is_not_found(), asset.items().count(), format!("{asset:?}"), asset.header_range());
     for (name, value) in asset.header().take(MOST) {
         let _ = (name.to_str(), Reader::new(&value).skip_value());
     }

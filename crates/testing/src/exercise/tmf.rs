@@ -28,7 +28,7 @@ pub fn bytes(bytes: &[u8]) -> bool {
         findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
         "strict reading"
     );
-    let _ = (document.header(), document.file_layout(), document.items().len());
+    let _ = (document.header(), document.file_layout(), document.items().count());
     for mesh in document.meshes().take(MOST) {
         self::mesh(&document, &mesh);
         // Indices that are wrong are all that can be wrong with a mesh that was opened.

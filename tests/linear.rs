@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use meshmap::cgeo::{self, Proxy, SizeMeaning};
-use meshmap::{Codec, Options, Source, Strictness};
+use meshmap::{Codec, ErrorKind, Options, Source, Strictness};
 use meshmap_testing::fixtures;
 
 /// The shortest of a few runs.
@@ -42,4 +42,15 @@ fn meshes_of_a_snapshot_are_not_searched_from_its_start() {
         };
         assert_linear(validate(1000), validate(4000));
     }
+}
+
+#[test]
+fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
+    let base = fixtures::cgeo::Mesh { map_channels: vec![Vec::new(); 4097], ..Default::default() };
+    let differences = std::iter::repeat_n(base.difference(&base), 40);
+    let contents = std::iter::once(base.complete()).chain(differences);
+    let snapshots: Vec<_> = contents.map(|content| vec![(cgeo::raw::TAG_MESH_DATA, content)]).collect();
+    let bytes = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
+    let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
+    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
 }

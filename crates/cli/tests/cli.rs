@@ -305,3 +305,34 @@ fn closed_output_is_no_panic() {
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     assert_eq!(text(&output.stderr), "");
 }
+
+/// A proxy whose table has this many entries of one snapshot, which has thousands of sections and points.
+fn one_snapshot_many_times(entries: usize) -> Vec<u8> {
+    let dialect = meshmap::cgeo::Dialect::default();
+    let mesh = fixtures::cgeo::Mesh::sheet(60, 1, 0.0);
+    let mut sections = fixtures::cgeo::snapshot(&mesh, mesh.complete());
+    let empty = fixtures::cgeo::Mesh::default().point_cloud(1);
+    sections.extend(vec![(meshmap::cgeo::raw::TAG_POINTCLOUD, empty); 3000]);
+    let snapshot = fixtures::cgeo::snapshot_bytes(&sections, dialect);
+    let mut file = fixtures::cgeo::header(entries, dialect);
+    let start = (file.len() + entries * 8 + 4 + 4) as u64;
+    (0..entries).for_each(|_| file.extend(start.to_le_bytes()));
+    file.extend(meshmap::cgeo::raw::TAG_ANIM_TABLE_END.to_le_bytes());
+    file.extend(snapshot);
+    file
+}
+
+#[test]
+fn entries_that_name_one_snapshot_are_looked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("same.cgeo");
+    fs::write(&path, one_snapshot_many_times(5000)).unwrap();
+    for arguments in [&["info"][..], &["info", "--snapshots"], &["digest"], &["verify", "--cross-check"]] {
+        let start = std::time::Instant::now();
+        let output = meshmap(arguments, &[&path]);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        // Each entry for itself took several times as long.
+        let taken = start.elapsed();
+        assert!(taken.as_secs() < 5, "{arguments:?}: {taken:?}");
+    }
+}

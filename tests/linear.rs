@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use meshmap::cgeo::{self, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Options, Source, Strictness};
+use meshmap::{MeshFile, iqm, openctm};
 use meshmap_testing::fixtures;
 
 /// The shortest of a few runs.
@@ -53,4 +54,84 @@ fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
     let bytes = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
     let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
     assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+}
+
+/// A RAW body of one vertex with this many attribute maps.
+fn many_maps(count: usize) -> Vec<u8> {
+    let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 1);
+    body.triangles = vec![[0; 3]];
+    body.uv_maps = Vec::new();
+    body.attribute_maps = vec![("", vec![[0.5; 4]]); count];
+    body.to_bytes()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn attributes_of_a_view_are_not_searched_from_the_first() {
+    let read = |count: usize| {
+        let mesh = openctm::Mesh::from_source(Source::from_bytes(many_maps(count))).unwrap();
+        let view = mesh.view().unwrap();
+        time(|| {
+            let found = view.attributes().iter().map(|info| view.attribute(&info.semantic).unwrap().unwrap());
+            assert_eq!(found.count(), count + 2);
+        })
+    };
+    assert_linear(read(6000), read(24_000));
+}
+
+/// An IQM file without vertices, with this many meshes and this many custom arrays of the same name.
+fn many_meshes_and_arrays(count: u32) -> Vec<u8> {
+    let mut file = fixtures::iqm::small();
+    let text = file.len() as u32;
+    file.extend(*b"\0name\0\0");
+    let meshes = file.len() as u32;
+    (0..count).for_each(|_| [1_u32, 1, 0, 0, 0, 0].iter().for_each(|n| file.extend(n.to_le_bytes())));
+    let arrays = file.len() as u32;
+    (0..count).for_each(|_| [1_u32, 0, 7, 2, 0].iter().for_each(|n| file.extend(n.to_le_bytes())));
+    let size = file.len() as u32;
+    let fields = [
+        (0x14, size),
+        (0x1c, 8),
+        (0x20, text),
+        (0x24, count),
+        (0x28, meshes),
+        (0x2c, count),
+        (0x30, 0),
+        (0x34, arrays),
+        (0x38, 0),
+        (0x3c, 0),
+        (0x40, 0),
+        (0x44, 0),
+        (0x48, 0),
+        (0x4c, 0),
+        (0x50, 0),
+        (0x54, 0),
+        (0x58, 0),
+        (0x5c, 0),
+        (0x60, 0),
+        (0x64, 0),
+        (0x68, 0),
+    ];
+    for (at, value) in fields {
+        file[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+    }
+    file
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn views_of_many_meshes_list_their_vertex_arrays_once() {
+    let view = |count: u32| {
+        let bytes = Source::from_bytes(many_meshes_and_arrays(count));
+        time(|| {
+            let file = MeshFile::from_source(bytes.clone()).unwrap();
+            let views = file.meshes().into_iter().map(|address| file.mesh(&address).unwrap());
+            assert_eq!(
+                views.map(|view| view.attributes().len()).sum::<usize>(),
+                count as usize * count as usize
+            );
+        })
+    };
+    assert_eq!(iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3))).unwrap().len(), 3);
+    assert_linear(view(1000), view(4000));
 }

@@ -135,3 +135,20 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
     assert_eq!(iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3))).unwrap().len(), 3);
     assert_linear(view(1000), view(4000));
 }
+
+#[test]
+#[cfg(feature = "hash")]
+fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
+    use fixtures::slmesh::{Llsd, Writer};
+    let mut writer = Writer::default().stored("high_lod", &vec![7; 256 << 10]);
+    for number in 0..4000 {
+        let fields = [("offset", 0), ("size", 256 << 10)].map(|(name, value)| (name, Llsd::Integer(value)));
+        let hash = ("hash", Llsd::Binary(vec![0; 16]));
+        let entry = Llsd::Map(fields.into_iter().chain([hash]).collect());
+        writer = writer.key(format!("block {number}").leak(), entry);
+    }
+    let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(writer.to_bytes())).unwrap();
+    let findings = asset.check_hashes().unwrap();
+    let names: Vec<_> = findings.iter().map(|finding| finding.rule.name).collect();
+    assert_eq!(names, ["hash", "blocks that overlap"]);
+}

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use meshmap::cgeo::{self, Proxy, SizeMeaning};
-use meshmap::{Codec, ErrorKind, Options, Source, Strictness};
+use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm};
 use meshmap_testing::fixtures;
 
@@ -151,4 +151,36 @@ fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
     let findings = asset.check_hashes().unwrap();
     let names: Vec<_> = findings.iter().map(|finding| finding.rule.name).collect();
     assert_eq!(names, ["hash", "blocks that overlap"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn fragments_are_not_joined_again_with_each_piece() {
+    const PIECE: u64 = 4 << 10;
+    let read = |pieces: u64| {
+        time(|| {
+            let fragments = Fragments::new(Some(pieces * PIECE));
+            for piece in 0..pieces {
+                fragments.supply(piece * PIECE, vec![piece as u8; PIECE as usize]).unwrap();
+                // A structure that lies on both sides of a seam.
+                let seam = (piece * PIECE).saturating_sub(8)..piece * PIECE + 8;
+                assert_eq!(*fragments.source().get(seam, "x").unwrap().last().unwrap(), piece as u8);
+            }
+        })
+    };
+    assert_linear(read(200), read(800));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn fragments_that_overlap_cost_what_they_add() {
+    let read = |pieces: u64| {
+        time(|| {
+            let fragments = Fragments::new(Some(pieces * 2 + 64));
+            (0..pieces).rev().for_each(|piece| fragments.supply(piece * 2, vec![7; 64]).unwrap());
+            let all = fragments.source().get(0..pieces * 2 + 62, "x").unwrap();
+            assert!(all.iter().all(|byte| *byte == 7));
+        })
+    };
+    assert_linear(read(20_000), read(80_000));
 }

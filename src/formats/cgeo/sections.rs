@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use zerocopy::FromBytes;
 
 use super::dialect::{Dialect, OffsetTarget, SizeMeaning};
@@ -13,7 +14,7 @@ use crate::bytes::Source;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::fault_error;
-use crate::num::{as_u64, size_u64, span};
+use crate::num::{as_u64, as_usize, size_u64, span};
 use crate::report::Result;
 
 /// The greatest number of sections in a snapshot. The published text has three kinds.
@@ -149,6 +150,8 @@ pub(crate) struct Sections<'a> {
     rest: Range<u64>,
     left: usize,
     inflater: &'a mut Inflater,
+    /// The bytes from here on, where they are needed to follow the sections.
+    bytes: Option<(u64, Bytes)>,
 }
 
 impl<'a> Sections<'a> {
@@ -159,7 +162,7 @@ impl<'a> Sections<'a> {
         decoder: Decoder,
         inflater: &'a mut Inflater,
     ) -> Self {
-        Self { source, dialect, decoder, rest: region, left: MAX_SECTIONS, inflater }
+        Self { source, dialect, decoder, rest: region, left: MAX_SECTIONS, inflater, bytes: None }
     }
 
     /// The next section; `Ok(None)` at the end tag.
@@ -217,7 +220,12 @@ impl<'a> Sections<'a> {
     /// A section whose size is that of its inflated content: where the stream ends, it ends.
     fn inflated(&mut self, header: &raw::SectionHeader, at: u64) -> Result<Section> {
         let start = at.saturating_add(size_u64::<raw::SectionHeader>());
-        let bytes = self.source.get(start..self.rest.end, "section")?;
+        let (first, all) = match self.bytes.take() {
+            Some(bytes) => bytes,
+            None => (start, self.source.get(start..self.rest.end, "section")?),
+        };
+        let bytes = all.slice(as_usize(start.saturating_sub(first)).min(all.len())..);
+        self.bytes = Some((first, all));
         let (size, tag) = (header.size.get(), header.tag.get());
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.inflater);
         let used =

@@ -1,5 +1,6 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::bytes::Source;
 use crate::report::Result;
 
 /// A value that is made once, by the first caller, while others wait for it.
@@ -30,11 +31,35 @@ impl<T> Once<T> {
         Ok(self.value.get_or_init(|| value))
     }
 
+    /// Like `get_or_try_make`, where making the value reads from a source.
+    ///
+    /// A reader of the caller's may use rayon, and then wait for a worker that waits for this value. So workers make a
+    /// value of their own, and the first one is kept.
+    pub(crate) fn get_or_try_make_of(&self, source: &Source, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+        if may_wait_for(source) {
+            return self.get_or_try_make(make);
+        }
+        if let Some(value) = self.value.get() {
+            return Ok(value);
+        }
+        let value = make()?;
+        Ok(self.value.get_or_init(|| value))
+    }
+
     /// A value that was made elsewhere, unless there is one.
     #[cfg(feature = "rayon")]
     pub(crate) fn get_or_set(&self, value: T) -> &T {
         self.value.get_or_init(|| value)
     }
+}
+
+/// Whether this thread may wait for another one that reads from a source.
+pub(crate) fn may_wait_for(source: &Source) -> bool {
+    #[cfg(feature = "rayon")]
+    let is_worker = rayon::current_thread_index().is_some();
+    #[cfg(not(feature = "rayon"))]
+    let is_worker = false;
+    !(is_worker && source.has_own_reader())
 }
 
 /// Of the value, not of who is making one.

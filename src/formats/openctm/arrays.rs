@@ -252,7 +252,7 @@ impl Mesh {
             let ending = decode(&mut out, scratch)?;
             Ok(Decoded { array: Array::from_vec(out), ending })
         };
-        once.get_or_try_make(make).cloned()
+        once.get_or_try_make_of(&self.source, make).cloned()
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.

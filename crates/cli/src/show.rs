@@ -1,5 +1,6 @@
 //! How numbers, sizes and names are shown.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use meshmap::{Finding, Format};
@@ -72,6 +73,11 @@ pub(crate) fn path(path: &Path) -> String {
 /// The last part of a path: what a page about one file begins with.
 pub(crate) fn file_name(file: &Path) -> String {
     path(file.file_name().map_or(file, Path::new))
+}
+
+/// Tells an error on standard error. Where that is full or closed, the exit status has to do.
+pub(crate) fn error(line: impl std::fmt::Display) {
+    drop(writeln!(io::stderr(), "{line}"));
 }
 
 /// Where and what a finding is, on one line.

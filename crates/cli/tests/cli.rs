@@ -336,3 +336,29 @@ fn entries_that_name_one_snapshot_are_looked_at_once() {
         assert!(taken.as_secs() < 5, "{arguments:?}: {taken:?}");
     }
 }
+
+/// What the command is told to write to cannot be written to.
+#[test]
+#[cfg(target_os = "linux")]
+fn full_devices_and_closed_pipes_are_no_panic() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (valid, missing) = (data::valid("iqm", "skin_multi_anim.iqm"), Path::new("no such file").to_owned());
+    for command in ["info", "verify", "digest"] {
+        let run = |path: &Path, stdout: std::process::Stdio, stderr: std::process::Stdio| {
+            let mut command_ = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+            command_.arg(command).arg(path).stdout(stdout).stderr(stderr).status().unwrap().code()
+        };
+        let closed = || {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            writer
+        };
+        assert_eq!(run(&missing, full().into(), full().into()), Some(1), "{command}");
+        assert_eq!(run(&missing, closed().into(), closed().into()), Some(1), "{command}");
+        assert_eq!(run(&valid, full().into(), full().into()), Some(1), "{command}");
+        // Whoever reads the output has seen enough.
+        assert_eq!(run(&valid, closed().into(), closed().into()), Some(0), "{command}");
+    }
+    let usage = Command::new(env!("CARGO_BIN_EXE_meshmap")).stdout(full()).stderr(full()).status().unwrap();
+    assert_eq!(usage.code(), Some(2));
+}

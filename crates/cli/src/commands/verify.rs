@@ -41,7 +41,7 @@ pub(crate) fn run(paths: &[PathBuf], wish: &Wish, out: &mut impl Write) -> io::R
             }
             Ok((findings, disagreement)) => Verdict::Damaged(findings, disagreement),
             Err(error) if found.single => {
-                eprintln!("{}: {error}", show::path(path));
+                show::error(format_args!("{}: {error}", show::path(path)));
                 return Ok(false);
             }
             Err(error) => Verdict::Unreadable(error.to_string()),

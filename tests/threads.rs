@@ -119,9 +119,110 @@ fn base_is_decoded_once_whoever_asks() {
     assert!(bases.iter().all(|base| std::sync::Arc::ptr_eq(base, &bases[0])));
 }
 
+/// A reader that works in rayon, as one does that fetches parts in parallel; it may panic, too.
+struct Parallel {
+    bytes: bytes::Bytes,
+    panics: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl meshmap::ReadRange for Parallel {
+    fn len(&self) -> std::io::Result<Option<u64>> {
+        Ok(Some(self.bytes.len() as u64))
+    }
+
+    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
+        assert!(!self.panics.load(std::sync::atomic::Ordering::SeqCst), "a reader that panics");
+        (0..8).into_par_iter().for_each(|_| std::thread::sleep(Duration::from_micros(200)));
+        Ok(self.bytes.slice(range.start as usize..range.end as usize))
+    }
+}
+
+fn parallel(bytes: Vec<u8>) -> (Source, std::sync::Arc<std::sync::atomic::AtomicBool>) {
+    let panics = std::sync::Arc::default();
+    let reader = Parallel { bytes: bytes.into(), panics: std::sync::Arc::clone(&panics) };
+    (Source::ranged(reader), panics)
+}
+
+/// A sheet and its differences, and a body, which are both decoded once and kept.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn readers_that_use_rayon_do_not_hang_what_is_made_once() {
+    let body = fixtures::openctm::Body::sheet(fixtures::openctm::MG2, 12).to_bytes();
+    let (_, snapshots) = fixtures::cgeo::animation(6, 4);
+    let proxy = fixtures::cgeo::file(&snapshots, Dialect::default());
+    with_watchdog(Duration::from_secs(60), || {
+        for threads in [1, 2, 8] {
+            for _ in 0..10 {
+                let mesh = meshmap::openctm::Mesh::from_source(parallel(body.clone()).0).unwrap();
+                let proxy = Proxy::from_source(parallel(proxy.clone()).0).unwrap();
+                pool(threads).install(|| {
+                    (0..8).into_par_iter().for_each(|_| {
+                        assert_eq!(mesh.normals().unwrap().unwrap().len(), 144);
+                        assert_eq!(proxy.base().unwrap().positions.len(), 36);
+                    });
+                });
+            }
+        }
+    });
+}
+
 #[cfg(feature = "cache")]
 mod cache {
     use meshmap::cgeo::SnapshotCache;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+    fn readers_that_use_rayon_do_not_hang_the_cache() {
+        let (_, snapshots) = fixtures::cgeo::animation(6, 4);
+        let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
+        with_watchdog(Duration::from_secs(60), || {
+            for threads in [1, 2, 8] {
+                for round in 0..10 {
+                    let proxy = Proxy::from_source(parallel(bytes.clone()).0).unwrap();
+                    let cache = SnapshotCache::new(1 << 20);
+                    pool(threads).install(|| {
+                        (0..12_usize).into_par_iter().for_each(|job| {
+                            assert_eq!(cache.get(&proxy, (job + round) % 2).unwrap().positions.len(), 36);
+                        });
+                    });
+                    assert!(cache.try_get(&proxy, 0).is_some() && cache.try_get(&proxy, 1).is_some());
+                }
+            }
+        });
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+    fn reader_that_panics_ends_a_prefetch_and_not_the_program() {
+        let (_, snapshots) = fixtures::cgeo::animation(6, 4);
+        let (source, panics) = parallel(fixtures::cgeo::file(&snapshots, Dialect::default()));
+        let (proxy, cache) = (Proxy::from_source(source).unwrap(), SnapshotCache::new(1 << 20));
+        panics.store(true, std::sync::atomic::Ordering::SeqCst);
+        let pool = pool(2);
+        pool.install(|| cache.prefetch(&proxy, 0..4));
+        pool.install(|| (0..64).into_par_iter().for_each(|_| std::thread::yield_now()));
+        while cache.stats().misses < 4 {
+            std::thread::yield_now();
+        }
+        panics.store(false, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(cache.get(&proxy, 1).unwrap().positions.len(), 36);
+    }
+
+    #[test]
+    fn empty_map_channels_weigh_what_they_take() {
+        let mesh = fixtures::cgeo::Mesh { map_channels: vec![Vec::new(); 4096], ..Default::default() };
+        let complete = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.complete())];
+        let difference = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.difference(&mesh))];
+        let snapshots: Vec<_> = std::iter::once(complete).chain(vec![difference; 31]).collect();
+        let bytes = fixtures::cgeo::file(&snapshots, Dialect::default());
+        let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
+        let cache = SnapshotCache::new(1 << 20);
+        let held = |kept: &usize| cache.try_get(&proxy, *kept).is_some();
+        (0..32).for_each(|index| assert_eq!(cache.get(&proxy, index).unwrap().map_channels.len(), 4096));
+        assert!((0..32).filter(held).count() <= 8);
+        let small = SnapshotCache::new(64 << 10);
+        assert!(small.get(&proxy, 3).is_ok() && small.try_get(&proxy, 3).is_none());
+    }
 
     use super::*;
 

@@ -114,27 +114,46 @@ impl State {
         let range = piece_range(offset, bytes);
         for gap in self.gaps(&range) {
             let part = |at: u64| usize::try_from(at.saturating_sub(offset)).unwrap_or(bytes.len());
-            self.pieces.insert(gap.start, bytes.slice(part(gap.start)..part(gap.end)));
+            let piece = bytes.slice(part(gap.start)..part(gap.end));
+            // A small part must not hold all of the memory.
+            let is_small = piece.len() < bytes.len() / 2;
+            self.pieces.insert(gap.start, if is_small { Bytes::copy_from_slice(&piece) } else { piece });
         }
     }
 
-    /// The bytes of a range without gaps; pieces that it spans are made one, so that they are joined once only.
+    /// The bytes of a range without gaps. What is copied is at most twice as long as the range.
+    ///
+    /// Pieces of which it is the larger part are made one, so that what lies in them is not joined again.
     fn join(&mut self, range: &Range<u64>) -> Bytes {
         let first = self.first_touching(range);
         let touching = || self.pieces.range(first..range.end);
-        let mut piece = touching().next().map(|(_, bytes)| bytes.clone()).unwrap_or_default();
-        if !piece_range(first, &piece).covers(range) {
-            let joined: Vec<u8> = touching().flat_map(|(_, bytes)| bytes.iter().copied()).collect();
-            let keys: Vec<u64> = touching().map(|(start, _)| *start).collect();
-            for key in keys {
-                self.pieces.remove(&key);
+        let part = |at: u64, start: u64, bytes: &Bytes| {
+            usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len()).min(bytes.len())
+        };
+        let within = |start: u64, bytes: &Bytes| {
+            bytes.slice(part(range.start, start, bytes)..part(range.end, start, bytes))
+        };
+        let mut pieces = touching();
+        let (Some((start, bytes)), None) = (pieces.next(), pieces.next()) else {
+            let whole = touching().fold(0, |sum: usize, (_, bytes)| sum.saturating_add(bytes.len()));
+            let is_larger_part = as_u64(whole) <= range.length().saturating_mul(2);
+            let mut joined = Vec::new();
+            for (start, bytes) in touching() {
+                match is_larger_part {
+                    true => joined.extend_from_slice(bytes),
+                    false => joined.extend_from_slice(&within(*start, bytes)),
+                }
             }
-            piece = joined.into();
-            self.pieces.insert(first, piece.clone());
-        }
-        let part =
-            |at: u64| usize::try_from(at.saturating_sub(first)).unwrap_or(piece.len()).min(piece.len());
-        piece.slice(part(range.start)..part(range.end))
+            let joined = Bytes::from(joined);
+            if !is_larger_part {
+                return joined;
+            }
+            let keys: Vec<u64> = touching().map(|(start, _)| *start).collect();
+            keys.iter().for_each(|key| drop(self.pieces.remove(key)));
+            self.pieces.insert(first, joined.clone());
+            return within(first, &joined);
+        };
+        within(*start, bytes)
     }
 }
 

@@ -234,6 +234,11 @@ impl Source {
         matches!(self.backing, Backing::Memory(_))
     }
 
+    /// Whether it reads by a reader of the caller's, which may do anything.
+    pub(crate) fn has_own_reader(&self) -> bool {
+        matches!(self.backing, Backing::Reader(_)) && self.file.is_none()
+    }
+
     pub(super) fn is_cached(&self, range: &Range<u64>) -> bool {
         match &self.backing {
             Backing::Memory(_) => true,

@@ -1,5 +1,6 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::bytes::Source;
 use crate::report::Result;
 
 /// A value that is made once, by the first caller, while others wait for it.
@@ -30,9 +31,14 @@ impl<T> Once<T> {
         Ok(self.value.get_or_init(|| value))
     }
 
-    /// A copy of the value, which is kept where `keep` says so.
-    pub(crate) fn get_or_try_make_if(
+    /// Like `get_or_try_make`, where making the value reads from a source. A copy of the value, which is kept where `keep`
+    /// says so.
+    ///
+    /// A reader of the caller's may use rayon, and then wait for a worker that waits for this value. So workers make a
+    /// value of their own, and the first one is kept.
+    pub(crate) fn get_or_try_make_of(
         &self,
+        source: &Source,
         make: impl FnOnce() -> Result<T>,
         keep: impl FnOnce(&T) -> bool,
     ) -> Result<T>
@@ -42,7 +48,7 @@ impl<T> Once<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let _making = may_wait_for(source).then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
@@ -55,6 +61,15 @@ impl<T> Once<T> {
     pub(crate) fn get_or_set(&self, value: T) -> &T {
         self.value.get_or_init(|| value)
     }
+}
+
+/// Whether this thread may wait for another one that reads from a source.
+pub(crate) fn may_wait_for(source: &Source) -> bool {
+    #[cfg(feature = "rayon")]
+    let is_worker = rayon::current_thread_index().is_some();
+    #[cfg(not(feature = "rayon"))]
+    let is_worker = false;
+    !(is_worker && source.has_own_reader())
 }
 
 /// Of the value, not of who is making one.

@@ -1,6 +1,7 @@
 //! Meshes as a renderer sees them, whatever the format.
 
 mod attribute;
+mod attribute_list;
 mod bounds;
 mod convert;
 mod indices;
@@ -21,4 +22,5 @@ pub use semantic::{AttributeInfo, Semantic};
 pub use vertex_format::VertexFormat;
 pub use view::MeshView;
 
+pub(crate) use attribute_list::AttributeList;
 pub(crate) use view::LoadAttribute;

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::attribute::Attribute;
+use super::attribute_list::AttributeList;
 use super::bounds::Bounds;
 use super::indices::Indices;
 use super::role::Role;
@@ -46,7 +47,7 @@ pub struct MeshView {
     role: Role,
     vertex_count: usize,
     indices: Indices,
-    attributes: Arc<[AttributeInfo]>,
+    attributes: AttributeList,
     loader: Arc<dyn LoadAttribute>,
     findings: Arc<[Finding]>,
 }
@@ -67,13 +68,26 @@ impl MeshView {
         attributes: Vec<AttributeInfo>,
         loader: impl LoadAttribute + 'static,
     ) -> Self {
+        let attributes = AttributeList::new(attributes);
+        Self::with_list(address, role, vertex_count, indices, attributes, loader)
+    }
+
+    /// Like `new`, with a list that several views share.
+    pub(crate) fn with_list(
+        address: Address,
+        role: Role,
+        vertex_count: usize,
+        indices: Indices,
+        attributes: AttributeList,
+        loader: impl LoadAttribute + 'static,
+    ) -> Self {
         Self {
             name: String::new(),
             address,
             role,
             vertex_count,
             indices,
-            attributes: attributes.into(),
+            attributes,
             loader: Arc::new(loader),
             findings: Arc::new([]),
         }
@@ -120,7 +134,7 @@ impl MeshView {
     /// What the mesh stores for each vertex, in the order of the file.
     #[must_use]
     pub fn attributes(&self) -> &[AttributeInfo] {
-        &self.attributes
+        self.attributes.as_slice()
     }
 
     /// One attribute of all vertices; `Ok(None)` where the mesh does not have it.
@@ -129,8 +143,7 @@ impl MeshView {
     ///
     /// Those of reading and decoding the attribute.
     pub fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
-        let found = self.attributes.iter().enumerate().find(|(_, info)| info.semantic == *semantic);
-        found.map(|(index, info)| self.loader.load(index, info)).transpose()
+        self.attributes.find(semantic).map(|(index, info)| self.loader.load(index, info)).transpose()
     }
 
     /// The corners of the triangles, three for each; every index is less than
@@ -158,7 +171,8 @@ impl MeshView {
 
 impl fmt::Debug for MeshView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, vertex_count, attributes, .. } = self;
+        let Self { address, vertex_count, .. } = self;
+        let attributes = self.attributes();
         let triangles = self.triangle_count();
         write!(f, "MeshView({address}, {vertex_count} vertices, {triangles} triangles, {attributes:?})")
     }

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::{digest, info, verify};
+use crate::show;
 
 /// Inspects and verifies 3D mesh files: CGeo, IQM, OpenCTM, Second Life and TMF.
 #[derive(Parser)]
@@ -101,7 +102,7 @@ pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Exit
         // Whoever reads the output has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("standard output: {error}");
+            show::error(format_args!("standard output: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -1,6 +1,8 @@
 //! A sha256 of every array, and every string, that a file decodes to: for comparing readers.
 
-use meshmap::cgeo::{MeshBuffer, Proxy, Triangles};
+use std::collections::HashMap;
+
+use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Triangles};
 use meshmap::iqm::{Model, Trs};
 use meshmap::openctm::{self, Bodies};
 use meshmap::slmesh::{self, Asset, Lod, WeightScale};
@@ -88,37 +90,40 @@ impl Listing {
     }
 
     /// Parts of a file may share bytes; one in which thousands do would take hours.
-    fn may_add(&mut self, what: &'static str, bytes: u64, file_bytes: u64) -> Result<(), Refused> {
+    fn may_add(
+        &mut self,
+        format: Format,
+        what: &'static str,
+        bytes: u64,
+        file_bytes: u64,
+    ) -> Result<(), Refused> {
         let most = file_bytes.saturating_mul(64).saturating_add(512 << 20);
         self.hashed = self.hashed.saturating_add(bytes);
         if self.hashed <= most {
             return Ok(());
         }
-        Err(Refused::TooLarge { format: Format::Iqm, what, most, found: self.hashed })
+        Err(Refused::TooLarge { format, what, most, found: self.hashed })
     }
 }
 
 fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
+    /// Memory for an array in a listing.
+    const LISTED: u64 = 1 << 9;
     let mut listing = Listing::default();
+    let file_bytes = proxy.source().len()?.unwrap_or(0);
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    // Entries of the table that name the same snapshot have the same arrays.
+    let mut seen: HashMap<u64, Map<String, Value>> = HashMap::new();
     for index in 0..proxy.len() {
         let snapshot = proxy.snapshot(index)?;
-        let path = format!("snapshots[{index}]");
-        // Led through to the end tag.
-        snapshot.sections()?;
-        if let Some(bounds) = snapshot.bounding_box_reusing(&mut scratch)? {
-            listing.triples(format!("{path}.bounding_box"), &[bounds.min, bounds.max]);
+        let start = snapshot.range().start;
+        if !seen.contains_key(&start) {
+            seen.insert(start, snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?);
         }
-        if let Some(cloud) = snapshot.point_cloud()? {
-            listing.triples(format!("{path}.point_cloud"), &cloud.to_vec());
-        }
-        snapshot.mesh_into(&mut mesh, &mut scratch)?;
-        listing.triples(format!("{path}.positions"), &mesh.positions);
-        listing.triples(format!("{path}.normals"), &mesh.normals);
-        for (channel, coordinates) in mesh.map_channels.iter().enumerate() {
-            listing.triples(format!("{path}.map_channels[{channel}]"), coordinates);
-        }
-        triangles(&format!("{path}.triangles"), &mesh.triangles, &mut listing);
+        let arrays = &seen[&start];
+        listing.may_add(Format::CGeo, "offset table", LISTED * arrays.len() as u64, file_bytes)?;
+        let named = arrays.iter().map(|(name, array)| (format!("snapshots[{index}].{name}"), array.clone()));
+        listing.arrays.extend(named);
     }
     let names = [("object_name", proxy.object_name()), ("material_name", proxy.material_name())];
     for (path, name) in names {
@@ -127,6 +132,30 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
         }
     }
     Ok(listing)
+}
+
+fn snapshot_arrays(
+    snapshot: &Snapshot,
+    mesh: &mut MeshBuffer,
+    scratch: &mut Scratch,
+) -> Result<Map<String, Value>, Refused> {
+    let mut listing = Listing::default();
+    // Led through to the end tag.
+    snapshot.sections()?;
+    if let Some(bounds) = snapshot.bounding_box_reusing(scratch)? {
+        listing.triples("bounding_box".to_owned(), &[bounds.min, bounds.max]);
+    }
+    if let Some(cloud) = snapshot.point_cloud()? {
+        listing.triples("point_cloud".to_owned(), &cloud.to_vec());
+    }
+    snapshot.mesh_into(mesh, scratch)?;
+    listing.triples("positions".to_owned(), &mesh.positions);
+    listing.triples("normals".to_owned(), &mesh.normals);
+    for (channel, coordinates) in mesh.map_channels.iter().enumerate() {
+        listing.triples(format!("map_channels[{channel}]"), coordinates);
+    }
+    triangles("triangles", &mesh.triangles, &mut listing);
+    Ok(listing.arrays)
 }
 
 fn triangles(path: &str, triangles: &Triangles, listing: &mut Listing) {
@@ -159,7 +188,7 @@ fn iqm(model: &Model) -> Result<Listing, Refused> {
     let filesize = u64::from(model.header().filesize.get());
 
     for (index, array) in model.vertex_arrays().enumerate() {
-        listing.may_add("iqmvertexarray[]", array.range.end - array.range.start, filesize)?;
+        listing.may_add(Format::Iqm, "iqmvertexarray[]", array.range.end - array.range.start, filesize)?;
         let attribute = model.vertex_array(index)?;
         let shape = [model.vertex_count() as u64, array.size.into()];
         listing.array(format!("vertex_arrays[{index}]"), array.format, &shape, attribute.as_bytes());
@@ -182,6 +211,7 @@ fn iqm(model: &Model) -> Result<Listing, Refused> {
 
     for (index, mesh) in model.meshes().enumerate() {
         listing.may_add(
+            Format::Iqm,
             "iqmmesh.name",
             (mesh.name.as_bytes().len() + mesh.material.as_bytes().len()) as u64,
             filesize,
@@ -190,11 +220,11 @@ fn iqm(model: &Model) -> Result<Listing, Refused> {
         listing.string(format!("meshes[{index}].material"), &mesh.material);
     }
     for (index, joint) in model.joints().enumerate() {
-        listing.may_add("iqmjoint.name", joint.name.as_bytes().len() as u64, filesize)?;
+        listing.may_add(Format::Iqm, "iqmjoint.name", joint.name.as_bytes().len() as u64, filesize)?;
         listing.string(format!("joints[{index}].name"), &joint.name);
     }
     for (index, anim) in model.anims().enumerate() {
-        listing.may_add("iqmanim.name", anim.name.as_bytes().len() as u64, filesize)?;
+        listing.may_add(Format::Iqm, "iqmanim.name", anim.name.as_bytes().len() as u64, filesize)?;
         listing.string(format!("anims[{index}].name"), &anim.name);
     }
     Ok(listing)
@@ -207,7 +237,12 @@ fn frames(model: &Model, filesize: u64, listing: &mut Listing) -> Result<(), Ref
         return Ok(());
     }
     let poses = frames.pose_count() as u64;
-    listing.may_add("frames[]", u64::from(frames.len()) * poses * size_of::<Trs>() as u64, filesize)?;
+    listing.may_add(
+        Format::Iqm,
+        "frames[]",
+        u64::from(frames.len()) * poses * size_of::<Trs>() as u64,
+        filesize,
+    )?;
     let step = (4096 / poses).max(1) as u32;
     let mut hash = Sha256::new();
     let mut pose = vec![Trs::default(); step as usize * frames.pose_count()];

@@ -1,5 +1,6 @@
 //! How numbers, sizes and names are shown.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use meshmap::{Finding, Format};
@@ -74,6 +75,11 @@ pub(crate) fn file_name(file: &Path) -> String {
     path(file.file_name().map_or(file, Path::new))
 }
 
+/// Tells an error on standard error. Where that is full or closed, the exit status has to do.
+pub(crate) fn error(line: impl std::fmt::Display) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
 /// Where and what a finding is, on one line.
 pub(crate) fn finding(finding: &Finding) -> String {
     let place = finding.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
@@ -87,8 +93,10 @@ pub(crate) fn format_name(format: Option<Format>) -> Option<&'static str> {
 
 /// Columns of text: the first `left` ones to the left, the others to the right, two blanks between.
 pub(crate) fn table(rows: &[Vec<String>], left: &[bool]) -> Vec<String> {
+    /// No screen is wider, and blanks cannot be more than 65,535.
+    const WIDEST: usize = 4096;
     let width = |column: usize| rows.iter().map(|row| row.get(column).map_or(0, |c| c.chars().count())).max();
-    let widths: Vec<usize> = (0..left.len()).map(|column| width(column).unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..left.len()).map(|column| width(column).unwrap_or(0).min(WIDEST)).collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().zip(&widths).zip(left).map(|((cell, width), left)| {
             if *left { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
@@ -120,6 +128,12 @@ mod tests {
             [0_u64, 999, 1000, 1_234_567].map(count).each_ref().map(|s| &**s)
         );
         assert_eq!(["1 mesh", "2 meshes"], [1, 2].map(|n| plural(n, "mesh")).each_ref().map(|s| &**s));
+    }
+
+    #[test]
+    fn cells_of_any_length_stand_in_tables() {
+        let rows = vec![vec!["x".repeat(70_000), "y".to_owned()], vec!["z".to_owned(), String::new()]];
+        assert_eq!(table(&rows, &[true, false]).iter().map(String::len).collect::<Vec<_>>(), [70_004, 1]);
     }
 
     #[test]

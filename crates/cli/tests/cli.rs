@@ -305,3 +305,60 @@ fn closed_output_is_no_panic() {
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     assert_eq!(text(&output.stderr), "");
 }
+
+/// A proxy whose table has this many entries of one snapshot, which has thousands of sections and points.
+fn one_snapshot_many_times(entries: usize) -> Vec<u8> {
+    let dialect = meshmap::cgeo::Dialect::default();
+    let mesh = fixtures::cgeo::Mesh::sheet(60, 1, 0.0);
+    let mut sections = fixtures::cgeo::snapshot(&mesh, mesh.complete());
+    let empty = fixtures::cgeo::Mesh::default().point_cloud(1);
+    sections.extend(vec![(meshmap::cgeo::raw::TAG_POINTCLOUD, empty); 3000]);
+    let snapshot = fixtures::cgeo::snapshot_bytes(&sections, dialect);
+    let mut file = fixtures::cgeo::header(entries, dialect);
+    let start = (file.len() + entries * 8 + 4 + 4) as u64;
+    (0..entries).for_each(|_| file.extend(start.to_le_bytes()));
+    file.extend(meshmap::cgeo::raw::TAG_ANIM_TABLE_END.to_le_bytes());
+    file.extend(snapshot);
+    file
+}
+
+#[test]
+fn entries_that_name_one_snapshot_are_looked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("same.cgeo");
+    fs::write(&path, one_snapshot_many_times(5000)).unwrap();
+    for arguments in [&["info"][..], &["info", "--snapshots"], &["digest"], &["verify", "--cross-check"]] {
+        let start = std::time::Instant::now();
+        let output = meshmap(arguments, &[&path]);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        // Each entry for itself took several times as long.
+        let taken = start.elapsed();
+        assert!(taken.as_secs() < 5, "{arguments:?}: {taken:?}");
+    }
+}
+
+/// What the command is told to write to cannot be written to.
+#[test]
+#[cfg(target_os = "linux")]
+fn full_devices_and_closed_pipes_are_no_panic() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (valid, missing) = (data::valid("iqm", "skin_multi_anim.iqm"), Path::new("no such file").to_owned());
+    for command in ["info", "verify", "digest"] {
+        let run = |path: &Path, stdout: std::process::Stdio, stderr: std::process::Stdio| {
+            let mut command_ = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+            command_.arg(command).arg(path).stdout(stdout).stderr(stderr).status().unwrap().code()
+        };
+        let closed = || {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            writer
+        };
+        assert_eq!(run(&missing, full().into(), full().into()), Some(1), "{command}");
+        assert_eq!(run(&missing, closed().into(), closed().into()), Some(1), "{command}");
+        assert_eq!(run(&valid, full().into(), full().into()), Some(1), "{command}");
+        // Whoever reads the output has seen enough.
+        assert_eq!(run(&valid, closed().into(), closed().into()), Some(0), "{command}");
+    }
+    let usage = Command::new(env!("CARGO_BIN_EXE_meshmap")).stdout(full()).stderr(full()).status().unwrap();
+    assert_eq!(usage.code(), Some(2));
+}

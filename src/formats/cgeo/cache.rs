@@ -10,17 +10,19 @@ use moka::sync::Cache;
 
 use super::mesh::{Mesh, MeshBuffer};
 use super::proxy::Proxy;
-use crate::decode::Scratch;
-use crate::num::as_u64;
-use crate::report::Result;
+use crate::bytes::Array;
+use crate::decode::{Scratch, may_wait_for};
+use crate::num::{as_u64, size_u64};
+use crate::report::{Error, Result};
 
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
-/// However many threads ask for a snapshot, one of them decodes it, and the others wait. The least recently used snapshots
-/// are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes that callers hold
-/// are not counted.
+/// However many threads ask for a snapshot, one of them decodes it, and the others wait. Only workers of a rayon pool do
+/// not wait where the source is a reader of the caller's, which may need them: each decodes. The least recently used
+/// snapshots are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes that
+/// callers hold are not counted.
 ///
-/// Decoding runs on the calling thread and holds no lock but that of its entry. Cloning is cheap; clones share the cache.
+/// Decoding runs on the calling thread. Cloning is cheap; clones share the cache.
 ///
 /// # Examples
 ///
@@ -36,6 +38,7 @@ use crate::report::Result;
 /// ```
 #[derive(Clone)]
 pub struct SnapshotCache {
+    capacity: u64,
     cache: Cache<Key, Arc<Mesh>>,
     shared: Arc<Shared>,
 }
@@ -51,7 +54,7 @@ struct Shared {
     repeated: AtomicU64,
     held: AtomicU64,
     peak: AtomicU64,
-    /// What has been decoded before.
+    /// What has been decoded before, of late.
     seen: Mutex<HashSet<Key>>,
     /// Scratches that no thread is using.
     scratches: Mutex<Vec<Scratch>>,
@@ -95,7 +98,7 @@ impl SnapshotCache {
                 listener.held.fetch_sub(mesh.size(), Ordering::Relaxed);
             })
             .build();
-        Self { cache, shared }
+        Self { capacity: capacity_bytes, cache, shared }
     }
 
     /// A snapshot's first mesh, decoded unless it is in the cache.
@@ -110,10 +113,20 @@ impl SnapshotCache {
             return Ok(mesh);
         }
         self.shared.misses.fetch_add(1, Ordering::Relaxed);
-        let mesh = self.cache.try_get_with(key, || self.decode(proxy, index, key));
+        let found = if may_wait_for(proxy.source()) {
+            let decode = || self.decode(proxy, index, key).and_then(|mesh| self.keep(mesh));
+            self.cache.try_get_with(key, decode).map_err(|other| (*other).clone())
+        } else {
+            self.decode(proxy, index, key).and_then(|mesh| self.keep(mesh)).inspect(|mesh| {
+                self.cache.insert(key, Arc::clone(mesh));
+            })
+        };
         // Drops what is too much now, not when the cache finds the time.
         self.cache.run_pending_tasks();
-        mesh.map_err(|error| (*error).clone())
+        match found {
+            Ok(mesh) | Err(NotKept::TooLarge(mesh)) => Ok(mesh),
+            Err(NotKept::Error(error)) => Err(error),
+        }
     }
 
     /// A snapshot's first mesh if it is in the cache. Never waits.
@@ -137,7 +150,9 @@ impl SnapshotCache {
             {
                 let (this, proxy) = (self.clone(), proxy.clone());
                 rayon::spawn(move || {
-                    let _ = this.get(&proxy, index);
+                    // A reader that panics ends this job, and not the program.
+                    let get = || drop(this.get(&proxy, index));
+                    drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)));
                 });
             }
         }
@@ -164,31 +179,57 @@ impl SnapshotCache {
         self.cache.run_pending_tasks();
     }
 
-    fn decode(&self, proxy: &Proxy, index: usize, key: Key) -> Result<Arc<Mesh>> {
+    /// Counts a mesh as held, if it fits.
+    fn keep(&self, mesh: Arc<Mesh>) -> Result<Arc<Mesh>, NotKept> {
+        let size = mesh.size();
+        if size > self.capacity {
+            return Err(NotKept::TooLarge(mesh));
+        }
+        let held = self.shared.held.fetch_add(size, Ordering::Relaxed).saturating_add(size);
+        self.shared.peak.fetch_max(held, Ordering::Relaxed);
+        Ok(mesh)
+    }
+
+    fn decode(&self, proxy: &Proxy, index: usize, key: Key) -> Result<Arc<Mesh>, NotKept> {
+        /// The most that are remembered to have been decoded.
+        const MOST_SEEN: usize = 1 << 16;
         let mut scratch = lock(&self.shared.scratches).pop().unwrap_or_default();
         let mut buffer = MeshBuffer::default();
         let decoded =
             proxy.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut buffer, &mut scratch));
         lock(&self.shared.scratches).push(scratch);
-        decoded?;
+        decoded.map_err(NotKept::Error)?;
 
         let shared = &self.shared;
         shared.decodes.fetch_add(1, Ordering::Relaxed);
-        if !lock(&shared.seen).insert(key) {
+        let mut seen = lock(&shared.seen);
+        if seen.len() >= MOST_SEEN {
+            seen.clear();
+        }
+        if !seen.insert(key) {
             shared.repeated.fetch_add(1, Ordering::Relaxed);
         }
-        let mesh = Arc::new(buffer.into_mesh(proxy.topology_at(0)));
-        let held = shared.held.fetch_add(mesh.size(), Ordering::Relaxed).saturating_add(mesh.size());
-        shared.peak.fetch_max(held, Ordering::Relaxed);
-        Ok(mesh)
+        Ok(Arc::new(buffer.into_mesh(proxy.topology_at(0))))
     }
 }
 
+/// Why a mesh is not in the cache.
+#[derive(Clone)]
+enum NotKept {
+    TooLarge(Arc<Mesh>),
+    Error(Error),
+}
+
 impl Mesh {
-    /// The memory that this mesh alone takes, in bytes. Triangles shared with another mesh are not counted.
+    /// The memory that this mesh alone takes in the cache, in bytes. Triangles shared with another mesh are not counted.
     fn size(&self) -> u64 {
+        /// What the cache has for an entry, and an array for what owns its memory.
+        const ENTRY: u64 = 512;
+        const OWNER: u64 = 64;
         let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
-        self.arrays_size().saturating_add(triangles)
+        let arrays = as_u64(self.map_channels.len()).saturating_add(2);
+        let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
+        self.arrays_size().saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
     }
 }
 

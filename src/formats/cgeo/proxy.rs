@@ -232,7 +232,8 @@ impl Proxy {
         let first = self.snapshot(0)?;
         // I/O may fail now and succeed later: it is done first, and its errors are not kept.
         first.preload()?;
-        self.inner.base.get_or_try_make(|| Ok(first.complete_mesh().map(Arc::new)))?.clone()
+        let make = || Ok(first.complete_mesh().map(Arc::new));
+        self.inner.base.get_or_try_make_of(self.source(), make, |_| true)?
     }
 
     /// The mesh of the first snapshot, whose memory counts as that of a call that adds a difference to it.

@@ -1,6 +1,5 @@
 //! How a snapshot reads its sections: no more bytes than needed, and each once.
 
-use super::raw;
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
 use super::snapshot::Snapshot;
@@ -40,7 +39,7 @@ impl Snapshot {
         }
         let mut inflater = Inflater::default();
         let mut sections = self.walk(source, &mut inflater)?;
-        while sections.next().map_err(|error| self.place().locate(error))?.is_some() {}
+        self.listed.all(&mut sections).map_err(|error| self.place().locate(error))?;
         Ok(sections.position().saturating_add(4).min(self.extent.end))
     }
 
@@ -51,23 +50,16 @@ impl Snapshot {
         Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, inflater))
     }
 
-    /// The section with this tag, after `skip` others with it.
-    pub(super) fn find(
-        &self,
-        source: &Source,
-        tag: u32,
-        skip: usize,
-        inflater: &mut Inflater,
-    ) -> Result<Option<Section>> {
+    /// The section of the mesh.
+    fn mesh_header(&self, source: &Source, inflater: &mut Inflater) -> Result<Option<Section>> {
         let mut sections = self.walk(source, inflater)?;
-        let mut left = skip;
-        loop {
-            match sections.find(tag).map_err(|error| self.place().locate(error))? {
-                None => return Ok(None),
-                Some(section) if left == 0 => return Ok(Some(section)),
-                Some(_) => left = left.saturating_sub(1),
-            }
-        }
+        self.listed.mesh(self.sample, &mut sections).map_err(|error| self.place().locate(error))
+    }
+
+    /// The first section with this tag.
+    pub(super) fn find(&self, source: &Source, tag: u32, inflater: &mut Inflater) -> Result<Option<Section>> {
+        let mut sections = self.walk(source, inflater)?;
+        self.listed.first(tag, &mut sections).map_err(|error| self.place().locate(error))
     }
 
     /// A section that is read alone, unless the whole snapshot has been read.
@@ -89,7 +81,7 @@ impl Snapshot {
         } else {
             self.load()?
         };
-        let Some(section) = self.find(source, tag, 0, &mut scratch.inflater)? else { return Ok(None) };
+        let Some(section) = self.find(source, tag, &mut scratch.inflater)? else { return Ok(None) };
         let bytes =
             source.get(section.content.clone(), "section").map_err(|error| self.place().locate(error))?;
         Ok(Some((section, bytes)))
@@ -156,8 +148,7 @@ impl Snapshot {
         const BEGINNING: u64 = 1024;
         let source = &self.proxy.layout().source;
         if self.is_to_be_read_alone(source)
-            && let Some(section) =
-                self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?
+            && let Some(section) = self.mesh_header(source, &mut scratch.inflater)?
             && section.content.length() > BEGINNING
         {
             let start = section.content.start;
@@ -187,11 +178,10 @@ impl Snapshot {
         job: impl FnOnce(&Section, &mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
         let source = self.load()?;
-        let section =
-            self.find(source, raw::TAG_MESH_DATA, self.sample, &mut scratch.inflater)?.ok_or_else(|| {
-                let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
-                self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
-            })?;
+        let section = self.mesh_header(source, &mut scratch.inflater)?.ok_or_else(|| {
+            let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
+            self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
+        })?;
         let bytes = source
             .get(section.content.clone(), "TAG_MESH_DATA")
             .map_err(|error| self.place().locate(error))?;

@@ -1,7 +1,9 @@
 //! The sections of a snapshot.
 
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use zerocopy::FromBytes;
 
 use super::dialect::{Dialect, OffsetTarget, SizeMeaning};
@@ -12,7 +14,7 @@ use crate::bytes::Source;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::fault_error;
-use crate::num::{as_u64, size_u64, span};
+use crate::num::{as_u64, as_usize, size_u64, span};
 use crate::report::Result;
 
 /// The greatest number of sections in a snapshot. The published text has three kinds.
@@ -70,6 +72,75 @@ pub(crate) fn region(source: &Source, extent: &Range<u64>, offset: OffsetTarget)
     Ok(first..end.max(first))
 }
 
+/// The sections of a snapshot, as far as they have been walked: none is passed twice, however many are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Listed(Mutex<List>);
+
+#[derive(Debug, Default)]
+struct List {
+    sections: Vec<Section>,
+    /// Which of them are meshes.
+    meshes: Vec<usize>,
+    /// Whether the end tag follows.
+    is_whole: bool,
+}
+
+impl Listed {
+    /// The first section with this tag.
+    pub(crate) fn first(&self, tag: u32, sections: &mut Sections<'_>) -> Result<Option<Section>> {
+        let mut seen = 0;
+        self.find(sections, |list| {
+            let new = list.sections.get(seen..).unwrap_or_default();
+            seen = list.sections.len();
+            new.iter().find(|section| section.tag == tag).cloned()
+        })
+    }
+
+    /// The section of one of the meshes.
+    pub(crate) fn mesh(&self, sample: usize, sections: &mut Sections<'_>) -> Result<Option<Section>> {
+        self.find(sections, |list| list.sections.get(*list.meshes.get(sample)?).cloned())
+    }
+
+    /// All sections. Where the end tag is, `sections` has walked to.
+    pub(crate) fn all(&self, sections: &mut Sections<'_>) -> Result<Vec<Section>> {
+        self.find(sections, |_| None)?;
+        Ok(self.lock().sections.clone())
+    }
+
+    /// Walks on until `look` finds a section. The list is not locked while the source is read.
+    fn find(
+        &self,
+        sections: &mut Sections<'_>,
+        mut look: impl FnMut(&List) -> Option<Section>,
+    ) -> Result<Option<Section>> {
+        loop {
+            let known = {
+                let list = self.lock();
+                sections.go_on_after(&list.sections);
+                let found = look(&list);
+                if found.is_some() || list.is_whole {
+                    return Ok(found);
+                }
+                list.sections.len()
+            };
+            let next = sections.next()?;
+            let mut list = self.lock();
+            // Others walk, too, and may have been here first.
+            if list.sections.len() == known {
+                list.is_whole = next.is_none();
+                if next.as_ref().is_some_and(|section| section.tag == raw::TAG_MESH_DATA) {
+                    list.meshes.push(known);
+                }
+                list.sections.extend(next);
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Walks the sections of a snapshot, one at a time.
 pub(crate) struct Sections<'a> {
     source: &'a Source,
@@ -79,6 +150,8 @@ pub(crate) struct Sections<'a> {
     rest: Range<u64>,
     left: usize,
     inflater: &'a mut Inflater,
+    /// The bytes from here on, where they are needed to follow the sections.
+    bytes: Option<(u64, Bytes)>,
 }
 
 impl<'a> Sections<'a> {
@@ -89,11 +162,11 @@ impl<'a> Sections<'a> {
         decoder: Decoder,
         inflater: &'a mut Inflater,
     ) -> Self {
-        Self { source, dialect, decoder, rest: region, left: MAX_SECTIONS, inflater }
+        Self { source, dialect, decoder, rest: region, left: MAX_SECTIONS, inflater, bytes: None }
     }
 
     /// The next section; `Ok(None)` at the end tag.
-    pub(crate) fn next(&mut self) -> Result<Option<Section>> {
+    fn next(&mut self) -> Result<Option<Section>> {
         let at = self.rest.start;
         let tag_range = span(at, 4);
         let lost = |what, range: Range<u64>| FILE.malformed(what).at(range);
@@ -136,20 +209,23 @@ impl<'a> Sections<'a> {
         self.rest.start
     }
 
-    /// The first section from here on with this tag.
-    pub(crate) fn find(&mut self, tag: u32) -> Result<Option<Section>> {
-        while let Some(section) = self.next()? {
-            if section.tag == tag {
-                return Ok(Some(section));
-            }
+    /// Goes on after sections that have been passed before.
+    fn go_on_after(&mut self, passed: &[Section]) {
+        if let Some(last) = passed.last() {
+            self.rest.start = last.range.end;
+            self.left = MAX_SECTIONS.saturating_sub(passed.len());
         }
-        Ok(None)
     }
 
     /// A section whose size is that of its inflated content: where the stream ends, it ends.
     fn inflated(&mut self, header: &raw::SectionHeader, at: u64) -> Result<Section> {
         let start = at.saturating_add(size_u64::<raw::SectionHeader>());
-        let bytes = self.source.get(start..self.rest.end, "section")?;
+        let (first, all) = match self.bytes.take() {
+            Some(bytes) => bytes,
+            None => (start, self.source.get(start..self.rest.end, "section")?),
+        };
+        let bytes = all.slice(as_usize(start.saturating_sub(first)).min(all.len())..);
+        self.bytes = Some((first, all));
         let (size, tag) = (header.size.get(), header.tag.get());
         let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.inflater);
         let used =

@@ -1,7 +1,7 @@
 //! A snapshot: its sections, each read and decoded on demand.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::counts::Counts;
 use super::layout::snapshot_address;
@@ -9,7 +9,7 @@ use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
-use super::sections::Section;
+use super::sections::{Listed, Section};
 use super::stream::{Arrays, Part};
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
@@ -23,7 +23,7 @@ use crate::report::{Address, Place, Result};
 /// A snapshot of a [`Proxy`]. Everything is read on demand.
 ///
 /// From a lazy source, the bounding box and the point cloud are read alone; anything else reads the whole snapshot, once.
-/// Cloning is cheap.
+/// Sections are walked once. Cloning is cheap, and clones share what has been read.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) proxy: Proxy,
@@ -32,13 +32,15 @@ pub struct Snapshot {
     pub(super) sample: usize,
     pub(super) extent: Range<u64>,
     /// The source, with the bytes of the snapshot read.
-    pub(super) loaded: OnceLock<Source>,
+    pub(super) loaded: Arc<OnceLock<Source>>,
+    pub(super) listed: Arc<Listed>,
 }
 
 impl Snapshot {
     pub(crate) fn new(proxy: &Proxy, index: usize) -> Result<Self> {
         let extent = proxy.layout().extent(index)?;
-        Ok(Self { proxy: proxy.clone(), index, sample: 0, extent, loaded: OnceLock::new() })
+        let (proxy, loaded, listed) = (proxy.clone(), Arc::default(), Arc::default());
+        Ok(Self { proxy, index, sample: 0, extent, loaded, listed })
     }
 
     /// The index in the offset table.
@@ -68,11 +70,7 @@ impl Snapshot {
         let source = self.load()?;
         let mut inflater = Inflater::default();
         let mut sections = self.walk(source, &mut inflater)?;
-        let mut all = Vec::new();
-        while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {
-            all.push(section);
-        }
-        Ok(all)
+        self.listed.all(&mut sections).map_err(|error| error.of(self.address()))
     }
 
     /// The compressed content of the known sections, to plan reads or to decode them with
@@ -109,7 +107,7 @@ impl Snapshot {
     /// Those of [`sections`](Self::sections).
     pub fn raw_section(&self, tag: u32) -> Result<Option<bytes::Bytes>> {
         let source = self.load()?.clone();
-        let section = self.find(&source, tag, 0, &mut Inflater::default())?;
+        let section = self.find(&source, tag, &mut Inflater::default())?;
         section.map(|section| source.get(section.content, "section")).transpose()
     }
 

@@ -18,7 +18,7 @@ use crate::codec::{Codec, Fault};
 use crate::decode::fault_error;
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize, decimal};
-use crate::report::{Error, Place, Result};
+use crate::report::{Error, ErrorKind, Place, Result};
 
 /// The section that is inflated.
 #[derive(Debug)]
@@ -112,6 +112,10 @@ impl<'a> Arrays<'a> {
 /// Gives the mesh that differences are added to.
 pub(crate) type Base<'a> = &'a dyn Fn() -> Result<Arc<Mesh>>;
 
+/// The greatest number of map channels; 3ds Max has a hundred. Each difference has those of the first snapshot, and
+/// stores nothing of empty ones.
+const MAX_CHANNELS: u32 = 4096;
+
 /// Deflate makes no more of a byte than this.
 const DEFLATE_RATIO: u64 = 1032;
 
@@ -158,7 +162,12 @@ impl<'a> Stream<'a> {
         let mut bytes = [0; size_of::<raw::MeshCounts>()];
         self.read(&mut bytes)?;
         let counts = raw::MeshCounts::read_from_bytes(&bytes);
-        Ok(Counts::new(&counts.unwrap_or_else(|_| raw::MeshCounts::new_zeroed())))
+        let counts = Counts::new(&counts.unwrap_or_else(|_| raw::MeshCounts::new_zeroed()));
+        if counts.map_channels > MAX_CHANNELS {
+            let error = self.place().error(ErrorKind::LimitExceeded, "Map Channel Count");
+            return Err(error.expected(format!("at most {MAX_CHANNELS}")).found(counts.map_channels));
+        }
+        Ok(counts)
     }
 
     /// The count of a map channel.

@@ -75,7 +75,7 @@ impl Check {
                     let detail = format!("tag {:#x}; the first counts", section.tag);
                     (FILE.of(snapshot.address()).at(section.range.clone()), detail)
                 });
-            } else if section.is_known() {
+            } else if section.is_known() && !tags.contains(&section.tag) {
                 tags.push(section.tag);
             }
         }

@@ -1,6 +1,7 @@
 //! The layout of a file: header and tables, every range checked against `filesize`.
 
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use zerocopy::little_endian::U32;
 
@@ -10,6 +11,7 @@ use super::rules::FILE;
 use super::tables::{Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
+use crate::mesh::AttributeList;
 use crate::num::{as_u64, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
 
@@ -34,6 +36,8 @@ pub(crate) struct Layout {
     pub(crate) extensions: Vec<ExtensionNode>,
     pub(crate) sections: Sections,
     pub(crate) findings: Vec<Finding>,
+    /// The attributes of views, and which vertex array each is. Made once.
+    pub(crate) attributes: OnceLock<(AttributeList, Arc<[usize]>)>,
 }
 
 /// The byte ranges of the sections; empty for those that the file does not have.
@@ -89,6 +93,7 @@ impl Layout {
             anims: table(&source, &sections.anims, "iqmanim[]")?,
             extensions: Vec::new(),
             findings: Vec::new(),
+            attributes: OnceLock::new(),
             source,
             header,
             sections,

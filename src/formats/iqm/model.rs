@@ -125,6 +125,11 @@ impl Model {
         self.layout.meshes.iter().map(|mesh| Mesh::new(&self.layout, &mesh))
     }
 
+    /// The mesh at an index.
+    pub(crate) fn mesh(&self, index: usize) -> Option<Mesh> {
+        self.layout.meshes.get(index).map(|mesh| Mesh::new(&self.layout, &mesh))
+    }
+
     /// The number of vertices of all meshes together: elements of each vertex array.
     #[must_use]
     pub fn vertex_count(&self) -> usize {

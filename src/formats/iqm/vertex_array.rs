@@ -227,7 +227,7 @@ pub struct VertexArray {
 }
 
 impl VertexArray {
-    fn new(layout: &Layout, raw: &raw::VertexArray) -> Self {
+    pub(crate) fn new(layout: &Layout, raw: &raw::VertexArray) -> Self {
         let kind = match raw.type_.get() {
             0 => VertexArrayType::Position,
             1 => VertexArrayType::TexCoord,

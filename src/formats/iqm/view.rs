@@ -2,32 +2,36 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::layout::Layout;
 use super::model::{Mesh, Model, run};
 use super::rules::{self, FILE};
 use super::tables::table;
 use super::validate::{index_bounds, outside_mesh};
 use super::vertex_array::{VertexArray, VertexArrayType};
-use crate::bytes::{Array, Source};
-use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role};
+use crate::bytes::Array;
+use crate::mesh::{Attribute, AttributeInfo, AttributeList, Indices, LoadAttribute, MeshView, Role};
 use crate::num::{Span, as_u64, as_usize, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The vertex arrays of the file, and the range of the mesh's vertices.
 struct Arrays {
-    source: Source,
-    arrays: Vec<VertexArray>,
+    layout: Arc<Layout>,
+    /// Of each attribute, the index of its array.
+    arrays: Arc<[usize]>,
     vertices: Range<u32>,
 }
 
 impl LoadAttribute for Arrays {
     fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
-        let array = self.arrays.get(index).ok_or_else(absent)?;
+        let array = self.arrays.get(index).and_then(|index| self.layout.vertex_arrays.get(*index));
+        let array = VertexArray::new(&self.layout, &array.ok_or_else(absent)?);
         let [first, end] = [self.vertices.start, self.vertices.end]
             .map(|vertex| u64::from(vertex).saturating_mul(as_u64(info.format.size())));
         let range = array.range.part(first, end.saturating_sub(first));
-        let bytes = self.source.get(range, "vertex array")?;
+        let bytes = self.layout.source.get(range, "vertex array")?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 }
@@ -45,8 +49,7 @@ impl Model {
     /// reading.
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let named = |name: &str| self.meshes().position(|mesh| mesh.name.to_string_lossy() == name);
-        let found =
-            address.index_in("meshes", named).and_then(|index| Some((index, self.meshes().nth(index)?)));
+        let found = address.index_in("meshes", named).and_then(|index| Some((index, self.mesh(index)?)));
         let (index, mesh) = found.ok_or_else(|| {
             let count = self.meshes().len();
             let error = FILE.out_of_range("mesh").of(address.clone());
@@ -85,27 +88,27 @@ fn view(model: &Model, address: Address, mesh: &Mesh) -> Result<MeshView> {
     }
     let indices = Indices::new(triangles, vertices.start);
     let vertex_count = as_usize(vertices.end.saturating_sub(vertices.start));
-    let (infos, arrays) = arrays(model).into_iter().unzip();
-    let arrays = Arrays { source: layout.source.clone(), arrays, vertices };
-    let view = MeshView::new(address, Role::Geometry, vertex_count, indices, infos, arrays);
+    let (infos, arrays) = layout.attributes.get_or_init(|| attributes(model)).clone();
+    let arrays = Arrays { layout: Arc::clone(&model.layout), arrays, vertices };
+    let view = MeshView::with_list(address, Role::Geometry, vertex_count, indices, infos, arrays);
     Ok(view.with_name(mesh.name.to_string_lossy()).with_findings(findings))
 }
 
-/// The vertex arrays of a view.
+/// The attributes of views, and which vertex array each is.
 ///
 /// The first of each type, and further sets of texture coordinates, colours, joints and weights.
-fn arrays(model: &Model) -> Vec<(AttributeInfo, VertexArray)> {
+fn attributes(model: &Model) -> (AttributeList, Arc<[usize]>) {
     let mut sets: HashMap<VertexArrayType, u32> = HashMap::new();
-    let mut arrays = Vec::new();
-    for array in model.vertex_arrays() {
+    let (mut infos, mut arrays) = (Vec::new(), Vec::new());
+    for (index, array) in model.vertex_arrays().enumerate() {
         let set = sets.entry(array.kind.clone()).or_insert(0);
         use VertexArrayType::{BlendIndexes, BlendWeights, Color, TexCoord};
         let repeatable = matches!(array.kind, TexCoord | Color | BlendIndexes | BlendWeights);
         if (*set == 0 || repeatable) && !matches!(array.kind, VertexArrayType::Reserved(_)) {
-            let info = AttributeInfo { semantic: array.semantic(*set), format: array.vertex_format() };
-            arrays.push((info, array));
+            infos.push(AttributeInfo { semantic: array.semantic(*set), format: array.vertex_format() });
+            arrays.push(index);
         }
         *set = set.saturating_add(1);
     }
-    arrays
+    (AttributeList::new(infos), arrays.into())
 }

@@ -281,7 +281,8 @@ impl Mesh {
             let ending = decode(&mut out, scratch)?;
             Ok(Decoded { array: Array::from_vec(out), ending })
         };
-        once.get_or_try_make_if(make, |decoded| self.decoded.kept.admits(decoded.bytes()))
+        let keep = |decoded: &Decoded<T>| self.decoded.kept.admits(decoded.bytes());
+        once.get_or_try_make_of(&self.source, make, keep)
     }
 
     /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.

@@ -110,3 +110,8 @@ pub const HULLS_AND_MESH: Rule = Rule::forbidden("HullList beside physics_mesh")
 ///
 /// One of them was changed, or the hash was not filled in. Checked by `Asset::check_hashes`, with the feature `hash`.
 pub const HASH: Rule = Rule::suspicious("hash");
+
+/// Blocks share so many bytes that not all were compared with their hashes.
+///
+/// Together they are more than 16 times as long as the file.
+pub const SHARED_TOO_OFTEN: Rule = Rule::forbidden("blocks that overlap");

@@ -71,7 +71,7 @@ impl Asset {
         };
         let keep =
             |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
-        once.get_or_try_make_if(decode, keep)?.map(Some)
+        once.get_or_try_make_of(self.source(), decode, keep)?.map(Some)
     }
 
     /// The addresses of the faces of all meshes.

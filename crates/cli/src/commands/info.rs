@@ -38,7 +38,7 @@ fn page(path: &Path, wish: &Wish, out: &mut impl Write) -> io::Result<bool> {
             Ok(true)
         }
         Err(error) => {
-            eprintln!("{}: {error}", show::path(path));
+            show::error(format_args!("{}: {error}", show::path(path)));
             Ok(false)
         }
     }
@@ -154,7 +154,7 @@ fn json_lines(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Re
         let file = source.and_then(MeshFile::from_source);
         let error = file.as_ref().err();
         if let (true, Some(error)) = (found.single, error) {
-            eprintln!("{}: {error}", show::path(path));
+            show::error(format_args!("{}: {error}", show::path(path)));
             return Ok(false);
         }
         good &= error.is_none();

@@ -1,5 +1,6 @@
 //! What `meshmap info` says about a CGeo file.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use meshmap::cgeo::{Proxy, Snapshot, UnitEvidence, raw};
@@ -132,10 +133,9 @@ fn topology(proxy: &Proxy, full: bool) -> (String, bool) {
         return ("one snapshot".to_owned(), false);
     }
     let looked = if full { proxy.len() } else { proxy.len().min(WORTH_LOOKING) };
-    let mut complete = Vec::new();
-    for index in 0..looked {
-        complete.push(proxy.snapshot(index).and_then(|snapshot| snapshot.is_complete()).ok());
-    }
+    let kind = |snapshot: &Snapshot| snapshot.is_complete();
+    let complete: Vec<Option<bool>> =
+        each(proxy, kind).take(looked).map(|complete| complete.map(|(_, kind)| kind).ok()).collect();
     let runs = runs(&complete);
     let name = |(range, kind): &(Range<usize>, Option<bool>)| {
         let what = match kind {
@@ -160,6 +160,19 @@ fn topology(proxy: &Proxy, full: bool) -> (String, bool) {
         }
     };
     (text, differs)
+}
+
+/// What `look` finds in each snapshot. Entries of the table that name the same one are looked at once.
+fn each<T: Clone>(
+    proxy: &Proxy,
+    look: impl Fn(&Snapshot) -> Result<T>,
+) -> impl Iterator<Item = Result<(Snapshot, T)>> {
+    let mut seen: HashMap<u64, Result<T>> = HashMap::new();
+    (0..proxy.len()).map(move |index| {
+        let snapshot = proxy.snapshot(index)?;
+        let found = seen.entry(snapshot.range().start).or_insert_with(|| look(&snapshot)).clone()?;
+        Ok((snapshot, found))
+    })
 }
 
 fn span(range: &Range<usize>) -> String {
@@ -233,13 +246,15 @@ fn describe_sections(snapshot: &Snapshot) -> String {
         Ok(sections) => sections,
         Err(error) => return show::name(&error.to_string()),
     };
+    // Of several clouds the first counts.
+    let mut cloud = Some(());
     let name = |section: &meshmap::cgeo::Section| {
         let size = show::size(section.content.end - section.content.start);
         match section.tag {
             raw::TAG_BOUNDING_BOX => format!("box {size}"),
             raw::TAG_MESH_DATA => format!("mesh {size}"),
             raw::TAG_POINTCLOUD => {
-                let points = snapshot.point_cloud().ok().flatten();
+                let points = cloud.take().and_then(|()| snapshot.point_cloud().ok().flatten());
                 let points = points.map_or_else(String::new, |points| {
                     format!(" ({} points)", show::count(points.len() as u64))
                 });
@@ -256,15 +271,17 @@ fn describe_sections(snapshot: &Snapshot) -> String {
 pub(crate) fn list(proxy: &Proxy) -> Vec<String> {
     let mut rows = vec![["snapshot", "time", "stored", "mesh", "box"].map(str::to_owned).to_vec()];
     let point = |[x, y, z]: [f32; 3]| format!("{x:.3} {y:.3} {z:.3}");
-    for index in 0..proxy.len() {
-        let row = proxy.snapshot(index).and_then(|snapshot| {
+    let look = |snapshot: &Snapshot| {
+        let kind = if snapshot.is_complete()? { "complete" } else { "difference" };
+        let bounds = snapshot.bounding_box()?;
+        let bounds = bounds.map(|bounds| format!("{}  ..  {}", point(bounds.min), point(bounds.max)));
+        Ok((kind, bounds.unwrap_or_else(|| "not stored".to_owned())))
+    };
+    for (index, found) in each(proxy, look).enumerate() {
+        let row = found.map(|(snapshot, (kind, bounds))| {
             let range = snapshot.range();
-            let kind = if snapshot.is_complete()? { "complete" } else { "difference" };
-            let bounds = snapshot.bounding_box()?;
-            let bounds = bounds.map(|bounds| format!("{}  ..  {}", point(bounds.min), point(bounds.max)));
             let time = snapshot.time().map_or_else(|| "-".to_owned(), |time| format!("{time:.3} s"));
-            let bounds = bounds.unwrap_or_else(|| "not stored".to_owned());
-            Ok(vec![index.to_string(), time, show::size(range.end - range.start), kind.to_owned(), bounds])
+            vec![index.to_string(), time, show::size(range.end - range.start), kind.to_owned(), bounds]
         });
         rows.push(row.unwrap_or_else(|error| {
             let text = show::line(&error.to_string());

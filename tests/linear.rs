@@ -1,0 +1,186 @@
+//! Time that grows with what is there: no number of a file multiplies with another.
+
+use std::time::{Duration, Instant};
+
+use meshmap::cgeo::{self, Proxy, SizeMeaning};
+use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
+use meshmap::{MeshFile, iqm, openctm};
+use meshmap_testing::fixtures;
+
+/// The shortest of a few runs.
+fn time<T>(mut job: impl FnMut() -> T) -> Duration {
+    let run = |job: &mut dyn FnMut() -> T| {
+        let start = Instant::now();
+        job();
+        start.elapsed()
+    };
+    (0..3).map(|_| run(&mut job)).min().unwrap()
+}
+
+/// Four times as many items take about four times as long; items that multiply take sixteen times.
+fn assert_linear(few: Duration, many: Duration) {
+    assert!(many < few * 9 + Duration::from_millis(30), "{few:?}, and for four times as many {many:?}");
+}
+
+/// A snapshot with this many meshes of no vertices.
+fn many_samples(count: usize, dialect: cgeo::Dialect) -> Vec<u8> {
+    let mesh = fixtures::cgeo::Mesh::default().complete();
+    let sections = vec![(cgeo::raw::TAG_MESH_DATA, mesh); count];
+    fixtures::cgeo::file(&[sections], dialect)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn meshes_of_a_snapshot_are_not_searched_from_its_start() {
+    let stored = cgeo::Dialect::default().with_codec(Codec::Stored);
+    let inflated = cgeo::Dialect::default().with_codec(Codec::Deflate).with_size(SizeMeaning::Inflated);
+    for dialect in [stored, inflated] {
+        let validate = |count: usize| {
+            let options = Options::default().with_strictness(Strictness::Strict);
+            let read = cgeo::ReadOptions::default();
+            let bytes = many_samples(count, dialect);
+            time(|| Proxy::from_source_with(Source::from_bytes(bytes.clone()), &options, &read).unwrap())
+        };
+        assert_linear(validate(1000), validate(4000));
+    }
+}
+
+#[test]
+fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
+    let base = fixtures::cgeo::Mesh { map_channels: vec![Vec::new(); 4097], ..Default::default() };
+    let differences = std::iter::repeat_n(base.difference(&base), 40);
+    let contents = std::iter::once(base.complete()).chain(differences);
+    let snapshots: Vec<_> = contents.map(|content| vec![(cgeo::raw::TAG_MESH_DATA, content)]).collect();
+    let bytes = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
+    let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
+    assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+}
+
+/// A RAW body of one vertex with this many attribute maps.
+fn many_maps(count: usize) -> Vec<u8> {
+    let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 1);
+    body.triangles = vec![[0; 3]];
+    body.uv_maps = Vec::new();
+    body.attribute_maps = vec![("", vec![[0.5; 4]]); count];
+    body.to_bytes()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn attributes_of_a_view_are_not_searched_from_the_first() {
+    let read = |count: usize| {
+        let mesh = openctm::Mesh::from_source(Source::from_bytes(many_maps(count))).unwrap();
+        let view = mesh.view().unwrap();
+        time(|| {
+            let found = view.attributes().iter().map(|info| view.attribute(&info.semantic).unwrap().unwrap());
+            assert_eq!(found.count(), count + 2);
+        })
+    };
+    assert_linear(read(6000), read(24_000));
+}
+
+/// An IQM file without vertices, with this many meshes and this many custom arrays of the same name.
+fn many_meshes_and_arrays(count: u32) -> Vec<u8> {
+    let mut file = fixtures::iqm::small();
+    let text = file.len() as u32;
+    file.extend(*b"\0name\0\0");
+    let meshes = file.len() as u32;
+    (0..count).for_each(|_| [1_u32, 1, 0, 0, 0, 0].iter().for_each(|n| file.extend(n.to_le_bytes())));
+    let arrays = file.len() as u32;
+    (0..count).for_each(|_| [1_u32, 0, 7, 2, 0].iter().for_each(|n| file.extend(n.to_le_bytes())));
+    let size = file.len() as u32;
+    let fields = [
+        (0x14, size),
+        (0x1c, 8),
+        (0x20, text),
+        (0x24, count),
+        (0x28, meshes),
+        (0x2c, count),
+        (0x30, 0),
+        (0x34, arrays),
+        (0x38, 0),
+        (0x3c, 0),
+        (0x40, 0),
+        (0x44, 0),
+        (0x48, 0),
+        (0x4c, 0),
+        (0x50, 0),
+        (0x54, 0),
+        (0x58, 0),
+        (0x5c, 0),
+        (0x60, 0),
+        (0x64, 0),
+        (0x68, 0),
+    ];
+    for (at, value) in fields {
+        file[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+    }
+    file
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn views_of_many_meshes_list_their_vertex_arrays_once() {
+    let view = |count: u32| {
+        let bytes = Source::from_bytes(many_meshes_and_arrays(count));
+        time(|| {
+            let file = MeshFile::from_source(bytes.clone()).unwrap();
+            let views = file.meshes().into_iter().map(|address| file.mesh(&address).unwrap());
+            assert_eq!(
+                views.map(|view| view.attributes().len()).sum::<usize>(),
+                count as usize * count as usize
+            );
+        })
+    };
+    assert_eq!(iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3))).unwrap().len(), 3);
+    assert_linear(view(1000), view(4000));
+}
+
+#[test]
+#[cfg(feature = "hash")]
+fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
+    use fixtures::slmesh::{Llsd, Writer};
+    let mut writer = Writer::default().stored("high_lod", &vec![7; 256 << 10]);
+    for number in 0..4000 {
+        let fields = [("offset", 0), ("size", 256 << 10)].map(|(name, value)| (name, Llsd::Integer(value)));
+        let hash = ("hash", Llsd::Binary(vec![0; 16]));
+        let entry = Llsd::Map(fields.into_iter().chain([hash]).collect());
+        writer = writer.key(format!("block {number}").leak(), entry);
+    }
+    let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(writer.to_bytes())).unwrap();
+    let findings = asset.check_hashes().unwrap();
+    let names: Vec<_> = findings.iter().map(|finding| finding.rule.name).collect();
+    assert_eq!(names, ["hash", "blocks that overlap"]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn fragments_are_not_joined_again_with_each_piece() {
+    const PIECE: u64 = 4 << 10;
+    let read = |pieces: u64| {
+        time(|| {
+            let fragments = Fragments::new(Some(pieces * PIECE));
+            for piece in 0..pieces {
+                fragments.supply(piece * PIECE, vec![piece as u8; PIECE as usize]).unwrap();
+                // A structure that lies on both sides of a seam.
+                let seam = (piece * PIECE).saturating_sub(8)..piece * PIECE + 8;
+                assert_eq!(*fragments.source().get(seam, "x").unwrap().last().unwrap(), piece as u8);
+            }
+        })
+    };
+    assert_linear(read(200), read(800));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn fragments_that_overlap_cost_what_they_add() {
+    let read = |pieces: u64| {
+        time(|| {
+            let fragments = Fragments::new(Some(pieces * 2 + 64));
+            (0..pieces).rev().for_each(|piece| fragments.supply(piece * 2, vec![7; 64]).unwrap());
+            let all = fragments.source().get(0..pieces * 2 + 62, "x").unwrap();
+            assert!(all.iter().all(|byte| *byte == 7));
+        })
+    };
+    assert_linear(read(20_000), read(80_000));
+}

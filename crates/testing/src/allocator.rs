@@ -1,10 +1,17 @@
-//! An allocator that counts what the calling thread takes.
+//! An allocator that counts what the calling thread takes, and what all threads take together.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
-/// Counts, for each thread on its own, and passes on to the system.
+/// Counts, for each thread on its own and for the process, and passes on to the system.
 pub struct Counting;
+
+static LIVE: AtomicI64 = AtomicI64::new(0);
+static PEAK: AtomicI64 = AtomicI64::new(0);
+static TOTAL: AtomicI64 = AtomicI64::new(0);
+/// What the process may have live; beyond that it ends.
+static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
 
 thread_local! {
     static COUNT: Cell<Count> = const { Cell::new(Count { live: 0, peak: 0, total: 0 }) };
@@ -21,7 +28,17 @@ pub struct Count {
     pub total: i64,
 }
 
+/// A reallocation takes the new memory before it gives back the old, for the process; threads count what remains.
 fn count(taken: i64, given: i64) {
+    if taken > 0 {
+        TOTAL.fetch_add(taken, Relaxed);
+        let live = LIVE.fetch_add(taken, Relaxed) + taken;
+        PEAK.fetch_max(live, Relaxed);
+        if live > MOST.load(Relaxed) {
+            std::process::abort();
+        }
+    }
+    LIVE.fetch_sub(given, Relaxed);
     // While a thread ends its counters may be gone.
     let _ = COUNT.try_with(|cell| {
         let mut count = cell.get();
@@ -65,4 +82,32 @@ pub fn counted<T>(job: impl FnOnce() -> T) -> (T, Count) {
     COUNT.with(|cell| cell.set(Count { live: 0, peak: 0, total: 0 }));
     let result = job();
     (result, COUNT.with(Cell::get))
+}
+
+/// What a job takes on all threads, in a program whose global allocator is [`Counting`]. One job at a time.
+pub fn counted_in_process<T>(job: impl FnOnce() -> T) -> (T, Count) {
+    let (live, total) = (LIVE.load(Relaxed), TOTAL.load(Relaxed));
+    PEAK.store(live, Relaxed);
+    let result = job();
+    let count = Count {
+        live: LIVE.load(Relaxed) - live,
+        peak: PEAK.load(Relaxed) - live,
+        total: TOTAL.load(Relaxed) - total,
+    };
+    (result, count)
+}
+
+/// What all threads have taken and not given back.
+pub fn live() -> i64 {
+    LIVE.load(Relaxed)
+}
+
+/// The most that was live since the last job that was counted, or since the program began.
+pub fn peak() -> i64 {
+    PEAK.load(Relaxed)
+}
+
+/// Ends the program once all threads have more than this many bytes.
+pub fn abort_beyond(bytes: i64) {
+    MOST.store(bytes, Relaxed);
 }

@@ -1,9 +1,11 @@
 //! What the tests, benchmarks and fuzzers of `meshmap` share. Not published.
 
 pub mod allocator;
+pub mod calls;
 pub mod data;
 pub mod exercise;
 pub mod fixtures;
+pub mod kinds;
 pub mod measure;
 mod recorder;
 mod watchdog;

@@ -1,0 +1,441 @@
+//! The doubling test: every public call, and every command, on files of n, 2n, 4n.. tiny items of every kind.
+//!
+//! The time of a call is to grow as the file does: from n to 4n, at most six times, where it is long enough to be
+//! measured. Work that multiplies one number of the file with another takes sixteen times as long. Memory is to be within
+//! the limits. Each size runs in a process of its own, so that a call without an end is a row of the table, too.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use meshmap::{Limits, Options, Parallelism, Source};
+use meshmap_testing::allocator::{self, Counting};
+use meshmap_testing::calls::{Measured, Meter, every, in_steps};
+use meshmap_testing::kinds::{self, Kind};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const USAGE: &str =
+    "usage: doubling [--short] [--list] [FILTER..]: kinds whose `format/name` has one of the filters in it";
+
+/// More than this and a process ends: what is allowed is less.
+const MOST_MEMORY: i64 = 5 << 30;
+
+const COMMANDS: [&[&str]; 4] = [&["info"], &["info", "--json"], &["verify"], &["digest"]];
+
+/// How thorough a run is.
+struct Plan {
+    /// Calls that take less are fast enough.
+    least: Duration,
+    /// Files do not become longer.
+    most_bytes: usize,
+    /// Each size is so many times the one before.
+    step: usize,
+    /// Calls that take longer are not made for larger sizes.
+    enough: Duration,
+    /// Without a sign of life for so long, a process is ended.
+    patience: Duration,
+    /// A size is the last one where the calls that would be made again took longer together.
+    budget: Duration,
+}
+
+const SHORT: Plan = Plan {
+    least: Duration::from_millis(10),
+    most_bytes: 512 << 10,
+    step: 4,
+    enough: Duration::from_millis(150),
+    patience: Duration::from_secs(10),
+    budget: Duration::from_millis(700),
+};
+
+const LONG: Plan = Plan {
+    least: Duration::from_millis(20),
+    most_bytes: 16 << 20,
+    step: 2,
+    enough: Duration::from_secs(2),
+    patience: Duration::from_secs(60),
+    budget: Duration::from_secs(20),
+};
+
+const MOST_ITEMS: usize = 4_000_000;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("--child") => {
+            child(&arguments[1..]);
+            return ExitCode::SUCCESS;
+        }
+        Some("--command") => return command(&arguments[1..]),
+        _ => {}
+    }
+    let (mut short, mut list, mut filters) = (false, false, Vec::new());
+    for argument in arguments {
+        match argument.as_str() {
+            "--short" => short = true,
+            "--list" => list = true,
+            option if option.starts_with('-') => {
+                eprintln!("{USAGE}");
+                return ExitCode::from(2);
+            }
+            _ => filters.push(argument),
+        }
+    }
+    let mut kinds = kinds::all();
+    kinds.retain(|kind| {
+        filters.is_empty() || filters.iter().any(|filter| name_of(kind).contains(filter.as_str()))
+    });
+    if list {
+        kinds.iter().for_each(|kind| println!("{}", name_of(kind)));
+        return ExitCode::SUCCESS;
+    }
+    let plan = if short { &SHORT } else { &LONG };
+    let mut faults = Vec::new();
+    let (mut fast, mut calls) = (0, 0);
+    println!("| kind | call | n | time at n | 4n : n | peak | |");
+    println!("|---|---|--:|--:|--:|--:|---|");
+    for row in all_rows(&kinds, plan) {
+        calls += 1;
+        if row.verdict.is_empty() && row.time < plan.least {
+            fast += 1;
+            continue;
+        }
+        println!("{row}");
+        if !row.verdict.is_empty() {
+            faults.push(row);
+        }
+    }
+    println!(
+        "\n{} kinds, {calls} calls, of which {fast} take less than {:?} for any size",
+        kinds.len(),
+        plan.least
+    );
+    if faults.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    println!("\n{} calls that take too long or too much:", faults.len());
+    faults.iter().for_each(|row| println!("{row}"));
+    ExitCode::FAILURE
+}
+
+fn name_of(kind: &Kind) -> String {
+    format!("{}/{}", kind.format, kind.name)
+}
+
+/// What is found of one call on files of one kind.
+struct Row {
+    kind: String,
+    call: String,
+    n: usize,
+    time: Duration,
+    ratio: f64,
+    peak: i64,
+    /// Empty where all is well.
+    verdict: String,
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { kind, call, n, time, ratio, peak, verdict } = self;
+        let milliseconds = time.as_secs_f64() * 1e3;
+        let peak = *peak as f64 / f64::from(1 << 20);
+        write!(f, "| {kind} | {call} | {n} | {milliseconds:.1} ms | {ratio:.1} | {peak:.1} MiB | {verdict} |")
+    }
+}
+
+/// Times and peaks of a call, by the number of items.
+#[derive(Default)]
+struct Series {
+    times: BTreeMap<usize, Duration>,
+    peak: i64,
+    verdict: String,
+}
+
+/// Kinds in their order, as many at a time as there are cores: what is measured is the time of each process, not of the machine.
+fn all_rows(kinds: &[Kind], plan: &Plan) -> impl Iterator<Item = Row> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(kinds.len().max(1));
+    let next = AtomicUsize::new(0);
+    let mut all: Vec<(usize, Vec<Row>)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(kind) = kinds.get(index) else { return done };
+                done.push((index, rows(kind, plan)));
+            }
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("a thread that measures")).collect()
+    });
+    all.sort_by_key(|(index, _)| *index);
+    all.into_iter().flat_map(|(_, rows)| rows)
+}
+
+fn rows(kind: &Kind, plan: &Plan) -> Vec<Row> {
+    let mut calls: BTreeMap<String, Series> = BTreeMap::new();
+    let mut skipped = HashSet::new();
+    for n in sizes(kind, plan) {
+        let run = run(kind, n, &skipped, plan);
+        let mut spent = Duration::ZERO;
+        for measured in run.measured.clone() {
+            let series = calls.entry(measured.name.clone()).or_default();
+            series.times.insert(n, measured.time);
+            series.peak = series.peak.max(measured.peak);
+            if measured.peak > run.allowed(&measured.name) && series.verdict.is_empty() {
+                series.verdict = format!("memory: {} are allowed at n = {n}", run.allowed(&measured.name));
+            }
+            // What others need is always done.
+            let needed = ["open", "meshes", "blocks"].iter().any(|name| measured.name.ends_with(name));
+            if measured.time > plan.enough && !needed {
+                skipped.insert(measured.name);
+            } else {
+                spent += measured.time;
+            }
+        }
+        if let Some((call, how)) = run.ended {
+            let series = calls.entry(call.clone()).or_default();
+            series.verdict = format!("{how} at n = {n}");
+            skipped.insert(call);
+        }
+        if spent > plan.budget {
+            break;
+        }
+    }
+    let mut again = Again::new();
+    calls.into_iter().map(|(call, series)| row(kind, call, series, plan, &mut again)).collect()
+}
+
+fn sizes(kind: &Kind, plan: &Plan) -> Vec<usize> {
+    let most = kind.most.min(MOST_ITEMS);
+    let fits = |n: usize| n <= most && (kind.build)(n).len() <= plan.most_bytes;
+    let mut sizes: Vec<usize> =
+        std::iter::successors(Some(64), |n| Some(n * plan.step)).take_while(|n| fits(*n)).collect();
+    // Up to what is allowed, with what it is compared with.
+    let last = most / 4 * 4;
+    if sizes.last().is_some_and(|n| n * plan.step > last) && fits(last) {
+        sizes.extend([last / 4, last]);
+        sizes.sort_unstable();
+        sizes.dedup();
+    }
+    sizes
+}
+
+/// The growth of the time of a call, by the largest files on which it was measured; measured again where it is too great.
+fn row(kind: &Kind, call: String, mut series: Series, plan: &Plan, again: &mut Again) -> Row {
+    const MOST: f64 = 6.0;
+    // What is too short to be measured took at most `least`.
+    let ratio_of = |time: Duration, longer: Duration| longer.div_duration_f64(time.max(plan.least));
+    let pair = |(n, time): (&usize, &Duration)| {
+        let longer = series.times.get(&(n * 4)).filter(|longer| **longer >= plan.least)?;
+        Some((*n, *time, ratio_of(*time, *longer)))
+    };
+    // The largest files tell best how it goes on.
+    let longest = series.times.last_key_value().map_or((0, Duration::ZERO), |(n, time)| (*n, *time));
+    let (n, time, mut ratio) =
+        series.times.iter().rev().find_map(pair).unwrap_or((longest.0, longest.1, 0.0));
+    // A busy machine is slow by chance, but not three times in a row.
+    if ratio > MOST && series.verdict.is_empty() {
+        for attempt in 0..2 {
+            let mut time = |n| {
+                again.entry((n, attempt)).or_insert_with(|| run(kind, n, &HashSet::new(), plan)).time(&call)
+            };
+            if let (Some(time), Some(longer)) = (time(n), time(n * 4)) {
+                ratio = ratio.min(ratio_of(time, longer));
+            }
+            if ratio <= MOST {
+                break;
+            }
+        }
+        if ratio > MOST {
+            series.verdict = "time".to_owned();
+        }
+    }
+    Row { kind: name_of(kind), call, n, time, ratio, peak: series.peak, verdict: series.verdict }
+}
+
+/// Runs that were made again, by the number of items and the attempt.
+type Again = HashMap<(usize, usize), Run>;
+
+/// What a process told.
+#[derive(Default)]
+struct Run {
+    measured: Vec<Measured>,
+    stored: i64,
+    /// What opening may keep, where that is known.
+    headers: Option<i64>,
+    panic: Option<String>,
+    /// The call that did not end, and how it did.
+    ended: Option<(String, String)>,
+}
+
+impl Run {
+    fn time(&self, call: &str) -> Option<Duration> {
+        self.measured.iter().find(|one| one.name == call).map(|one| one.time)
+    }
+
+    /// The rule of memory. What a handle holds of what it decoded is within the total, too.
+    fn allowed(&self, call: &str) -> i64 {
+        let limits = Limits::default();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from) as i64;
+        let mebibyte = 1 << 20;
+        if let Some(headers) = self.headers.filter(|_| call == "by ranges: held after opening") {
+            return 8 * headers + mebibyte / 2;
+        }
+        (limits.max_total_bytes as i64).max(16 * self.stored) + 2 * self.stored + mebibyte * (threads + 1)
+    }
+}
+
+fn run(kind: &Kind, n: usize, skipped: &HashSet<String>, plan: &Plan) -> Run {
+    let mut run = Run::default();
+    let mut arguments = vec!["--child".to_owned(), name_of(kind), n.to_string()];
+    arguments.extend(skipped.iter().cloned());
+    watch(&arguments, plan, &mut run);
+    let folder = Folder::new();
+    let file = folder.path.join("file");
+    std::fs::write(&file, (kind.build)(n)).expect("room for temporary files");
+    for command in COMMANDS {
+        let name = format!("meshmap {}", command.join(" "));
+        if skipped.contains(&name) {
+            continue;
+        }
+        let mut arguments = vec!["--command".to_owned(), name];
+        arguments.extend(command.iter().map(|word| (*word).to_owned()));
+        arguments.push(file.display().to_string());
+        watch(&arguments, plan, &mut run);
+    }
+    run
+}
+
+/// A folder that goes when it is dropped.
+struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("meshmap-doubling-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("room for temporary files");
+        Self { path }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Runs this program again, and reads what it tells.
+fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(arguments).env("RAYON_NUM_THREADS", "1");
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("another process");
+    let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let mut current = String::new();
+    let ended = loop {
+        match receiver.recv_timeout(plan.patience) {
+            Ok(line) => told(&line, run, &mut current),
+            Err(mpsc::RecvTimeoutError::Disconnected) => break end_of(&mut child),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                break Some(format!("no end after {:?}", plan.patience));
+            }
+        }
+    };
+    let how = run.panic.take().or(ended);
+    run.ended = run.ended.take().or(how.map(|how| (current, how)));
+}
+
+fn end_of(child: &mut Child) -> Option<String> {
+    let status = child.wait().expect("its end");
+    // The commands end with 1 where a file is bad.
+    let good = status.code().is_some_and(|code| code <= 1);
+    // The allocator ends a process that has too much.
+    let why = if status.code().is_none() {
+        format!(" (more than {} GiB?)", MOST_MEMORY >> 30)
+    } else {
+        String::new()
+    };
+    (!good).then(|| format!("{status}{why}"))
+}
+
+/// A line of another process: `@stored BYTES HEADERS`, `@begun NAME` or `@done TIME PEAK NAME`.
+fn told(line: &str, run: &mut Run, current: &mut String) {
+    let words: Vec<&str> = line.splitn(4, ' ').collect();
+    match words.as_slice() {
+        ["@stored", stored, headers] => {
+            (run.stored, run.headers) = (stored.parse().unwrap_or(0), headers.parse().ok());
+        }
+        ["@begun", ..] => *current = line["@begun ".len()..].to_owned(),
+        ["@done", time, peak, name] => {
+            let time = Duration::from_nanos(time.parse().unwrap_or(0));
+            run.measured.push(Measured { name: (*name).to_owned(), time, peak: peak.parse().unwrap_or(0) });
+        }
+        // Commands tell their errors there, too.
+        _ if line.contains("panicked at") => run.panic = Some(line.to_owned()),
+        _ => {}
+    }
+}
+
+fn tell(measured: Measured) {
+    eprintln!("@done {} {} {}", measured.time.as_nanos(), measured.peak, measured.name);
+}
+
+/// Makes all calls on a file: KIND N SKIPPED..
+fn child(arguments: &[String]) {
+    allocator::abort_beyond(MOST_MEMORY);
+    let kind = kinds::all().into_iter().find(|kind| name_of(kind) == arguments[0]).expect("a kind");
+    let n = arguments[1].parse().expect("a number");
+    let body = bytes::Bytes::from((kind.build)(n));
+    let headers = kind.headers.map_or_else(|| "-".to_owned(), |headers| headers(n).to_string());
+    eprintln!("@stored {} {headers}", body.len());
+    let mut meter = Meter::new(|name: &str| eprintln!("@begun {name}"), tell);
+    meter.skipped = arguments[2..].iter().cloned().collect();
+    meter.most = if kind.shared { 64 } else { usize::MAX };
+    let options = Options::default().with_parallelism(Parallelism::Off);
+    meter.begin("");
+    every(&Source::from_bytes(body.clone()), &options, &mut meter);
+    meter.most = 64;
+    let source = Source::ranged(Ranges(body.clone()));
+    meter.begin("by ranges: ");
+    every(&source, &options, &mut meter);
+    meter.begin("");
+    in_steps(&body, 4 << 10, &options, &mut meter);
+}
+
+/// A reader that copies what is asked for, and keeps no account.
+struct Ranges(bytes::Bytes);
+
+impl meshmap::ReadRange for Ranges {
+    fn len(&self) -> std::io::Result<Option<u64>> {
+        Ok(Some(self.0.len() as u64))
+    }
+
+    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
+        Ok(bytes::Bytes::copy_from_slice(&self.0[at(range.start)..at(range.end)]))
+    }
+}
+
+/// Runs a command: NAME ARGUMENTS.., and tells what it took.
+fn command(arguments: &[String]) -> ExitCode {
+    allocator::abort_beyond(MOST_MEMORY);
+    let file = Path::new(arguments.last().expect("a file"));
+    let stored = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    eprintln!("@stored {stored} -\n@begun {}", arguments[0]);
+    let start = cpu_time::ProcessTime::now();
+    let command = std::iter::once("meshmap".to_owned()).chain(arguments[1..].iter().cloned());
+    let (status, count) = allocator::counted_in_process(|| meshmap_cli::run(command));
+    tell(Measured { name: arguments[0].clone(), time: start.elapsed(), peak: count.peak });
+    status
+}

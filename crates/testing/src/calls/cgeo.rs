@@ -1,0 +1,159 @@
+use std::ops::ControlFlow;
+
+use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Triangles, Wrap, raw};
+use meshmap::{Options, Result, Scratch};
+
+use super::{Caller, Look, Seen, few};
+
+pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
+    let looks = caller.looks();
+    caller.call("header", || {
+        let _ = (proxy.version(), proxy.object_name(), proxy.material_name(), proxy.date_created());
+        let _ = (proxy.scale(), proxy.flags(), proxy.timing(), proxy.dialect());
+        let bytes: usize =
+            proxy.properties().iter().map(|(key, value)| key.as_bytes().len() + value.as_bytes().len()).sum();
+        Ok((bytes, proxy.properties().text()))
+    });
+    caller.call("unit_length", || Ok(format!("{:?}", proxy.unit_length())));
+    caller.call("timing.keys", || {
+        let Some(timing) = proxy.timing() else { return Ok(0) };
+        let keys = timing.keys(0.0, timing.time_of(proxy.len().min(1000)))?;
+        Ok(keys.len())
+    });
+    let all = 0..proxy.len();
+    snapshots(proxy, options, caller);
+    caller.call("base", || proxy.base());
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    caller.each("velocities", all.clone(), |i| {
+        proxy.velocities(i, &mut out, &mut scratch)?;
+        Ok(out.len())
+    });
+    drop((out, scratch));
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    caller.call("positions_at", || {
+        proxy.positions_at(&[0.01, 0.05], Wrap::Loop, &mut out, &mut scratch)?;
+        Ok(out.len())
+    });
+    drop((out, scratch));
+    let capacity = options.limits.max_total_bytes / 8;
+    caller.call("play", || {
+        let mut seen = Seen::new(looks);
+        proxy.play(all.clone(), capacity, |_, mesh| {
+            match mesh {
+                Ok(mesh) => seen.add(&mesh.positions.len()),
+                Err(error) => seen.add(&error),
+            }
+            ControlFlow::Continue(())
+        });
+        Ok(seen)
+    });
+    #[cfg(feature = "cache")]
+    cache(proxy, capacity, caller);
+    caller.call("validate_reporting", || proxy.validate_reporting(|_| {}));
+}
+
+/// The calls on each snapshot.
+fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
+    fn each<T: Look>(
+        proxy: &Proxy,
+        caller: &mut impl Caller,
+        name: &str,
+        mut job: impl FnMut(Snapshot) -> Result<T>,
+    ) {
+        caller.each(name, 0..proxy.len(), |index| job(proxy.snapshot(index)?));
+    }
+    each(proxy, caller, "snapshot", |snapshot| Ok((snapshot.range(), snapshot.time())));
+    each(proxy, caller, "snapshot.sections", |snapshot| snapshot.sections());
+    each(proxy, caller, "snapshot.bounding_box", |snapshot| snapshot.bounding_box());
+    each(proxy, caller, "snapshot.point_cloud", |snapshot| snapshot.point_cloud());
+    each(proxy, caller, "snapshot.counts", |snapshot| snapshot.counts());
+    each(proxy, caller, "snapshot.is_complete", |snapshot| snapshot.is_complete());
+    each(proxy, caller, "snapshot.topology", |snapshot| Ok(format!("{:?}", snapshot.topology()?).len()));
+    each(proxy, caller, "snapshot.samples", |snapshot| snapshot.samples());
+    each(proxy, caller, "snapshot.sample", |snapshot| snapshot.sample(snapshot.samples()?).positions());
+    each(proxy, caller, "snapshot.blocks", |snapshot| snapshot.blocks());
+    each(proxy, caller, "snapshot.raw_section", |snapshot| snapshot.raw_section(raw::TAG_MESH_DATA));
+    each(proxy, caller, "snapshot.raw_section, none", |snapshot| snapshot.raw_section(7));
+    each(proxy, caller, "snapshot.positions", |snapshot| snapshot.positions());
+    each(proxy, caller, "snapshot.normals", |snapshot| snapshot.normals());
+    each(proxy, caller, "snapshot.triangles", |snapshot| snapshot.triangles());
+    each(proxy, caller, "snapshot.mesh", |snapshot| snapshot.mesh());
+    each(proxy, caller, "snapshot.view", |snapshot| snapshot.view());
+    each(proxy, caller, "snapshot.mesh.vertex_remap", |snapshot| snapshot.mesh()?.vertex_remap());
+    each(proxy, caller, "snapshot.mesh.vertex_remap_by_material", |snapshot| {
+        snapshot.mesh()?.vertex_remap_by_material()
+    });
+    let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    each(proxy, caller, "snapshot.mesh_into", |snapshot| {
+        snapshot.mesh_into(&mut mesh, &mut scratch)?;
+        Ok((mesh.positions.len(), mesh.map_channels.len()))
+    });
+    drop((mesh, scratch));
+    let (mut triangles, mut scratch) = (Triangles::default(), Scratch::default());
+    each(proxy, caller, "snapshot.triangles_into", |snapshot| {
+        snapshot.triangles_into(&mut triangles, &mut scratch)?;
+        Ok(triangles.len())
+    });
+    drop((triangles, scratch));
+    let (mut cloud, mut scratch) = (Vec::new(), Scratch::default());
+    each(proxy, caller, "snapshot.point_cloud_into", |snapshot| {
+        snapshot.point_cloud_into(&mut cloud, &mut scratch)?;
+        snapshot.positions_into(&mut cloud, &mut scratch)?;
+        snapshot.normals_into(&mut cloud, &mut scratch)?;
+        snapshot.bounding_box_reusing(&mut scratch)?;
+        snapshot.counts_reusing(&mut scratch)?;
+        Ok(cloud.len())
+    });
+    drop((cloud, scratch));
+    let Some(first) = caller.call("snapshot 0", || proxy.snapshot(0).map(First)) else { return };
+    let channels =
+        caller.call("snapshot 0.counts", || first.0.counts()).map_or(0, |counts| counts.map_channels);
+    let channels = usize::try_from(channels).unwrap_or(0);
+    caller.each("snapshot 0.map_channel", few(channels), |channel| first.0.map_channel(channel));
+    if let Some(triangles) = caller.call("snapshot 0.triangles", || first.0.triangles()) {
+        caller.each("triangles.map_channel", few(channels), |channel| {
+            Ok(triangles.map_channel(channel).map_or(0, |indices| indices.len()))
+        });
+        caller.call("triangles.material_ids", || Ok(triangles.material_ids().map_or(0, |ids| ids.len())));
+        caller.call("triangles.iter", || Ok(triangles.iter().filter(|one| one.positions[0] > 0).count()));
+    }
+    caller.call("decode_all", || {
+        let mut blocks = Vec::new();
+        for index in few(proxy.len()) {
+            if let Ok(snapshot) = proxy.snapshot(index) {
+                blocks.extend(snapshot.blocks().unwrap_or_default());
+            }
+        }
+        Ok(meshmap::decode_all(proxy.source(), &blocks, options))
+    });
+}
+
+struct First(Snapshot);
+
+impl Look for First {
+    fn look(&self, at: &mut super::Looked) {
+        self.0.range().look(at);
+    }
+}
+
+#[cfg(feature = "cache")]
+fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
+    let looks = caller.looks();
+    let all = 0..proxy.len().min(caller.most());
+    caller.call("SnapshotCache::get", || {
+        let cache = meshmap::cgeo::SnapshotCache::new(capacity);
+        let mut seen = Seen::new(looks);
+        for index in all.clone() {
+            seen.add(&cache.get(proxy, index));
+        }
+        for index in all.clone() {
+            let _ = cache.try_get(proxy, index);
+        }
+        Ok(seen)
+    });
+    caller.call("SnapshotCache::prefetch", || {
+        let cache = meshmap::cgeo::SnapshotCache::new(capacity);
+        cache.prefetch(proxy, all.clone());
+        Ok(cache.stats().misses)
+    });
+}

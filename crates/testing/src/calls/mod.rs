@@ -1,0 +1,170 @@
+//! Every public call of every format, each by name, for whoever measures, counts or disturbs it.
+//!
+//! [`every`] makes the calls. A [`Caller`] decides what becomes of each: it takes its time, counts its memory, or looks
+//! at its value.
+
+mod cgeo;
+mod iqm;
+mod look;
+mod meter;
+mod openctm;
+mod slmesh;
+mod tmf;
+
+pub use look::{Look, Looked, Seen};
+use meshmap::{Address, Format, Fragments, IndexFormat, MeshFile, Options, Result, Source, Step, Strictness};
+pub use meter::{Measured, Meter};
+
+/// What becomes of calls.
+pub trait Caller {
+    /// Makes a call. Returns nothing where it failed, or was not made.
+    fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T>;
+
+    /// Makes a call for each of these, and takes them together.
+    fn each<I, T: Look>(
+        &mut self,
+        name: &str,
+        items: impl IntoIterator<Item = I>,
+        job: impl FnMut(I) -> Result<T>,
+    );
+
+    /// The most items of a kind that calls are made for.
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Whether values are looked at.
+    fn looks(&self) -> bool {
+        false
+    }
+
+    /// Told while everything that was decoded is given back, and only the file is still held.
+    fn held(&mut self, _what: &str) {}
+}
+
+/// Lookups by name, and other calls of which each takes time in proportion to all items, are made for as many.
+const FEW: usize = 64;
+
+/// The first ones and the last one.
+fn few(count: usize) -> impl Iterator<Item = usize> {
+    (0..count.min(FEW)).chain((count > FEW).then(|| count - 1))
+}
+
+/// Makes every public call on the bytes of a source.
+pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
+    caller.call("Format::detect", || Format::detect(source).map(Format::name));
+    let strict = options.with_strictness(Strictness::Strict);
+    caller.call("open strictly", || MeshFile::from_source_with(source.clone(), &strict).map(drop));
+    slmesh::containers(source, options, caller);
+    let open = || MeshFile::from_source_with(source.clone(), options);
+    let Some(file) = caller.call("open", open) else { return };
+    caller.held("after opening");
+    caller.call("items", || Ok(file.items()));
+    caller.call("findings", || Ok(file.findings().to_vec()));
+    let Some(meshes) = caller.call("meshes", || Ok(file.meshes())) else { return };
+    caller.call("validate", || file.validate());
+    self::meshes(&file, &meshes, caller);
+    match &file {
+        MeshFile::CGeo(proxy) => cgeo::calls(proxy, options, caller),
+        MeshFile::Iqm(model) => iqm::calls(model, options, caller),
+        MeshFile::OpenCtm(bodies) => openctm::calls(bodies, source, options, caller),
+        MeshFile::SlMesh(asset) => slmesh::calls(asset, options, caller),
+        MeshFile::Tmf(document) => tmf::calls(document, caller),
+        _ => unreachable!("a format that this does not know"),
+    }
+    drop(meshes);
+    caller.held("after all calls");
+}
+
+/// The meshes as renderers see them.
+fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
+    let looks = caller.looks();
+    // Attributes of all meshes may be the same ones.
+    let most = if meshes.len() > FEW { 16 } else { usize::MAX };
+    caller.each("mesh", meshes, |address| file.mesh(address));
+    caller.each("mesh.bounds", meshes, |address| file.mesh(address)?.bounds());
+    caller.each("mesh.attribute", meshes, |address| {
+        let view = file.mesh(address)?;
+        let mut seen = Seen::new(looks);
+        for info in view.attributes().iter().take(most) {
+            seen.add(&view.attribute(&info.semantic));
+        }
+        Ok(seen)
+    });
+    caller.each("mesh.attribute, written", meshes, |address| {
+        let view = file.mesh(address)?;
+        let mut written = 0;
+        for info in view.attributes().iter().take(most.min(FEW)) {
+            if let Some(attribute) = view.attribute(&info.semantic)? {
+                let stride = attribute.format().size().saturating_add(4);
+                attribute.write_chunks(attribute.format(), stride, |_, bytes| written += bytes.len())?;
+                written += usize::from(attribute.bounds().is_some());
+            }
+        }
+        Ok(written)
+    });
+    caller.each("mesh.indices", meshes, |address| {
+        let view = file.mesh(address)?;
+        let mut sum = view.indices().iter().fold(0_u64, |sum, index| sum.wrapping_mul(31) + u64::from(index));
+        view.indices().write_chunks(IndexFormat::Uint32, |_, bytes| sum += bytes.len() as u64)?;
+        Ok(sum + view.indices().triangles().len() as u64)
+    });
+    let past = Address::field("no_such_part").index(u64::MAX);
+    caller.call("mesh that is not there", || Ok(file.mesh(&past).is_err()));
+}
+
+/// Opens and validates in steps, with what is asked for supplied in pieces of so many bytes.
+pub fn in_steps(body: &bytes::Bytes, piece: usize, options: &Options, caller: &mut impl Caller) {
+    let len = body.len() as u64;
+    let open = |source: &Source| MeshFile::from_source_with(source.clone(), options);
+    caller.call("Fragments: opening in steps", || {
+        let fragments = Fragments::new(Some(len));
+        let file = step(&fragments, body, piece, open)?;
+        Ok(file.items().len())
+    });
+    caller.call("Fragments: validating in steps", || {
+        let fragments = Fragments::new(Some(len));
+        let file = step(&fragments, body, piece, open)?;
+        step(&fragments, body, piece, |_| file.validate())
+    });
+    for (name, backwards) in
+        [("Fragments: all pieces in order", false), ("Fragments: all pieces backwards", true)]
+    {
+        caller.call(name, || {
+            let fragments = Fragments::new(None);
+            let mut pieces: Vec<_> = (0..body.len()).step_by(piece.max(1)).collect();
+            if backwards {
+                pieces.reverse();
+            }
+            for start in pieces {
+                let end = body.len().min(start + piece);
+                fragments.supply(start as u64, body.slice(start..end))?;
+            }
+            fragments.set_len(len)?;
+            let file = open(&fragments.source())?;
+            Ok(file.items().len())
+        });
+    }
+}
+
+fn step<T>(
+    fragments: &Fragments,
+    body: &bytes::Bytes,
+    piece: usize,
+    job: impl Fn(&Source) -> Result<T>,
+) -> Result<T> {
+    loop {
+        match fragments.step(&job)? {
+            Step::Done(done) => return Ok(done),
+            Step::Need(ranges) => {
+                for range in ranges {
+                    let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(body.len());
+                    for start in (at(range.start)..at(range.end)).step_by(piece.max(1)) {
+                        let end = at(range.end).min(start + piece);
+                        fragments.supply(start as u64, body.slice(start..end))?;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+use meshmap::openctm::{self, Bodies, Mesh, MeshBuffer};
+use meshmap::{Options, Result, Scratch, Source};
+
+use super::{Caller, Look, Seen};
+
+pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller: &mut impl Caller) {
+    let looks = caller.looks();
+    caller.call("Mesh::from_source", || Mesh::from_source_with(source.clone(), options));
+    caller.call("bodies", || {
+        let mut seen = Seen::new(looks);
+        for mesh in openctm::bodies(source.clone(), options)? {
+            seen.add(&mesh);
+        }
+        Ok(seen)
+    });
+    fn each<T: Look>(
+        bodies: &Bodies,
+        caller: &mut impl Caller,
+        name: &str,
+        mut job: impl FnMut(&Mesh) -> Result<T>,
+    ) {
+        caller.each(name, bodies.iter(), |mesh| job(mesh));
+    }
+    each(bodies, caller, "body.items", |mesh| Ok(mesh.items()));
+    each(bodies, caller, "body.comment", |mesh| Ok(mesh.comment()));
+    each(bodies, caller, "body.blocks", |mesh| Ok(mesh.blocks()));
+    each(bodies, caller, "body.positions", |mesh| mesh.positions());
+    each(bodies, caller, "body.indices", |mesh| mesh.indices());
+    each(bodies, caller, "body.normals", |mesh| mesh.normals());
+    each(bodies, caller, "body.arrays", |mesh| mesh.arrays());
+    each(bodies, caller, "body.uv_maps", |mesh| {
+        let mut seen = Seen::new(looks);
+        for map in mesh.uv_maps() {
+            seen.add(&(map.name(), map.file()));
+            seen.add(&map.coords());
+        }
+        Ok(seen)
+    });
+    each(bodies, caller, "body.attribute_maps", |mesh| {
+        let mut seen = Seen::new(looks);
+        for map in mesh.attribute_maps() {
+            seen.add(&map.name());
+            seen.add(&map.values());
+        }
+        Ok(seen)
+    });
+    each(bodies, caller, "body.uv_map", |mesh| {
+        Ok((0..mesh.uv_maps().len()).filter_map(|i| mesh.uv_map(i)).count())
+    });
+    each(bodies, caller, "body.attribute_map", |mesh| {
+        Ok((0..mesh.attribute_maps().len()).filter_map(|i| mesh.attribute_map(i)).count())
+    });
+    let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    each(bodies, caller, "body.arrays_into", |mesh| {
+        mesh.arrays_into(&mut buffer, &mut scratch)?;
+        Ok(buffer.positions.len())
+    });
+    drop((buffer, scratch));
+    each(bodies, caller, "body.decode_all", |mesh| {
+        Ok(meshmap::decode_all(mesh.source(), &mesh.blocks(), options))
+    });
+    each(bodies, caller, "body.validate", |mesh| mesh.validate());
+    each(bodies, caller, "body.view", |mesh| mesh.view());
+    each(bodies, caller, "body.load", |mesh| mesh.load());
+}

@@ -1,0 +1,97 @@
+use meshmap::slmesh::llsd::Reader;
+use meshmap::slmesh::{
+    Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale,
+};
+use meshmap::{Options, Result, Scratch, Source};
+
+use super::{Caller, Look, few};
+
+/// The files that assets may be in.
+pub(super) fn containers(source: &Source, options: &Options, caller: &mut impl Caller) {
+    let read = ReadOptions::default();
+    caller.call("CacheEntry::detect", || CacheEntry::detect(source));
+    caller.call("CacheEntry::from_source", || CacheEntry::from_source_with(source.clone(), options, &read));
+    let open = || UploadCache::from_source_with(source.clone(), options, &read);
+    if let Some(cache) = caller.call("UploadCache::from_source", open) {
+        caller.each("UploadCache.asset", 0..cache.len(), |index| cache.asset(index));
+    }
+}
+
+pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) {
+    caller.call("header", || {
+        let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
+        let mut values = 0;
+        for (_, value) in asset.header() {
+            values += usize::from(Reader::new(&value).skip_value().is_ok());
+        }
+        Ok((values, asset.header_range()))
+    });
+    caller.call("header, read by events", || {
+        let Some(range) = Some(asset.header_range()) else { return Ok(0) };
+        let bytes = asset.source().get(range, "header")?;
+        let mut reader = Reader::new(&bytes);
+        let mut events = 0;
+        while let Ok(Some(_)) = reader.next_event() {
+            events += 1;
+        }
+        Ok(events)
+    });
+    caller.call("entries", || Ok(asset.entries().filter(|entry| entry.range().is_ok()).count()));
+    let names: Vec<String> =
+        asset.entries().filter_map(|entry| entry.name().to_str().map(str::to_owned)).collect();
+    caller.each("entry", few(names.len()), |index| Ok(asset.entry(&names[index]).is_some()));
+    caller.each("raw_block", few(names.len()), |index| asset.raw_block(&names[index]));
+    let blocks = caller.call("blocks", || asset.blocks());
+    caller.call("meshmap::decode_all", || {
+        Ok(meshmap::decode_all(asset.source(), blocks.as_deref().unwrap_or_default(), options))
+    });
+    caller.call("decode_all", || asset.decode_all());
+    let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    caller.each("lod_into", Lod::ALL, |lod| asset.lod_into(lod, &mut buffer, &mut scratch));
+    drop((buffer, scratch));
+    caller.each("lod_range", Lod::ALL, |lod| asset.lod_range(lod));
+    caller.each("triangle_estimate", Lod::ALL, |lod| Ok(asset.triangle_estimate(lod)));
+    caller.each("best_lod", Lod::ALL, |lod| Ok(asset.best_lod(lod)));
+    for lod in Lod::ALL {
+        if let Some(Some(mesh)) = caller.call(&format!("lod {lod}"), || asset.lod(lod)) {
+            faces(&mesh, caller);
+        }
+    }
+    if let Some(Some(mesh)) = caller.call("physics_mesh", || asset.physics_mesh()) {
+        faces(&mesh, caller);
+    }
+    caller.call("skin", || asset.skin());
+    if let Some(Some(convex)) = caller.call("physics_convex", || asset.physics_convex()) {
+        caller.call("physics_convex.hulls", || Ok(convex.raw_hulls().map(|hull| hull.len()).sum::<usize>()));
+        caller.call("physics_convex.hull_points", || convex.hull_points());
+        caller.call("physics_convex.bounding_verts", || convex.bounding_verts());
+    }
+}
+
+fn faces(mesh: &Mesh, caller: &mut impl Caller) {
+    fn each<T: Look>(
+        mesh: &Mesh,
+        caller: &mut impl Caller,
+        name: &str,
+        mut job: impl FnMut(Face) -> Result<T>,
+    ) {
+        caller.each(name, mesh.faces(), |face| job(face));
+    }
+    caller.call("mesh.face", || Ok((0..mesh.len()).filter_map(|index| mesh.face(index)).count()));
+    each(mesh, caller, "face.raw_field", |face| Ok(face.raw_field("NoSuchField")));
+    each(mesh, caller, "face.positions", |face| face.positions());
+    each(mesh, caller, "face.normals", |face| face.normals());
+    each(mesh, caller, "face.tex_coords", |face| face.tex_coords());
+    each(mesh, caller, "face.checked_indices", |face| face.checked_indices());
+    each(mesh, caller, "face.view", |face| face.view());
+    each(mesh, caller, "face.weights", |face| {
+        Ok(face.weights().map_or(0, |weights| weights.iter().map(|one| one.len()).sum::<usize>()))
+    });
+    each(mesh, caller, "face.weights.arrays", |face| {
+        Ok(face
+            .weights()
+            .map(|weights| weights.arrays(WeightScale::Stored))
+            .transpose()?
+            .map(|arrays| arrays.joints))
+    });
+}

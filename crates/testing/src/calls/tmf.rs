@@ -1,0 +1,70 @@
+use meshmap::Result;
+use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement};
+
+use super::{Caller, Look, Seen, few};
+
+pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
+    let looks = caller.looks();
+    fn each<T: Look>(
+        document: &Document,
+        caller: &mut impl Caller,
+        name: &str,
+        mut job: impl FnMut(Mesh) -> Result<T>,
+    ) {
+        caller.each(name, document.meshes(), |mesh| job(mesh));
+    }
+    fn decoded<T: PackedElement>(array: Option<Packed<T>>, looks: bool) -> Result<Seen> {
+        let mut seen = Seen::new(looks);
+        seen.add(&array.map(|array| array.decode()).transpose()?);
+        Ok(seen)
+    }
+    fn single<T: PackedElement>(array: Option<Packed<T>>) -> Result<usize> {
+        let Some(array) = array else { return Ok(0) };
+        let mut found = 0;
+        for index in few(array.len()) {
+            found += usize::from(array.get(index)?.is_some());
+        }
+        Ok(found + array.ranges().len())
+    }
+    caller.call("mesh_named", || Ok(document.mesh_named("no such name").is_some()));
+    each(document, caller, "mesh by index", |mesh| Ok((mesh.name(), mesh.range())));
+    each(document, caller, "mesh.segments", |mesh| {
+        Ok(mesh.segments().filter(|one| one.data.end > 0).count())
+    });
+    each(document, caller, "mesh.vertices", |mesh| decoded(mesh.vertices(), looks));
+    each(document, caller, "mesh.normals", |mesh| decoded(mesh.normals(), looks));
+    each(document, caller, "mesh.uvs", |mesh| decoded(mesh.uvs(), looks));
+    each(document, caller, "mesh.tangents", |mesh| decoded(mesh.tangents(), looks));
+    each(document, caller, "mesh.vertex_triangles", |mesh| decoded(mesh.vertex_triangles(), looks));
+    each(document, caller, "mesh.normal_triangles", |mesh| decoded(mesh.normal_triangles(), looks));
+    each(document, caller, "mesh.uv_triangles", |mesh| decoded(mesh.uv_triangles(), looks));
+    each(document, caller, "mesh.tangent_triangles", |mesh| decoded(mesh.tangent_triangles(), looks));
+    each(document, caller, "mesh.vertices, one", |mesh| single(mesh.vertices()));
+    each(document, caller, "mesh.vertex_triangles, one", |mesh| single(mesh.vertex_triangles()));
+    each(document, caller, "mesh.vertices, iterated", |mesh| {
+        Ok(mesh.vertices().map_or(0, |array| array.iter().filter(Result::is_ok).count()))
+    });
+    each(document, caller, "mesh.triangles", |mesh| {
+        let triangles = mesh.triangles()?;
+        let mut seen = Seen::new(looks);
+        [&triangles.vertex, &triangles.normal, &triangles.uv].iter().for_each(|array| seen.add(array));
+        Ok(seen)
+    });
+    each(document, caller, "mesh.custom", |mesh| Ok(mesh.custom()?.len()));
+    each(document, caller, "mesh.custom, decoded", |mesh| {
+        let mut seen = Seen::new(looks);
+        for custom in mesh.custom()? {
+            match custom.values {
+                CustomValues::Index(values) | CustomValues::Integer(values) => seen.add(&values.decode()),
+                CustomValues::Float(values) => seen.add(&values.decode()),
+                CustomValues::ColorRgba(values) => seen.add(&values.decode()),
+                _ => {}
+            }
+        }
+        Ok(seen)
+    });
+    each(document, caller, "mesh.custom_named", |mesh| Ok(mesh.custom_named("no such name")?.is_some()));
+    each(document, caller, "mesh.vertex_remap", |mesh| mesh.vertex_remap());
+    each(document, caller, "mesh.view", |mesh| mesh.view());
+    each(document, caller, "mesh.load", |mesh| mesh.load());
+}

@@ -1,0 +1,162 @@
+use meshmap::Codec;
+use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning, raw};
+
+use super::Kind;
+use crate::fixtures::cgeo::{Mesh, Snapshot, compress, file, header, snapshot, snapshot_bytes};
+
+/// As many sections of a snapshot are read.
+const SECTIONS: usize = 4090;
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind::new("cgeo", "snapshots, stored", |n| snapshots(n, Codec::Stored)),
+    Kind::new("cgeo", "snapshots, zlib", |n| snapshots(n, Codec::Zlib)),
+    Kind::new("cgeo", "boxes in a snapshot", |n| sections(n, raw::TAG_BOUNDING_BOX, SizeMeaning::Stored))
+        .at_most(SECTIONS),
+    Kind::new("cgeo", "clouds in a snapshot", |n| sections(n, raw::TAG_POINTCLOUD, SizeMeaning::Stored))
+        .at_most(SECTIONS),
+    Kind::new("cgeo", "meshes in a snapshot, stored size", |n| {
+        sections(n, raw::TAG_MESH_DATA, SizeMeaning::Stored)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "meshes in a snapshot, stored size with header", |n| {
+        sections(n, raw::TAG_MESH_DATA, SizeMeaning::StoredWithHeader)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "meshes in a snapshot, inflated size", |n| {
+        sections(n, raw::TAG_MESH_DATA, SizeMeaning::Inflated)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "unknown sections in a snapshot", |n| sections(n, 7, SizeMeaning::Stored))
+        .at_most(SECTIONS),
+    Kind::new("cgeo", "unknown sections in a snapshot, inflated size", |n| {
+        sections(n, 7, SizeMeaning::Inflated)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "sections x bytes behind them, stored size", |n| {
+        sections_and_bytes(n, SizeMeaning::Stored)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "sections x bytes behind them, inflated size", |n| {
+        sections_and_bytes(n, SizeMeaning::Inflated)
+    })
+    .at_most(SECTIONS),
+    Kind::new("cgeo", "snapshots x sections of each", |n| snapshots_and_sections(n.isqrt().max(1))),
+    Kind::new("cgeo", "snapshots x sections of each, inflated size", |n| {
+        let few = vec![section(7); n.isqrt().max(1).min(SECTIONS)];
+        file(&vec![[few, whole()].concat(); n.isqrt().max(1)], zlib(SizeMeaning::Inflated))
+    }),
+    Kind::new("cgeo", "entries of the table that name one snapshot", |n| naming_one(n, 1)).shared(),
+    Kind::new("cgeo", "entries that name one snapshot x its sections", |n| naming_one(n, n.min(SECTIONS)))
+        .shared(),
+    Kind::new("cgeo", "empty map channels", |n| channels(n, false)),
+    Kind::new("cgeo", "empty map channels x differences", |n| channels(n, true)).shared(),
+    Kind::new("cgeo", "properties of the header", |n| properties(n, "Some property: 7\n")),
+    Kind::new("cgeo", "lines of the header without a colon", |n| properties(n, "text\n")),
+    Kind::new("cgeo", "equal bad properties", |n| properties(n, "Scale: what\n")),
+];
+
+fn stored() -> Dialect {
+    Dialect::default().with_codec(Codec::Stored)
+}
+
+fn zlib(size: SizeMeaning) -> Dialect {
+    Dialect::default().with_codec(Codec::Zlib).with_size(size)
+}
+
+fn whole() -> Snapshot {
+    let mesh = Mesh::sheet(2, 0, 0.0);
+    snapshot(&mesh, mesh.complete())
+}
+
+/// A file of these snapshots, as they are stored.
+fn raw_file(
+    mut out: Vec<u8>,
+    snapshots: impl ExactSizeIterator<Item = Vec<u8>>,
+    dialect: Dialect,
+) -> Vec<u8> {
+    let mut at = out.len();
+    out.resize(at + snapshots.len() * 8, 0);
+    out.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
+    for bytes in snapshots {
+        let tag = if dialect.offset == OffsetTarget::StartTag { 0 } else { 4 };
+        let offset = out.len() as u64 + tag;
+        out[at..at + 8].copy_from_slice(&offset.to_le_bytes());
+        at += 8;
+        out.extend(bytes);
+    }
+    out
+}
+
+/// The first one whole, the others differences.
+fn snapshots(n: usize, codec: Codec) -> Vec<u8> {
+    let dialect = Dialect::default().with_codec(codec);
+    let mesh = Mesh::sheet(2, 0, 0.0);
+    let first = snapshot_bytes(&whole(), dialect);
+    let second = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), dialect);
+    let all = (0..n).map(|index| if index == 0 { first.clone() } else { second.clone() });
+    raw_file(header(n, dialect), all, dialect)
+}
+
+fn section(tag: u32) -> (u32, Vec<u8>) {
+    let mesh = Mesh::sheet(2, 0, 0.0);
+    let content = match tag {
+        raw::TAG_BOUNDING_BOX => mesh.bounding_box(),
+        raw::TAG_POINTCLOUD => mesh.point_cloud(7),
+        raw::TAG_MESH_DATA => mesh.complete(),
+        _ => vec![1, 2, 3],
+    };
+    (tag, content)
+}
+
+fn sections(n: usize, tag: u32, size: SizeMeaning) -> Vec<u8> {
+    let dialect = if size == SizeMeaning::Inflated { zlib(size) } else { stored().with_size(size) };
+    file(&[[whole(), vec![section(tag); n]].concat()], dialect)
+}
+
+/// Sections before a large one, which somebody could read again for each of them.
+fn sections_and_bytes(n: usize, size: SizeMeaning) -> Vec<u8> {
+    let dialect = zlib(size);
+    // It does not compress.
+    let mut state = 1_u32;
+    let content = (0..n * 200).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    });
+    let mut sections = vec![section(7); n];
+    sections.push((8, content.collect()));
+    file(&[[whole(), sections].concat()], dialect)
+}
+
+fn snapshots_and_sections(n: usize) -> Vec<u8> {
+    let bytes = snapshot_bytes(&[vec![section(7); n.min(SECTIONS)], whole()].concat(), stored());
+    raw_file(header(n, stored()), (0..n).map(|_| bytes.clone()), stored())
+}
+
+fn naming_one(n: usize, sections: usize) -> Vec<u8> {
+    let bytes = snapshot_bytes(&[vec![section(7); sections], whole()].concat(), stored());
+    let mut out = raw_file(header(n, stored()), (0..n).map(|_| Vec::new()), stored());
+    out.extend(bytes);
+    out
+}
+
+fn channels(n: usize, differences: bool) -> Vec<u8> {
+    let mesh = Mesh { triangles: Vec::new(), map_channels: vec![Vec::new(); n], ..Mesh::sheet(2, 0, 0.0) };
+    let count = if differences { n } else { 1 };
+    let whole = snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored());
+    let difference = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), stored());
+    let all = (0..count).map(|index| if index == 0 { whole.clone() } else { difference.clone() });
+    raw_file(header(count, stored()), all, stored())
+}
+
+fn properties(n: usize, line: &str) -> Vec<u8> {
+    let mut head = header(1, stored());
+    let lines = line.repeat(n);
+    // Before the number that ends the header and the tag of the table.
+    let end = head.len() - 8;
+    head.splice(end..end, lines.bytes());
+    let size = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) + lines.len() as u32;
+    head[1..5].copy_from_slice(&size.to_le_bytes());
+    let bytes = snapshot_bytes(&whole(), stored());
+    debug_assert_eq!(compress(b"x", stored()), b"x");
+    raw_file(head, std::iter::once(bytes), stored())
+}

@@ -109,6 +109,11 @@ impl Walk {
         }
     }
 
+    /// The source as it was before the walk.
+    pub(crate) fn without_windows(&self) -> &Source {
+        &self.before
+    }
+
     /// The source, with the windows that are kept, where they are few.
     pub(crate) fn source(&self) -> Source {
         if self.kept > Self::MOST_KEPT { self.before.clone() } else { self.source.clone() }

@@ -48,7 +48,8 @@ impl<T> Once<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        let _making = may_wait_for(source).then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        let _making =
+            may_wait_for(source).then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }

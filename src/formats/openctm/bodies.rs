@@ -64,7 +64,8 @@ impl Bodies {
             match mesh {
                 Ok(mesh) => {
                     findings.extend_from_slice(mesh.findings());
-                    meshes.push(mesh);
+                    // Not with the windows of its time.
+                    meshes.push(mesh.with_source(walker.walk.without_windows()));
                 }
                 Err(error) if meshes.is_empty() || is_strict || !is_of_the_body(&error) => return Err(error),
                 Err(error) => {
@@ -80,6 +81,8 @@ impl Bodies {
                 .map_err(|error| FILE.at(0..walker.end).locate(error))?;
         }
         findings.extend(walker.trailing());
+        let source = walker.walk.source();
+        let meshes = meshes.into_iter().map(|mesh| mesh.with_source(&source)).collect();
         Ok(Self { meshes, findings })
     }
 

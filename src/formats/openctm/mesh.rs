@@ -195,6 +195,11 @@ impl Mesh {
         self.layout.sections().map(|section| self.layout.block(section)).collect()
     }
 
+    /// This mesh, read from another clone of its source.
+    pub(crate) fn with_source(self, source: &Source) -> Self {
+        Self { source: source.clone(), ..self }
+    }
+
     /// Reads everything now; the result does no further I/O.
     ///
     /// # Errors

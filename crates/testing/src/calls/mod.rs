@@ -59,7 +59,7 @@ pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
     let open = || MeshFile::from_source_with(source.clone(), options);
     let Some(file) = caller.call("open", open) else { return };
     caller.held("after opening");
-    caller.call("items", || Ok(file.items()));
+    caller.call("items", || Ok(file.items().count()));
     caller.call("findings", || Ok(file.findings().to_vec()));
     let Some(meshes) = caller.call("meshes", || Ok(file.meshes())) else { return };
     caller.call("validate", || file.validate());
@@ -120,7 +120,7 @@ pub fn in_steps(body: &bytes::Bytes, piece: usize, options: &Options, caller: &m
     caller.call("Fragments: opening in steps", || {
         let fragments = Fragments::new(Some(len));
         let file = step(&fragments, body, piece, open)?;
-        Ok(file.items().len())
+        Ok(file.items().count())
     });
     caller.call("Fragments: validating in steps", || {
         let fragments = Fragments::new(Some(len));
@@ -142,7 +142,7 @@ pub fn in_steps(body: &bytes::Bytes, piece: usize, options: &Options, caller: &m
             }
             fragments.set_len(len)?;
             let file = open(&fragments.source())?;
-            Ok(file.items().len())
+            Ok(file.items().count())
         });
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
     ) {
         caller.each(name, bodies.iter(), |mesh| job(mesh));
     }
-    each(bodies, caller, "body.items", |mesh| Ok(mesh.items()));
+    each(bodies, caller, "body.items", |mesh| Ok(mesh.items().count()));
     each(bodies, caller, "body.comment", |mesh| Ok(mesh.comment()));
     each(bodies, caller, "body.blocks", |mesh| Ok(mesh.blocks()));
     each(bodies, caller, "body.positions", |mesh| mesh.positions());

@@ -1,0 +1,434 @@
+//! One budget for each call: small files do not become huge, and huge ones are read.
+
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use meshmap::cgeo::{Dialect, Proxy, SizeMeaning, raw};
+use meshmap::tmf::Document;
+use meshmap::{
+    Address, Block, Codec, ErrorKind, Limits, MeshFile, Options, Parallelism, ReadRange, Source, decode_all,
+    iqm, openctm, slmesh,
+};
+use meshmap_testing::allocator::{Counting, counted_in_process};
+use meshmap_testing::fixtures;
+use miniz_oxide::deflate::compress_to_vec_zlib;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const MIB: u64 = 1 << 20;
+
+/// What all threads take is counted, so tests come one after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Options whose limits are so many bytes, whatever is stored.
+fn limited(bytes: u64) -> Options {
+    let limits = Limits::default().with_max_block_bytes(bytes).with_max_total_bytes(bytes);
+    Options::default().with_limits(limits.with_free_ratio(0))
+}
+
+/// The result of a job, and the most that it had at a time.
+fn peak<T>(job: impl FnOnce() -> T) -> (T, u64) {
+    let (result, count) = counted_in_process(job);
+    (result, count.peak as u64)
+}
+
+/// Zeros that compress a thousand times, with a byte of their own so that no two are equal.
+fn bomb(number: u8, len: u64) -> Vec<u8> {
+    let mut content = vec![0; len as usize];
+    content[0] = number;
+    compress_to_vec_zlib(&content, 6)
+}
+
+#[test]
+fn shared_triangles_count_as_the_indices_that_they_become() {
+    let _alone = alone();
+    const CORNERS: u64 = 600_000;
+    // No bits, a base of 0: three arrays of as many zeros, in next to no bytes.
+    let mut numbers = vec![7, 0];
+    numbers.extend(CORNERS.to_le_bytes());
+    numbers.extend(0_u64.to_le_bytes());
+    let file = fixtures::tmf::Writer::b()
+        .mesh("m")
+        .vertices([0., 1., 0., 1., 0., 1.], [1; 3], &[[0; 3]])
+        .uvs(1, &[[0; 2]])
+        .segment(25, 0, &numbers)
+        .indices(6, 0, 0, &[0, 0, 0])
+        .to_bytes();
+    let document = Document::from_source(Source::from_bytes(file.clone())).unwrap();
+    let shared: Address = "meshes[0].segments[2]".parse().unwrap();
+    let item = document.items().find(|item| item.address == shared).unwrap();
+    assert_eq!(item.decoded, Some(CORNERS * 4 * 3));
+
+    let open = |bytes| Document::from_source_with(Source::from_bytes(file.clone()), &limited(bytes));
+    // And three indices more.
+    let all = CORNERS * 12 + 12;
+    assert_eq!(open(all - 1).unwrap_err().kind(), ErrorKind::LimitExceeded);
+    let mesh = open(all).unwrap().mesh(0).unwrap();
+    let ((triangles, view), peak) = peak(|| (mesh.triangles().map(drop), mesh.view().map(drop)));
+    assert!(triangles.is_ok() && view.is_ok());
+    assert!(peak < all + MIB, "{peak}");
+}
+
+#[test]
+fn bombs_are_refused_before_their_memory_is_taken() {
+    let _alone = alone();
+    let mut file = Vec::new();
+    let blocks: Vec<Block> = (0..100)
+        .map(|number| {
+            let start = file.len() as u64;
+            file.extend(bomb(number, 4 * MIB));
+            let address = Address::field("blocks").index(number.into());
+            Block::new("block", address, start..file.len() as u64, Codec::Zlib, None)
+        })
+        .collect();
+    let stored = file.len() as u64;
+    let source = Source::from_bytes(file);
+    for parallelism in [Parallelism::Off, Parallelism::Rayon] {
+        let options = limited(16 * MIB).with_parallelism(parallelism);
+        let (results, peak) = peak(|| decode_all(&source, &blocks, &options));
+        let good = results.iter().take_while(|result| result.is_ok()).count();
+        assert_eq!(good, 4, "{parallelism:?}");
+        let refused = |result: &meshmap::Result<Bytes>| {
+            result.as_ref().is_err_and(|error| error.kind() == ErrorKind::LimitExceeded)
+        };
+        assert!(results[good..].iter().all(refused), "{parallelism:?}");
+        assert!(peak < 18 * MIB + stored, "{parallelism:?}: {peak}");
+    }
+}
+
+#[test]
+fn outcomes_do_not_depend_on_the_number_of_threads() {
+    let _alone = alone();
+    // Blocks of many sizes, some of them damaged at their end, at limits that refuse some.
+    let mut file = Vec::new();
+    let blocks: Vec<Block> = (0..40_u64)
+        .map(|number| {
+            let content: Vec<u8> =
+                (0..number * 7919 % 400_000 + 1).map(|at| (at * at / 7 + number) as u8).collect();
+            let mut stream = compress_to_vec_zlib(&content, 1);
+            if number % 5 == 3 {
+                let end = stream.len() - 1;
+                stream[end] ^= 1;
+            }
+            let start = file.len() as u64;
+            file.extend(stream);
+            let known = (number % 3 == 0).then_some(content.len() as u64);
+            let address = Address::field("blocks").index(number);
+            Block::new("block", address, start..file.len() as u64, Codec::Zlib, known)
+        })
+        .collect();
+    let source = Source::from_bytes(file);
+    let outcome = |total: u64, parallelism| {
+        let limits = Limits::default().with_max_total_bytes(total).with_max_block_bytes(300_000);
+        let options = Options::default().with_limits(limits.with_free_ratio(0)).with_parallelism(parallelism);
+        let results = decode_all(&source, &blocks, &options);
+        let text = |result: meshmap::Result<Bytes>| match result {
+            Ok(bytes) => format!("{}", bytes.len()),
+            Err(error) => error.to_string(),
+        };
+        results.into_iter().map(text).collect::<Vec<_>>()
+    };
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let pools = [pool(1), pool(2), pool(5)];
+    for total in [0, 300_000, 1_000_000, 2_345_678, 100_000_000] {
+        let alone = outcome(total, Parallelism::Off);
+        for pool in &pools {
+            for _ in 0..5 {
+                assert_eq!(pool.install(|| outcome(total, Parallelism::Rayon)), alone, "{total}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_blocks_of_an_asset_have_one_budget() {
+    let _alone = alone();
+    let mut writer = fixtures::slmesh::Writer::default();
+    for (number, name) in
+        ["high_lod", "medium_lod", "low_lod", "lowest_lod", "physics_mesh"].iter().enumerate()
+    {
+        writer = writer.stored(name, &bomb(number as u8, 3 * MIB));
+    }
+    let file = writer.to_bytes();
+    let asset = slmesh::Asset::from_source_with(
+        Source::from_bytes(file),
+        &limited(4 * MIB),
+        &slmesh::ReadOptions::default(),
+    );
+    let asset = asset.unwrap();
+    let (_, peak) = peak(|| asset.decode_all().map(drop));
+    assert!(peak < 6 * MIB, "{peak}");
+}
+
+/// A proxy whose first snapshot is small, and whose others inflate to so much.
+fn uneven(snapshots: usize, triangles: usize) -> Vec<u8> {
+    let small = fixtures::cgeo::Mesh::sheet(2, 0, 0.0);
+    let large = fixtures::cgeo::Mesh { triangles: vec![[[0; 3]; 2]; triangles], ..small.clone() };
+    let snapshot = |mesh: &fixtures::cgeo::Mesh| vec![(raw::TAG_MESH_DATA, mesh.complete())];
+    let mut all = vec![snapshot(&small)];
+    all.resize(snapshots, snapshot(&large));
+    fixtures::cgeo::file(&all, Dialect::default())
+}
+
+#[test]
+fn playing_counts_what_is_really_held() {
+    let _alone = alone();
+    const SNAPSHOTS: usize = 40;
+    // 27 bytes each.
+    let file = uneven(SNAPSHOTS, 80_000);
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let mut seen = Vec::new();
+    let ((), peak) = peak(|| {
+        proxy.play(0..SNAPSHOTS, 5 * MIB, |index, mesh| {
+            seen.push((index, mesh.unwrap().triangles.len()));
+            ControlFlow::Continue(())
+        });
+    });
+    let expected: Vec<_> = (0..SNAPSHOTS).map(|index| (index, if index == 0 { 2 } else { 80_000 })).collect();
+    assert_eq!(seen, expected);
+    assert!(peak < 8 * MIB, "{peak}");
+}
+
+#[test]
+fn snapshots_larger_than_the_capacity_are_played_one_by_one() {
+    let _alone = alone();
+    let proxy = Proxy::from_source(Source::from_bytes(uneven(9, 80_000))).unwrap();
+    let mut triangles = 0;
+    let ((), peak) = peak(|| {
+        proxy.play(0..9, 1, |_, mesh| {
+            triangles += mesh.unwrap().triangles.len();
+            ControlFlow::Continue(())
+        });
+    });
+    assert_eq!(triangles, 2 + 8 * 80_000);
+    assert!(peak < 4 * MIB, "{peak}");
+}
+
+/// A reader of a long file: zeros, but for a few bytes.
+struct Sparse {
+    len: u64,
+    parts: Vec<(u64, Vec<u8>)>,
+}
+
+impl ReadRange for Sparse {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.len))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let mut out = vec![0; (range.end - range.start) as usize];
+        for (start, bytes) in &self.parts {
+            let (from, to) = (range.start.max(*start), range.end.min(start + bytes.len() as u64));
+            if from < to {
+                let source = &bytes[(from - start) as usize..(to - start) as usize];
+                out[(from - range.start) as usize..][..source.len()].copy_from_slice(source);
+            }
+        }
+        Ok(out.into())
+    }
+}
+
+/// Opens a sparse file; returns the most that opening had, and what the file object holds.
+fn opened<T>(file: Sparse, open: impl FnOnce(Source) -> T) -> (T, u64, u64) {
+    let source = Source::ranged(file);
+    let (result, count) = counted_in_process(|| open(source));
+    (result, count.peak as u64, count.live as u64)
+}
+
+#[test]
+fn opening_holds_no_bodies_between_headers_of_tmf() {
+    let _alone = alone();
+    const MESHES: u32 = 400;
+    const DATA: u64 = 256 << 10;
+    let mut parts = Vec::new();
+    let mut head = b"TMF".to_vec();
+    head.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));
+    head.extend(MESHES.to_le_bytes());
+    let mut at = head.len() as u64;
+    parts.push((0, head));
+    for _ in 0..MESHES {
+        // A name of no bytes, one segment of a type that is skipped, and its data.
+        let mut mesh = vec![0, 0, 1, 0, 7];
+        mesh.extend((DATA as u32).to_le_bytes());
+        mesh.push(0);
+        parts.push((at, mesh));
+        at += 10 + DATA;
+    }
+    let (document, peak, live) =
+        opened(Sparse { len: at, parts }, |source| Document::from_source(source).unwrap());
+    assert_eq!(document.len(), MESHES as usize);
+    assert!(at > 100 * MIB && peak < 14 * MIB && live < 2 * MIB, "{peak} {live}");
+}
+
+#[test]
+fn opening_holds_no_bodies_of_openctm() {
+    let _alone = alone();
+    let body = openctm_raw(4096);
+    let len = body.len() as u64;
+    let parts: Vec<_> = (0..600).map(|index| (index * len, body.clone())).collect();
+    let file = Sparse { len: 600 * len, parts };
+    let (bodies, peak, live) = opened(file, |source| openctm::Bodies::from_source(source).unwrap());
+    assert_eq!(bodies.len(), 600);
+    assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
+}
+
+/// A body of so many vertices and one triangle.
+fn openctm_raw(vertices: usize) -> Vec<u8> {
+    let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 2);
+    body.flags = 0;
+    body.normals.clear();
+    body.uv_maps = vec![("a", "", vec![[0.0; 2]; vertices])];
+    body.attribute_maps = vec![("b", vec![[0.0; 4]; vertices])];
+    body.positions = vec![[0.0; 3]; vertices];
+    body.triangles = vec![[0; 3]];
+    body.to_bytes()
+}
+
+#[test]
+fn opening_holds_the_names_of_a_long_text_and_no_more() {
+    let _alone = alone();
+    const TEXT: u32 = 1 << 28;
+    const START: u32 = 256;
+    let mut head = fixtures::iqm::small();
+    let len = head.len() as u32;
+    assert!(len > 124);
+    // The header of a file that has a text and nothing else.
+    let header: Vec<u32> = [2, START + TEXT, 0, TEXT, START].into_iter().chain([0; 22]).collect();
+    head.truncate(16);
+    head.extend(header.iter().flat_map(|number| number.to_le_bytes()));
+    head.resize(START as usize, 0);
+    let file = Sparse { len: (START + TEXT).into(), parts: vec![(0, head)] };
+    let open = |source| iqm::Model::from_source_with(source, &limited(MIB)).unwrap();
+    let (model, peak, live) = opened(file, open);
+    assert_eq!(model.meshes().len(), 0);
+    assert!(peak < 6 * MIB && live < MIB, "{peak} {live}");
+}
+
+#[test]
+fn names_of_a_long_text_are_those_of_a_short_one() {
+    let _alone = alone();
+    let small = fixtures::iqm::small();
+    let model = iqm::Model::from_source(Source::from_bytes(small.clone())).unwrap();
+    let text = model.text().unwrap();
+    // The same file, with its text at the end, and two MiB of zeros after it.
+    let start = small.len() as u32;
+    let mut long = small;
+    long.extend(&text);
+    long.resize(long.len() + (2 << 20), 0);
+    let filesize = long.len() as u32;
+    long[20..24].copy_from_slice(&filesize.to_le_bytes());
+    long[28..32].copy_from_slice(&(filesize - start).to_le_bytes());
+    long[32..36].copy_from_slice(&start.to_le_bytes());
+    let names = |model: &iqm::Model| {
+        let meshes = model.meshes().map(|mesh| (mesh.name, mesh.material)).collect::<Vec<_>>();
+        let arrays = model.vertex_arrays().map(|array| format!("{:?}", array.kind)).collect::<Vec<_>>();
+        (meshes, arrays, model.joints().map(|joint| joint.name).collect::<Vec<_>>())
+    };
+    let in_memory = iqm::Model::from_source(Source::from_bytes(long.clone())).unwrap();
+    let read = Sparse { len: long.len() as u64, parts: vec![(0, long)] };
+    let lazy = iqm::Model::from_source(Source::ranged(read)).unwrap();
+    assert_eq!(names(&in_memory), names(&model));
+    assert_eq!(names(&lazy), names(&model));
+    assert_eq!(lazy.findings(), in_memory.findings());
+    assert_eq!(lazy.text().unwrap(), in_memory.text().unwrap());
+}
+
+#[test]
+fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
+    let _alone = alone();
+    let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::MG1, 150);
+    (body.uv_maps, body.attribute_maps) = (Vec::new(), Vec::new());
+    let one = body.to_bytes();
+    let file = one.repeat(20);
+    let decoded = 150 * 150 * 24 + 149 * 149 * 2 * 12;
+    let options = limited(3 * decoded);
+    let file = MeshFile::from_source_with(Source::from_bytes(file), &options).unwrap();
+    let views = || {
+        for address in file.meshes() {
+            let mesh = file.mesh(&address).unwrap();
+            assert!(mesh.bounds().unwrap().is_some() && !mesh.indices().is_empty());
+        }
+    };
+    let ((), count) = counted_in_process(views);
+    assert!((count.live as u64) < 3 * decoded + MIB && count.live as u64 > decoded, "{count:?}");
+    assert!((count.peak as u64) < 7 * decoded, "{count:?}");
+    // What is not kept is decoded again.
+    views();
+    let MeshFile::OpenCtm(bodies) = &file else { panic!() };
+    let positions: Vec<_> = bodies.iter().map(|body| body.arrays().unwrap().positions).collect();
+    assert!(positions.iter().all(|own| *own == positions[0]));
+}
+
+#[test]
+fn listing_the_items_of_a_million_meshes_takes_no_list() {
+    let _alone = alone();
+    let mut file = b"TMF".to_vec();
+    file.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));
+    file.extend(250_000_u32.to_le_bytes());
+    file.resize(file.len() + 1_000_000, 0);
+    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let (count, peak) = peak(|| file.items().count());
+    assert_eq!(count, 250_000);
+    assert!(peak < 4 << 10, "{peak}");
+}
+
+#[test]
+fn what_is_stored_large_is_read_by_default() {
+    let _alone = alone();
+    // Stored twice as large as its limits, and decoded sixteen times as large.
+    let content: Vec<u8> = (0..3_u32 << 20).map(|at| (at % 1009 * (at / 777) % 251) as u8).collect();
+    let stream = compress_to_vec_zlib(&content, 1);
+    let block = |range: Range<u64>| Block::new("block", Address::field("a"), range, Codec::Zlib, None);
+    let limits = Limits::default().with_max_block_bytes(MIB / 2).with_max_total_bytes(MIB / 2);
+    let options = Options::default().with_limits(limits);
+    let all = block(0..stream.len() as u64);
+    let source = Source::from_bytes(stream);
+    assert_eq!(decode_all(&source, std::slice::from_ref(&all), &options)[0].as_ref().unwrap(), &content);
+    let strict = options.with_limits(limits.with_free_ratio(0));
+    let error = decode_all(&source, std::slice::from_ref(&all), &strict)[0].clone().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    assert!(error.expected_text().contains("raised by Limits::with_max_block_bytes"), "{error}");
+    // A bomb is none the less.
+    let bomb = bomb(0, 16 * MIB);
+    let all = block(0..bomb.len() as u64);
+    let error = decode_all(&Source::from_bytes(bomb), &[all], &options)[0].clone().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn memory_is_no_more_than_the_limit_where_it_fits_exactly() {
+    let _alone = alone();
+    let content: Vec<u8> = (0..2_u32 << 20).map(|at| (at % 1009 * (at / 777) % 251) as u8).collect();
+    let stream = compress_to_vec_zlib(&content, 6);
+    let block = Block::new("block", Address::field("a"), 0..stream.len() as u64, Codec::Zlib, None);
+    let source = Source::from_bytes(stream);
+    let fits = content.len() as u64;
+    let decode = |most| peak(|| decode_all(&source, std::slice::from_ref(&block), &limited(most)).remove(0));
+    let (decoded, peak) = decode(fits);
+    assert_eq!(decoded.unwrap(), content);
+    assert!(peak <= fits + MIB, "{peak}");
+    assert_eq!(decode(fits - 1).0.unwrap_err().kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn calls_with_a_base_count_it() {
+    let _alone = alone();
+    let (meshes, snapshots) = fixtures::cgeo::animation(60, 2);
+    let dialect = Dialect::default().with_size(SizeMeaning::Stored);
+    let file = fixtures::cgeo::file(&snapshots, dialect);
+    let base = meshes[0].complete().len() as u64;
+    let open = |bytes| {
+        let read = meshmap::cgeo::ReadOptions::default();
+        Proxy::from_source_with(Source::from_bytes(file.clone()), &limited(bytes), &read).unwrap()
+    };
+    let tight = open(base + 4096);
+    assert!(tight.snapshot(0).unwrap().mesh().is_ok());
+    assert_eq!(tight.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert!(open(2 * base).snapshot(1).unwrap().mesh().is_ok());
+}

@@ -244,8 +244,8 @@ fn opened<T>(file: Sparse, open: impl FnOnce(Source) -> T) -> (T, u64, u64) {
 #[test]
 fn opening_holds_no_bodies_between_headers_of_tmf() {
     let _alone = alone();
-    const MESHES: u32 = 400;
-    const DATA: u64 = 256 << 10;
+    const MESHES: u32 = 2000;
+    const DATA: u64 = 60 << 10;
     let mut parts = Vec::new();
     let mut head = b"TMF".to_vec();
     head.extend([0_u16, 2, 0, 2].iter().flat_map(|number| number.to_le_bytes()));

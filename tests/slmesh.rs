@@ -618,3 +618,21 @@ fn hashes_are_those_of_the_stored_blocks() {
         (1, rules::HASH, true)
     );
 }
+
+#[test]
+fn attribute_of_a_domain_without_a_number_equals_its_clone() {
+    let domain = |numbers: [f64; 3]| Llsd::reals(numbers);
+    let face = Llsd::Map(vec![
+        ("Position", Llsd::u16s([1, 2, 3])),
+        (
+            "PositionDomain",
+            Llsd::Map(vec![("Min", domain([f64::NAN, 0.0, 0.0])), ("Max", domain([-f64::NAN, 1.0, 1.0]))]),
+        ),
+        ("TriangleList", Llsd::u16s([0, 0, 0])),
+    ]);
+    let bytes = Writer::default().block("high_lod", &Llsd::Array(vec![face])).to_bytes();
+    let mesh = asset(bytes.clone()).lod(Lod::High).unwrap().unwrap();
+    let positions = mesh.face(0).unwrap().view().unwrap().attribute(&Semantic::Position).unwrap().unwrap();
+    assert!(positions == positions.clone());
+    meshmap_testing::exercise::slmesh::bytes(&bytes);
+}

@@ -315,12 +315,13 @@ fn slmesh(asset: &Asset) -> Result<Listing, Refused> {
         if let Some(matrix) = skin.bind_shape_matrix {
             matrices("bind_shape_matrix", &[16], &[matrix]);
         }
-        let inverse = skin.inverse_bind_matrices.to_vec();
-        matrices("inverse_bind_matrices", &[inverse.len() as u64, 16], &inverse);
+        if let Some(inverse) = skin.inverse_bind_matrices {
+            matrices("inverse_bind_matrices", &[inverse.len() as u64, 16], &inverse.to_vec());
+        }
         if let Some(alt) = skin.alt_inverse_bind_matrices {
             matrices("alt_inverse_bind_matrices", &[alt.len() as u64, 16], &alt.to_vec());
         }
-        for (index, name) in skin.joint_names.iter().enumerate() {
+        for (index, name) in skin.joint_names.iter().flatten().enumerate() {
             listing.string(format!("skin.joint_names[{index}]"), name);
         }
     }

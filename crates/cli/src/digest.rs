@@ -1,6 +1,7 @@
 //! A sha256 of every array, and every string, that a file decodes to: for comparing readers.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Triangles};
 use meshmap::iqm::{Model, Trs};
@@ -117,10 +118,10 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
     for index in 0..proxy.len() {
         let snapshot = proxy.snapshot(index)?;
         let start = snapshot.range().start;
-        if !seen.contains_key(&start) {
-            seen.insert(start, snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?);
-        }
-        let arrays = &seen[&start];
+        let arrays = match seen.entry(start) {
+            Entry::Occupied(arrays) => arrays.into_mut(),
+            Entry::Vacant(place) => place.insert(snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?),
+        };
         listing.may_add(Format::CGeo, "offset table", LISTED * arrays.len() as u64, file_bytes)?;
         let named = arrays.iter().map(|(name, array)| (format!("snapshots[{index}].{name}"), array.clone()));
         listing.arrays.extend(named);

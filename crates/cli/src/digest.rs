@@ -108,8 +108,8 @@ impl Listing {
 }
 
 fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
-    /// Memory for an array in a listing.
-    const LISTED: u64 = 1 << 9;
+    /// What an array that is listed once more counts for.
+    const LISTED: u64 = 8 << 10;
     let mut listing = Listing::default();
     let file_bytes = proxy.source().len()?.unwrap_or(0);
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
@@ -119,10 +119,13 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
         let snapshot = proxy.snapshot(index)?;
         let start = snapshot.range().start;
         let arrays = match seen.entry(start) {
-            Entry::Occupied(arrays) => arrays.into_mut(),
+            Entry::Occupied(arrays) => {
+                let arrays = arrays.into_mut();
+                listing.may_add(Format::CGeo, "offset table", LISTED * arrays.len() as u64, file_bytes)?;
+                arrays
+            }
             Entry::Vacant(place) => place.insert(snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?),
         };
-        listing.may_add(Format::CGeo, "offset table", LISTED * arrays.len() as u64, file_bytes)?;
         let named = arrays.iter().map(|(name, array)| (format!("snapshots[{index}].{name}"), array.clone()));
         listing.arrays.extend(named);
     }

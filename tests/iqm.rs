@@ -453,13 +453,15 @@ fn extensions_of_fte_are_typed() {
     let model = model("fte_ext.iqm");
     assert_eq!(model.extensions().map(|e| e.name.to_string()).collect::<Vec<_>>(), ["FTE_MESH", "FTE_EVENT"]);
     assert_eq!(model.fte_meshes().unwrap().unwrap().len(), 2);
-    let events = model.fte_events().unwrap();
+    let events = model.fte_events().unwrap().unwrap();
     assert_eq!(events.len(), 2);
     assert!(events.iter().all(|event| (event.anim as usize) < model.anims().len()), "{events:?}");
     assert!(model.extension("fte_mesh").unwrap().is_some(), "names are compared in any case of letters");
     assert!(model.fte_skins().unwrap().is_none());
 
-    let skins = self::model("ext_fte_skins.iqm").fte_skins().unwrap().unwrap();
+    let model = self::model("ext_fte_skins.iqm");
+    assert_eq!(model.fte_events().unwrap(), None, "absent is not empty");
+    let skins = model.fte_skins().unwrap().unwrap();
     assert_eq!(skins.numskins.iter().sum::<u32>() as usize, skins.skins.len());
     assert!(skins.frames.iter().all(|frame| !frame.material.is_empty()), "{skins:?}");
 }

@@ -383,10 +383,13 @@ fn skin_and_hulls_are_as_written() {
         Writer::default().block("skin", &skin(5)).block("physics_convex", &hulls(&[3, 256, 1])).to_bytes();
     let asset = asset(bytes);
     let skin = asset.skin().unwrap().unwrap();
-    assert_eq!(skin.joint_names.iter().map(ToString::to_string).collect::<Vec<_>>().len(), 5);
-    assert_eq!(skin.joint_names[4].to_str(), Some("mJoint4"));
+    let names = skin.joint_names.unwrap();
+    assert_eq!((names.len(), names[4].to_str()), (5, Some("mJoint4")));
     assert_eq!((skin.lock_scale_if_joint_position, skin.pelvis_offset), (true, Some(0.0625)));
-    assert_eq!((skin.inverse_bind_matrices.len(), skin.alt_inverse_bind_matrices.unwrap().len()), (5, 5));
+    assert_eq!(
+        (skin.inverse_bind_matrices.unwrap().len(), skin.alt_inverse_bind_matrices.unwrap().len()),
+        (5, 5)
+    );
     assert_eq!(skin.bind_shape_matrix.unwrap()[..2], [1.0, 0.0]);
 
     let convex = asset.physics_convex().unwrap().unwrap();
@@ -617,4 +620,36 @@ fn hashes_are_those_of_the_stored_blocks() {
         (findings.len(), findings[0].rule, findings[0].severity() < Severity::Unusable),
         (1, rules::HASH, true)
     );
+}
+
+#[test]
+fn attribute_of_a_domain_without_a_number_equals_its_clone() {
+    let domain = |numbers: [f64; 3]| Llsd::reals(numbers);
+    let face = Llsd::Map(vec![
+        ("Position", Llsd::u16s([1, 2, 3])),
+        (
+            "PositionDomain",
+            Llsd::Map(vec![("Min", domain([f64::NAN, 0.0, 0.0])), ("Max", domain([-f64::NAN, 1.0, 1.0]))]),
+        ),
+        ("TriangleList", Llsd::u16s([0, 0, 0])),
+    ]);
+    let bytes = Writer::default().block("high_lod", &Llsd::Array(vec![face])).to_bytes();
+    let mesh = asset(bytes.clone()).lod(Lod::High).unwrap().unwrap();
+    let positions = mesh.face(0).unwrap().view().unwrap().attribute(&Semantic::Position).unwrap().unwrap();
+    assert!(positions == positions.clone());
+    meshmap_testing::exercise::slmesh::bytes(&bytes);
+}
+
+#[test]
+fn skin_without_matrices_or_names_is_told_from_one_with_none() {
+    let read = |fields: &[&'static str]| {
+        let empty = fields.iter().map(|name| (*name, Llsd::Array(Vec::new()))).collect();
+        let asset = asset(Writer::default().block("skin", &Llsd::Map(empty)).to_bytes());
+        let skin = asset.skin().unwrap().unwrap();
+        let there = (skin.joint_names.is_some(), skin.inverse_bind_matrices.is_some());
+        (there, skin.alt_inverse_bind_matrices.is_some(), skin.joint_count())
+    };
+    assert_eq!(read(&[]), ((false, false), false, 0));
+    assert_eq!(read(&["inverse_bind_matrix"]), ((false, true), false, 0));
+    assert_eq!(read(&["joint_names", "alt_inverse_bind_matrix"]), ((true, false), true, 0));
 }

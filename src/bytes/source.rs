@@ -59,7 +59,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where the file cannot be opened, or is a directory.
+    /// [`Io`](ErrorKind::Io) where the file cannot be opened, or is a directory; [`Unsupported`](ErrorKind::Unsupported)
+    /// for pipes, sockets and devices, and for files that do not tell their length, as those in `/proc`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (file, opened) = open_file(path.as_ref())?;
         let reader = Reader::new(file);
@@ -74,7 +75,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where the file cannot be opened or mapped.
+    /// Those of [`open`](Self::open), and [`Io`](ErrorKind::Io) where the file cannot be mapped.
     ///
     /// # Safety
     ///
@@ -350,10 +351,45 @@ impl Identity {
 
 fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
     let fail = |error| Error::io(error, "file");
+    // Opening a pipe would wait for its writer.
+    refuse_other_kinds(path, &std::fs::metadata(path).map_err(fail)?)?;
     let file = File::open(path).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
-    if metadata.is_dir() {
-        return Err(fail(io::ErrorKind::IsADirectory.into()));
+    refuse_other_kinds(path, &metadata)?;
+    // Files of systems such as /proc have content, and do not tell how much.
+    if metadata.len() == 0 && !ReadRange::read(&file, 0..1).map_err(fail)?.is_empty() {
+        let error = Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
+        return Err(error.found(format_args!("one of length 0 that has content: {path:?}")));
     }
     Ok((file, OpenedFile { path: path.to_owned(), identity: Identity::of(&metadata) }))
+}
+
+/// Fails for what is no regular file, which cannot be read by ranges.
+fn refuse_other_kinds(path: &Path, metadata: &std::fs::Metadata) -> Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    if metadata.is_dir() {
+        return Err(Error::io(io::ErrorKind::IsADirectory.into(), "file"));
+    }
+    let error = Error::new(ErrorKind::Unsupported, "file").expected("a regular file");
+    let kind = kind_of(metadata.file_type());
+    Err(error.found(format_args!("{kind}, which cannot be read by ranges: {path:?}")))
+}
+
+#[cfg(unix)]
+fn kind_of(kind: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_fifo() => "a named pipe",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_char_device() => "a character device",
+        () if kind.is_block_device() => "a block device",
+        () => "something else",
+    }
+}
+
+#[cfg(not(unix))]
+fn kind_of(_: std::fs::FileType) -> &'static str {
+    "something else"
 }

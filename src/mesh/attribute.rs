@@ -9,8 +9,8 @@ use super::vertex_format::VertexFormat;
 use crate::bytes::{Array, Element, Scalar};
 use crate::report::{Error, ErrorKind, Result};
 
-/// One attribute of all vertices of a mesh, tightly packed, in place or decoded.
-#[derive(Clone, PartialEq)]
+/// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal where the stored bytes are.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Attribute {
     semantic: Semantic,
     format: VertexFormat,

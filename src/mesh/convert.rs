@@ -6,7 +6,9 @@ use crate::report::{Error, ErrorKind, Result};
 ///
 /// `value` is the normalized integer, in 0..1 or -1..1. Both operations are rounded to single precision, as in a
 /// shader.
-#[derive(Clone, Copy, Debug, PartialEq)]
+///
+/// Equal where all bits are, but for those of numbers that are none: a file may have domains without a number.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Dequant {
     /// The scale of each component; 1 for components that are not stored.
@@ -14,6 +16,15 @@ pub struct Dequant {
     /// The offset of each component; 0 for components that are not stored.
     pub offset: [f32; 4],
 }
+
+impl PartialEq for Dequant {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |this: &Self| this.scale.into_iter().chain(this.offset);
+        numbers(self).zip(numbers(other)).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
+    }
+}
+
+impl Eq for Dequant {}
 
 impl Dequant {
     /// Of components between `min` and `max`.

@@ -1,6 +1,7 @@
 //! A sha256 of every array, and every string, that a file decodes to: for comparing readers.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Triangles};
 use meshmap::iqm::{Model, Trs};
@@ -107,8 +108,8 @@ impl Listing {
 }
 
 fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
-    /// Memory for an array in a listing.
-    const LISTED: u64 = 1 << 9;
+    /// What an array that is listed once more counts for.
+    const LISTED: u64 = 8 << 10;
     let mut listing = Listing::default();
     let file_bytes = proxy.source().len()?.unwrap_or(0);
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
@@ -117,11 +118,14 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
     for index in 0..proxy.len() {
         let snapshot = proxy.snapshot(index)?;
         let start = snapshot.range().start;
-        if !seen.contains_key(&start) {
-            seen.insert(start, snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?);
-        }
-        let arrays = &seen[&start];
-        listing.may_add(Format::CGeo, "offset table", LISTED * arrays.len() as u64, file_bytes)?;
+        let arrays = match seen.entry(start) {
+            Entry::Occupied(arrays) => {
+                let arrays = arrays.into_mut();
+                listing.may_add(Format::CGeo, "offset table", LISTED * arrays.len() as u64, file_bytes)?;
+                arrays
+            }
+            Entry::Vacant(place) => place.insert(snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?),
+        };
         let named = arrays.iter().map(|(name, array)| (format!("snapshots[{index}].{name}"), array.clone()));
         listing.arrays.extend(named);
     }
@@ -315,12 +319,13 @@ fn slmesh(asset: &Asset) -> Result<Listing, Refused> {
         if let Some(matrix) = skin.bind_shape_matrix {
             matrices("bind_shape_matrix", &[16], &[matrix]);
         }
-        let inverse = skin.inverse_bind_matrices.to_vec();
-        matrices("inverse_bind_matrices", &[inverse.len() as u64, 16], &inverse);
+        if let Some(inverse) = skin.inverse_bind_matrices {
+            matrices("inverse_bind_matrices", &[inverse.len() as u64, 16], &inverse.to_vec());
+        }
         if let Some(alt) = skin.alt_inverse_bind_matrices {
             matrices("alt_inverse_bind_matrices", &[alt.len() as u64, 16], &alt.to_vec());
         }
-        for (index, name) in skin.joint_names.iter().enumerate() {
+        for (index, name) in skin.joint_names.iter().flatten().enumerate() {
             listing.string(format!("skin.joint_names[{index}]"), name);
         }
     }

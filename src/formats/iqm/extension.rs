@@ -123,15 +123,15 @@ impl Model {
         table(&self.layout().source, &node.data, "FTE_MESH").map(Some)
     }
 
-    /// `FTE_EVENT`; empty where the file does not have it.
+    /// `FTE_EVENT`; `Ok(None)` where the file does not have it.
     ///
     /// # Errors
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) where the data of an event lies outside the text,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where events share long text many times, and the errors of
     /// reading.
-    pub fn fte_events(&self) -> Result<Vec<FteEvent>> {
-        let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(Vec::new()) };
+    pub fn fte_events(&self) -> Result<Option<Vec<FteEvent>>> {
+        let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
         let mut text = self.layout().text.clone();
         let mut names = self.names(&mut text);
@@ -141,7 +141,7 @@ impl Model {
             let (anim, timestamp, evcode) = (event.anim.get(), event.timestamp.get(), event.evcode.get());
             Ok(FteEvent { anim, timestamp, evcode, evdata })
         };
-        elements(&node.data, &events).map(event).collect()
+        elements(&node.data, &events).map(event).collect::<Result<_>>().map(Some)
     }
 
     /// `FTE_SKINS`; `Ok(None)` where the file does not have it.

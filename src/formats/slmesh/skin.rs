@@ -20,14 +20,16 @@ use crate::report::{Finding, Findings, Result};
 #[non_exhaustive]
 pub struct Skin {
     /// "joint_names": the names of the joints of [`Weights`](super::Weights), in the viewer's skeleton.
-    pub joint_names: Vec<Text>,
+    ///
+    /// `None` where they are not stored.
+    pub joint_names: Option<Vec<Text>>,
     /// "bind_shape_matrix": from the mesh to the space in which it was bound.
     pub bind_shape_matrix: Option<[f32; 16]>,
     /// "inverse_bind_matrix": from that space to each joint.
     ///
     /// As many as there are joints, or else the viewer drops all joints; [`Asset::validate`](super::Asset::validate)
-    /// tells.
-    pub inverse_bind_matrices: Array<[f32; 16]>,
+    /// tells. `None` where they are not stored.
+    pub inverse_bind_matrices: Option<Array<[f32; 16]>>,
     /// "alt_inverse_bind_matrix": where joints are moved to, in elements 12, 13 and 14.
     ///
     /// `None` where they stay.
@@ -51,6 +53,12 @@ const KEYS: [&str; 6] = [
 ];
 
 impl Skin {
+    /// The number of joints that have names.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.joint_names.as_ref().map_or(0, Vec::len)
+    }
+
     /// Reads the content of the block; `Ok(None)` where that is undefined.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
         let Some((place, content)) = content? else { return Ok(None) };
@@ -71,9 +79,9 @@ impl Skin {
         });
         let lock = lock.map(|value| value.event()).transpose()?;
         Ok(Some(Self {
-            joint_names: names.map(|value| texts(content, value)).transpose()?.unwrap_or_default(),
+            joint_names: names.map(|value| texts(content, value)).transpose()?,
             bind_shape_matrix: bind_shape.map(|value| value.numbers()).transpose()?,
-            inverse_bind_matrices: inverse.map_or_else(|| Ok(Array::from_vec(Vec::new())), matrices)?,
+            inverse_bind_matrices: inverse.map(matrices).transpose()?,
             alt_inverse_bind_matrices: alt_inverse.map(matrices).transpose()?,
             lock_scale_if_joint_position: match lock {
                 Some(Event::Boolean(lock)) => lock,

@@ -7,7 +7,7 @@ use super::keys::{Lod, MeshKey, PHYSICS_CONVEX, SKIN};
 use super::mesh::Mesh;
 use super::rules::{self, FILE};
 use super::skin::Skin;
-use crate::bytes::Source;
+use crate::bytes::{Array, Source};
 use crate::decode::Scratch;
 use crate::limits::Budget;
 use crate::num::as_u64;
@@ -204,22 +204,22 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
     let (mut weightless, mut wrong) = (0_u64, None);
     for influences in weights.iter() {
         weightless = weightless.saturating_add(u64::from(influences.iter().all(|(_, weight)| weight == 0)));
-        let joint = influences.iter().find(|(joint, _)| usize::from(*joint) >= skin.joint_names.len());
+        let joint = influences.iter().find(|(joint, _)| usize::from(*joint) >= skin.joint_count());
         wrong = wrong.or(joint);
     }
     findings
         .add_many(rules::WEIGHTLESS, weightless, || (place(), "no influences, or weights that are all 0"));
     if let Some((joint, _)) = wrong {
-        let detail = format!("expected less than {}, found {joint}", skin.joint_names.len());
+        let detail = format!("expected less than {}, found {joint}", skin.joint_count());
         findings.add(rules::JOINT_OUT_OF_RANGE, || (place(), detail));
     }
 }
 
 fn check_skin(skin: &Skin, findings: &mut Findings) {
     let place = || FILE.of(Address::field(SKIN));
-    let joints = skin.joint_names.len();
+    let joints = skin.joint_count();
     let counts = [
-        (rules::MATRIX_COUNT, Some(skin.inverse_bind_matrices.len())),
+        (rules::MATRIX_COUNT, Some(skin.inverse_bind_matrices.as_ref().map_or(0, Array::len))),
         (rules::ALT_MATRIX_COUNT, skin.alt_inverse_bind_matrices.as_ref().map(|matrices| matrices.len())),
     ];
     for (what, count) in counts {
@@ -229,7 +229,8 @@ fn check_skin(skin: &Skin, findings: &mut Findings) {
         }
     }
     let alt = skin.alt_inverse_bind_matrices.iter().flat_map(|matrices| matrices.iter());
-    let mut matrices = skin.bind_shape_matrix.into_iter().chain(skin.inverse_bind_matrices.iter()).chain(alt);
+    let inverse = skin.inverse_bind_matrices.iter().flat_map(|matrices| matrices.iter());
+    let mut matrices = skin.bind_shape_matrix.into_iter().chain(inverse).chain(alt);
     let is_finite = matrices.all(|matrix| matrix.iter().all(|number| number.is_finite()));
     if !is_finite || skin.pelvis_offset.is_some_and(|offset| !offset.is_finite()) {
         findings.add(rules::NOT_FINITE, || (place(), "in a matrix or an offset"));

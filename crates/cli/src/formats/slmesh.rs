@@ -33,7 +33,7 @@ pub(crate) fn summary(asset: &Asset) -> String {
     if is_worth_reading(asset)
         && let Ok(Some(skin)) = asset.skin()
     {
-        parts.push(show::plural(skin.joint_names.len(), "joint"));
+        parts.push(show::plural(skin.joint_count(), "joint"));
     }
     parts.join("   ")
 }
@@ -131,13 +131,16 @@ fn day(seconds: f64) -> String {
 
 fn rigged(skin: &Skin) -> Vec<String> {
     let first: Vec<_> =
-        skin.joint_names.iter().take(3).map(|name| show::name(&name.to_string_lossy())).collect();
-    let more = if skin.joint_names.len() > first.len() { " .." } else { "" };
+        skin.joint_names.iter().flatten().take(3).map(|name| show::name(&name.to_string_lossy())).collect();
+    let more = if skin.joint_count() > first.len() { " .." } else { "" };
     let mut words =
-        vec![format!("{} ({}{more})", show::plural(skin.joint_names.len(), "joint"), first.join(", "))];
+        vec![format!("{} ({}{more})", show::plural(skin.joint_count(), "joint"), first.join(", "))];
     words.extend(skin.pelvis_offset.map(|offset| format!("pelvis offset {offset}")));
     if skin.lock_scale_if_joint_position {
         words.push("scale locked".to_owned());
+    }
+    if skin.inverse_bind_matrices.is_none() {
+        words.push("inverse_bind_matrix: not stored".to_owned());
     }
     if skin.alt_inverse_bind_matrices.is_some() {
         words.push("joints moved".to_owned());
@@ -241,7 +244,7 @@ fn contents(asset: &Asset, decoded: Option<&Decoded>, name: &str) -> [String; 4]
         }
         (_, "skin", _) => match &decoded.skin {
             Ok(Some(skin)) => {
-                let joints = show::plural(skin.joint_names.len(), "joint");
+                let joints = show::plural(skin.joint_count(), "joint");
                 [String::new(), String::new(), joints, String::new()]
             }
             _ => Default::default(),

@@ -216,7 +216,7 @@ fn extensions(model: &Model) {
         assert_eq!(meshes.len(), model.meshes().len());
     }
     match model.fte_events().map_err(seen) {
-        Ok(events) => events.iter().take(MOST).for_each(|event| assert_text(&event.evdata)),
+        Ok(events) => events.iter().flatten().take(MOST).for_each(|event| assert_text(&event.evdata)),
         Err(error) => {
             assert!(matches!(error.kind(), ErrorKind::Malformed | ErrorKind::LimitExceeded), "{error}");
         }

@@ -39,6 +39,12 @@ pub(crate) fn assert_array<T: Element>(array: &meshmap::Array<T>) {
     assert_eq!(half.clone().into_bytes().len(), half.as_bytes().len());
 }
 
+/// The bits of numbers. Of one that is none, they depend on how it was computed: all are the same here.
+pub(crate) fn bits(numbers: &[f32]) -> Vec<u32> {
+    let bits = |number: &f32| if number.is_nan() { f32::NAN } else { *number }.to_bits();
+    numbers.iter().map(bits).collect()
+}
+
 pub(crate) fn assert_attribute(attribute: &Attribute) {
     let len = attribute.len();
     assert_line(&format!("{attribute:?}"));

@@ -1,6 +1,7 @@
 //! What the tests, benchmarks and fuzzers of `meshmap` share. Not published.
 
 pub mod allocator;
+pub mod bombs;
 pub mod calls;
 pub mod data;
 pub mod exercise;

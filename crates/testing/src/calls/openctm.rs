@@ -17,9 +17,9 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
         bodies: &Bodies,
         caller: &mut impl Caller,
         name: &str,
-        mut job: impl FnMut(&Mesh) -> Result<T>,
+        job: impl FnMut(&Mesh) -> Result<T>,
     ) {
-        caller.each(name, bodies.iter(), |mesh| job(mesh));
+        caller.each(name, bodies.iter(), job);
     }
     each(bodies, caller, "body.items", |mesh| Ok(mesh.items().count()));
     each(bodies, caller, "body.comment", |mesh| Ok(mesh.comment()));

@@ -69,13 +69,8 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
 }
 
 fn faces(mesh: &Mesh, caller: &mut impl Caller) {
-    fn each<T: Look>(
-        mesh: &Mesh,
-        caller: &mut impl Caller,
-        name: &str,
-        mut job: impl FnMut(Face) -> Result<T>,
-    ) {
-        caller.each(name, mesh.faces(), |face| job(face));
+    fn each<T: Look>(mesh: &Mesh, caller: &mut impl Caller, name: &str, job: impl FnMut(Face) -> Result<T>) {
+        caller.each(name, mesh.faces(), job);
     }
     caller.call("mesh.face", || Ok((0..mesh.len()).filter_map(|index| mesh.face(index)).count()));
     each(mesh, caller, "face.raw_field", |face| Ok(face.raw_field("NoSuchField")));

@@ -9,9 +9,9 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
         document: &Document,
         caller: &mut impl Caller,
         name: &str,
-        mut job: impl FnMut(Mesh) -> Result<T>,
+        job: impl FnMut(Mesh) -> Result<T>,
     ) {
-        caller.each(name, document.meshes(), |mesh| job(mesh));
+        caller.each(name, document.meshes(), job);
     }
     fn decoded<T: PackedElement>(array: Option<Packed<T>>, looks: bool) -> Result<Seen> {
         let mut seen = Seen::new(looks);

@@ -42,7 +42,7 @@ pub(super) const KINDS: &[Kind] = &[
     .at_most(SECTIONS),
     Kind::new("cgeo", "snapshots x sections of each", |n| snapshots_and_sections(n.isqrt().max(1))),
     Kind::new("cgeo", "snapshots x sections of each, inflated size", |n| {
-        let few = vec![section(7); n.isqrt().max(1).min(SECTIONS)];
+        let few = vec![section(7); n.isqrt().clamp(1, SECTIONS)];
         file(&vec![[few, whole()].concat(); n.isqrt().max(1)], zlib(SizeMeaning::Inflated))
     }),
     Kind::new("cgeo", "entries of the table that name one snapshot", |n| naming_one(n, 1)).shared(),

@@ -3,57 +3,57 @@ use super::{Kind, words};
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("iqm", "empty meshes", |n| meshes(n, 0, &["a"])),
     Kind::new("iqm", "meshes of all vertices", |n| meshes(n, 3, &["a"])).shared(),
-    Kind::new("iqm", "vertex arrays of one type", |n| colors(Iqm::of_triangle(), n).to_bytes()),
-    Kind::new("iqm", "custom vertex arrays of one name", |n| arrays(Iqm::of_triangle(), n, false).to_bytes()),
+    Kind::new("iqm", "vertex arrays of one type", |n| colors(Iqm::of_triangle(), n).finish()),
+    Kind::new("iqm", "custom vertex arrays of one name", |n| arrays(Iqm::of_triangle(), n, false).finish()),
     Kind::new("iqm", "custom vertex arrays of different names", |n| {
-        arrays(Iqm::of_triangle(), n, true).to_bytes()
+        arrays(Iqm::of_triangle(), n, true).finish()
     }),
     Kind::new("iqm", "meshes x vertex arrays of different names", |n| {
         let mut file = Iqm::of_triangle();
         file.meshes(n, 0, |_| 0);
-        arrays(file, n, true).to_bytes()
+        arrays(file, n, true).finish()
     }),
     Kind::new("iqm", "meshes x vertex arrays of one type", |n| {
         let mut file = Iqm::of_triangle();
         file.meshes(n, 0, |_| 0);
-        colors(file, n).to_bytes()
+        colors(file, n).finish()
     }),
     Kind::new("iqm", "names into one long text", long_text).shared(),
     Kind::new("iqm", "names of joints into one long text", |n| {
         let mut file = Iqm::default();
         file.long_text(n * 8);
         file.joints(n, |joint| joint as u32);
-        file.to_bytes()
+        file.finish()
     }),
-    Kind::new("iqm", "comment", |n| Iqm::default().with(NUM_COMMENT, &vec![b'x'; n], n).to_bytes()),
-    Kind::new("iqm", "anims", |n| anims(n, 1).to_bytes()),
-    Kind::new("iqm", "anims x frames", |n| anims(n, n).to_bytes()),
+    Kind::new("iqm", "comment", |n| Iqm::default().with(NUM_COMMENT, &vec![b'x'; n], n).finish()),
+    Kind::new("iqm", "anims", |n| anims(n, 1).finish()),
+    Kind::new("iqm", "anims x frames", |n| anims(n, n).finish()),
     Kind::new("iqm", "anims x frames x poses", |n| {
         let mut file = anims(n, n);
         file.poses(n);
-        file.to_bytes()
+        file.finish()
     }),
     Kind::new("iqm", "frames x poses without channels", |n| {
         let mut file = anims(1, n);
         file.poses(n);
-        file.to_bytes()
+        file.finish()
     }),
     Kind::new("iqm", "joints", |n| {
         let mut file = Iqm::default();
         file.joints(n, |_| 0);
-        file.to_bytes()
+        file.finish()
     }),
     Kind::new("iqm", "joints of different names", |n| {
         let mut file = Iqm::default();
         let names = file.names(n);
         file.joints(n, |joint| names[joint]);
-        file.to_bytes()
+        file.finish()
     }),
     Kind::new("iqm", "joints x poses", |n| {
         let mut file = Iqm::default();
         file.joints(n, |_| 0);
         file.poses(n);
-        file.to_bytes()
+        file.finish()
     }),
     Kind::new("iqm", "extensions of one name", |n| extensions(n, false)).at_most(60_000),
     Kind::new("iqm", "extensions of different names", |n| extensions(n, true)).at_most(60_000),
@@ -61,20 +61,20 @@ pub(super) const KINDS: &[Kind] = &[
         let mut file = Iqm::of_triangle();
         file.section(NUM_TRIANGLES, &vec![9; n * 12], n as u32);
         file.meshes(1, n as u32, |_| 0);
-        file.to_bytes()
+        file.finish()
     }),
     Kind::new("iqm", "meshes of all triangles", |n| {
         let mut file = Iqm::of_triangle();
         file.section(NUM_TRIANGLES, &vec![0; n * 12], n as u32);
         file.meshes(n, n as u32, |_| 0);
-        file.to_bytes()
+        file.finish()
     })
     .shared(),
     Kind::new("iqm", "texts that fill the file", |n| {
         let mut file = Iqm::of_triangle();
         file.long_text(n * 64);
         file.meshes(4, 0, |_| 0);
-        file.to_bytes()
+        file.finish()
     })
     .with_headers(|_| 1024),
 ];
@@ -177,7 +177,7 @@ impl Iqm {
         self.section(NUM_POSES, &bytes, n as u32);
     }
 
-    fn to_bytes(mut self) -> Vec<u8> {
+    fn finish(mut self) -> Vec<u8> {
         if self.fields[NUM_TEXT] == 0 {
             self.section(NUM_TEXT, &[0], 1);
         }
@@ -197,7 +197,7 @@ fn meshes(n: usize, triangles: u32, names: &[&str]) -> Vec<u8> {
     file.section(NUM_TEXT, text.as_bytes(), text.len() as u32);
     file.section(NUM_TRIANGLES, &vec![0; triangles as usize * 12], triangles);
     file.meshes(n, triangles, |_| 1);
-    file.to_bytes()
+    file.finish()
 }
 
 /// Arrays of four bytes a vertex, which all are the same ones.
@@ -228,7 +228,7 @@ fn long_text(n: usize) -> Vec<u8> {
     let mut file = Iqm::of_triangle();
     file.long_text(n * 8);
     file.meshes(n, 0, |mesh| mesh as u32);
-    file.to_bytes()
+    file.finish()
 }
 
 fn anims(n: usize, frames: usize) -> Iqm {
@@ -253,5 +253,5 @@ fn extensions(n: usize, different: bool) -> Vec<u8> {
         words(&mut bytes, [names[if different { index } else { 0 }], 0, 0, next]);
     }
     file.section(NUM_EXTENSIONS, &bytes, n as u32);
-    file.to_bytes()
+    file.finish()
 }

@@ -6,6 +6,11 @@ mod openctm;
 mod slmesh;
 mod tmf;
 
+/// An OpenCTM body of so many positions, all of them zero.
+pub use openctm::bomb as openctm_bomb;
+/// An asset with so many keys, each of which names the same block, of so many zeros.
+pub use slmesh::one_block_of_zeros;
+
 /// A kind of tiny items.
 #[derive(Clone, Copy)]
 pub struct Kind {

@@ -31,9 +31,13 @@ pub(super) const KINDS: &[Kind] = &[
 /// A triangle with so many maps, each of a few bytes.
 fn body(method: [u8; 4], uv: usize, attributes: usize, different: bool) -> Vec<u8> {
     let mut body = Body::sheet(method, 2);
-    (body.positions.truncate(3), body.triangles.truncate(1), body.normals.clear());
+    body.positions.truncate(3);
+    body.triangles.truncate(1);
+    body.normals.clear();
     (body.flags, body.triangles[0]) = (0, [0, 1, 2]);
-    (body.uv_maps.clear(), body.attribute_maps.clear(), body.comment.clear());
+    body.uv_maps.clear();
+    body.attribute_maps.clear();
+    body.comment.clear();
     let mut out = body.to_bytes();
     out[20..24].copy_from_slice(&(uv as u32).to_le_bytes());
     out[24..28].copy_from_slice(&(attributes as u32).to_le_bytes());
@@ -72,7 +76,7 @@ fn packed(method: [u8; 4], uv: usize) -> Vec<u8> {
 }
 
 /// Positions that are all zero.
-pub(crate) fn bomb(vertices: usize) -> Vec<u8> {
+pub fn bomb(vertices: usize) -> Vec<u8> {
     let mut body = Body::sheet(MG1, 2);
     (body.flags, body.positions) = (0, vec![[0.0; 3]; vertices]);
     body.uv_maps.clear();

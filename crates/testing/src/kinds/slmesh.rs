@@ -160,8 +160,13 @@ fn keys(n: usize, value: impl Fn(usize) -> Llsd) -> Vec<u8> {
 }
 
 /// Keys of which each says that it is the same block.
-pub(crate) fn one_block(n: usize, stored: Vec<u8>) -> Vec<u8> {
+fn one_block(n: usize, stored: Vec<u8>) -> Vec<u8> {
     let mut out = keys(n, |_| entry(0, stored.len()));
     out.extend(stored);
     out
+}
+
+/// The same, of so many bytes.
+pub fn one_block_of_zeros(n: usize, bytes: usize) -> Vec<u8> {
+    one_block(n, miniz_oxide::deflate::compress_to_vec_zlib(&Llsd::Binary(vec![0; bytes]).to_bytes(), 6))
 }

@@ -22,7 +22,7 @@ pub(super) fn calls(model: &Model, options: &Options, caller: &mut impl Caller) 
     caller.call("extensions", || Ok(model.extensions().map(|one| one.name.as_bytes().len()).sum::<usize>()));
     caller.call("extension", || model.extension("no such name"));
     caller.call("fte_meshes", || Ok(model.fte_meshes()?.map_or(0, |meshes| meshes.len())));
-    caller.call("fte_events", || Ok(model.fte_events()?.len()));
+    caller.call("fte_events", || Ok(model.fte_events()?.map_or(0, |events| events.len())));
     caller.call("fte_skins", || Ok(model.fte_skins()?.map_or(0, |skins| skins.numskins.len())));
     caller.call("attach", || model.attach(model).map(drop));
 }

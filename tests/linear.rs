@@ -184,3 +184,70 @@ fn fragments_that_overlap_cost_what_they_add() {
     };
     assert_linear(read(20_000), read(80_000));
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn custom_data_of_a_mesh_is_not_compared_with_all_before() {
+    let view = |count: usize| {
+        let mut writer = fixtures::tmf::Writer::b().mesh("m");
+        writer = writer.vertices([0., 1., 0., 1., 0., 1.], [1; 3], &[[0; 3]]);
+        for number in 0..count {
+            writer = writer.custom(24, &number.to_string(), 1, 0, &[0]);
+        }
+        let document = meshmap::tmf::Document::from_source(Source::from_bytes(writer.to_bytes())).unwrap();
+        time(|| assert_eq!(document.mesh(0).unwrap().view().unwrap().attributes().len(), count + 1))
+    };
+    assert_linear(view(10_000), view(40_000));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "measures time")]
+fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
+    let play = |count: usize| {
+        let mesh = fixtures::cgeo::Mesh::sheet(2, 0, 0.0);
+        let mut snapshot = vec![(0x7777, Vec::new()); count.min(4000)];
+        snapshot.push((cgeo::raw::TAG_MESH_DATA, mesh.complete()));
+        let dialect = cgeo::Dialect::default();
+        let mut file = fixtures::cgeo::header(count, dialect);
+        let start = (file.len() + count * 8 + 4) as u64;
+        let offset = if dialect.offset == cgeo::OffsetTarget::StartTag { start } else { start + 4 };
+        (0..count).for_each(|_| file.extend(offset.to_le_bytes()));
+        file.extend(cgeo::raw::TAG_ANIM_TABLE_END.to_le_bytes());
+        file.extend(fixtures::cgeo::snapshot_bytes(&snapshot, dialect));
+        let proxy = cgeo::Proxy::from_source(Source::from_bytes(file)).unwrap();
+        time(|| {
+            let mut played = 0;
+            proxy.play(0..count, 1 << 20, |_, mesh| {
+                played += mesh.unwrap().triangles.len();
+                std::ops::ControlFlow::Continue(())
+            });
+            assert_eq!(played, 2 * count);
+        })
+    };
+    assert_linear(play(1000), play(4000));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
+fn checking_fragments_of_many_snapshots_takes_few_steps() {
+    let (_, snapshots) = fixtures::cgeo::animation(2, 500);
+    let file = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
+    let fragments = meshmap::Fragments::new(Some(file.len() as u64));
+    let mut steps = 0;
+    let findings = loop {
+        steps += 1;
+        let step = fragments.step(|source| cgeo::Proxy::from_source(source.clone())?.validate()).unwrap();
+        match step {
+            meshmap::Step::Done(findings) => break findings,
+            meshmap::Step::Need(ranges) => {
+                for range in ranges {
+                    let part = file[range.start as usize..range.end as usize].to_vec();
+                    fragments.supply(range.start, part).unwrap();
+                }
+            }
+            _ => unreachable!(),
+        }
+    };
+    assert!(findings.iter().all(|finding| finding.severity() < meshmap::Severity::Unusable), "{findings:?}");
+    assert!(steps < 16, "{steps}");
+}

@@ -230,6 +230,14 @@ impl Source {
         }
     }
 
+    /// For fragments: `Ok` where these ranges are there, else the request for all of them.
+    pub(crate) fn want(&self, ranges: impl Iterator<Item = Range<u64>>, what: &'static str) -> Result<()> {
+        match &self.backing {
+            Backing::Fragments(_) => self.with_ranges(&ranges.collect::<Vec<_>>(), what).map(drop),
+            Backing::Memory(_) | Backing::Reader(_) => Ok(()),
+        }
+    }
+
     /// Whether no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))

@@ -1,5 +1,6 @@
 //! Where everything is: the header, the offset table, and the extent of each snapshot.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -70,6 +71,27 @@ impl Layout {
         })
     }
 
+    /// The offsets of the table, ascending and each once.
+    fn sorted(&self) -> &[u64] {
+        self.sorted.get_or_init(|| {
+            let mut offsets: Vec<u64> = self.table.iter().map(|entry| entry.offset.get()).collect();
+            offsets.sort_unstable();
+            offsets.dedup();
+            offsets
+        })
+    }
+
+    /// The offsets that several entries of the table name.
+    pub(crate) fn repeated(&self) -> HashSet<u64> {
+        let mut repeated = HashSet::new();
+        if self.sorted().len() < self.table.len() {
+            let mut seen = HashSet::new();
+            let again = |offset: &u64| !seen.insert(*offset);
+            repeated.extend(self.table.iter().map(|entry| entry.offset.get()).filter(again));
+        }
+        repeated
+    }
+
     /// The bytes of a snapshot: from its offset in the table to the next greater one, or to the end of the source.
     pub(crate) fn extent(&self, index: usize) -> Result<Range<u64>> {
         let offset = self.table.get(index).ok_or_else(|| {
@@ -77,12 +99,7 @@ impl Layout {
             error.expected(format!("less than {}", self.table.len())).found(index)
         })?;
         let offset = offset.offset.get();
-        let sorted = self.sorted.get_or_init(|| {
-            let mut offsets: Vec<u64> = self.table.iter().map(|entry| entry.offset.get()).collect();
-            offsets.sort_unstable();
-            offsets.dedup();
-            offsets
-        });
+        let sorted = self.sorted();
         let next = sorted.partition_point(|other| *other <= offset);
         let len = self.source.len()?.unwrap_or(u64::MAX);
         let first = self.table_range.end.saturating_add(4);

@@ -1,9 +1,10 @@
 //! The proxy: its header, and its snapshots by index and by time.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::dialect::Dialect;
 use super::dialect_search;
@@ -11,6 +12,7 @@ use super::header::{Properties, names};
 use super::layout::{Layout, snapshot_address};
 use super::mesh::{Mesh, TopologyId};
 use super::rules::FILE;
+use super::sections::Listed;
 use super::snapshot::Snapshot;
 use super::time::Timing;
 use crate::bytes::{Source, Text};
@@ -40,6 +42,8 @@ struct Inner {
     /// The result of decoding it: a mesh that is damaged is not decoded again for each difference.
     base: Once<Result<Arc<Mesh>>>,
     findings: Vec<Finding>,
+    /// The sections of snapshots that several entries of the table name, by their offsets.
+    repeated: OnceLock<HashMap<u64, Arc<Listed>>>,
 }
 
 /// Options for CGeo files, beside [`Options`].
@@ -106,6 +110,7 @@ impl Proxy {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             base: Once::default(),
             findings,
+            repeated: OnceLock::new(),
         };
         let proxy = Self { inner: Arc::new(inner) };
         refuse_forbidden(options, Format::CGeo, || proxy.validate())?;
@@ -245,6 +250,14 @@ impl Proxy {
             return Err(FILE.of(snapshot_address(0)).locate(error));
         }
         Ok(base)
+    }
+
+    /// Where the sections of the snapshot at an offset are listed, once for all entries that name it.
+    pub(crate) fn listed(&self, offset: u64) -> Arc<Listed> {
+        let repeated = self.inner.repeated.get_or_init(|| {
+            self.layout().repeated().into_iter().map(|offset| (offset, Arc::default())).collect()
+        });
+        repeated.get(&offset).cloned().unwrap_or_default()
     }
 
     pub(crate) fn topology_at(&self, offset: u64) -> TopologyId {

@@ -12,6 +12,9 @@ use crate::num::{Span, as_u64, span};
 use crate::options::Checksums;
 use crate::report::{ErrorKind, Result};
 
+/// Reading this much costs no more than reading each header of a section.
+pub(super) const FAR: u64 = 8 << 20;
+
 impl Snapshot {
     /// The source, with the bytes of this snapshot read.
     pub(super) fn load(&self) -> Result<&Source> {
@@ -31,8 +34,6 @@ impl Snapshot {
     /// Where the snapshot ends: at the next one or, where that is far, after its own end tag. There may be a hole
     /// between them, or the rest of the file.
     pub(super) fn end(&self, source: &Source) -> Result<u64> {
-        /// Reading this much costs no more than reading each header of a section.
-        const FAR: u64 = 8 << 20;
         let length = self.extent.length();
         if length <= FAR || self.proxy.dialect().size == super::SizeMeaning::Inflated {
             return Ok(self.extent.end);

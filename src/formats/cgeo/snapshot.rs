@@ -39,7 +39,8 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn new(proxy: &Proxy, index: usize) -> Result<Self> {
         let extent = proxy.layout().extent(index)?;
-        let (proxy, loaded, listed) = (proxy.clone(), Arc::default(), Arc::default());
+        let listed = proxy.listed(extent.start);
+        let (proxy, loaded) = (proxy.clone(), Arc::default());
         Ok(Self { proxy, index, sample: 0, extent, loaded, listed })
     }
 

@@ -7,12 +7,13 @@ use super::layout::snapshot_address;
 use super::mesh::MeshBuffer;
 use super::proxy::Proxy;
 use super::raw;
+use super::reading::FAR;
 use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
 use super::unit::UnitEvidence;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
-use crate::num::as_u64;
+use crate::num::{Span, as_u64};
 use crate::report::{Address, ErrorKind, Finding, Findings, Result};
 
 impl Proxy {
@@ -35,6 +36,7 @@ impl Proxy {
         // Entries that point to the same snapshot are one snapshot.
         let mut seen = HashSet::new();
         for index in 0..self.len() {
+            self.ask_ahead(index)?;
             let result = self.snapshot(index).and_then(|snapshot| {
                 if seen.insert(snapshot.range().start) { check.snapshot(self, &snapshot) } else { Ok(()) }
             });
@@ -44,7 +46,11 @@ impl Proxy {
                 }
                 Err(error) => {
                     let place = FILE.of_error(&error).of(snapshot_address(index));
-                    check.broken.push(Finding::new(rules::SNAPSHOT, place, error.to_string()));
+                    if check.broken.len() < MOST_BROKEN {
+                        check.broken.push(Finding::new(rules::SNAPSHOT, place, error.to_string()));
+                    } else {
+                        check.findings.add(rules::SNAPSHOT, || (place, error.to_string()));
+                    }
                 }
                 Ok(()) => {}
             }
@@ -55,12 +61,29 @@ impl Proxy {
         all.append(&mut check.broken);
         Ok(all)
     }
+
+    /// Asks for as many snapshots as have been checked, and some more, where a step on fragments begins again for what
+    /// is missing: few steps go through all.
+    fn ask_ahead(&self, index: usize) -> Result<()> {
+        const FIRST: usize = 16;
+        let ahead = index.max(FIRST);
+        if index > 0 && !(index.is_power_of_two() && index >= FIRST) {
+            return Ok(());
+        }
+        let extents = (index..index.saturating_add(ahead).min(self.len()))
+            .filter_map(|index| self.layout().extent(index).ok().filter(|extent| extent.length() <= FAR))
+            .map(|extent| extent.start.saturating_sub(4)..extent.end);
+        self.layout().source.want(extents, "snapshots")
+    }
 }
+
+/// Snapshots that cannot be read, of which each has a finding of its own; the others share one.
+const MOST_BROKEN: usize = 1000;
 
 #[derive(Default)]
 struct Check {
     findings: Findings,
-    /// One for each snapshot that cannot be read: their errors differ.
+    /// One for each of the first snapshots that cannot be read: their errors differ.
     broken: Vec<Finding>,
     buffer: MeshBuffer,
     scratch: Scratch,

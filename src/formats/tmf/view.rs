@@ -1,5 +1,7 @@
 //! Views: one index for all attributes of a mesh, for renderers.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use zerocopy::{Immutable, IntoBytes};
 
@@ -198,6 +200,7 @@ fn unassigned(semantic: &Semantic, count: usize) -> String {
 /// Adds the custom data with an element for each vertex of the file.
 fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Values, usize)>) -> Result<()> {
     let mut colors = 0_u32;
+    let mut taken: HashSet<Semantic> = attributes.iter().map(|(have, _, _)| have.clone()).collect();
     for custom in mesh.custom()? {
         if custom.values.len() != vertices || vertices == 0 {
             continue;
@@ -214,7 +217,7 @@ fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Valu
             }
         };
         // The first of each name, as in the crate.
-        if !attributes.iter().any(|(have, _, _)| *have == semantic) {
+        if taken.insert(semantic.clone()) {
             attributes.push((semantic, values, 0));
         }
     }

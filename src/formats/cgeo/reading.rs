@@ -1,5 +1,6 @@
 //! How a snapshot reads its sections: no more bytes than needed, and each once.
 
+use super::raw;
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
 use super::snapshot::Snapshot;
@@ -22,13 +23,14 @@ impl Snapshot {
         if source.is_in_memory() {
             return Ok(source);
         }
-        if self.loaded.get().is_none() {
+        let loaded = &self.kept().loaded;
+        if loaded.get().is_none() {
             let with_tag = self.extent.start.saturating_sub(4)..self.end(source)?;
-            let loaded =
+            let read =
                 source.with_ranges(&[with_tag], "snapshot").map_err(|error| self.place().locate(error))?;
-            let _ = self.loaded.set(loaded);
+            let _ = loaded.set(read);
         }
-        Ok(self.loaded.get().unwrap_or(source))
+        Ok(loaded.get().unwrap_or(source))
     }
 
     /// Where the snapshot ends: at the next one or, where that is far, after its own end tag. There may be a hole
@@ -40,7 +42,7 @@ impl Snapshot {
         }
         let mut inflater = Inflater::default();
         let mut sections = self.walk(source, &mut inflater)?;
-        self.listed.all(&mut sections).map_err(|error| self.place().locate(error))?;
+        self.kept().listed.all(&mut sections).map_err(|error| self.place().locate(error))?;
         Ok(sections.position().saturating_add(4).min(self.extent.end))
     }
 
@@ -53,14 +55,24 @@ impl Snapshot {
 
     /// The section of the mesh.
     fn mesh_header(&self, source: &Source, inflater: &mut Inflater) -> Result<Option<Section>> {
-        let mut sections = self.walk(source, inflater)?;
-        self.listed.mesh(self.sample, &mut sections).map_err(|error| self.place().locate(error))
+        self.find(source, raw::TAG_MESH_DATA, self.sample, inflater)
     }
 
-    /// The first section with this tag.
-    pub(super) fn find(&self, source: &Source, tag: u32, inflater: &mut Inflater) -> Result<Option<Section>> {
+    /// The section with this tag, after `skip` others with it.
+    pub(super) fn find(
+        &self,
+        source: &Source,
+        tag: u32,
+        skip: usize,
+        inflater: &mut Inflater,
+    ) -> Result<Option<Section>> {
         let mut sections = self.walk(source, inflater)?;
-        self.listed.first(tag, &mut sections).map_err(|error| self.place().locate(error))
+        let found = match sections.among_few(tag, skip) {
+            Ok(None) => self.kept().listed.section(tag, skip, &mut sections),
+            Ok(Some(found)) => Ok(found),
+            Err(error) => Err(error),
+        };
+        found.map_err(|error| self.place().locate(error))
     }
 
     /// A section that is read alone, unless the whole snapshot has been read.
@@ -82,7 +94,7 @@ impl Snapshot {
         } else {
             self.load()?
         };
-        let Some(section) = self.find(source, tag, &mut scratch.inflater)? else { return Ok(None) };
+        let Some(section) = self.find(source, tag, 0, &mut scratch.inflater)? else { return Ok(None) };
         let bytes =
             source.get(section.content.clone(), "section").map_err(|error| self.place().locate(error))?;
         Ok(Some((section, bytes)))
@@ -168,7 +180,7 @@ impl Snapshot {
     /// Whether reading a part of the snapshot alone saves reading the rest.
     pub(super) fn is_to_be_read_alone(&self, source: &Source) -> bool {
         !source.is_in_memory()
-            && self.loaded.get().is_none()
+            && self.kept.get().is_none_or(|kept| kept.loaded.get().is_none())
             && self.proxy.dialect().size != super::SizeMeaning::Inflated
     }
 

@@ -86,19 +86,22 @@ struct List {
 }
 
 impl Listed {
-    /// The first section with this tag.
-    pub(crate) fn first(&self, tag: u32, sections: &mut Sections<'_>) -> Result<Option<Section>> {
-        let mut seen = 0;
+    /// The section with this tag, after `skip` others with it.
+    pub(crate) fn section(
+        &self,
+        tag: u32,
+        skip: usize,
+        sections: &mut Sections<'_>,
+    ) -> Result<Option<Section>> {
+        if tag == raw::TAG_MESH_DATA {
+            return self.find(sections, |list| list.sections.get(*list.meshes.get(skip)?).cloned());
+        }
+        let (mut seen, mut left) = (0, skip);
         self.find(sections, |list| {
             let new = list.sections.get(seen..).unwrap_or_default();
             seen = list.sections.len();
-            new.iter().find(|section| section.tag == tag).cloned()
+            new.iter().find(|section| section.tag == tag && is_next(&mut left)).cloned()
         })
-    }
-
-    /// The section of one of the meshes.
-    pub(crate) fn mesh(&self, sample: usize, sections: &mut Sections<'_>) -> Result<Option<Section>> {
-        self.find(sections, |list| list.sections.get(*list.meshes.get(sample)?).cloned())
     }
 
     /// All sections. Where the end tag is, `sections` has walked to.
@@ -141,11 +144,20 @@ impl Listed {
     }
 }
 
+/// Whether none is left to be skipped; counts one that is.
+fn is_next(left: &mut usize) -> bool {
+    let is_next = *left == 0;
+    *left = left.saturating_sub(1);
+    is_next
+}
+
 /// Walks the sections of a snapshot, one at a time.
 pub(crate) struct Sections<'a> {
     source: &'a Source,
     dialect: Dialect,
     decoder: Decoder,
+    /// Where the first section begins.
+    first: u64,
     /// The bytes of the snapshot that are left.
     rest: Range<u64>,
     left: usize,
@@ -162,7 +174,16 @@ impl<'a> Sections<'a> {
         decoder: Decoder,
         inflater: &'a mut Inflater,
     ) -> Self {
-        Self { source, dialect, decoder, rest: region, left: MAX_SECTIONS, inflater, bytes: None }
+        Self {
+            source,
+            dialect,
+            decoder,
+            first: region.start,
+            rest: region,
+            left: MAX_SECTIONS,
+            inflater,
+            bytes: None,
+        }
     }
 
     /// The next section; `Ok(None)` at the end tag.
@@ -209,12 +230,29 @@ impl<'a> Sections<'a> {
         self.rest.start
     }
 
-    /// Goes on after sections that have been passed before.
+    /// Goes on after the sections that have been passed before.
     fn go_on_after(&mut self, passed: &[Section]) {
-        if let Some(last) = passed.last() {
-            self.rest.start = last.range.end;
-            self.left = MAX_SECTIONS.saturating_sub(passed.len());
+        self.rest.start = passed.last().map_or(self.first, |last| last.range.end);
+        self.left = MAX_SECTIONS.saturating_sub(passed.len());
+    }
+
+    /// The section with this tag, after `skip` others with it, if a look at the first few tells: `None` where more are to
+    /// be looked at.
+    pub(crate) fn among_few(&mut self, tag: u32, skip: usize) -> Result<Option<Option<Section>>> {
+        /// More than there are kinds; not worth the memory of a list.
+        const FEW: usize = 8;
+        if self.dialect.size == SizeMeaning::Inflated {
+            return Ok(None);
         }
+        let mut left = skip;
+        for _ in 0..FEW {
+            match self.next()? {
+                Some(section) if section.tag == tag && is_next(&mut left) => return Ok(Some(Some(section))),
+                Some(_) => {}
+                None => return Ok(Some(None)),
+            }
+        }
+        Ok(None)
     }
 
     /// A section whose size is that of its inflated content: where the stream ends, it ends.

@@ -23,7 +23,7 @@ use crate::report::{Address, Place, Result};
 /// A snapshot of a [`Proxy`]. Everything is read on demand.
 ///
 /// From a lazy source, the bounding box and the point cloud are read alone; anything else reads the whole snapshot, once.
-/// Sections are walked once. Cloning is cheap, and clones share what has been read.
+/// Cloning is cheap; a clone has what has been read, and [samples](Self::sample) share it.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) proxy: Proxy,
@@ -31,17 +31,30 @@ pub struct Snapshot {
     /// Which of its meshes.
     pub(super) sample: usize,
     pub(super) extent: Range<u64>,
-    /// The source, with the bytes of the snapshot read.
-    pub(super) loaded: Arc<OnceLock<Source>>,
+    /// Made when it is needed: the sections of most snapshots are few, and in memory.
+    pub(super) kept: OnceLock<Arc<Kept>>,
+}
+
+/// What has been read of a snapshot.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// The source, with the bytes of the snapshot.
+    pub(super) loaded: OnceLock<Source>,
+    /// Shared by all entries of the table that name it.
     pub(super) listed: Arc<Listed>,
 }
 
 impl Snapshot {
     pub(crate) fn new(proxy: &Proxy, index: usize) -> Result<Self> {
         let extent = proxy.layout().extent(index)?;
-        let listed = proxy.listed(extent.start);
-        let (proxy, loaded) = (proxy.clone(), Arc::default());
-        Ok(Self { proxy, index, sample: 0, extent, loaded, listed })
+        Ok(Self { proxy: proxy.clone(), index, sample: 0, extent, kept: OnceLock::new() })
+    }
+
+    pub(super) fn kept(&self) -> &Kept {
+        self.kept.get_or_init(|| {
+            let listed = self.proxy.listed(self.extent.start);
+            Arc::new(Kept { loaded: OnceLock::new(), listed })
+        })
     }
 
     /// The index in the offset table.
@@ -71,7 +84,7 @@ impl Snapshot {
         let source = self.load()?;
         let mut inflater = Inflater::default();
         let mut sections = self.walk(source, &mut inflater)?;
-        self.listed.all(&mut sections).map_err(|error| error.of(self.address()))
+        self.kept().listed.all(&mut sections).map_err(|error| error.of(self.address()))
     }
 
     /// The compressed content of the known sections, to plan reads or to decode them with
@@ -108,7 +121,7 @@ impl Snapshot {
     /// Those of [`sections`](Self::sections).
     pub fn raw_section(&self, tag: u32) -> Result<Option<bytes::Bytes>> {
         let source = self.load()?.clone();
-        let section = self.find(&source, tag, &mut Inflater::default())?;
+        let section = self.find(&source, tag, 0, &mut Inflater::default())?;
         section.map(|section| source.get(section.content, "section")).transpose()
     }
 
@@ -434,6 +447,8 @@ impl Snapshot {
     /// The snapshot with another of its meshes; the first is 0.
     #[must_use]
     pub fn sample(&self, sample: usize) -> Self {
+        // What is read of one is read of all.
+        self.kept();
         Self { sample, ..self.clone() }
     }
 

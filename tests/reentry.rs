@@ -22,6 +22,8 @@ impl ReadRange for Parallel {
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
         let bytes = &self.0[at(range.start)..at(range.end)];
+        // Whoever waits for others in a pool runs whatever else there is to do meanwhile, as it may happen in any join.
+        rayon::yield_now();
         let pieces: Vec<Vec<u8>> = bytes
             .par_chunks(bytes.len().div_ceil(16).max(1))
             .map(|piece| {

@@ -204,9 +204,10 @@ fn cases(short: bool, runner: &mut Runner) {
     }
     for format in FORMATS {
         let files = files(format);
-        for path in &files {
+        let every = |few: usize| if short { few } else { usize::MAX };
+        for path in spread(&files, every(100)) {
             let body = std::fs::read(path).expect("a file of tests");
-            if short && body.len() > 4 << 20 {
+            if short && body.len() > 1 << 20 {
                 continue;
             }
             // What is 64 times in a large file is as large 64 times.
@@ -214,7 +215,6 @@ fn cases(short: bool, runner: &mut Runner) {
                 if short && body.len() > 256 << 10 { &[small()] } else { &[default, small()] };
             runner.case(&name(path), &body, limits, !short || body.len() < 64 << 10);
         }
-        let every = |few: usize| if short { few } else { usize::MAX };
         for path in spread(&files, every(6)) {
             let body = Bytes::from(std::fs::read(path).expect("a file of tests"));
             if body.len() > 1 << 20 {
@@ -224,7 +224,7 @@ fn cases(short: bool, runner: &mut Runner) {
                 runner.case(&format!("{}: {how}", name(path)), &bomb, &[small()], false);
             }
         }
-        for path in spread(&files, every(3)) {
+        for path in spread(&files, every(2)) {
             let body = std::fs::read(path).expect("a file of tests");
             if body.len() > 16 << 10 {
                 continue;

@@ -5,6 +5,7 @@ pub mod bombs;
 pub mod calls;
 pub mod data;
 pub mod exercise;
+pub mod faulty;
 pub mod fixtures;
 pub mod kinds;
 pub mod measure;

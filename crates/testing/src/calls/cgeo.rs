@@ -68,7 +68,8 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     each(proxy, caller, "snapshot.point_cloud", |snapshot| snapshot.point_cloud());
     each(proxy, caller, "snapshot.counts", |snapshot| snapshot.counts());
     each(proxy, caller, "snapshot.is_complete", |snapshot| snapshot.is_complete());
-    each(proxy, caller, "snapshot.topology", |snapshot| Ok(format!("{:?}", snapshot.topology()?).len()));
+    // The number in it is new for every handle.
+    each(proxy, caller, "snapshot.topology", |snapshot| snapshot.topology().map(drop));
     each(proxy, caller, "snapshot.samples", |snapshot| snapshot.samples());
     each(proxy, caller, "snapshot.sample", |snapshot| snapshot.sample(snapshot.samples()?).positions());
     each(proxy, caller, "snapshot.blocks", |snapshot| snapshot.blocks());
@@ -154,6 +155,11 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
     caller.call("SnapshotCache::prefetch", || {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);
         cache.prefetch(proxy, all.clone());
-        Ok(cache.stats().misses)
+        // So that nothing is left to be done after this call.
+        let mut seen = Seen::new(looks);
+        for index in all.clone() {
+            seen.add(&cache.get(proxy, index));
+        }
+        Ok(seen)
     });
 }

@@ -38,6 +38,14 @@ pub trait Caller {
         false
     }
 
+    /// How many times all calls are made on an open file.
+    fn rounds(&self) -> usize {
+        1
+    }
+
+    /// Told before the calls are made again.
+    fn begin_round(&mut self, _round: usize) {}
+
     /// Told while everything that was decoded is given back, and only the file is still held.
     fn held(&mut self, _what: &str) {}
 }
@@ -59,12 +67,21 @@ pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
     let open = || MeshFile::from_source_with(source.clone(), options);
     let Some(file) = caller.call("open", open) else { return };
     caller.held("after opening");
+    for round in 0..caller.rounds() {
+        caller.begin_round(round);
+        on(&file, source, options, caller);
+    }
+    caller.held("after all calls");
+}
+
+/// Makes every public call on an open file.
+fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Caller) {
     caller.call("items", || Ok(file.items().count()));
     caller.call("findings", || Ok(file.findings().to_vec()));
     let Some(meshes) = caller.call("meshes", || Ok(file.meshes())) else { return };
     caller.call("validate", || file.validate());
-    self::meshes(&file, &meshes, caller);
-    match &file {
+    self::meshes(file, &meshes, caller);
+    match file {
         MeshFile::CGeo(proxy) => cgeo::calls(proxy, options, caller),
         MeshFile::Iqm(model) => iqm::calls(model, options, caller),
         MeshFile::OpenCtm(bodies) => openctm::calls(bodies, source, options, caller),
@@ -72,8 +89,6 @@ pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
         MeshFile::Tmf(document) => tmf::calls(document, caller),
         _ => unreachable!("a format that this does not know"),
     }
-    drop(meshes);
-    caller.held("after all calls");
 }
 
 /// The meshes as renderers see them.

@@ -41,10 +41,8 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
         asset.entries().filter_map(|entry| entry.name().to_str().map(str::to_owned)).collect();
     caller.each("entry", few(names.len()), |index| Ok(asset.entry(&names[index]).is_some()));
     caller.each("raw_block", few(names.len()), |index| asset.raw_block(&names[index]));
-    let blocks = caller.call("blocks", || asset.blocks());
-    caller.call("meshmap::decode_all", || {
-        Ok(meshmap::decode_all(asset.source(), blocks.as_deref().unwrap_or_default(), options))
-    });
+    caller.call("blocks", || asset.blocks());
+    caller.call("meshmap::decode_all", || Ok(meshmap::decode_all(asset.source(), &asset.blocks()?, options)));
     caller.call("decode_all", || asset.decode_all());
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     caller.each("lod_into", Lod::ALL, |lod| asset.lod_into(lod, &mut buffer, &mut scratch));

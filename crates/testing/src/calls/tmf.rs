@@ -42,7 +42,9 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
     each(document, caller, "mesh.vertices, one", |mesh| single(mesh.vertices()));
     each(document, caller, "mesh.vertex_triangles, one", |mesh| single(mesh.vertex_triangles()));
     each(document, caller, "mesh.vertices, iterated", |mesh| {
-        Ok(mesh.vertices().map_or(0, |array| array.iter().filter(Result::is_ok).count()))
+        let mut seen = Seen::new(looks);
+        mesh.vertices().iter().flat_map(Packed::iter).for_each(|one| seen.add(&one.map(drop)));
+        Ok(seen)
     });
     each(document, caller, "mesh.triangles", |mesh| {
         let triangles = mesh.triangles()?;

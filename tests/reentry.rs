@@ -1,0 +1,134 @@
+//! Readers that use rayon themselves, in the pool that the library is called from.
+#![cfg(feature = "rayon")]
+
+use std::io;
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::Bytes;
+use meshmap::cgeo::{Dialect, Proxy};
+use meshmap::{Codec, MeshFile, Options, ReadRange, Source};
+use meshmap_testing::{fixtures, with_watchdog};
+use rayon::prelude::*;
+
+/// Fetches what it is asked for in pieces, in parallel.
+struct Parallel(Bytes);
+
+impl ReadRange for Parallel {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.0.len() as u64))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
+        let bytes = &self.0[at(range.start)..at(range.end)];
+        // Whoever waits for others in a pool runs whatever else there is to do meanwhile, as it may happen in any join.
+        rayon::yield_now();
+        let pieces: Vec<Vec<u8>> = bytes
+            .par_chunks(bytes.len().div_ceil(16).max(1))
+            .map(|piece| {
+                std::thread::sleep(Duration::from_micros(200));
+                piece.to_vec()
+            })
+            .collect();
+        Ok(pieces.concat().into())
+    }
+}
+
+fn in_a_small_pool<T: Send>(job: impl FnOnce() -> T + Send) -> T {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    with_watchdog(Duration::from_secs(30), || pool.install(job))
+}
+
+fn proxy() -> Proxy {
+    // Larger than what is read when it is opened.
+    let (_, snapshots) = fixtures::cgeo::animation(40, 16);
+    let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
+    Proxy::from_source(Source::ranged(Parallel(file.into()))).unwrap()
+}
+
+#[test]
+fn playing_ends_where_the_reader_uses_the_same_pool() {
+    in_a_small_pool(|| {
+        let proxy = proxy();
+        let mut seen = 0;
+        proxy.play(0..proxy.len(), 16 << 20, |_, mesh| {
+            mesh.unwrap();
+            seen += 1;
+            std::ops::ControlFlow::Continue(())
+        });
+        assert_eq!(seen, 16);
+    });
+}
+
+#[test]
+fn snapshots_of_many_tasks_end_where_the_reader_uses_the_same_pool() {
+    in_a_small_pool(|| {
+        let proxy = proxy();
+        (0..64_usize).into_par_iter().for_each(|task| {
+            proxy.snapshot(task % 16).unwrap().mesh().unwrap();
+        });
+    });
+}
+
+#[test]
+fn decoding_all_blocks_ends_where_the_reader_uses_the_same_pool() {
+    in_a_small_pool(|| {
+        let proxy = proxy();
+        let blocks: Vec<_> =
+            (0..proxy.len()).flat_map(|index| proxy.snapshot(index).unwrap().blocks().unwrap()).collect();
+        let decoded = meshmap::decode_all(proxy.source(), &blocks, &Options::default());
+        assert!(decoded.iter().all(Result::is_ok));
+    });
+}
+
+#[test]
+fn every_format_is_validated_where_the_reader_uses_the_same_pool() {
+    use fixtures::openctm::{Body, MG2};
+    let (_, snapshots) = fixtures::cgeo::animation(60, 4);
+    let files = [
+        fixtures::cgeo::file(&snapshots, Dialect::default()),
+        fixtures::iqm::long_animation(),
+        Body::sheet(MG2, 90).to_bytes(),
+        fixtures::slmesh::large(64),
+        fixtures::tmf::grid(120),
+    ];
+    in_a_small_pool(|| {
+        for body in files {
+            let file = MeshFile::from_source(Source::ranged(Parallel(body.into()))).unwrap();
+            (0..16).into_par_iter().for_each(|_| {
+                file.validate().unwrap();
+                file.meshes().iter().for_each(|address| drop(file.mesh(address).unwrap()));
+            });
+        }
+    });
+}
+
+#[cfg(feature = "cache")]
+mod cache {
+    use meshmap::cgeo::SnapshotCache;
+
+    use super::*;
+
+    #[test]
+    fn cache_of_many_tasks_ends_where_the_reader_uses_the_same_pool() {
+        in_a_small_pool(|| {
+            let (proxy, cache) = (proxy(), SnapshotCache::new(100 << 10));
+            (0..256_usize).into_par_iter().for_each(|task| {
+                cache.get(&proxy, task % 4).unwrap();
+            });
+        });
+    }
+
+    #[test]
+    fn prefetching_ends_where_the_reader_uses_the_same_pool() {
+        in_a_small_pool(|| {
+            let (proxy, cache) = (proxy(), SnapshotCache::new(1 << 20));
+            for _ in 0..8 {
+                cache.clear();
+                cache.prefetch(&proxy, 0..16);
+                (0..16).into_par_iter().for_each(|index| drop(cache.get(&proxy, index).unwrap()));
+            }
+        });
+    }
+}

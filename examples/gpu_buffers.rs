@@ -16,7 +16,7 @@ fn main() -> meshmap::Result<()> {
         std::env::args().nth(1).unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
     let stride: usize = LAYOUT.iter().map(|(_, format)| format.size()).sum();
     let file = MeshFile::open(path)?;
-    for address in file.meshes() {
+    for address in file.meshes()? {
         let mesh = file.mesh(&address)?;
         // These stand for memory of the graphics card: written once, in order, and never read.
         let mut vertices = vec![0; mesh.vertex_count() * stride];

@@ -113,10 +113,13 @@ impl MeshFile {
     /// The addresses of the meshes, in the order of the file.
     ///
     /// Those of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is
-    /// stored inside the blocks, which are therefore read, inflated and kept; faces of blocks that cannot be read are
-    /// left out. Of other formats, nothing is read.
-    #[must_use]
-    pub fn meshes(&self) -> Vec<Address> {
+    /// stored inside the blocks, which are therefore read, inflated and kept; faces of damaged blocks are left out. Of
+    /// other formats, nothing is read.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn meshes(&self) -> Result<Vec<Address>> {
         with_file!(self, file => file.mesh_addresses())
     }
 

@@ -19,7 +19,7 @@
 //! use meshmap::{MeshFile, Semantic};
 //!
 //! let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-//! for address in file.meshes() {
+//! for address in file.meshes()? {
 //!     let mesh = file.mesh(&address)?;
 //!     let positions = mesh.attribute(&Semantic::Position)?.expect("this model has positions");
 //!     println!("{address}: {} vertices, format {}", mesh.vertex_count(), positions.format());

@@ -292,7 +292,7 @@ fn look_alikes_are_named() {
 /// The first mesh of a file of the repository.
 fn attribute(file: &str, semantic: &Semantic) -> Attribute {
     let file = MeshFile::open(data::valid("iqm", file)).unwrap();
-    file.mesh(&file.meshes()[0]).unwrap().attribute(semantic).unwrap().unwrap()
+    file.mesh(&file.meshes().unwrap()[0]).unwrap().attribute(semantic).unwrap().unwrap()
 }
 
 /// What `write_chunks` writes, into a buffer filled with 0xEE, and how often it writes.
@@ -383,7 +383,7 @@ fn halves_and_bytes_become_floats() {
 #[test]
 fn indices_are_written_narrow_and_wide() {
     let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    let indices = file.mesh(&file.meshes()[0]).unwrap().indices().clone();
+    let indices = file.mesh(&file.meshes().unwrap()[0]).unwrap().indices().clone();
     let mut narrow = Vec::new();
     indices.write_chunks(IndexFormat::Uint16, |_, bytes| narrow.extend_from_slice(bytes)).unwrap();
     let expected: Vec<u8> = indices.iter().flat_map(|index| (index as u16).to_ne_bytes()).collect();

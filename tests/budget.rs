@@ -350,7 +350,7 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     let options = limited(3 * decoded);
     let file = MeshFile::from_source_with(Source::from_bytes(file), &options).unwrap();
     let views = || {
-        for address in file.meshes() {
+        for address in file.meshes().unwrap() {
             let mesh = file.mesh(&address).unwrap();
             assert!(mesh.bounds().unwrap().is_some() && !mesh.indices().is_empty());
         }

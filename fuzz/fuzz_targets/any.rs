@@ -167,7 +167,7 @@ impl Opened {
             MeshFile::Tmf(document) => Self::tmf(way, document, &mut arrays),
             other => panic!("a format that this target does not know: {other:?}"),
         }
-        let meshes = file.meshes();
+        let meshes = way.run(|_| file.meshes()).unwrap_or_default();
         for address in meshes.iter().take(MOST) {
             arrays.push(way.run(|_| {
                 let indices = file.mesh(address)?.indices().to_vec();

@@ -21,7 +21,7 @@ use crate::report::{Address, Finding, Result};
 /// use meshmap::{IndexFormat, MeshFile, Semantic, VertexFormat};
 ///
 /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-/// let mesh = file.mesh(&file.meshes()[0])?;
+/// let mesh = file.mesh(&file.meshes()?[0])?;
 ///
 /// // An interleaved vertex buffer: position (12 bytes) and texture coordinate (8 bytes).
 /// let stride = 20;

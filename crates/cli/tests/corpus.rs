@@ -161,7 +161,7 @@ fn messages(path: &Path) -> Vec<String> {
         Ok(findings) => messages.extend(findings.iter().map(ToString::to_string)),
         Err(error) => messages.push(error.to_string()),
     }
-    for address in file.meshes().into_iter().take(16) {
+    for address in file.meshes().unwrap_or_default().into_iter().take(16) {
         let read = file.mesh(&address).and_then(|mesh| {
             mesh.attributes().iter().try_for_each(|info| mesh.attribute(&info.semantic).map(drop))
         });

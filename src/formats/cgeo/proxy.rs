@@ -291,8 +291,8 @@ impl Proxy {
     }
 
     /// The addresses of the snapshots.
-    pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
-        (0..self.len()).map(snapshot_address).collect()
+    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
+        Ok((0..self.len()).map(snapshot_address).collect())
     }
 }
 

@@ -252,8 +252,8 @@ impl Model {
     }
 
     /// The addresses of the meshes.
-    pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
-        (0..self.layout.meshes.len_u64()).map(|index| Address::field("meshes").index(index)).collect()
+    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
+        Ok((0..self.layout.meshes.len_u64()).map(|index| Address::field("meshes").index(index)).collect())
     }
 }
 

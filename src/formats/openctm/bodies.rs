@@ -131,8 +131,8 @@ impl Bodies {
         self.meshes.iter().flat_map(Mesh::items)
     }
 
-    pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
-        (0..as_u64(self.meshes.len())).map(body_address).collect()
+    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
+        Ok((0..as_u64(self.meshes.len())).map(body_address).collect())
     }
 }
 

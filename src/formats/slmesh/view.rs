@@ -78,15 +78,21 @@ impl Asset {
     ///
     /// Their number is stored inside the blocks, which are therefore decoded, and kept. Blocks that cannot be decoded
     /// are left out, and so are those that the limit on all of them has no room for.
-    pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
+    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
         let mut addresses = Vec::new();
         let budget = self.budget();
         for key in MeshKey::ALL {
-            let Ok(Some(mesh)) = self.shared_mesh(key, &budget) else { continue };
+            let mesh = match self.shared_mesh(key, &budget) {
+                Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_)) => {
+                    return Err(error);
+                }
+                mesh => mesh.ok().flatten(),
+            };
+            let Some(mesh) = mesh else { continue };
             let faces = Address::field(key.name()).then("faces");
             addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
         }
-        addresses
+        Ok(addresses)
     }
 }
 

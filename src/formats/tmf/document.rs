@@ -159,10 +159,9 @@ impl Document {
     }
 
     /// The addresses of the meshes.
-    pub(crate) fn mesh_addresses(&self) -> Vec<Address> {
-        (0..as_u64(self.file.layout.meshes.len()))
-            .map(|index| Address::field("meshes").index(index))
-            .collect()
+    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
+        let indices = 0..as_u64(self.file.layout.meshes.len());
+        Ok(indices.map(|index| Address::field("meshes").index(index)).collect())
     }
 
     /// The index of the first mesh with this name.

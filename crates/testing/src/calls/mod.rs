@@ -78,7 +78,7 @@ pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
 fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Caller) {
     caller.call("items", || Ok(file.items().count()));
     caller.call("findings", || Ok(file.findings().to_vec()));
-    let Some(meshes) = caller.call("meshes", || Ok(file.meshes())) else { return };
+    let Some(meshes) = caller.call("meshes", || file.meshes()) else { return };
     caller.call("validate", || file.validate());
     self::meshes(file, &meshes, caller);
     match file {

@@ -105,7 +105,6 @@ impl MeshFile {
     }
 
     /// The parts of the file, in the order of the format's specification. Reads nothing.
-    #[must_use]
     pub fn items(&self) -> Box<dyn Iterator<Item = Item> + '_> {
         with_file!(self, file => Box::new(file.items()))
     }

@@ -368,8 +368,12 @@ fn file_lists_the_faces_of_all_meshes() {
     let meshes: Vec<_> = file.meshes().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
-    let counts =
-        file.meshes().unwrap().iter().map(|address| file.mesh(address).unwrap().vertex_count()).collect::<Vec<_>>();
+    let counts = file
+        .meshes()
+        .unwrap()
+        .iter()
+        .map(|address| file.mesh(address).unwrap().vertex_count())
+        .collect::<Vec<_>>();
     assert_eq!(counts, [25, 0, 4, 16, 0, 4, 9, 0, 4, 4, 0, 4, 9]);
     for address in ["high_lod.faces[3]", "high_lod", "skin.faces[0]", "high_lod.faces[0].positions"] {
         let error = file.mesh(&address.parse().unwrap()).unwrap_err();

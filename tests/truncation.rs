@@ -171,7 +171,11 @@ fn every_truncation_of_a_document_is_an_error() {
             assert_truncated(&file[..len], 3);
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(file) = MeshFile::from_source(Source::ranged(reader)) {
-                let _ = (file.items().count(), file.validate(), file.meshes().map(|meshes| file.mesh(&meshes[0])));
+                let _ = (
+                    file.items().count(),
+                    file.validate(),
+                    file.meshes().map(|meshes| file.mesh(&meshes[0])),
+                );
             }
         }
     }

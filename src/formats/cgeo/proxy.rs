@@ -271,7 +271,6 @@ impl Proxy {
     }
 
     /// The parts of the file: header, offset table, and the snapshots by their extents. Reads nothing.
-    #[must_use]
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let layout = &self.inner.layout;
         let item = |address: Address, range: &std::ops::Range<u64>, counts: Vec<(&'static str, u64)>| {

@@ -209,7 +209,6 @@ impl Model {
     }
 
     /// The parts of the file, in the order of the specification. Reads nothing.
-    #[must_use]
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let (layout, sections) = (&*self.layout, &self.layout.sections);
         let header = &layout.header;

@@ -126,7 +126,6 @@ impl Bodies {
     }
 
     /// Each body, and after it its arrays. Reads nothing.
-    #[must_use]
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         self.meshes.iter().flat_map(Mesh::items)
     }

@@ -220,7 +220,6 @@ impl Mesh {
     }
 
     /// The body, and after it its arrays. Reads nothing.
-    #[must_use]
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let range = self.range();
         let body = Item {

@@ -201,7 +201,6 @@ impl Asset {
     /// The header, and the blocks that are there, in the order of the header.
     ///
     /// Reads nothing.
-    #[must_use]
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         let header = self.header_range();
         let keys = as_u64(self.layout().keys().len());

@@ -18,7 +18,7 @@ use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::{Block, Scratch};
 use crate::limits::Budget;
-use crate::report::{ErrorKind, Result};
+use crate::report::{ErrorKind, Place, Result};
 
 impl Asset {
     /// A level of detail, decoded; `Ok(None)` where there is none.
@@ -198,13 +198,25 @@ impl Asset {
     pub(crate) fn stored_block(&self, source: &Source, name: &str) -> Result<Option<(Block, Bytes)>> {
         let Some((entry, range)) = self.present(name)? else { return Ok(None) };
         let place = FILE.of(entry.address.clone()).at(range.clone());
-        let stored = source.get(range.clone(), BLOCK).map_err(|error| place.locate(error))?;
-        if is_not_downloaded(&stored) {
-            let error = place.error(ErrorKind::Truncated, BLOCK);
-            return Err(error.expected("a zlib stream").found("zeros: not downloaded"));
+        let stored = source.get(range, BLOCK).map_err(|error| place.locate(error))?;
+        block_of(entry, place, stored).map(Some)
+    }
+
+    /// Like `stored_block`, where not even a damaged file is a reason that bytes which are there are not read: the outer
+    /// error is the reader's.
+    pub(crate) fn readable_block(&self, name: &str) -> Result<Result<Option<(Block, Bytes)>>> {
+        let (entry, range) = match self.present(name) {
+            Ok(Some(present)) => present,
+            Ok(None) => return Ok(Ok(None)),
+            Err(error) => return Ok(Err(error)),
+        };
+        let place = FILE.of(entry.address.clone()).at(range.clone());
+        let is_there = self.source().len()?.is_none_or(|len| range.end <= len);
+        match self.source().get(range, BLOCK).map_err(|error| place.locate(error)) {
+            Ok(stored) => Ok(block_of(entry, place, stored).map(Some)),
+            Err(error) if is_there => Err(error),
+            Err(error) => Ok(Err(error)),
         }
-        let block = Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None);
-        Ok(Some((block, stored)))
     }
 
     /// The entry of a block that is there; `Ok(None)` where it is absent.
@@ -219,6 +231,16 @@ impl Asset {
         }
         Ok(None)
     }
+}
+
+/// A block of these bytes, unless they are known to be none.
+fn block_of(entry: &Entry, place: Place, stored: Bytes) -> Result<(Block, Bytes)> {
+    if is_not_downloaded(&stored) {
+        let error = place.error(ErrorKind::Truncated, BLOCK);
+        return Err(error.expected("a zlib stream").found("zeros: not downloaded"));
+    }
+    let range = entry.range()?.unwrap_or_default();
+    Ok((Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None), stored))
 }
 
 /// How a block is compressed, by its first bytes. The specification's text says gzip; every writer writes zlib.

@@ -1,5 +1,7 @@
 //! A face as a renderer sees it.
 
+use bytes::Bytes;
+
 use super::asset::Asset;
 use super::face::Face;
 use super::face_layout::Domain;
@@ -7,7 +9,7 @@ use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
-use crate::decode::Scratch;
+use crate::decode::{Block, Scratch};
 use crate::limits::Budget;
 use crate::mesh::{
     Attribute, AttributeInfo, Dequant, Indices, LoadAttribute, MeshView, Semantic, VertexFormat,
@@ -36,13 +38,19 @@ impl Asset {
             return Err(absent());
         };
         let key = MeshKey::from_name(block).filter(|_| faces == "faces").ok_or_else(absent)?;
-        let mesh = self.shared_mesh(key, &self.budget())?.ok_or_else(absent)?;
+        let stored = || self.stored_block(self.source(), key.name());
+        let mesh = self.shared_mesh(key, stored, &self.budget())?.ok_or_else(absent)?;
         let face = usize::try_from(*index).ok().and_then(|index| mesh.face(index));
         face.ok_or_else(absent)?.view()
     }
 
     /// A mesh that is decoded once, and kept as far as all together are no larger than a call may decode.
-    fn shared_mesh(&self, key: MeshKey, budget: &Budget) -> Result<Option<Mesh>> {
+    fn shared_mesh(
+        &self,
+        key: MeshKey,
+        stored: impl FnOnce() -> Result<Option<(Block, Bytes)>>,
+        budget: &Budget,
+    ) -> Result<Option<Mesh>> {
         let [high, medium, low, lowest, physics] = &self.inner.meshes;
         let once = match key {
             MeshKey::Lod(Lod::High) => high,
@@ -59,7 +67,7 @@ impl Asset {
             return mesh.clone().map(Some);
         }
         // Reading may fail now and succeed later, so its error is not kept. Decoding always gives the same.
-        let Some((block, stored)) = self.stored_block(self.source(), key.name())? else { return Ok(None) };
+        let Some((block, stored)) = stored()? else { return Ok(None) };
         let decode = || {
             let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
             Mesh::new(key, content, place, budget)
@@ -82,13 +90,18 @@ impl Asset {
         let mut addresses = Vec::new();
         let budget = self.budget();
         for key in MeshKey::ALL {
-            let mesh = match self.shared_mesh(key, &budget) {
-                Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_)) => {
-                    return Err(error);
-                }
-                mesh => mesh.ok().flatten(),
+            let mut unreadable = None;
+            let stored = || {
+                self.readable_block(key.name()).unwrap_or_else(|error| {
+                    unreadable = Some(error.clone());
+                    Err(error)
+                })
             };
-            let Some(mesh) = mesh else { continue };
+            let mesh = self.shared_mesh(key, stored, &budget);
+            if let Some(error) = unreadable {
+                return Err(error);
+            }
+            let Ok(Some(mesh)) = mesh else { continue };
             let faces = Address::field(key.name()).then("faces");
             addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
         }

@@ -121,7 +121,6 @@ impl Document {
     }
 
     /// The parts of the file: each mesh, followed by its segments. Reads nothing.
-    #[must_use]
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         (0..).zip(&self.file.layout.meshes).flat_map(|(index, mesh)| {
             let address = Address::field("meshes").index(index);

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use meshmap::{Limits, Options, Parallelism, Source};
 use meshmap_testing::allocator::{self, Counting};
-use meshmap_testing::calls::{Measured, Meter, every, in_steps};
+use meshmap_testing::calls::{Measured, Meter, every, in_steps, most_memory};
 use meshmap_testing::kinds::{self, Kind};
 
 #[global_allocator]
@@ -280,13 +280,10 @@ impl Run {
 
     /// The rule of memory. What a handle holds of what it decoded is within the total, too.
     fn allowed(&self, call: &str) -> i64 {
-        let limits = Limits::default();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from) as i64;
-        let mebibyte = 1 << 20;
         if let Some(headers) = self.headers.filter(|_| call == "by ranges: held after opening") {
-            return 8 * headers + mebibyte / 2;
+            return 8 * headers + (512 << 10);
         }
-        (limits.max_total_bytes as i64).max(16 * self.stored) + 2 * self.stored + mebibyte * (threads + 1)
+        most_memory(&Limits::default(), self.stored as u64) as i64
     }
 }
 

@@ -252,6 +252,11 @@ fn known(runner: &mut Runner) {
         runner.case(&name, &kinds::one_block_of_zeros(keys, bytes), &default, false);
     }
 
+    let body = kinds::small_before_large(64, 80_000);
+    runner.case("bomb of cgeo: a small snapshot before 64 large ones", &body, &[small()], false);
+    let body = kinds::cgeo_channels(20_000, 64);
+    runner.case("bomb of cgeo: 64 snapshots of 20,000 empty map channels", &body, &[small()], false);
+
     let body = kinds::openctm_bomb(700_000);
     runner.case("bomb of openctm: 200 bodies of 8 MB", &body.repeat(200), &default, false);
 

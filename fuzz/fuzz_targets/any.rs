@@ -1,4 +1,5 @@
-//! Whatever the bytes and whatever their format, every way to open them shows the same.
+//! Whatever the bytes and whatever their format, every way to open them shows the same, and every call is within its limits
+//! of memory and of time.
 #![no_main]
 
 use std::io;
@@ -14,11 +15,16 @@ use meshmap::{
     Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
     iqm::rules, openctm,
 };
-use meshmap_testing::exercise;
+use meshmap_testing::allocator::Counting;
+use meshmap_testing::{calls, exercise};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 fuzz_target!(|data: &[u8]| {
     let body = Bytes::copy_from_slice(data);
     agree(&body);
+    calls::assert_bounded(&body);
     // The first read of a file is so long that it tells the length of a short one, which then is known. What follows
     // behind `filesize` keeps it unknown. Half of the files will do, for these runs take longer.
     if data.last().is_some_and(|last| last & 1 == 1) {

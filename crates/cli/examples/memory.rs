@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use meshmap::{Limits, Options, Source};
 use meshmap_testing::allocator::{self, Counting};
-use meshmap_testing::calls::{Measured, Meter, every};
+use meshmap_testing::calls::{Measured, Meter, every, most_memory};
 use meshmap_testing::fixtures::tmf::Writer;
 use meshmap_testing::kinds;
 use meshmap_testing::{bombs, data};
@@ -134,7 +134,7 @@ impl Runner<'_> {
         for limits in all_limits {
             let options = Options::default().with_limits(*limits);
             let most = limits.max_total_bytes as i64;
-            let bad = |measured: Measured| check(&measured, most, body.len() as i64);
+            let bad = |measured: Measured| check(&measured, limits, body.len());
             let mut meter = Meter::new(|name: &str| eprintln!("@begun {name}"), bad);
             meter.most = 64;
             let prefix = if most == MIB { "at 1 MiB, " } else { "by default, " };
@@ -162,21 +162,15 @@ impl Runner<'_> {
             time: Duration::ZERO,
             peak: count.peak,
         };
-        check(&measured, Limits::default().max_total_bytes as i64, body.len() as i64);
+        check(&measured, &Limits::default(), body.len());
     }
 }
 
-fn check(measured: &Measured, most: i64, stored: i64) {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from) as i64;
-    let allowed = most.max(16 * stored) + 2 * stored + (threads + 1) * MIB;
+fn check(measured: &Measured, limits: &Limits, stored: usize) {
+    let allowed = most_memory(limits, stored as u64) as i64;
     if measured.peak > allowed {
-        let mib = |bytes: i64| bytes as f64 / MIB as f64;
-        eprintln!(
-            "@bad {:.1} MiB of {:.1} MiB for {stored} bytes: {}",
-            mib(measured.peak),
-            mib(allowed),
-            measured.name
-        );
+        let [peak, allowed] = [measured.peak, allowed].map(|bytes| bytes as f64 / MIB as f64);
+        eprintln!("@bad {peak:.1} MiB of {allowed:.1} MiB for {stored} bytes: {}", measured.name);
     }
 }
 
@@ -257,6 +251,11 @@ fn known(runner: &mut Runner) {
         let name = format!("bomb of slmesh: {keys} keys that name {bytes} zeros");
         runner.case(&name, &kinds::one_block_of_zeros(keys, bytes), &default, false);
     }
+
+    let body = kinds::small_before_large(64, 80_000);
+    runner.case("bomb of cgeo: a small snapshot before 64 large ones", &body, &[small()], false);
+    let body = kinds::cgeo_channels(20_000, 64);
+    runner.case("bomb of cgeo: 64 snapshots of 20,000 empty map channels", &body, &[small()], false);
 
     let body = kinds::openctm_bomb(700_000);
     runner.case("bomb of openctm: 200 bodies of 8 MB", &body.repeat(200), &default, false);

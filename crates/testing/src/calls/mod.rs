@@ -3,6 +3,7 @@
 //! [`every`] makes the calls. A [`Caller`] decides what becomes of each: it takes its time, counts its memory, or looks
 //! at its value.
 
+mod bounds;
 mod cgeo;
 mod iqm;
 mod look;
@@ -11,6 +12,7 @@ mod openctm;
 mod slmesh;
 mod tmf;
 
+pub use bounds::{assert_bounded, most_memory};
 pub use look::{Look, Looked, Seen};
 use meshmap::{Address, Format, Fragments, IndexFormat, MeshFile, Options, Result, Source, Step, Strictness};
 pub use meter::{Measured, Meter};

@@ -48,8 +48,8 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "entries of the table that name one snapshot", |n| naming_one(n, 1)).shared(),
     Kind::new("cgeo", "entries that name one snapshot x its sections", |n| naming_one(n, n.min(SECTIONS)))
         .shared(),
-    Kind::new("cgeo", "empty map channels", |n| channels(n, false)),
-    Kind::new("cgeo", "empty map channels x differences", |n| channels(n, true)).shared(),
+    Kind::new("cgeo", "empty map channels", |n| channels(n, 1)),
+    Kind::new("cgeo", "empty map channels x differences", |n| channels(n, n)).shared(),
     Kind::new("cgeo", "properties of the header", |n| properties(n, "Some property: 7\n")),
     Kind::new("cgeo", "lines of the header without a colon", |n| properties(n, "text\n")),
     Kind::new("cgeo", "equal bad properties", |n| properties(n, "Scale: what\n")),
@@ -139,9 +139,9 @@ fn naming_one(n: usize, sections: usize) -> Vec<u8> {
     out
 }
 
-fn channels(n: usize, differences: bool) -> Vec<u8> {
+/// Snapshots with so many empty map channels; all but the first are differences.
+pub fn channels(n: usize, count: usize) -> Vec<u8> {
     let mesh = Mesh { triangles: Vec::new(), map_channels: vec![Vec::new(); n], ..Mesh::sheet(2, 0, 0.0) };
-    let count = if differences { n } else { 1 };
     let whole = snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored());
     let difference = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), stored());
     let all = (0..count).map(|index| if index == 0 { whole.clone() } else { difference.clone() });
@@ -159,4 +159,14 @@ fn properties(n: usize, line: &str) -> Vec<u8> {
     let bytes = snapshot_bytes(&whole(), stored());
     debug_assert_eq!(compress(b"x", stored()), b"x");
     raw_file(head, std::iter::once(bytes), stored())
+}
+
+/// A small mesh, and so many others of so many vertices, all of them zero.
+pub fn small_before_large(count: usize, vertices: usize) -> Vec<u8> {
+    let dialect = zlib(SizeMeaning::Stored);
+    let large = Mesh { positions: vec![[0.0; 3]; vertices], ..Mesh::default() };
+    let [first, others] = [whole(), snapshot(&large, large.complete())];
+    let [first, others] = [first, others].map(|sections| snapshot_bytes(&sections, dialect));
+    let all = (0..=count).map(|index| if index == 0 { first.clone() } else { others.clone() });
+    raw_file(header(count + 1, dialect), all.collect::<Vec<_>>().into_iter(), dialect)
 }

@@ -6,6 +6,7 @@ mod openctm;
 mod slmesh;
 mod tmf;
 
+pub use cgeo::{channels as cgeo_channels, small_before_large};
 /// An OpenCTM body of so many positions, all of them zero.
 pub use openctm::bomb as openctm_bomb;
 /// An asset with so many keys, each of which names the same block, of so many zeros.

@@ -1,5 +1,5 @@
 use super::Kind;
-use crate::fixtures::tmf::{Packer, Writer, floats};
+use crate::fixtures::tmf::{Writer, floats};
 
 /// The most segments of a mesh.
 const SEGMENTS: usize = 65_000;
@@ -91,16 +91,15 @@ pub(super) const KINDS: &[Kind] = &[
         Writer::a().mesh("").vertices(BOX, [3, 3, 3], &POINTS).indices(2, 2, 0, &numbers).to_bytes()
     }),
     Kind::new("tmf", "segments that fill the file", |n| {
-        let add = |writer: Writer, _| writer.mesh("big").segment(200, 0, &vec![7; n * 16]);
+        let add = |writer: Writer, _| writer.mesh("big").segment(200, 0, &vec![7; n * 8]);
         (0..8).fold(Writer::b(), add).to_bytes()
     })
     .with_headers(|_| 256),
     Kind::new("tmf", "vertices that fill the file", |n| {
-        let mut data = (n as u64).to_le_bytes().to_vec();
+        let mut data = (n as u64 / 2).to_le_bytes().to_vec();
         data.extend(BOX.iter().flat_map(|number| number.to_le_bytes()));
         data.extend([64, 32, 32]);
-        data.extend(Packer::all([]));
-        data.extend(vec![7; n * 16]);
+        data.extend(vec![7; n * 8]);
         let add = |writer: Writer, _| writer.mesh("big").segment(1, 0, &data);
         (0..8).fold(Writer::b(), add).to_bytes()
     })

@@ -432,3 +432,24 @@ fn calls_with_a_base_count_it() {
     assert_eq!(tight.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(open(2 * base).snapshot(1).unwrap().mesh().is_ok());
 }
+
+#[test]
+#[ignore = "takes 6 GiB of memory, and minutes without optimization"]
+fn proxy_of_twenty_million_triangles_is_read_by_default() {
+    let _alone = alone();
+    let mesh = fixtures::cgeo::Mesh::sheet(3_164, 0, 0.0);
+    let content = mesh.complete();
+    let dialect = Dialect::default();
+    let mut file = fixtures::cgeo::header(1, dialect);
+    let start = (file.len() + 12) as u64;
+    let first_section = meshmap::cgeo::OffsetTarget::FirstSection;
+    let offset = if dialect.offset == first_section { start + 4 } else { start };
+    file.extend(offset.to_le_bytes());
+    file.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
+    file.extend(fixtures::cgeo::snapshot_bytes(&vec![(raw::TAG_MESH_DATA, content)], dialect));
+    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let address = &file.meshes().unwrap()[0];
+    let view = file.mesh(address).unwrap();
+    assert!(view.triangle_count() > 20_000_000, "{}", view.triangle_count());
+    assert_eq!(view.bounds().unwrap(), view.bounds().unwrap());
+}

@@ -45,8 +45,8 @@ fn wrong(healthy: &Looking, found: &Looking, fault: Fault, stable: &BTreeSet<Key
 fn check(name: &str, body: Vec<u8>) {
     silence_own_panics();
     // The first ones, and then some: they become more of the same.
-    const ALL_OF: usize = 40;
-    const STEP: usize = 11;
+    const ALL_OF: usize = 24;
+    const STEP: usize = 23;
     let body = Bytes::from(body);
     let reader = Faulty::healthy(body.clone());
     let (healthy, again) = (looked(&reader), looked(&Faulty::healthy(body.clone())));

@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn every_quotient_is_that_of_the_division() {
-        for stored in 0..=u16::MAX {
+        for stored in (0..=u16::MAX).step_by(if cfg!(miri) { 61 } else { 1 }) {
             assert_eq!(unit(stored).to_bits(), (f32::from(stored) / 65_535.0).to_bits(), "{stored}");
         }
     }

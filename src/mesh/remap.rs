@@ -334,7 +334,6 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
         }
         numbers.push(number);
     }
-    firsts.shrink_to_fit();
     Some((numbers, firsts))
 }
 

@@ -103,7 +103,6 @@ fn end_of_name(bytes: &[u8]) -> usize {
 pub(crate) struct Names<'a> {
     text: &'a mut FileText,
     source: &'a Source,
-    budget: Budget,
     most: u64,
     left: u64,
     /// Where 0 bytes end all names: one more than the offset of the last one. Known of a text that is held.
@@ -113,40 +112,44 @@ pub(crate) struct Names<'a> {
 impl<'a> Names<'a> {
     /// Eight times the size of the file, and 1 MiB, as far as the limits allow.
     pub(crate) fn new(text: &'a mut FileText, source: &'a Source, filesize: u32, limits: &Limits) -> Self {
-        let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20);
-        let budget = Budget::of_part(limits, &text.section);
-        Self { text, source, budget, most, left: most, terminated: None }
+        let allowed = Budget::of_part(limits, &text.section).left();
+        let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20).min(allowed);
+        Self { text, source, most, left: most, terminated: None }
     }
 
     /// Checks the name at an offset, which must be within the text, and before a 0 byte; `place` is the field that has the
     /// offset.
     pub(crate) fn check(&mut self, offset: u32, what: &'static str, place: impl Fn() -> Place) -> Result<()> {
+        self.check_inside(offset, what, &place)?;
         let unterminated = || {
             let error = place().malformed(what).expected("an offset of text that a 0 byte ends");
             Err(error.found(format_args!("{offset:#x}")))
         };
-        if let Some(whole) = &self.text.whole {
-            let terminated = *self.terminated.get_or_insert_with(|| {
-                let last = whole.iter().rposition(|byte| *byte == 0);
-                last.map_or(0, |last| as_u64(last).saturating_add(1))
-            });
-            if (terminated..as_u64(whole.len())).contains(&offset.into()) {
-                return unterminated();
+        let length = match &self.text.whole {
+            Some(whole) => {
+                let terminated = *self.terminated.get_or_insert_with(|| {
+                    let last = whole.iter().rposition(|byte| *byte == 0);
+                    last.map_or(0, |last| as_u64(last).saturating_add(1))
+                });
+                if u64::from(offset) >= terminated {
+                    return unterminated();
+                }
+                length_at(whole, offset, self.left)
             }
-            return self.look(offset, what, place).map(drop);
-        }
-        if self.text.names.contains_key(&offset) {
-            return self.look(offset, what, place).map(drop);
-        }
-        let is_inside = u64::from(offset) < self.text.section.length();
-        let (name, is_terminated) = self.text.read(self.source, offset, self.left)?;
-        if is_inside && !is_terminated && as_u64(name.len()) < self.left {
-            return unterminated();
-        }
-        if is_inside {
-            self.text.names.insert(offset, name);
-        }
-        self.look(offset, what, place).map(drop)
+            None => match self.text.names.get(&offset) {
+                Some(name) => name.len(),
+                None => {
+                    let (name, is_terminated) = self.text.read(self.source, offset, self.left)?;
+                    let length = name.len();
+                    if !is_terminated && as_u64(length) < self.left {
+                        return unterminated();
+                    }
+                    self.text.names.insert(offset, name);
+                    length
+                }
+            },
+        };
+        self.spend(length, what, place)
     }
 
     /// The name at an offset, which must be within the text; `place` is the field that has the offset.
@@ -154,34 +157,45 @@ impl<'a> Names<'a> {
         &mut self,
         offset: u32,
         what: &'static str,
-        place: impl FnOnce() -> Place,
+        place: impl Fn() -> Place,
     ) -> Result<Text> {
-        let len = self.text.section.length();
-        if u64::from(offset) >= len {
-            let expected = format!("an offset below {len:#x} (num_text)");
-            return Err(place().malformed(what).expected(expected).found(format_args!("{offset:#x}")));
-        }
+        self.check_inside(offset, what, &place)?;
         let name = match &self.text.whole {
             Some(whole) => {
-                let rest = whole.slice(as_usize(offset)..);
-                let rest = rest.slice(..rest.len().min(as_usize(self.left)));
-                rest.slice(..end_of_name(&rest))
+                let start = as_usize(offset);
+                whole.slice(start..start.saturating_add(length_at(whole, offset, self.left)))
             }
             None => match self.text.names.get(&offset) {
                 Some(name) => name.clone(),
                 None => self.text.read(self.source, offset, self.left)?.0,
             },
         };
-        let length = as_u64(name.len());
-        if let Err(error) = self.budget.spend(len, length, what) {
-            return Err(place().locate(error));
+        self.spend(name.len(), what, place)?;
+        Ok(Text::new(name))
+    }
+
+    fn check_inside(&self, offset: u32, what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
+        let len = self.text.section.length();
+        if u64::from(offset) < len {
+            return Ok(());
         }
-        self.left = self.left.saturating_sub(length);
+        let expected = format!("an offset below {len:#x} (num_text)");
+        Err(place().malformed(what).expected(expected).found(format_args!("{offset:#x}")))
+    }
+
+    fn spend(&mut self, length: usize, what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
+        self.left = self.left.saturating_sub(as_u64(length));
         if self.left > 0 {
-            return Ok(Text::new(name));
+            return Ok(());
         }
         let error = place().error(ErrorKind::LimitExceeded, what);
         let expected = format!("less than {} bytes of all names together", decimal(self.most));
         Err(error.expected(expected).found("names that share their text many times"))
     }
+}
+
+/// The length of the name at an offset of a text, as far as `most` bytes go.
+fn length_at(text: &[u8], offset: u32, most: u64) -> usize {
+    let rest = text.get(as_usize(offset)..).unwrap_or_default();
+    end_of_name(rest.get(..as_usize(most)).unwrap_or(rest))
 }

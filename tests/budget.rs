@@ -103,6 +103,26 @@ fn bombs_are_refused_before_their_memory_is_taken() {
 }
 
 #[test]
+fn blocks_of_the_same_bytes_are_decoded_once() {
+    let _alone = alone();
+    let stream = bomb(1, 4 * MIB);
+    let block = |index| {
+        let address = Address::field("blocks").index(index);
+        Block::new("block", address, 0..stream.len() as u64, Codec::Zlib, None)
+    };
+    let blocks: Vec<Block> = (0..1000).map(block).collect();
+    let source = Source::from_bytes(stream.clone());
+    let (results, peak) = peak(|| decode_all(&source, &blocks, &limited(4 * MIB)));
+    assert!(results.iter().all(|result| result.as_ref().unwrap().len() as u64 == 4 * MIB));
+    assert!(peak < 6 * MIB, "{peak}");
+    let damaged: Vec<u8> = stream.iter().take(stream.len() - 9).copied().collect();
+    let results = decode_all(&Source::from_bytes(damaged), &blocks, &Options::default());
+    let addresses: Vec<_> =
+        results.into_iter().map(|result| result.unwrap_err().address().cloned()).collect();
+    assert!((0..).zip(&addresses).all(|(index, found)| *found == Some(block(index).address)));
+}
+
+#[test]
 fn outcomes_do_not_depend_on_the_number_of_threads() {
     let _alone = alone();
     // Blocks of many sizes, some of them damaged at their end, at limits that refuse some.

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use bytes::Bytes;
 
 use super::block::{Attempt, Block};
@@ -13,8 +15,32 @@ use crate::report::Result;
 ///
 /// Each block fails independently. Blocks that would exceed [`max_total_bytes`](crate::Limits::max_total_bytes), counted in
 /// their order, are refused before their memory is taken. The results do not depend on threads; see
-/// [`Parallelism`](crate::Parallelism).
+/// [`Parallelism`](crate::Parallelism). Blocks of the same bytes are decoded once, and share memory.
 pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
+    let mut seen = HashMap::new();
+    let mut different: Vec<Block> = Vec::new();
+    let of: Vec<usize> = blocks
+        .iter()
+        .map(|block| {
+            *seen.entry((block.range.clone(), block.codec, block.decoded_len)).or_insert_with(|| {
+                different.push(block.clone());
+                different.len().saturating_sub(1)
+            })
+        })
+        .collect();
+    if different.len() == blocks.len() {
+        return decode_different(source, blocks, options);
+    }
+    let results = decode_different(source, &different, options);
+    let result = |(index, block): (usize, &Block)| match results.get(index) {
+        Some(Ok(content)) => Ok(content.clone()),
+        Some(Err(error)) => Err(error.clone().of(block.address.clone())),
+        None => Ok(Bytes::new()),
+    };
+    of.into_iter().zip(blocks).map(result).collect()
+}
+
+fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
     let mut results = Vec::with_capacity(blocks.len());
     let mut call = Call::new(source, blocks, options);
     for (attempt, block) in in_parallel(source, blocks, options).into_iter().zip(blocks) {

@@ -284,8 +284,8 @@ impl Run {
     /// The rule of memory. What a handle holds of what it decoded is within the total, too.
     fn allowed(&self, call: &str) -> i64 {
         if let Some(headers) = self.headers.filter(|_| call == "by ranges: held after opening") {
-            // What is read at first may be the body's.
-            return 8 * headers + (192 << 10);
+            // What is read at first may be the body's, and few windows and short texts are kept.
+            return 8 * headers + (192 << 10) + (2 << 20);
         }
         most_memory(&Limits::default(), self.stored as u64) as i64
     }

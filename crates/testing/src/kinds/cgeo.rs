@@ -49,7 +49,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "entries that name one snapshot x its sections", |n| naming_one(n, n.min(SECTIONS)))
         .shared(),
     Kind::new("cgeo", "empty map channels", |n| channels(n, 1)),
-    Kind::new("cgeo", "empty map channels x differences", |n| channels(n, n)).shared(),
+    Kind::new("cgeo", "empty map channels x differences", |n| channels(n.min(64), n)).shared(),
     Kind::new("cgeo", "properties of the header", |n| properties(n, "Some property: 7\n")),
     Kind::new("cgeo", "lines of the header without a colon", |n| properties(n, "text\n")),
     Kind::new("cgeo", "equal bad properties", |n| properties(n, "Scale: what\n")),

@@ -11,7 +11,7 @@ fuzz_target!(|data: &[u8]| {
     let source = Source::from_bytes(stream.to_vec());
     let block = Block::new("stream", Address::field("stream"), 0..stream.len() as u64, codec, decoded_len);
     let decode = |decoder, limit| {
-        let limits = Limits::default().with_max_block_bytes(limit);
+        let limits = Limits::default().with_max_block_bytes(limit).with_free_ratio(0);
         let options = Options::default().with_limits(limits).with_decoder(decoder);
         block.decode(&source, &options, &mut Scratch::default())
     };

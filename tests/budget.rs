@@ -8,8 +8,8 @@ use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy, SizeMeaning, raw};
 use meshmap::tmf::Document;
 use meshmap::{
-    Address, Block, Codec, ErrorKind, Limits, MeshFile, Options, Parallelism, ReadRange, Source, decode_all,
-    iqm, openctm, slmesh,
+    Address, Block, Codec, ErrorKind, Limits, MeshFile, Options, Parallelism, ReadRange, Scratch, Source,
+    decode_all, iqm, openctm, slmesh,
 };
 use meshmap_testing::allocator::{Counting, counted_in_process};
 use meshmap_testing::fixtures;
@@ -99,6 +99,22 @@ fn bombs_are_refused_before_their_memory_is_taken() {
         };
         assert!(results[good..].iter().all(refused), "{parallelism:?}");
         assert!(peak < 18 * MIB + stored, "{parallelism:?}: {peak}");
+    }
+}
+
+#[test]
+fn what_a_block_holds_does_not_depend_on_the_limits() {
+    let _alone = alone();
+    // Its length is not stored, so memory grows, and shrinks where there is enough for both.
+    const LENGTH: u64 = MIB;
+    let stream = bomb(1, LENGTH);
+    let block = Block::new("block", Address::field("block"), 0..stream.len() as u64, Codec::Zlib, None);
+    let source = Source::from_bytes(stream);
+    for eighths in 7..40 {
+        let limit = LENGTH / 8 * eighths;
+        let (content, peak) = peak(|| block.decode(&source, &limited(limit), &mut Scratch::default()));
+        assert_eq!(content.ok().map(|content| content.len() as u64), (limit >= LENGTH).then_some(LENGTH));
+        assert!(peak < limit + MIB / 8, "{limit}: {peak}");
     }
 }
 

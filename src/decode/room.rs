@@ -64,11 +64,14 @@ impl Room<'_> {
         Ok(())
     }
 
-    /// Gives back what is more than so many bytes. `false` where there is not enough for both at once.
+    /// Gives back what is more than so many bytes. `false`, and without any memory, where there is not enough for both
+    /// at once.
     pub(super) fn shrink(&mut self, length: usize) -> bool {
         let least = as_u64(length);
         if self.held > least {
             if !self.budget.try_spend(least) {
+                self.bytes = Vec::new();
+                self.give_back(self.held);
                 return false;
             }
             self.bytes.truncate(length);

@@ -5,14 +5,13 @@
 //! the limits. Each size runs in a process of its own, so that a call without an end is a row of the table, too.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::time::Duration;
 
 use meshmap::{Limits, Options, Parallelism, Source};
+use meshmap_testing::again;
 use meshmap_testing::allocator::{self, Counting};
 use meshmap_testing::calls::{Measured, Meter, every, in_steps, most_memory};
 use meshmap_testing::kinds::{self, Kind};
@@ -335,39 +334,15 @@ impl Drop for Folder {
 
 /// Runs this program again, and reads what it tells.
 fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
-    let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(arguments).env("RAYON_NUM_THREADS", "1");
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("another process");
-    let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
     let mut current = String::new();
-    let ended = loop {
-        match receiver.recv_timeout(plan.patience) {
-            Ok(line) => told(&line, run, &mut current),
-            Err(mpsc::RecvTimeoutError::Disconnected) => break end_of(&mut child),
-            Err(mpsc::RecvTimeoutError::Timeout) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                break Some(format!("no end after {:?}", plan.patience));
-            }
-        }
+    let prepare = |command: &mut Command| {
+        command.args(arguments).env("RAYON_NUM_THREADS", "1");
     };
-    let how = run.panic.take().or(ended);
-    run.ended = run.ended.take().or(how.map(|how| (current, how)));
-}
-
-fn end_of(child: &mut Child) -> Option<String> {
-    let status = child.wait().expect("its end");
+    let end = again::run(prepare, plan.patience, |line| told(&line, run, &mut current));
     // The commands end with 1 where a file is bad.
-    let good = status.code().is_some_and(|code| code <= 1);
-    // The allocator ends a process that has too much.
-    let why = if status.code().is_none() {
-        format!(" (more than {} GiB?)", MOST_MEMORY >> 30)
-    } else {
-        String::new()
-    };
-    (!good).then(|| format!("{status}{why}"))
+    let is_good = end.code().is_some_and(|code| code <= 1);
+    let how = run.panic.take().or_else(|| (!is_good).then(|| end.to_string()));
+    run.ended = run.ended.take().or(how.map(|how| (current, how)));
 }
 
 /// A line of another process: `@stored BYTES HEADERS`, `@begun NAME` or `@done TIME PEAK NAME`.

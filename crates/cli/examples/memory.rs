@@ -5,14 +5,13 @@
 //! 1 MiB for each thread. Files are tried at the default limits and at limits of 1 MiB.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use bytes::Bytes;
 use meshmap::{Limits, Options, Source};
+use meshmap_testing::again;
 use meshmap_testing::allocator::{self, Counting};
 use meshmap_testing::calls::{Measured, Meter, every, most_memory};
 use meshmap_testing::fixtures::tmf::Writer;
@@ -43,7 +42,6 @@ fn main() -> ExitCode {
     if let Some(from) = from {
         allocator::abort_beyond(MOST_MEMORY);
         cases(short, &mut Runner { from, next: 0, filters });
-        eprintln!("@end");
         return ExitCode::SUCCESS;
     }
     parent(&arguments)
@@ -60,43 +58,26 @@ fn parent(arguments: &[String]) -> ExitCode {
     };
     let mut cases = 0;
     loop {
-        let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.arg("--child").arg(from.to_string()).args(arguments);
-        let mut child =
-            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("another process");
-        let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-        let (sender, receiver) = mpsc::channel();
-        std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        let first = from;
         let (mut case, mut call, mut panic) = (String::new(), String::new(), None);
-        let how = loop {
-            match receiver.recv_timeout(PATIENCE) {
-                Ok(line) => match line.split_once(' ') {
-                    None if line == "@end" => break None,
-                    Some(("@case", rest)) => {
-                        let (index, name) = rest.split_once(' ').unwrap_or((rest, ""));
-                        (from, case) = (index.parse::<usize>().unwrap_or(from) + 1, name.to_owned());
-                        cases += 1;
-                    }
-                    Some(("@begun", name)) => call = name.to_owned(),
-                    Some(("@bad", text)) => fault(format!("{case}: {text}")),
-                    _ if line.contains("panicked at") => panic = Some(line),
-                    _ => {}
-                },
-                Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    let status = child.wait().expect("its end");
-                    break Some(
-                        panic.unwrap_or_else(|| format!("{status} (more than {} GiB?)", MOST_MEMORY >> 30)),
-                    );
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => break Some(format!("no end after {PATIENCE:?}")),
-            }
+        let prepare = |command: &mut Command| {
+            command.arg("--child").arg(first.to_string()).args(arguments);
         };
-        let _ = child.kill();
-        let _ = child.wait();
-        match how {
-            None => break,
-            Some(how) => fault(format!("{case}: {call} ended with {how}")),
+        let end = again::run(prepare, PATIENCE, |line| match line.split_once(' ') {
+            Some(("@case", rest)) => {
+                let (index, name) = rest.split_once(' ').unwrap_or((rest, ""));
+                (from, case) = (index.parse::<usize>().unwrap_or(from) + 1, name.to_owned());
+                cases += 1;
+            }
+            Some(("@begun", name)) => call = name.to_owned(),
+            Some(("@bad", text)) => fault(format!("{case}: {text}")),
+            _ if line.contains("panicked at") => panic = Some(line),
+            _ => {}
+        });
+        if end.code() == Some(0) {
+            break;
         }
+        fault(format!("{case}: {call} ended with {}", panic.unwrap_or_else(|| end.to_string())));
     }
     println!("{cases} cases, {} faults", faults.values().sum::<usize>());
     faults.iter().for_each(|(call, count)| println!("{count:6} x {call}"));

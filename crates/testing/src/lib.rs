@@ -1,5 +1,6 @@
 //! What the tests, benchmarks and fuzzers of `meshmap` share. Not published.
 
+pub mod again;
 pub mod allocator;
 pub mod bombs;
 pub mod calls;

@@ -1,4 +1,5 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use bytes::Bytes;
 
@@ -17,27 +18,22 @@ use crate::report::Result;
 /// their order, are refused before their memory is taken. The results do not depend on threads; see
 /// [`Parallelism`](crate::Parallelism). Blocks of the same bytes are decoded once, and share memory.
 pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
-    let mut seen = HashMap::new();
-    let mut different: Vec<Block> = Vec::new();
-    let of: Vec<usize> = blocks
-        .iter()
-        .map(|block| {
-            *seen.entry((block.range.clone(), block.codec, block.decoded_len)).or_insert_with(|| {
-                different.push(block.clone());
-                different.len().saturating_sub(1)
-            })
-        })
-        .collect();
-    if different.len() == blocks.len() {
+    type Content = (Range<u64>, Codec, Option<u64>);
+    let content = |block: &Block| -> Content { (block.range.clone(), block.codec, block.decoded_len) };
+    let mut seen = HashSet::new();
+    let is_first: Vec<bool> = blocks.iter().map(|block| seen.insert(content(block))).collect();
+    if seen.len() == blocks.len() {
         return decode_different(source, blocks, options);
     }
+    let firsts = blocks.iter().zip(is_first).filter(|(_, is_first)| *is_first);
+    let different: Vec<Block> = firsts.map(|(block, _)| block.clone()).collect();
     let results = decode_different(source, &different, options);
-    let result = |(index, block): (usize, &Block)| match results.get(index) {
-        Some(Ok(content)) => Ok(content.clone()),
-        Some(Err(error)) => Err(error.clone().of(block.address.clone())),
-        None => Ok(Bytes::new()),
+    let results: HashMap<Content, Result<Bytes>> = different.iter().map(content).zip(results).collect();
+    let result = |block: &Block| {
+        let result = results.get(&content(block))?.clone();
+        Some(result.map_err(|error| error.of(block.address.clone())))
     };
-    of.into_iter().zip(blocks).map(result).collect()
+    blocks.iter().filter_map(result).collect()
 }
 
 fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {

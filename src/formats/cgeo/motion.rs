@@ -38,13 +38,13 @@ impl Proxy {
         let (mut from, mut to) = (Vec::new(), Vec::new());
         let mut topology = None;
         let budget = Budget::new(&self.options().limits);
-        for time in seconds {
+        for (number, time) in seconds.iter().enumerate() {
             let key = timing
                 .index_at(*time, wrap)
                 .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
             let held = budget.held();
             self.positions_of(&key, &mut topology, (&mut from, &mut to), &budget, scratch)?;
-            if out.is_empty() {
+            if number == 0 {
                 let all = as_u64(from.len()).saturating_mul(as_u64(seconds.len()));
                 budget.resize(out, budget.read(), all, "positions at all times")?;
                 out.clear();

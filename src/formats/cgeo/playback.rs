@@ -89,9 +89,7 @@ mod ahead {
                 count = done.max(1);
             } else {
                 let largest = slots.iter().map(|slot| slot.mesh.memory()).max().unwrap_or(0);
-                let fits = capacity.checked_div(largest).and_then(|fits| usize::try_from(fits).ok());
-                let most = fits.unwrap_or(MOST_AHEAD).clamp(1, MOST_AHEAD);
-                count = count.saturating_mul(2).min(most);
+                count = count.saturating_mul(2).min(most_ahead(capacity, largest));
             }
         }
     }
@@ -141,6 +139,11 @@ mod ahead {
         let second = proxy.snapshot(snapshots.start.saturating_add(1).min(snapshots.end.saturating_sub(1)));
         let is_complete = second.and_then(|snapshot| snapshot.is_complete()).unwrap_or(true);
         let size = if is_complete { base.memory() } else { base.arrays_size() };
+        most_ahead(capacity, size)
+    }
+
+    /// How many snapshots of a size to decode at a time.
+    fn most_ahead(capacity: u64, size: u64) -> usize {
         let fits = capacity.checked_div(size).and_then(|fits| usize::try_from(fits).ok());
         fits.unwrap_or(MOST_AHEAD).clamp(1, MOST_AHEAD)
     }

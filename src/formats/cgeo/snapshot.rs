@@ -170,22 +170,15 @@ impl Snapshot {
     ///
     /// Those of [`point_cloud`](Self::point_cloud).
     pub fn point_cloud_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
-        self.point_cloud_within(&self.budget(), out, scratch)
-    }
-
-    pub(super) fn point_cloud_within(
-        &self,
-        budget: &Budget,
-        out: &mut Vec<[f32; 3]>,
-        scratch: &mut Scratch,
-    ) -> Result<bool> {
         /// Tags and the headers of a box and a cloud.
         const USUALLY: u64 = 4 + 12 + 80 + 12;
         let Some((section, bytes)) = self.small_section(raw::TAG_POINTCLOUD, USUALLY, scratch)? else {
             return Ok(false);
         };
         let what = "TAG_POINTCLOUD";
-        self.with_stream(&section, &bytes, what, (budget, scratch), |stream| stream.point_cloud(out))?;
+        self.with_stream(&section, &bytes, what, (&self.budget(), scratch), |stream| {
+            stream.point_cloud(out)
+        })?;
         Ok(true)
     }
 

@@ -9,7 +9,7 @@ use zerocopy::little_endian::U32;
 
 use super::layout::ExtensionNode;
 use super::model::Model;
-use super::names::{FileText, Names};
+use super::names::Names;
 use super::raw;
 use super::rules::FILE;
 use super::tables::table;
@@ -133,8 +133,7 @@ impl Model {
     pub fn fte_events(&self) -> Result<Option<Vec<FteEvent>>> {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
-        let mut text = self.layout().text.clone();
-        let mut names = self.names(&mut text);
+        let mut names = self.names();
         let event = |(range, event): (Range<u64>, raw::FteEvent)| {
             let place = || FILE.at(range.part(12, 4));
             let evdata = names.look(event.evdata.get(), "FTE_EVENT.evdata", place)?;
@@ -169,8 +168,7 @@ impl Model {
         let frames = run(numskins.end, numskinframes.get().into(), size_u64::<raw::FteSkinFrame>())?;
         let skins = run(frames.end, nummeshskins.get().into(), size_u64::<raw::FteMeshSkin>())?;
 
-        let mut text = self.layout().text.clone();
-        let mut names = self.names(&mut text);
+        let mut names = self.names();
         let frame = |(range, frame): (Range<u64>, raw::FteSkinFrame)| {
             let mut text =
                 |offset: U32, what, field| names.look(offset.get(), what, || FILE.at(range.part(field, 4)));
@@ -193,9 +191,9 @@ impl Model {
     }
 
     /// Names of an extension, which opening has not checked.
-    fn names<'a>(&'a self, text: &'a mut FileText) -> Names<'a> {
+    fn names(&self) -> Names<'_> {
         let layout = self.layout();
-        Names::new(text, &layout.source, layout.header.filesize.get(), &self.options.limits)
+        Names::new(&layout.text, &layout.source, layout.header.filesize.get(), &self.options.limits)
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct FileText {
     section: Range<u64>,
     /// All of it, where it is in memory or short.
     whole: Option<Bytes>,
-    /// Otherwise the names of the tables, by their offsets.
+    /// Otherwise the names that were checked, by their offsets.
     names: BTreeMap<u32, Bytes>,
 }
 
@@ -33,6 +33,11 @@ impl FileText {
         let is_whole = Self::to_be_read(source, section) == *section;
         let whole = is_whole.then(|| source.get(section.clone(), "text")).transpose()?;
         Ok(Self { section: section.clone(), whole, names: BTreeMap::new() })
+    }
+
+    /// The same text, with the names that were found in it.
+    pub(crate) fn with_names(self, names: BTreeMap<u32, Bytes>) -> Self {
+        Self { names, ..self }
     }
 
     /// The name at an offset that was checked.
@@ -101,8 +106,10 @@ fn end_of_name(bytes: &[u8]) -> usize {
 /// Names may share text. A small file in which thousands of long ones do would take much time and memory of whoever
 /// looks at each.
 pub(crate) struct Names<'a> {
-    text: &'a mut FileText,
+    text: &'a FileText,
     source: &'a Source,
+    /// The names that were checked, of a text that is not held.
+    found: BTreeMap<u32, Bytes>,
     most: u64,
     left: u64,
     /// Where 0 bytes end all names: one more than the offset of the last one. Known of a text that is held.
@@ -111,10 +118,15 @@ pub(crate) struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Eight times the size of the file, and 1 MiB, as far as the limits allow.
-    pub(crate) fn new(text: &'a mut FileText, source: &'a Source, filesize: u32, limits: &Limits) -> Self {
+    pub(crate) fn new(text: &'a FileText, source: &'a Source, filesize: u32, limits: &Limits) -> Self {
         let allowed = Budget::of_part(limits, &text.section).left();
         let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20).min(allowed);
-        Self { text, source, most, left: most, terminated: None }
+        Self { text, source, found: BTreeMap::new(), most, left: most, terminated: None }
+    }
+
+    /// The names that were checked, by their offsets, of a text that is not held.
+    pub(crate) fn into_found(self) -> BTreeMap<u32, Bytes> {
+        self.found
     }
 
     /// Checks the name at an offset, which must be within the text, and before a 0 byte; `place` is the field that has the
@@ -136,7 +148,7 @@ impl<'a> Names<'a> {
                 }
                 length_at(whole, offset, self.left)
             }
-            None => match self.text.names.get(&offset) {
+            None => match self.found.get(&offset) {
                 Some(name) => name.len(),
                 None => {
                     let (name, is_terminated) = self.text.read(self.source, offset, self.left)?;
@@ -144,7 +156,7 @@ impl<'a> Names<'a> {
                     if !is_terminated && as_u64(length) < self.left {
                         return unterminated();
                     }
-                    self.text.names.insert(offset, name);
+                    self.found.insert(offset, name);
                     length
                 }
             },

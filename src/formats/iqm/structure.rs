@@ -19,8 +19,7 @@ impl Layout {
     pub(crate) fn open(source: &Source, limits: &Limits) -> Result<Self> {
         let layout = Self::read(source)?;
         let bound = Bound::of(&layout.header);
-        let mut text = layout.text.clone();
-        let mut names = Names::new(&mut text, &layout.source, layout.header.filesize.get(), limits);
+        let mut names = Names::new(&layout.text, &layout.source, layout.header.filesize.get(), limits);
         layout.check_meshes(&mut names)?;
         layout.check_vertex_arrays(&mut names, bound)?;
         layout.check_joints(&mut names)?;
@@ -28,6 +27,8 @@ impl Layout {
         layout.check_anims(&mut names)?;
         let mut findings = Findings::default();
         let (extensions, source) = layout.read_extensions(&mut names, bound, &mut findings)?;
+        let found = names.into_found();
+        let text = layout.text.clone().with_names(found);
         let layout = Self { text, extensions, source, ..layout };
         layout.note_structure(&mut findings)?;
         Ok(Self { findings: findings.into_vec(), ..layout })

@@ -71,29 +71,26 @@ impl Mesh {
         scratch: &mut Scratch,
     ) -> Result<Option<NormalPlanes>> {
         match section.part {
-            Part::Indices => keep(budget, &self.decoded.indices, &self.decoded_indices(budget, scratch)?),
+            Part::Indices => {
+                give_back(budget, Some(&self.decoded.indices), &self.decoded_indices(budget, scratch)?);
+            }
             Part::Positions | Part::GridIndices => {
-                keep(budget, &self.decoded.positions, &self.decoded_positions(budget, scratch)?);
+                give_back(budget, Some(&self.decoded.positions), &self.decoded_positions(budget, scratch)?);
             }
             Part::Normals if self.method() != Method::Mg2 => {
                 if let Some(normals) = self.decoded_normals(None, budget, scratch)? {
-                    keep(budget, &self.decoded.normals, &normals);
+                    give_back(budget, Some(&self.decoded.normals), &normals);
                 }
             }
             Part::Normals if self.decoded.normals.get().is_some() => {}
             Part::Normals => return self.decode(budget).own_planes(section, scratch).map(Some),
             Part::UvMap(index) => {
                 let map = self.decoded_uv_map(as_usize(index), budget, scratch)?;
-                self.decoded
-                    .uv_maps
-                    .get(as_usize(index))
-                    .into_iter()
-                    .for_each(|once| keep(budget, once, &map));
+                give_back(budget, self.decoded.uv_maps.get(as_usize(index)), &map);
             }
             Part::AttributeMap(index) => {
                 let map = self.decoded_attribute_map(as_usize(index), budget, scratch)?;
-                let once = self.decoded.attribute_maps.get(as_usize(index));
-                once.into_iter().for_each(|once| keep(budget, once, &map));
+                give_back(budget, self.decoded.attribute_maps.get(as_usize(index)), &map);
             }
         }
         Ok(None)
@@ -101,8 +98,8 @@ impl Mesh {
 }
 
 /// Gives back the memory of an array that the mesh does not keep: it will be decoded again.
-fn keep<T: Element>(budget: &Budget, once: &Once<Decoded<T>>, decoded: &Decoded<T>) {
-    if once.get().is_none() {
+fn give_back<T: Element>(budget: &Budget, kept: Option<&Once<Decoded<T>>>, decoded: &Decoded<T>) {
+    if kept.and_then(Once::get).is_none() {
         budget.give_back(decoded.bytes());
     }
 }

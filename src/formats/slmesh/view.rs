@@ -9,7 +9,7 @@ use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
-use crate::decode::{Block, Scratch};
+use crate::decode::{Block, Once, Scratch};
 use crate::limits::Budget;
 use crate::mesh::{
     Attribute, AttributeInfo, Dequant, Indices, LoadAttribute, MeshView, Semantic, VertexFormat,
@@ -38,36 +38,30 @@ impl Asset {
             return Err(absent());
         };
         let key = MeshKey::from_name(block).filter(|_| faces == "faces").ok_or_else(absent)?;
-        let stored = || self.stored_block(self.source(), key.name());
-        let mesh = self.shared_mesh(key, stored, &self.budget())?.ok_or_else(absent)?;
+        let budget = self.budget();
+        let mesh = match self.kept_mesh(key, &budget) {
+            Some(mesh) => mesh?,
+            None => {
+                let (block, stored) = self.stored_block(self.source(), key.name())?.ok_or_else(absent)?;
+                self.keep_mesh(key, block, stored, &budget)?
+            }
+        };
         let face = usize::try_from(*index).ok().and_then(|index| mesh.face(index));
         face.ok_or_else(absent)?.view()
     }
 
-    /// A mesh that is decoded once, and kept as far as all together are no larger than a call may decode.
-    fn shared_mesh(
-        &self,
-        key: MeshKey,
-        stored: impl FnOnce() -> Result<Option<(Block, Bytes)>>,
-        budget: &Budget,
-    ) -> Result<Option<Mesh>> {
-        let [high, medium, low, lowest, physics] = &self.inner.meshes;
-        let once = match key {
-            MeshKey::Lod(Lod::High) => high,
-            MeshKey::Lod(Lod::Medium) => medium,
-            MeshKey::Lod(Lod::Low) => low,
-            MeshKey::Lod(Lod::Lowest) => lowest,
-            MeshKey::Physics => physics,
-        };
-        if let Some(mesh) = once.get() {
-            if let Ok(mesh) = mesh {
-                let spent = budget.spend_all(mesh.memory(), key.name());
-                spent.map_err(|error| FILE.at(mesh.range()).locate(error))?;
-            }
-            return mesh.clone().map(Some);
-        }
-        // Reading may fail now and succeed later, so its error is not kept. Decoding always gives the same.
-        let Some((block, stored)) = stored()? else { return Ok(None) };
+    /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
+    /// succeed later; decoding always gives the same.
+    fn kept_mesh(&self, key: MeshKey, budget: &Budget) -> Option<Result<Mesh>> {
+        let mesh = self.once(key).get()?.clone();
+        Some(mesh.and_then(|mesh| {
+            let spent = budget.spend_all(mesh.memory(), key.name());
+            spent.map(|()| mesh.clone()).map_err(|error| FILE.at(mesh.range()).locate(error))
+        }))
+    }
+
+    /// Decodes the mesh of a block, and keeps it as far as all together are no larger than a call may decode.
+    fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, budget: &Budget) -> Result<Mesh> {
         let decode = || {
             let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
             Mesh::new(key, content, place, budget)
@@ -79,7 +73,18 @@ impl Asset {
         };
         let keep =
             |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
-        once.get_or_try_make_of(self.source(), decode, keep)?.map(Some)
+        self.once(key).get_or_try_make_of(self.source(), decode, keep)?
+    }
+
+    fn once(&self, key: MeshKey) -> &Once<Result<Mesh>> {
+        let [high, medium, low, lowest, physics] = &self.inner.meshes;
+        match key {
+            MeshKey::Lod(Lod::High) => high,
+            MeshKey::Lod(Lod::Medium) => medium,
+            MeshKey::Lod(Lod::Low) => low,
+            MeshKey::Lod(Lod::Lowest) => lowest,
+            MeshKey::Physics => physics,
+        }
     }
 
     /// The addresses of the faces of all meshes.
@@ -90,18 +95,14 @@ impl Asset {
         let mut addresses = Vec::new();
         let budget = self.budget();
         for key in MeshKey::ALL {
-            let mut unreadable = None;
-            let stored = || {
-                self.readable_block(key.name()).unwrap_or_else(|error| {
-                    unreadable = Some(error.clone());
-                    Err(error)
-                })
+            let mesh = match self.kept_mesh(key, &budget) {
+                Some(mesh) => mesh,
+                None => match self.readable_block(key.name())? {
+                    Ok(Some((block, stored))) => self.keep_mesh(key, block, stored, &budget),
+                    Ok(None) | Err(_) => continue,
+                },
             };
-            let mesh = self.shared_mesh(key, stored, &budget);
-            if let Some(error) = unreadable {
-                return Err(error);
-            }
-            let Ok(Some(mesh)) = mesh else { continue };
+            let Ok(mesh) = mesh else { continue };
             let faces = Address::field(key.name()).then("faces");
             addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
         }

@@ -21,7 +21,8 @@ use crate::report::{Address, Finding, Item, Result};
 /// Cloning is cheap. Opening reads counts and texts, and finds the place of every array. Arrays of RAW are views of the
 /// file; those of MG1 and MG2 are decoded when they are first needed, once for all clones and threads, and kept until
 /// the last clone is gone, as far as all bodies of a file together are no larger than
-/// [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with `_into` decode into the caller's memory and keep nothing.
+/// [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with `_into` decode into the caller's memory and
+/// keep nothing.
 ///
 /// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), and by
 /// opening with [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`view`](Self::view), and for normals
@@ -88,7 +89,8 @@ impl Mesh {
 
     /// Reads the headers of a body at an offset of a larger source.
     ///
-    /// The source may be a container, or a file of several bodies. Ranges count from the beginning of the source; addresses call the body `bodies[0]`.
+    /// The source may be a container, or a file of several bodies. Ranges count from the beginning of the source;
+    /// addresses call the body `bodies[0]`.
     ///
     /// # Errors
     ///

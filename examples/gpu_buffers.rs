@@ -1,45 +1,48 @@
-//! Fills an interleaved vertex buffer and an index buffer, as a graphics API takes them.
+//! Fills vertex and index buffers as a graphics API takes them, from a file of any format.
 //!
 //!     cargo run --example gpu_buffers [FILE]
 
-use meshmap::{IndexFormat, MeshFile, Semantic, VertexFormat};
+use std::error::Error;
 
-/// What the shader reads of a vertex, in this order.
-const LAYOUT: [(Semantic, VertexFormat); 3] = [
-    (Semantic::Position, VertexFormat::FLOAT32X3),
-    (Semantic::Normal, VertexFormat::FLOAT32X3),
-    (Semantic::TexCoord(0), VertexFormat::FLOAT32X2),
-];
+use meshmap::{IndexFormat, MaterialGroup, MeshFile, Role, Semantic, VertexFormat, VertexLayout};
 
-fn main() -> meshmap::Result<()> {
+/// What a renderer draws: two buffers, and a draw call for each material.
+struct Drawable {
+    vertices: Vec<u8>,
+    indices: Vec<u8>,
+    format: IndexFormat,
+    draws: Vec<MaterialGroup>,
+}
+
+/// Everything that is drawn of a file: the finest level of detail, the first snapshot, or all meshes.
+fn load(path: &str, layout: &VertexLayout) -> meshmap::Result<Vec<Drawable>> {
+    let file = MeshFile::open(path)?;
+    let mut drawables = Vec::new();
+    for entry in file.meshes_where(Role::is_drawn_by_default)? {
+        let mesh = file.mesh(&entry.address)?.by_material()?;
+        let mut vertices = Vec::with_capacity(mesh.vertex_count() * layout.stride());
+        mesh.write_interleaved(layout, |_, bytes| vertices.extend_from_slice(bytes))?;
+        let mut indices = Vec::with_capacity(mesh.indices().len() * 4);
+        let format = mesh.indices().write_narrowest(|_, bytes| indices.extend_from_slice(bytes))?;
+        drawables.push(Drawable { vertices, indices, format, draws: mesh.groups().collect() });
+    }
+    Ok(drawables)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
     let path =
         std::env::args().nth(1).unwrap_or_else(|| "tests/data/iqm/valid/skin_multi_anim.iqm".to_owned());
-    let stride: usize = LAYOUT.iter().map(|(_, format)| format.size()).sum();
-    let file = MeshFile::open(path)?;
-    for address in file.meshes()? {
-        let mesh = file.mesh(&address)?;
-        // These stand for memory of the graphics card: written once, in order, and never read.
-        let mut vertices = vec![0; mesh.vertex_count() * stride];
-        let mut indices = vec![0; mesh.indices().len() * 4];
-
-        let mut start = 0;
-        for (semantic, format) in &LAYOUT {
-            // An attribute that the mesh does not have stays 0.
-            if let Some(attribute) = mesh.attribute(semantic)? {
-                attribute.write_chunks(*format, stride, |offset, bytes| {
-                    vertices[start + offset..][..bytes.len()].copy_from_slice(bytes);
-                })?;
-            }
-            start += format.size();
-        }
-        mesh.indices().write_chunks(IndexFormat::Uint32, |offset, bytes| {
-            indices[offset..offset + bytes.len()].copy_from_slice(bytes);
-        })?;
+    // Attributes that a mesh does not have get a default; positions it must have.
+    let layout = VertexLayout::new()
+        .with(Semantic::Position, VertexFormat::FLOAT32X3)
+        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+        .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.0; 4])
+        .with_default(Semantic::Color(0), VertexFormat::UNORM8X4, [1.0; 4]);
+    for Drawable { vertices, indices, format, draws } in load(&path, &layout)? {
+        let (vertex_bytes, index_bytes) = (vertices.len(), indices.len());
         println!(
-            "{address} {:?}: {} bytes of vertices, {} of indices",
-            mesh.name(),
-            vertices.len(),
-            indices.len()
+            "{vertex_bytes} bytes of vertices, {index_bytes} of indices ({format:?}), {} draws",
+            draws.len()
         );
     }
     Ok(())

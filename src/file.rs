@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::bytes::Source;
 use crate::format::Format;
 use crate::formats::{cgeo, iqm, openctm, slmesh, tmf};
-use crate::mesh::MeshView;
+use crate::mesh::{Entries, MeshEntry, MeshView, Role};
 use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
@@ -92,6 +92,36 @@ impl MeshFile {
         }
     }
 
+    /// The file as a proxy of Corona Renderer, with everything that the format stores; `None` where it is another.
+    #[must_use]
+    pub fn as_cgeo(&self) -> Option<&cgeo::Proxy> {
+        if let Self::CGeo(file) = self { Some(file) } else { None }
+    }
+
+    /// The file as a Second Life mesh asset; `None` where it is another.
+    #[must_use]
+    pub fn as_slmesh(&self) -> Option<&slmesh::Asset> {
+        if let Self::SlMesh(file) = self { Some(file) } else { None }
+    }
+
+    /// The file as an Inter-Quake Model; `None` where it is another.
+    #[must_use]
+    pub fn as_iqm(&self) -> Option<&iqm::Model> {
+        if let Self::Iqm(file) = self { Some(file) } else { None }
+    }
+
+    /// The file as the bodies of an OpenCTM file; `None` where it is another.
+    #[must_use]
+    pub fn as_openctm(&self) -> Option<&openctm::Bodies> {
+        if let Self::OpenCtm(file) = self { Some(file) } else { None }
+    }
+
+    /// The file as a document of Tight Model Format; `None` where it is another.
+    #[must_use]
+    pub fn as_tmf(&self) -> Option<&tmf::Document> {
+        if let Self::Tmf(file) = self { Some(file) } else { None }
+    }
+
     /// The format.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -109,7 +139,7 @@ impl MeshFile {
         with_file!(self, file => Box::new(file.items()))
     }
 
-    /// The addresses of the meshes, in the order of the file.
+    /// The meshes, in the order of the file, each with its address, name and role.
     ///
     /// Those of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is
     /// stored inside the blocks, which are therefore read, inflated and kept; faces of damaged blocks are left out. Of
@@ -118,8 +148,34 @@ impl MeshFile {
     /// # Errors
     ///
     /// Those of reading.
-    pub fn meshes(&self) -> Result<Vec<Address>> {
-        with_file!(self, file => file.mesh_addresses())
+    pub fn meshes(&self) -> Result<Box<dyn ExactSizeIterator<Item = MeshEntry> + Send + '_>> {
+        self.entries(&|_| true)
+    }
+
+    /// The meshes whose role is `wanted`; of a Second Life mesh asset, no other blocks are read.
+    ///
+    /// `file.meshes_where(Role::is_drawn_by_default)` has what a viewer draws.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn meshes_where(
+        &self,
+        wanted: impl Fn(Role) -> bool + Send + 'static,
+    ) -> Result<Box<dyn Iterator<Item = MeshEntry> + Send + '_>> {
+        let entries = self.entries(&wanted)?;
+        Ok(Box::new(entries.filter(move |entry| wanted(entry.role))))
+    }
+
+    /// The meshes; of those that take reading to list, no others than those that are `wanted`.
+    fn entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
+        match self {
+            Self::CGeo(file) => Ok(file.mesh_entries()),
+            Self::SlMesh(file) => file.mesh_entries(wanted),
+            Self::Iqm(file) => Ok(file.mesh_entries()),
+            Self::OpenCtm(file) => Ok(file.mesh_entries()),
+            Self::Tmf(file) => Ok(file.mesh_entries()),
+        }
     }
 
     /// The mesh at an address, by index or by name.

@@ -19,10 +19,10 @@
 //! use meshmap::{MeshFile, Semantic};
 //!
 //! let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-//! for address in file.meshes()? {
-//!     let mesh = file.mesh(&address)?;
+//! for entry in file.meshes()? {
+//!     let mesh = file.mesh(&entry.address)?;
 //!     let positions = mesh.attribute(&Semantic::Position)?.expect("this model has positions");
-//!     println!("{address}: {} vertices, format {}", mesh.vertex_count(), positions.format());
+//!     println!("{}: {} vertices, format {}", entry.address, mesh.vertex_count(), positions.format());
 //! }
 //! # Ok::<(), meshmap::Error>(())
 //! ```
@@ -82,8 +82,8 @@ pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::Limits;
 pub use mesh::{
-    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, MaterialGroup, MeshView, Role, Semantic,
-    VertexFormat, VertexRemap, VertexUses,
+    Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, LayoutAttribute, MaterialGroup,
+    MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, VertexUses,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
-use meshmap::{Error, Fragments, MeshFile, Result, Source, Step, iqm, openctm, slmesh, tmf};
+use meshmap::{Error, Fragments, MeshEntry, MeshFile, Result, Source, Step, iqm, openctm, slmesh, tmf};
 use meshmap_testing::{Recorder, data};
 
 /// Everything that a model says, as text.
@@ -33,7 +33,7 @@ fn describe(model: &iqm::Model) -> Result<String> {
     for extension in model.extensions() {
         writeln!(text, "{extension:?} {:?}", model.extension(extension.name.as_bytes())?).unwrap();
     }
-    for address in file.meshes().unwrap() {
+    for MeshEntry { address, .. } in file.meshes().unwrap() {
         let mesh = file.mesh(&address)?;
         writeln!(text, "{:?} {:?} {:?}", mesh.bounds()?, mesh.indices().to_vec(), mesh.attributes()).unwrap();
     }
@@ -197,7 +197,7 @@ fn describe_document(source: &Source) -> Result<String> {
         }
     }
     let file = MeshFile::Tmf(document);
-    for address in file.meshes().unwrap() {
+    for MeshEntry { address, .. } in file.meshes().unwrap() {
         match file.mesh(&address) {
             Ok(mesh) => writeln!(text, "{:?} {:?}", mesh.bounds()?, mesh.indices().to_vec()).unwrap(),
             Err(error) if matches!(error.kind(), meshmap::ErrorKind::NeedBytes(_)) => return Err(error),
@@ -309,7 +309,7 @@ fn describe_asset(source: &Source) -> Result<String> {
         }
     }
     let file = MeshFile::SlMesh(asset);
-    for address in file.meshes().unwrap() {
+    for MeshEntry { address, .. } in file.meshes().unwrap() {
         let mesh = file.mesh(&address)?;
         writeln!(text, "{address} {:?} {:?}", mesh.bounds()?, mesh.attributes()).unwrap();
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 use bytes::Bytes;
 use meshmap::iqm::Model;
 use meshmap::{
-    Address, Attribute, Error, ErrorKind, Format, IndexFormat, MeshFile, Semantic, Source, VertexFormat,
+    Address, Attribute, Error, ErrorKind, F16, Format, IndexFormat, MeshFile, Semantic, Source, VertexFormat,
     coalesce,
 };
 use meshmap_testing::{Recorder, data, fixtures};
@@ -292,7 +292,7 @@ fn look_alikes_are_named() {
 /// The first mesh of a file of the repository.
 fn attribute(file: &str, semantic: &Semantic) -> Attribute {
     let file = MeshFile::open(data::valid("iqm", file)).unwrap();
-    file.mesh(&file.meshes().unwrap()[0]).unwrap().attribute(semantic).unwrap().unwrap()
+    file.mesh(&file.meshes().unwrap().next().unwrap().address).unwrap().attribute(semantic).unwrap().unwrap()
 }
 
 /// What `write_chunks` writes, into a buffer filled with 0xEE, and how often it writes.
@@ -349,11 +349,47 @@ fn attributes_widen_and_get_a_fourth_lane() {
 }
 
 #[test]
-fn conversions_that_lose_something_are_refused() {
+fn attributes_lose_components_and_are_rounded() {
     let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
-    for format in [VertexFormat::FLOAT32X2, VertexFormat::UNORM16X4, VertexFormat::UINT32X3] {
-        assert_eq!(written(&positions, format, 64).unwrap_err().kind(), ErrorKind::Unsupported, "{format}");
+    let (flat, _) = written(&positions, VertexFormat::FLOAT32X2, 8).unwrap();
+    let values: Vec<[f32; 3]> = positions.to_f32();
+    let expected: Vec<u8> = values.iter().flat_map(|[x, y, _]| [*x, *y]).flat_map(f32::to_ne_bytes).collect();
+    assert_eq!(flat, expected);
+    assert_eq!(positions.to_f32::<4>()[0], [values[0][0], values[0][1], values[0][2], 1.]);
+
+    let normals = attribute("skin_multi_anim.iqm", &Semantic::Normal);
+    let (packed, _) = written(&normals, VertexFormat::SNORM8X4, 4).unwrap();
+    for (element, normal) in packed.chunks(4).zip(normals.to_f32::<3>()) {
+        let expected = normal.map(|number| (f64::from(number) * 127.).round_ties_even() as i8 as u8);
+        assert_eq!((&element[..3], element[3]), (&expected[..], 0));
     }
+    let (halves, _) = written(&normals, VertexFormat::FLOAT16X4, 8).unwrap();
+    assert_eq!(halves[..2], F16::from_f32(normals.to_f32x3()[0][0]).0.to_ne_bytes());
+}
+
+#[test]
+fn weights_and_joints_that_are_not_stored_are_0() {
+    let weights = attribute("skin_multi_anim.iqm", &Semantic::Weights(0));
+    let (narrow, _) = written(&weights, VertexFormat::UNORM8X2, 2).unwrap();
+    assert_eq!(narrow[..2], weights.as_bytes()[..2]);
+    let uvs = attribute("skin_multi_anim.iqm", &Semantic::TexCoord(0));
+    assert_eq!(uvs.format(), VertexFormat::FLOAT32X2);
+    assert!(uvs.to_f32::<4>().iter().all(|uv| uv[2..] == [0.; 2]));
+    assert!(uvs.iter_f32::<4>().eq(uvs.to_f32::<4>()));
+    let (wide, _) = written(&uvs, VertexFormat::UNORM8X4, 4).unwrap();
+    assert!(wide.chunks(4).all(|element| element[2..] == [0; 2]));
+}
+
+#[test]
+fn what_is_not_held_names_mesh_and_attribute() {
+    let positions = attribute("ours_many_meshes_a.iqm", &Semantic::Position);
+    let error = written(&positions, VertexFormat::UINT8X4, 4).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("iqm: ") && text.contains("meshes[0].position") && text.contains("u8x4"),
+        "{text}"
+    );
     assert_eq!(written(&positions, VertexFormat::FLOAT32X3, 8).unwrap_err().kind(), ErrorKind::OutOfRange);
     // 32-bit indices that are small fit 8 bits, and those that are not do not.
     let joints = attribute("skin_noesis_fmt.iqm", &Semantic::Joints(0));
@@ -383,7 +419,7 @@ fn halves_and_bytes_become_floats() {
 #[test]
 fn indices_are_written_narrow_and_wide() {
     let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    let indices = file.mesh(&file.meshes().unwrap()[0]).unwrap().indices().clone();
+    let indices = file.mesh(&file.meshes().unwrap().next().unwrap().address).unwrap().indices().clone();
     let mut narrow = Vec::new();
     indices.write_chunks(IndexFormat::Uint16, |_, bytes| narrow.extend_from_slice(bytes)).unwrap();
     let expected: Vec<u8> = indices.iter().flat_map(|index| (index as u16).to_ne_bytes()).collect();

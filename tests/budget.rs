@@ -8,8 +8,8 @@ use bytes::Bytes;
 use meshmap::cgeo::{Dialect, Proxy, SizeMeaning, raw};
 use meshmap::tmf::Document;
 use meshmap::{
-    Address, Block, Codec, ErrorKind, Limits, MeshFile, Options, Parallelism, ReadRange, Scratch, Source,
-    decode_all, iqm, openctm, slmesh,
+    Address, Block, Codec, ErrorKind, Limits, MeshEntry, MeshFile, Options, Parallelism, ReadRange, Scratch,
+    Source, decode_all, iqm, openctm, slmesh,
 };
 use meshmap_testing::allocator::{Counting, counted_in_process};
 use meshmap_testing::fixtures;
@@ -386,7 +386,7 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     let options = limited(3 * decoded);
     let file = MeshFile::from_source_with(Source::from_bytes(file), &options).unwrap();
     let views = || {
-        for address in file.meshes().unwrap() {
+        for MeshEntry { address, .. } in file.meshes().unwrap() {
             let mesh = file.mesh(&address).unwrap();
             assert!(mesh.bounds().unwrap().is_some() && !mesh.indices().is_empty());
         }
@@ -484,7 +484,7 @@ fn proxy_of_twenty_million_triangles_is_read_by_default() {
     file.extend(raw::TAG_ANIM_TABLE_END.to_le_bytes());
     file.extend(fixtures::cgeo::snapshot_bytes(&vec![(raw::TAG_MESH_DATA, content)], dialect));
     let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
-    let address = &file.meshes().unwrap()[0];
+    let address = &file.meshes().unwrap().next().unwrap().address;
     let view = file.mesh(address).unwrap();
     assert!(view.triangle_count() > 20_000_000, "{}", view.triangle_count());
     assert_eq!(view.bounds().unwrap(), view.bounds().unwrap());

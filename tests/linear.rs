@@ -125,7 +125,7 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
         let bytes = Source::from_bytes(many_meshes_and_arrays(count));
         time(|| {
             let file = MeshFile::from_source(bytes.clone()).unwrap();
-            let views = file.meshes().unwrap().into_iter().map(|address| file.mesh(&address).unwrap());
+            let views = file.meshes().unwrap().map(|entry| file.mesh(&entry.address).unwrap());
             assert_eq!(
                 views.map(|view| view.attributes().len()).sum::<usize>(),
                 count as usize * count as usize

@@ -198,9 +198,9 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     assert_eq!(inner.arrays().unwrap(), all.get(2).unwrap().arrays().unwrap());
 
     let file = MeshFile::from_source_with(Source::from_bytes(file), &Options::default()).unwrap();
-    let addresses: Vec<_> = file.meshes().unwrap().iter().map(ToString::to_string).collect();
+    let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(addresses, ["bodies[0]", "bodies[1]", "bodies[2]"]);
-    assert_eq!(file.mesh(&file.meshes().unwrap()[2]).unwrap().vertex_count(), 16);
+    assert_eq!(file.mesh(&file.meshes().unwrap().nth(2).unwrap().address).unwrap().vertex_count(), 16);
     let none = file.mesh(&"bodies[3]".parse().unwrap()).unwrap_err();
     assert_eq!(none.kind(), ErrorKind::OutOfRange);
     assert_eq!(file.items().count(), 3 + 7 + 7 + 8);

@@ -98,7 +98,7 @@ fn every_format_is_validated_where_the_reader_uses_the_same_pool() {
             let file = MeshFile::from_source(Source::ranged(Parallel(body.into()))).unwrap();
             (0..16).into_par_iter().for_each(|_| {
                 file.validate().unwrap();
-                file.meshes().unwrap().iter().for_each(|address| drop(file.mesh(address).unwrap()));
+                file.meshes().unwrap().for_each(|entry| drop(file.mesh(&entry.address).unwrap()));
             });
         }
     });

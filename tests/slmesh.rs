@@ -365,14 +365,13 @@ fn view_writes_what_a_gpu_takes() {
 #[test]
 fn file_lists_the_faces_of_all_meshes() {
     let file = MeshFile::from_source_with(Source::from_bytes(everything()), &Options::default()).unwrap();
-    let meshes: Vec<_> = file.meshes().unwrap().iter().map(ToString::to_string).collect();
+    let meshes: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
     assert_eq!(meshes.len(), 4 * 3 + 1);
     assert_eq!((&meshes[0][..], &meshes[12][..]), ("high_lod.faces[0]", "physics_mesh.faces[0]"));
     let counts = file
         .meshes()
         .unwrap()
-        .iter()
-        .map(|address| file.mesh(address).unwrap().vertex_count())
+        .map(|entry| file.mesh(&entry.address).unwrap().vertex_count())
         .collect::<Vec<_>>();
     assert_eq!(counts, [25, 0, 4, 16, 0, 4, 9, 0, 4, 4, 0, 4, 9]);
     for address in ["high_lod.faces[3]", "high_lod", "skin.faces[0]", "high_lod.faces[0].positions"] {

@@ -173,7 +173,8 @@ impl Opened {
             MeshFile::Tmf(document) => Self::tmf(way, document, &mut arrays),
             other => panic!("a format that this target does not know: {other:?}"),
         }
-        let meshes = way.run(|_| file.meshes()).unwrap_or_default();
+        let list = |_: &_| Ok(file.meshes()?.map(|entry| entry.address).collect::<Vec<_>>());
+        let meshes = way.run(list).unwrap_or_default();
         for address in meshes.iter().take(MOST) {
             arrays.push(way.run(|_| {
                 let indices = file.mesh(address)?.indices().to_vec();

@@ -104,6 +104,32 @@ impl F16 {
         };
         f32::from_bits(sign | magnitude)
     }
+
+    /// The nearest half, the even one of two; infinite from 65,520 on. NaN keeps the upper bits of its payload.
+    #[must_use]
+    pub fn from_f32(number: f32) -> Self {
+        /// 65,520, half a step beyond the largest half.
+        const OVERFLOW: u32 = 0x477f_f000;
+        /// 2^-14, the smallest half with an exponent.
+        const NORMAL: u32 = 0x3880_0000;
+        let bits = number.to_bits();
+        let magnitude = bits & 0x7fff_ffff;
+        let half = if number.is_nan() {
+            let payload = (magnitude >> 13) & 0x3ff;
+            0x7c00 | if payload == 0 { 0x200 } else { payload }
+        } else if magnitude >= OVERFLOW {
+            0x7c00
+        } else if magnitude < NORMAL {
+            // The last bit of 0.5 counts what the last bit of such a half does: adding rounds.
+            (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits())
+        } else {
+            let is_odd = (magnitude >> 13) & 1;
+            let rounded = magnitude.wrapping_add(0xfff).wrapping_add(is_odd) >> 13;
+            rounded.wrapping_sub((127 - 15) << 10)
+        };
+        let [a, b, _, _] = (half | (bits >> 16) & 0x8000).to_le_bytes();
+        Self(u16::from_le_bytes([a, b]))
+    }
 }
 
 macro_rules! scalar {
@@ -201,5 +227,31 @@ mod tests {
             assert_eq!(f64::from(wide.abs()), magnitude, "{bits:#x}");
             assert_eq!(wide.is_sign_negative(), bits >= 0x8000, "{bits:#x}");
         }
+    }
+
+    #[test]
+    fn halves_are_the_nearest() {
+        // Every half comes back, and so does what lies a little to its sides; half-way the even one is taken.
+        for bits in (0..0x7c00_u16).step_by(if cfg!(miri) { 61 } else { 1 }) {
+            let (half, next) = (F16(bits).to_f32(), F16(bits + 1).to_f32());
+            let next = if next.is_infinite() { 65_536. } else { next };
+            let middle = (half + next) / 2.;
+            for (number, expected) in [
+                (half, bits),
+                (f32::from_bits(middle.to_bits() - 1), bits),
+                (middle, bits + (bits & 1)),
+                (f32::from_bits(middle.to_bits() + 1), bits + 1),
+            ] {
+                assert_eq!(F16::from_f32(number).0, expected, "{number}");
+                assert_eq!(F16::from_f32(-number).0, expected | 0x8000, "{number}");
+            }
+        }
+        for (number, expected) in [(f32::INFINITY, 0x7c00), (1e30, 0x7c00), (-1e30, 0xfc00), (1e-30, 0)] {
+            assert_eq!(F16::from_f32(number).0, expected, "{number}");
+        }
+        for bits in 0x7c01..=0x7fff_u16 {
+            assert_eq!(F16::from_f32(F16(bits).to_f32()).0, bits, "{bits:#x}");
+        }
+        assert!(F16::from_f32(f32::from_bits(0x7f80_0001)).to_f32().is_nan());
     }
 }

@@ -14,21 +14,32 @@ pub(crate) fn dequantize<const N: usize>(
     max: [f32; N],
     out: &mut [[f32; N]],
 ) {
-    const { assert!(BLOCK.is_multiple_of(N)) };
     let count = stored.len().min(out.len());
     let (Some(stored), Some(out)) = (stored.get(..count), out.get_mut(..count)) else { return };
-    let (mut scale, mut offset) = ([0.0_f32; BLOCK], [0.0; BLOCK]);
-    let lanes = scale.iter_mut().zip(&mut offset);
-    for ((scale, offset), (min, max)) in lanes.zip(min.into_iter().zip(max).cycle()) {
-        (*scale, *offset) = (max - min, min);
-    }
+    let mut scale = max;
+    scale.iter_mut().zip(min).for_each(|(max, min)| *max -= min);
+    scale_and_offset(stored.as_flattened(), scale, min, out.as_flattened_mut());
+}
+
+/// `stored / 65535 * scale + offset` for each component of elements of `N`, each operation rounded to single precision.
+///
+/// As many components as both slices have.
+pub(crate) fn scale_and_offset<const N: usize>(
+    stored: &[le::U16],
+    scale: [f32; N],
+    offset: [f32; N],
+    out: &mut [f32],
+) {
+    const { assert!(BLOCK.is_multiple_of(N)) };
+    let (mut scales, mut offsets) = ([0.0_f32; BLOCK], [0.0; BLOCK]);
+    scales.iter_mut().zip(scale.into_iter().cycle()).for_each(|(lane, scale)| *lane = scale);
+    offsets.iter_mut().zip(offset.into_iter().cycle()).for_each(|(lane, offset)| *lane = offset);
     // Multiplied by a power of two, the quotients are one operation less; that is exact, unless it makes numbers so small
     // that they lose digits.
     if scale.iter().any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE) {
-        return lanes_of(stored.as_flattened(), &scale, &offset, out.as_flattened_mut(), unit);
+        return lanes_of(stored, &scales, &offsets, out, unit);
     }
-    let scale = scale.map(|scale| scale * FIRST);
-    lanes_of(stored.as_flattened(), &scale, &offset, out.as_flattened_mut(), widened);
+    lanes_of(stored, &scales.map(|scale| scale * FIRST), &offsets, out, widened);
 }
 
 /// The digits that a quotient has before they repeat.

@@ -1,31 +1,51 @@
 use std::fmt;
 
 use bytes::Bytes;
+use zerocopy::IntoBytes;
 
 use super::bounds::Bounds;
-use super::convert::{Conversion, Dequant, Stored, component_to_f64};
+use super::component::{component_to_f32, component_to_f64};
+use super::convert::{BLOCK, Converter, Fourth, NotHeld, Work};
+use super::dequant::Dequant;
+use super::place::Places;
 use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
-use crate::bytes::{Array, Element, Scalar};
-use crate::report::{Error, ErrorKind, Result};
+use crate::bytes::{Array, Element};
+use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal where the stored bytes are.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Attribute {
     semantic: Semantic,
     format: VertexFormat,
     bytes: Bytes,
     dequant: Option<Dequant>,
+    /// The mesh that it is of, for errors.
+    mesh: Option<Place>,
 }
+
+impl PartialEq for Attribute {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |this: &Self| (this.format, this.dequant);
+        self.semantic == other.semantic && parts(self) == parts(other) && self.bytes == other.bytes
+    }
+}
+
+impl Eq for Attribute {}
 
 impl Attribute {
     pub(crate) fn new(semantic: Semantic, format: VertexFormat, bytes: Bytes) -> Self {
-        Self { semantic, format, bytes, dequant: None }
+        Self { semantic, format, bytes, dequant: None, mesh: None }
     }
 
     /// Sets the dequantization of normalized integers.
     pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
         Self { dequant: Some(dequant), ..self }
+    }
+
+    /// Sets the mesh that the attribute is of.
+    pub(super) fn of_mesh(self, mesh: Place) -> Self {
+        Self { mesh: Some(mesh), ..self }
     }
 
     /// The meaning of the attribute.
@@ -98,28 +118,41 @@ impl Attribute {
 
     /// Converts the elements to `[f32; N]`.
     ///
-    /// Normalized integers are scaled and [dequantized](Self::dequant). Components that are not stored are 0; those beyond
-    /// `N` are left out.
+    /// Normalized integers are scaled and [dequantized](Self::dequant). Of components that are not stored, the fourth of
+    /// positions and colours is 1, and others are 0; those beyond `N` are left out.
     #[must_use]
     pub fn to_f32<const N: usize>(&self) -> Vec<[f32; N]> {
-        self.iter_f32().collect()
+        let mut out = vec![[0.0; N]; self.len()];
+        let format =
+            VertexFormat { components: u32::try_from(N).unwrap_or(u32::MAX), ..VertexFormat::FLOAT32 };
+        let converter = self.converter(format);
+        let per_block = self.per_block(format.size());
+        let mut work = Work::default();
+        for (block, first) in out.chunks_mut(per_block).zip((0..).step_by(per_block)) {
+            let (count, out) = (block.len(), block.as_flattened_mut().as_mut_bytes());
+            // Every number is a float.
+            let _ =
+                self.convert_part(&converter, first, count, Places::packed(out, format.size()), &mut work);
+        }
+        out
     }
 
     /// Iterates over the elements as [`to_f32`](Self::to_f32) converts them.
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
-        let convert = |element: &[u8]| {
-            let mut components = [0.0; N];
+        let mut missing = [0.0; N];
+        if let (Some(fourth), Fourth::One) = (missing.get_mut(3), self.fourth()) {
+            *fourth = 1.0;
+        }
+        let convert = move |element: &[u8]| {
+            let mut components = missing;
             let stored = element.chunks_exact(self.format.scalar.size());
             for (index, (value, component)) in components.iter_mut().zip(stored).enumerate() {
-                *value = self.stored().to_f32(index, component);
+                let number = component_to_f32(self.format, component);
+                *value = self.dequant.map_or(number, |dequant| dequant.apply(index, number));
             }
             components
         };
         self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
-    }
-
-    fn stored(&self) -> Stored {
-        Stored { format: self.format, dequant: self.dequant }
     }
 
     /// Every component of every element, exactly, not normalized.
@@ -147,74 +180,106 @@ impl Attribute {
     ///
     /// `write(offset, bytes)` is called with whole elements at ascending offsets, each byte once. Nothing is read back, so
     /// mapped GPU memory can be written to. Elements are `stride` bytes apart, from offset 0; bytes between them are not
-    /// written. Numbers are in the byte order of the host.
+    /// written ([`MeshView::write_interleaved`](super::MeshView::write_interleaved) fills them with other attributes).
+    /// Numbers are in the byte order of the host.
     ///
-    /// Any format converts to floats: normalized integers are scaled and [dequantized](Self::dequant). Integers convert to
-    /// other integers that can hold them, and any format to itself with more components. New components are 0; a new
-    /// fourth one is 1.
+    /// Any format converts to any other, through single precision:
+    ///
+    /// * To floats: normalized integers are scaled and [dequantized](Self::dequant), others keep their value. Halves are
+    ///   rounded to the nearest, the even one of two, and are infinite from 65,520 on.
+    /// * From floats, and between normalized integers: normalized integers are the nearest, the even one of two, after
+    ///   numbers outside 0..=1 or -1..=1 are moved to its ends; NaN becomes 0. Plain integers are the nearest, too.
+    /// * Between plain integers, and between plain and normalized ones: the integer itself is kept.
+    /// * To the stored type: the stored bits. Dequantization is then left to the shader.
+    ///
+    /// Components beyond those of the target are left out. Of components that are not stored, the fourth of positions and
+    /// colours is 1, and others are 0.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) for other conversions, [`OutOfRange`](ErrorKind::OutOfRange) for a
-    /// stride less than an element, or an integer that the target cannot hold.
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for a stride less than an element, or an integer that the target cannot hold.
     pub fn write_chunks(
         &self,
         target: VertexFormat,
         stride: usize,
         mut write: impl FnMut(usize, &[u8]),
     ) -> Result<()> {
-        if stride < target.size() {
-            let error = Error::new(ErrorKind::OutOfRange, "stride");
-            return Err(error.expected(format!("at least {} bytes", target.size())).found(stride));
-        }
-        let conversion = self.conversion(target)?;
-        let scalar_size = self.format.scalar.size();
-        let elements = self.bytes.chunks_exact(self.format.size().max(1));
-        if self.format == target && cfg!(target_endian = "little") {
-            if stride == target.size() {
-                write(0, &self.bytes);
-            } else {
-                elements.enumerate().for_each(|(i, element)| write(i.saturating_mul(stride), element));
-            }
-            return Ok(());
+        let size = target.size();
+        if stride < size {
+            let error = self.error("stride");
+            return Err(error.expected(format!("at least {size} bytes")).found(stride));
         }
         if self.is_empty() {
             // A file may announce elements of any size where it has none of them.
             return Ok(());
         }
-        let one = target.one();
-        let mut out = Vec::with_capacity(target.size());
-        for (index, element) in elements.enumerate() {
-            for (index, component) in element.chunks_exact(scalar_size).enumerate() {
-                conversion.append(self.stored(), index, component, &mut out)?;
+        let converter = self.converter(target);
+        if converter.is_copy() && stride == size {
+            write(0, &self.bytes);
+            return Ok(());
+        }
+        let per_block = self.per_block(size);
+        let mut block = vec![0; per_block.min(self.len()).saturating_mul(size)];
+        let mut work = Work::default();
+        for first in (0..self.len()).step_by(per_block) {
+            let count = per_block.min(self.len().saturating_sub(first));
+            let out = block.get_mut(..count.saturating_mul(size)).unwrap_or_default();
+            self.convert_part(&converter, first, count, Places::packed(out, size), &mut work)?;
+            let offset = first.saturating_mul(stride);
+            if stride == size {
+                write(offset, out);
+            } else {
+                let elements = out.chunks_exact(size.max(1)).zip((offset..).step_by(stride));
+                elements.for_each(|(element, offset)| write(offset, element));
             }
-            for component in self.format.components..target.components {
-                out.extend_from_slice(if component == 3 { &one } else { target.zero() });
-            }
-            write(index.saturating_mul(stride), &out);
-            out.clear();
         }
         Ok(())
     }
 
-    fn conversion(&self, target: VertexFormat) -> Result<Conversion> {
-        let VertexFormat { scalar, components, normalized } = self.format;
-        let integers = |format: VertexFormat| !format.scalar.is_float() && !format.normalized;
-        if target.components < components {
-            Err(())
-        } else if scalar == target.scalar && normalized == target.normalized {
-            Ok(Conversion::Copy)
-        } else if target.scalar == Scalar::F32 {
-            Ok(Conversion::ToF32)
-        } else if integers(self.format) && integers(target) {
-            Ok(Conversion::ToInteger { from: scalar, to: target.scalar })
-        } else {
-            Err(())
+    /// How many elements make a block, where each becomes so many bytes.
+    fn per_block(&self, size: usize) -> usize {
+        BLOCK.checked_div(size.max(self.format.size())).unwrap_or(0).max(1)
+    }
+
+    /// What a fourth component is that is not stored.
+    fn fourth(&self) -> Fourth {
+        match self.semantic {
+            Semantic::Position | Semantic::Color(_) => Fourth::One,
+            _ => Fourth::Zero,
         }
-        .map_err(|()| {
-            let error = Error::new(ErrorKind::Unsupported, "conversion of a vertex attribute");
-            error.expected(format!("{} or one that holds it", self.format)).found(target)
+    }
+
+    /// How the elements become those of another format.
+    pub(super) fn converter(&self, target: VertexFormat) -> Converter {
+        Converter::new(self.format, target, self.dequant, self.fourth())
+    }
+
+    /// Converts `count` elements from `first` on.
+    pub(super) fn convert_part(
+        &self,
+        converter: &Converter,
+        first: usize,
+        count: usize,
+        places: Places<'_>,
+        work: &mut Work,
+    ) -> Result<()> {
+        let size = self.format.size();
+        let end = first.saturating_add(count).saturating_mul(size);
+        let elements = self.bytes.get(first.saturating_mul(size)..end).unwrap_or_default();
+        converter.convert(elements, places, work).map_err(|NotHeld { component, value }| {
+            let vertex = component.checked_div(converter.components()).unwrap_or(0).saturating_add(first);
+            let error = self.error("number of a vertex attribute");
+            let expected = format!("one that {} can hold", converter.target());
+            error.expected(expected).found(format_args!("{value} at vertex {vertex}"))
         })
+    }
+
+    /// An error about this attribute.
+    fn error(&self, what: &'static str) -> Error {
+        let error = Error::new(ErrorKind::OutOfRange, what);
+        let Some(mesh) = &self.mesh else { return error };
+        let address = mesh.address().cloned().unwrap_or_else(|| Address::field("mesh"));
+        mesh.locate(error.of(self.semantic.address_in(address)))
     }
 }
 

@@ -1,3 +1,6 @@
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use zerocopy::little_endian as le;
 
 use crate::bytes::Array;
@@ -25,6 +28,17 @@ pub enum IndexFormat {
     Uint16,
     /// 32 bits.
     Uint32,
+}
+
+impl IndexFormat {
+    /// Size of an index in bytes.
+    #[must_use]
+    pub fn size(self) -> usize {
+        match self {
+            Self::Uint16 => 2,
+            Self::Uint32 => 4,
+        }
+    }
 }
 
 impl Indices {
@@ -118,6 +132,56 @@ impl Indices {
         }
     }
 
+    /// The vertices of a run of triangles.
+    pub(super) fn corners(&self, triangles: Range<usize>) -> impl Iterator<Item = u32> + '_ {
+        let corners = triangles.start.saturating_mul(3)..triangles.end.saturating_mul(3);
+        let (narrow, wide) = self.slices();
+        let base = self.base;
+        let narrow = narrow.get(corners.clone()).unwrap_or_default().iter().map(|i| u32::from(i.get()));
+        narrow.chain(wide.get(corners).unwrap_or_default().iter().map(move |i| i.get().wrapping_sub(base)))
+    }
+
+    /// The narrowest format that holds every index. Looks at all of them where they are stored wide.
+    ///
+    /// 65,535 does not count as one of 16 bits: where primitive restart is on, which WebGL cannot switch off, it ends a
+    /// primitive.
+    #[must_use]
+    pub fn narrowest(&self) -> IndexFormat {
+        const RESTART: u32 = 0xffff;
+        let (narrow, wide) = self.slices();
+        let number = |index: &le::U32| index.get().wrapping_sub(self.base);
+        // All bits together are no less than the greatest, and soon looked at.
+        let all = narrow.iter().fold(0, |all, index| all | u32::from(index.get()));
+        let all = wide.iter().fold(all, |all, index| all | number(index));
+        let is_narrow = match all.cmp(&RESTART) {
+            Ordering::Less => true,
+            Ordering::Equal => {
+                narrow.iter().all(|index| u32::from(index.get()) != RESTART)
+                    && wide.iter().all(|index| number(index) != RESTART)
+            }
+            Ordering::Greater => false,
+        };
+        if is_narrow { IndexFormat::Uint16 } else { IndexFormat::Uint32 }
+    }
+
+    /// Writes the indices for a GPU in the [narrowest](Self::narrowest) format, which is returned.
+    ///
+    /// As [`write_chunks`](Self::write_chunks), and then 2 bytes of 0 where the indices do not end at a multiple of 4
+    /// bytes, as graphics APIs want it of a copy.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`write_chunks`](Self::write_chunks), of which there is none: the format holds every index.
+    pub fn write_narrowest(&self, mut write: impl FnMut(usize, &[u8])) -> Result<IndexFormat> {
+        let format = self.narrowest();
+        self.write_chunks(format, &mut write)?;
+        let length = self.len().saturating_mul(format.size());
+        if !length.is_multiple_of(4) {
+            write(length, &[0; 2]);
+        }
+        Ok(format)
+    }
+
     /// Writes the indices for a GPU, packed, in the byte order of the host.
     ///
     /// `write(offset, bytes)` is called with whole indices at ascending offsets, each byte once.
@@ -126,36 +190,65 @@ impl Indices {
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) for an index that the format cannot hold.
     pub fn write_chunks(&self, format: IndexFormat, mut write: impl FnMut(usize, &[u8])) -> Result<()> {
-        const INDICES: usize = 1024;
         if format == self.format() && self.base == 0 && cfg!(target_endian = "little") {
-            match &self.stored {
-                Stored::Narrow(narrow) => write(0, narrow.as_bytes()),
-                Stored::Wide(wide) => write(0, wide.as_bytes()),
+            if !self.is_empty() {
+                write(0, self.as_bytes());
             }
             return Ok(());
         }
-        let mut chunk = Vec::with_capacity(INDICES.saturating_mul(4));
+        const INDICES: usize = 4096;
+        let (narrow, wide) = self.slices();
+        let base = self.base;
+        let mut chunk = Vec::with_capacity(INDICES.min(self.len()).saturating_mul(format.size()));
         let mut offset = 0_usize;
-        let mut indices = self.iter();
-        while indices.len() > 0 {
-            for index in indices.by_ref().take(INDICES) {
-                match format {
-                    IndexFormat::Uint32 => chunk.extend_from_slice(&index.to_ne_bytes()),
-                    IndexFormat::Uint16 => {
-                        let narrow = u16::try_from(index).map_err(|_| {
-                            let error = Error::new(ErrorKind::OutOfRange, "index");
-                            error.expected("at most 65,535").found(index)
-                        })?;
-                        chunk.extend_from_slice(&narrow.to_ne_bytes());
-                    }
-                }
-            }
-            write(offset, &chunk);
+        let mut flush = |chunk: &mut Vec<u8>| {
+            write(offset, chunk);
             offset = offset.saturating_add(chunk.len());
             chunk.clear();
+        };
+        for indices in narrow.chunks(INDICES) {
+            match format {
+                IndexFormat::Uint16 => append(indices, &mut chunk, |index| index.get().to_ne_bytes()),
+                IndexFormat::Uint32 => {
+                    append(indices, &mut chunk, |index| u32::from(index.get()).to_ne_bytes())
+                }
+            }
+            flush(&mut chunk);
+        }
+        for indices in wide.chunks(INDICES) {
+            let number = |index: &le::U32| index.get().wrapping_sub(base);
+            match format {
+                IndexFormat::Uint16 => {
+                    let all = indices.iter().fold(0, |all, index| all | number(index));
+                    if u16::try_from(all).is_err() {
+                        let found = indices.iter().map(number).find(|index| *index > u16::MAX.into());
+                        let error = Error::new(ErrorKind::OutOfRange, "index").expected("at most 65,535");
+                        return Err(error.found(found.unwrap_or(all)));
+                    }
+                    append(indices, &mut chunk, |index| {
+                        let [low, high, ..] = number(index).to_le_bytes();
+                        u16::from_le_bytes([low, high]).to_ne_bytes()
+                    });
+                }
+                IndexFormat::Uint32 => append(indices, &mut chunk, |index| number(index).to_ne_bytes()),
+            }
+            flush(&mut chunk);
         }
         Ok(())
     }
+
+    /// The indices as stored.
+    fn as_bytes(&self) -> &[u8] {
+        match &self.stored {
+            Stored::Narrow(narrow) => narrow.as_bytes(),
+            Stored::Wide(wide) => wide.as_bytes(),
+        }
+    }
+}
+
+fn append<T, const N: usize>(indices: &[T], out: &mut Vec<u8>, bytes: impl Fn(&T) -> [u8; N]) {
+    out.resize(indices.len().saturating_mul(N), 0);
+    out.as_chunks_mut::<N>().0.iter_mut().zip(indices).for_each(|(out, index)| *out = bytes(index));
 }
 
 /// One of two iterators: the other has no elements.

@@ -1,7 +1,6 @@
 //! One index buffer out of several: meshes that have an index for each attribute.
 
-use std::ops::Range;
-
+use super::material::MaterialGroup;
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Result};
 
@@ -40,18 +39,6 @@ pub struct VertexRemap {
     counts: Vec<usize>,
     groups: Vec<MaterialGroup>,
     triangles: Option<Vec<u32>>,
-}
-
-/// The triangles of one material: one draw call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MaterialGroup {
-    /// The material.
-    pub material: u32,
-    /// The triangles, in the order of the remap; three indices each.
-    pub triangles: Range<usize>,
-    /// A range of vertices that contains all that the triangles use.
-    pub vertices: Range<u32>,
 }
 
 /// The vertices that use each element of an attribute.
@@ -397,13 +384,8 @@ fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> 
     for run in triangles.chunk_by(|a, b| material(*a) == material(*b)) {
         let end = start.saturating_add(run.len());
         let used = corners.get(start..end).unwrap_or_default().as_flattened();
-        let least = used.iter().copied().min().unwrap_or(0);
-        let greatest = used.iter().copied().max().unwrap_or(0);
-        groups.push(MaterialGroup {
-            material: run.first().map_or(0, |triangle| material(*triangle)),
-            triangles: start..end,
-            vertices: least..greatest.saturating_add(1),
-        });
+        let id = run.first().map_or(0, |triangle| material(*triangle));
+        groups.push(MaterialGroup::new(id, start..end, used.iter().copied()));
         start = end;
     }
     groups

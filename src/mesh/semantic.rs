@@ -1,6 +1,7 @@
 use std::fmt::{self, Write as _};
 
 use super::vertex_format::VertexFormat;
+use crate::report::Address;
 
 /// The meaning of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +23,27 @@ pub enum Semantic {
     Weights(u32),
     /// Anything else, by its name in the file.
     Custom(String),
+}
+
+impl Semantic {
+    /// The address of the attribute in a mesh at an address.
+    pub(super) fn address_in(&self, mesh: Address) -> Address {
+        let (name, set) = match self {
+            Self::Custom(name) => return mesh.then("attributes").name(name),
+            Self::Position => ("position", None),
+            Self::Normal => ("normal", None),
+            Self::Tangent => ("tangent", None),
+            Self::TexCoord(set) => ("texcoord", Some(*set)),
+            Self::Color(set) => ("color", Some(*set)),
+            Self::Joints(set) => ("joints", Some(*set)),
+            Self::Weights(set) => ("weights", Some(*set)),
+        };
+        let field = mesh.then(name);
+        match set {
+            Some(set) if set > 0 => field.index(set.into()),
+            _ => field,
+        }
+    }
 }
 
 /// Always one line: control characters of names are escaped as in Rust.

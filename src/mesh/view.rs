@@ -5,9 +5,13 @@ use super::attribute::Attribute;
 use super::attribute_list::AttributeList;
 use super::bounds::Bounds;
 use super::indices::Indices;
+use super::material::MaterialGroup;
 use super::role::Role;
 use super::semantic::{AttributeInfo, Semantic};
-use crate::report::{Address, Finding, Result};
+use crate::bytes::Array;
+use crate::limits::Budget;
+use crate::num::as_u64;
+use crate::report::{Address, Finding, Place, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///
@@ -18,49 +22,62 @@ use crate::report::{Address, Finding, Result};
 /// # Examples
 ///
 /// ```
-/// use meshmap::{IndexFormat, MeshFile, Semantic, VertexFormat};
+/// use meshmap::{MeshFile, Semantic, VertexFormat, VertexLayout};
 ///
 /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
-/// let mesh = file.mesh(&file.meshes()?[0])?;
+/// let entry = file.meshes()?.next().expect("this model has meshes");
+/// let mesh = file.mesh(&entry.address)?;
 ///
-/// // An interleaved vertex buffer: position (12 bytes) and texture coordinate (8 bytes).
-/// let stride = 20;
-/// let mut vertices = vec![0; mesh.vertex_count() * stride];
-/// for (semantic, format, at) in [
-///     (Semantic::Position, VertexFormat::FLOAT32X3, 0),
-///     (Semantic::TexCoord(0), VertexFormat::FLOAT32X2, 12),
-/// ] {
-///     let attribute = mesh.attribute(&semantic)?.expect("this model has both");
-///     attribute.write_chunks(format, stride, |offset, bytes| {
-///         vertices[at + offset..][..bytes.len()].copy_from_slice(bytes);
-///     })?;
+/// let layout = VertexLayout::new()
+///     .with(Semantic::Position, VertexFormat::FLOAT32X3)
+///     .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.0; 4]);
+/// let (mut vertices, mut indices) = (Vec::new(), Vec::new());
+/// mesh.write_interleaved(&layout, |_, bytes| vertices.extend_from_slice(bytes))?;
+/// let format = mesh.indices().write_narrowest(|_, bytes| indices.extend_from_slice(bytes))?;
+/// for group in mesh.groups() {
+///     println!("material {}: triangles {:?}", group.material, group.triangles);
 /// }
-/// let mut indices = Vec::new();
-/// mesh.indices().write_chunks(IndexFormat::Uint32, |_, bytes| indices.extend_from_slice(bytes))?;
-/// # assert_eq!(indices.len(), mesh.indices().len() * 4);
+/// # assert_eq!((vertices.len(), format), (mesh.vertex_count() * 20, meshmap::IndexFormat::Uint16));
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct MeshView {
     name: String,
+    material: String,
+    /// The file, as errors name it.
+    file: Place,
     address: Address,
     role: Role,
     vertex_count: usize,
     indices: Indices,
+    materials: Materials,
     attributes: AttributeList,
     loader: Arc<dyn LoadAttribute>,
     findings: Arc<[Finding]>,
 }
 
+/// The materials of triangles, as numbers.
+#[derive(Clone)]
+enum Materials {
+    /// All triangles have one.
+    One(u32),
+    /// Each has its own.
+    Each(Array<u32>),
+}
+
 /// What a [`MeshView`] gets its attributes from.
 pub(crate) trait LoadAttribute: Send + Sync {
+    /// The budget of a call that loads attributes.
+    fn budget(&self) -> Budget;
+
     /// The attribute at an index of the list that the view was made with.
-    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute>;
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute>;
 }
 
 impl MeshView {
-    /// A view without a name and without findings, of indices that have been checked.
+    /// A view without a name, materials and findings, of indices that have been checked.
     pub(crate) fn new(
+        file: Place,
         address: Address,
         role: Role,
         vertex_count: usize,
@@ -69,11 +86,12 @@ impl MeshView {
         loader: impl LoadAttribute + 'static,
     ) -> Self {
         let attributes = AttributeList::new(attributes);
-        Self::with_list(address, role, vertex_count, indices, attributes, loader)
+        Self::with_list(file, address, role, vertex_count, indices, attributes, loader)
     }
 
     /// Like `new`, with a list that several views share.
     pub(crate) fn with_list(
+        file: Place,
         address: Address,
         role: Role,
         vertex_count: usize,
@@ -83,14 +101,32 @@ impl MeshView {
     ) -> Self {
         Self {
             name: String::new(),
+            material: String::new(),
+            file,
             address,
             role,
             vertex_count,
             indices,
+            materials: Materials::One(0),
             attributes,
             loader: Arc::new(loader),
             findings: Arc::new([]),
         }
+    }
+
+    /// Sets the material of all triangles, by its name.
+    pub(crate) fn with_material(self, name: impl Into<String>) -> Self {
+        Self { material: name.into(), ..self }
+    }
+
+    /// Sets the material of all triangles, by its number.
+    pub(crate) fn with_material_id(self, material: u32) -> Self {
+        Self { materials: Materials::One(material), ..self }
+    }
+
+    /// Sets the material of each triangle.
+    pub(crate) fn with_material_ids(self, materials: Array<u32>) -> Self {
+        Self { materials: Materials::Each(materials), ..self }
     }
 
     pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
@@ -111,6 +147,18 @@ impl MeshView {
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
+    }
+
+    /// The mesh, as errors name it.
+    pub(super) fn place(&self) -> Place {
+        self.file.clone().of(self.address.clone())
+    }
+
+    /// The name of the mesh's material, with U+FFFD in place of what is not UTF-8; `None` where the file has none. Of
+    /// IQM, where it is often the path of a texture.
+    #[must_use]
+    pub fn material(&self) -> Option<&str> {
+        Some(self.material.as_str()).filter(|name| !name.is_empty())
     }
 
     /// What the mesh is for.
@@ -143,7 +191,18 @@ impl MeshView {
     ///
     /// Those of reading and decoding the attribute.
     pub fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
-        self.attributes.find(semantic).map(|(index, info)| self.loader.load(index, info)).transpose()
+        self.attribute_within(semantic, &self.budget())
+    }
+
+    /// The budget of a call that loads attributes.
+    pub(super) fn budget(&self) -> Budget {
+        self.loader.budget()
+    }
+
+    pub(super) fn attribute_within(&self, semantic: &Semantic, budget: &Budget) -> Result<Option<Attribute>> {
+        let Some((index, info)) = self.attributes.find(semantic) else { return Ok(None) };
+        let attribute = self.loader.load(index, info, budget)?;
+        Ok(Some(attribute.of_mesh(self.place())))
     }
 
     /// The corners of the triangles, three for each; every index is less than
@@ -151,6 +210,65 @@ impl MeshView {
     #[must_use]
     pub fn indices(&self) -> &Indices {
         &self.indices
+    }
+
+    /// The material of each triangle, as a number of the file's; `None` where it has none.
+    #[must_use]
+    pub fn material_ids(&self) -> Option<&Array<u32>> {
+        match &self.materials {
+            Materials::One(_) => None,
+            Materials::Each(materials) => Some(materials),
+        }
+    }
+
+    /// The runs of triangles of one material, in the order of the file: each a draw call.
+    ///
+    /// Where triangles of several materials alternate, there are many runs: [`by_material`](Self::by_material) has one for
+    /// each material. A mesh without triangles has none.
+    pub fn groups(&self) -> impl Iterator<Item = MaterialGroup> + '_ {
+        let mut start = 0_usize;
+        std::iter::from_fn(move || {
+            let all = start..self.triangle_count();
+            if all.is_empty() {
+                return None;
+            }
+            let (material, end) = match &self.materials {
+                Materials::One(material) => (*material, all.end),
+                Materials::Each(materials) => {
+                    let rest = materials.as_slice().get(start..).unwrap_or_default();
+                    let first = rest.first()?;
+                    let length = rest.iter().take_while(|material| *material == first).count();
+                    (first.get(), start.saturating_add(length).min(all.end))
+                }
+            };
+            let group = MaterialGroup::new(material, start..end, self.indices.corners(start..end));
+            start = end;
+            Some(group)
+        })
+    }
+
+    /// This mesh with its triangles ordered by material, so that [`groups`](Self::groups) has one for each.
+    ///
+    /// Materials ascend; triangles of one stay in their order. Vertices stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where there is no memory for the new indices.
+    pub fn by_material(&self) -> Result<Self> {
+        let Materials::Each(materials) = &self.materials else { return Ok(self.clone()) };
+        if materials.as_slice().is_sorted_by_key(|material| material.get()) {
+            return Ok(self.clone());
+        }
+        // Of each triangle, its material and its corners: as they are sorted, with half of them beside, and as arrays.
+        let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
+        let spent = self.budget().spend_all(memory, "triangles by material");
+        spent.map_err(|error| self.place().locate(error))?;
+        let mut triangles: Vec<(u32, [u32; 3])> = materials.iter().zip(self.indices.triangles()).collect();
+        triangles.sort_by_key(|(material, _)| *material);
+        let (materials, corners): (Vec<u32>, Vec<[u32; 3]>) = triangles.into_iter().unzip();
+        let indices = Indices::new(Array::from_vec(corners.into_flattened()), 0);
+        let view = Self { indices, ..self.clone() };
+        Ok(view.with_material_ids(Array::from_vec(materials)))
     }
 
     /// The smallest box around the positions, computed from them; `Ok(None)` where no position is finite.

@@ -36,6 +36,11 @@ impl Place {
         Self { decoded: Some(range), ..self }
     }
 
+    /// The part of the file, where it is one.
+    pub(crate) fn address(&self) -> Option<&Address> {
+        self.address.as_ref()
+    }
+
     /// An error about `what` here.
     pub(crate) fn error(&self, kind: ErrorKind, what: &'static str) -> Error {
         self.locate(Error::new(kind, what))

@@ -161,8 +161,8 @@ fn messages(path: &Path) -> Vec<String> {
         Ok(findings) => messages.extend(findings.iter().map(ToString::to_string)),
         Err(error) => messages.push(error.to_string()),
     }
-    for address in file.meshes().unwrap_or_default().into_iter().take(16) {
-        let read = file.mesh(&address).and_then(|mesh| {
+    for entry in file.meshes().into_iter().flatten().take(16) {
+        let read = file.mesh(&entry.address).and_then(|mesh| {
             mesh.attributes().iter().try_for_each(|info| mesh.attribute(&info.semantic).map(drop))
         });
         messages.extend(read.err().map(|error| error.to_string()));

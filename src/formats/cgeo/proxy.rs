@@ -19,6 +19,7 @@ use crate::bytes::{Source, Text};
 use crate::decode::Once;
 use crate::format::Format;
 use crate::limits::Budget;
+use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -289,9 +290,15 @@ impl Proxy {
         first.into_iter().chain(snapshots)
     }
 
-    /// The addresses of the snapshots.
-    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
-        Ok((0..self.len()).map(snapshot_address).collect())
+    /// The snapshots.
+    pub(crate) fn mesh_entries(&self) -> Entries<'_> {
+        let name = self.object_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let timing = self.timing();
+        Box::new((0..self.len()).map(move |index| {
+            let seconds = timing.map(|timing| timing.time_of(index));
+            let role = Role::Snapshot { index: as_u64(index), seconds };
+            MeshEntry::new(snapshot_address(index), name.clone(), role)
+        }))
     }
 }
 

@@ -15,7 +15,7 @@ use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
 use crate::codec::inflate::Inflater;
 use crate::decode::{Block, Scratch};
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 use crate::mesh::Bounds;
 use crate::num::as_u64;
 use crate::report::{Address, Place, Result};
@@ -447,7 +447,11 @@ impl Snapshot {
 
     /// The budget of a call on this snapshot.
     pub(super) fn budget(&self) -> Budget {
-        Budget::new(&self.proxy.options().limits)
+        Budget::new(&self.limits())
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.proxy.options().limits
     }
 
     pub(crate) fn object_name(&self) -> Option<String> {

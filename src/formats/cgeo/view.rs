@@ -5,6 +5,7 @@ use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
+use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
 };
@@ -12,11 +13,21 @@ use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result};
 
 /// The attributes of a snapshot, decoded.
-struct Decoded(Vec<Attribute>);
+struct Decoded {
+    attributes: Vec<Attribute>,
+    limits: Limits,
+}
 
 impl LoadAttribute for Decoded {
-    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
-        self.0.get(index).cloned().ok_or_else(|| FILE.out_of_range("attribute").found(&info.semantic))
+    fn budget(&self) -> Budget {
+        Budget::new(&self.limits)
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
+        self.attributes
+            .get(index)
+            .cloned()
+            .ok_or_else(|| FILE.out_of_range("attribute").found(&info.semantic))
     }
 }
 
@@ -58,7 +69,8 @@ impl Snapshot {
         let remap = mesh.vertex_remap().map_err(|error| self.place().locate(error))?;
         budget.give_back_to(held);
         let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
-        let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
+        let materials = as_u64(mesh.triangles.len()).saturating_mul(4);
+        let gathered = vertices.saturating_mul(12).saturating_add(remap.memory()).saturating_add(materials);
         budget.spend_all(gathered, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
         let mut attributes = Vec::new();
         for (stream, (semantic, elements)) in streams.into_iter().enumerate() {
@@ -70,8 +82,11 @@ impl Snapshot {
         let vertex_count = remap.vertex_count();
         let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
         let role = Role::Snapshot { index: as_u64(self.index()), seconds: self.time() };
-        let view = MeshView::new(self.address(), role, vertex_count, indices, infos, Decoded(attributes));
-        Ok(view.with_name(self.object_name().unwrap_or_default()))
+        let decoded = Decoded { attributes, limits: self.limits() };
+        let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
+        let view = view.with_name(self.object_name().unwrap_or_default());
+        let Some(materials) = mesh.triangles.material_ids() else { return Ok(view) };
+        Ok(view.with_material_ids(Array::from_vec(materials)))
     }
 }
 

@@ -13,6 +13,7 @@ use super::raw;
 use super::tables::table;
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
+use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{Span, as_u64, as_usize, size_u64, span};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -250,9 +251,12 @@ impl Model {
         meshes.chain(arrays).chain(sections).chain(extensions)
     }
 
-    /// The addresses of the meshes.
-    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
-        Ok((0..self.layout.meshes.len_u64()).map(|index| Address::field("meshes").index(index)).collect())
+    /// The meshes.
+    pub(crate) fn mesh_entries(&self) -> Entries<'_> {
+        Box::new(self.meshes().enumerate().map(|(index, mesh)| {
+            let address = Address::field("meshes").index(as_u64(index));
+            MeshEntry::new(address, mesh.name.to_string_lossy(), Role::Geometry)
+        }))
     }
 }
 

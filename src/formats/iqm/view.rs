@@ -11,6 +11,7 @@ use super::tables::table;
 use super::validate::{index_bounds, outside_mesh};
 use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::Array;
+use crate::limits::{Budget, Limits};
 use crate::mesh::{Attribute, AttributeInfo, AttributeList, Indices, LoadAttribute, MeshView, Role};
 use crate::num::{Span, as_u64, as_usize, size_u64};
 use crate::report::{Address, Finding, Result};
@@ -21,10 +22,15 @@ struct Arrays {
     /// Of each attribute, the index of its array.
     arrays: Arc<[usize]>,
     vertices: Range<u32>,
+    limits: Limits,
 }
 
 impl LoadAttribute for Arrays {
-    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+    fn budget(&self) -> Budget {
+        Budget::new(&self.limits)
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
         let array = self.arrays.get(index).and_then(|index| self.layout.vertex_arrays.get(*index));
         let array = VertexArray::new(&self.layout, &array.ok_or_else(absent)?);
@@ -89,9 +95,10 @@ fn view(model: &Model, address: Address, mesh: &Mesh) -> Result<MeshView> {
     let indices = Indices::new(triangles, vertices.start);
     let vertex_count = as_usize(vertices.end.saturating_sub(vertices.start));
     let (infos, arrays) = layout.attributes.get_or_init(|| attributes(model)).clone();
-    let arrays = Arrays { layout: Arc::clone(&model.layout), arrays, vertices };
-    let view = MeshView::with_list(address, Role::Geometry, vertex_count, indices, infos, arrays);
-    Ok(view.with_name(mesh.name.to_string_lossy()).with_findings(findings))
+    let arrays = Arrays { layout: Arc::clone(&model.layout), arrays, vertices, limits: model.options.limits };
+    let view = MeshView::with_list(FILE, address, Role::Geometry, vertex_count, indices, infos, arrays);
+    let view = view.with_name(mesh.name.to_string_lossy()).with_material(mesh.material.to_string_lossy());
+    Ok(view.with_findings(findings))
 }
 
 /// The attributes of views, and which vertex array each is.

@@ -12,9 +12,10 @@ use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
 use crate::limits::{Budget, Kept};
+use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{as_u64, size_u64, span};
 use crate::options::{Options, Strictness};
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
+use crate::report::{Error, ErrorKind, Finding, Item, Result};
 
 /// All bodies of an OpenCTM file.
 #[derive(Clone, Debug)]
@@ -130,8 +131,10 @@ impl Bodies {
         self.meshes.iter().flat_map(Mesh::items)
     }
 
-    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
-        Ok((0..as_u64(self.meshes.len())).map(body_address).collect())
+    /// The bodies, as meshes.
+    pub(crate) fn mesh_entries(&self) -> Entries<'_> {
+        let address = |index| body_address(as_u64(index));
+        Box::new((0..self.meshes.len()).map(move |index| MeshEntry::new(address(index), "", Role::Geometry)))
     }
 }
 

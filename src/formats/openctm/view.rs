@@ -7,6 +7,7 @@ use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::Array;
 use crate::decode::Scratch;
+use crate::limits::Budget;
 use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat};
 use crate::report::{Address, Result};
 
@@ -27,10 +28,14 @@ struct Arrays {
 }
 
 impl LoadAttribute for Arrays {
-    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+    fn budget(&self) -> Budget {
+        self.mesh.budget()
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
         let Self { mesh, parts } = self;
         let absent = || FILE.of(mesh.address()).out_of_range("attribute").found(&info.semantic);
-        let (budget, scratch) = (&mesh.budget(), &mut Scratch::default());
+        let scratch = &mut Scratch::default();
         let bytes = match parts.get(index).ok_or_else(absent)? {
             Part::Positions => mesh.positions()?.into_bytes(),
             Part::Normals => mesh.normals()?.map(Array::into_bytes).ok_or_else(absent)?,
@@ -76,7 +81,8 @@ impl Mesh {
         let indices = Indices::new(triangles.flatten(), 0);
         let (infos, parts) = attributes(self).into_iter().unzip();
         let arrays = Arrays { mesh: self.clone(), parts };
-        let view = MeshView::new(self.address(), Role::Geometry, self.vertex_count(), indices, infos, arrays);
+        let view =
+            MeshView::new(FILE, self.address(), Role::Geometry, self.vertex_count(), indices, infos, arrays);
         Ok(view.with_findings(self.findings().to_vec()))
     }
 }

@@ -103,7 +103,9 @@ impl MeshKey {
         }
     }
 
+    /// The block of this name; the mesh for physics has an older one, too.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
+        let name = if name == PHYSICS_SHAPE { PHYSICS_MESH } else { name };
         Self::ALL.into_iter().find(|key| key.name() == name)
     }
 

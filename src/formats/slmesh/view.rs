@@ -12,9 +12,9 @@ use crate::bytes::{Array, Scalar};
 use crate::decode::{Block, Once, Scratch};
 use crate::limits::Budget;
 use crate::mesh::{
-    Attribute, AttributeInfo, Dequant, Indices, LoadAttribute, MeshView, Semantic, VertexFormat,
+    Attribute, AttributeInfo, Dequant, Entries, Indices, LoadAttribute, MeshEntry, MeshView, Role, Semantic,
+    VertexFormat,
 };
-use crate::num::as_u64;
 use crate::report::{Address, ErrorKind, Result, Segment};
 
 /// Three normalized integers.
@@ -87,14 +87,14 @@ impl Asset {
         }
     }
 
-    /// The addresses of the faces of all meshes.
+    /// The faces of all meshes with a role that is wanted.
     ///
     /// Their number is stored inside the blocks, which are therefore decoded, and kept. Blocks that cannot be decoded
     /// are left out, and so are those that the limit on all of them has no room for.
-    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
-        let mut addresses = Vec::new();
+    pub(crate) fn mesh_entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
+        let mut entries = Vec::new();
         let budget = self.budget();
-        for key in MeshKey::ALL {
+        for key in MeshKey::ALL.into_iter().filter(|key| wanted(key.role())) {
             let mesh = match self.kept_mesh(key, &budget) {
                 Some(mesh) => mesh,
                 None => match self.readable_block(key.name())? {
@@ -103,10 +103,9 @@ impl Asset {
                 },
             };
             let Ok(mesh) = mesh else { continue };
-            let faces = Address::field(key.name()).then("faces");
-            addresses.extend((0..as_u64(mesh.len())).map(|face| faces.clone().index(face)));
+            entries.extend(mesh.faces().map(|face| MeshEntry::new(face.address(), "", face.role)));
         }
-        Ok(addresses)
+        Ok(Box::new(entries.into_iter()))
     }
 }
 
@@ -124,7 +123,9 @@ impl Face {
         let indices = Indices::narrow(self.checked_indices()?);
         let (infos, parts) = attributes(self).into_iter().unzip();
         let arrays = Arrays { face: self.clone(), parts };
-        Ok(MeshView::new(self.address(), self.role, self.vertex_count(), indices, infos, arrays))
+        let view =
+            MeshView::new(FILE, self.address(), self.role, self.vertex_count(), indices, infos, arrays);
+        Ok(view.with_material_id(u32::try_from(self.index()).unwrap_or(u32::MAX)))
     }
 }
 
@@ -161,7 +162,11 @@ fn attributes(face: &Face) -> Vec<(AttributeInfo, Part)> {
 }
 
 impl LoadAttribute for Arrays {
-    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+    fn budget(&self) -> Budget {
+        self.face.place.budget()
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
         let Self { face, parts } = self;
         let absent = || FILE.of(face.address()).out_of_range("attribute").found(&info.semantic);
         let weights = || face.weights().ok_or_else(absent);

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::angles::AngleTables;
-use super::layout::{Layout, MeshEntry};
+use super::layout::{Layout, MeshLayout};
 use super::mesh::Mesh;
 use super::packed::File;
 use super::raw;
 use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::Source;
 use crate::format::Format;
+use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -133,7 +134,7 @@ impl Document {
         })
     }
 
-    fn mesh_item(&self, address: Address, mesh: &MeshEntry) -> Item {
+    fn mesh_item(&self, address: Address, mesh: &MeshLayout) -> Item {
         let segments = self.file.layout.segments_of(mesh);
         let count = |kind: SegmentType, bit: u8| {
             let own = segments.iter().filter(|segment| segment.is_of(kind, bit));
@@ -157,10 +158,12 @@ impl Document {
         }
     }
 
-    /// The addresses of the meshes.
-    pub(crate) fn mesh_addresses(&self) -> Result<Vec<Address>> {
-        let indices = 0..as_u64(self.file.layout.meshes.len());
-        Ok(indices.map(|index| Address::field("meshes").index(index)).collect())
+    /// The meshes.
+    pub(crate) fn mesh_entries(&self) -> Entries<'_> {
+        Box::new(self.file.layout.meshes.iter().enumerate().map(|(index, mesh)| {
+            let address = Address::field("meshes").index(as_u64(index));
+            MeshEntry::new(address, String::from_utf8_lossy(&mesh.name), Role::Geometry)
+        }))
     }
 
     /// The index of the first mesh with this name.

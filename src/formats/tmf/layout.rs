@@ -27,14 +27,14 @@ pub(crate) struct Layout {
     pub(crate) source: Source,
     pub(crate) header: raw::Header,
     pub(crate) file_layout: FileLayout,
-    pub(crate) meshes: Vec<MeshEntry>,
+    pub(crate) meshes: Vec<MeshLayout>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) findings: Vec<Finding>,
 }
 
 /// A mesh.
 #[derive(Debug)]
-pub(crate) struct MeshEntry {
+pub(crate) struct MeshLayout {
     pub(crate) start: u64,
     pub(crate) name: Bytes,
     /// The indices of its segments in the file.
@@ -78,12 +78,12 @@ impl Layout {
     }
 
     /// The segments of a mesh.
-    pub(crate) fn segments_of(&self, mesh: &MeshEntry) -> &[Segment] {
+    pub(crate) fn segments_of(&self, mesh: &MeshLayout) -> &[Segment] {
         self.segments.get(mesh.segments.clone()).unwrap_or_default()
     }
 
     /// The bytes of a mesh, its header included.
-    pub(crate) fn mesh_range(&self, mesh: &MeshEntry) -> Range<u64> {
+    pub(crate) fn mesh_range(&self, mesh: &MeshLayout) -> Range<u64> {
         let header = mesh.start.saturating_add(4).saturating_add(as_u64(mesh.name.len()));
         let end = self.segments_of(mesh).last().map_or(header, |segment| segment.data.end);
         mesh.start..end
@@ -113,7 +113,7 @@ struct Reader<'a> {
     len: Option<u64>,
     file_layout: FileLayout,
     limits: &'a Limits,
-    meshes: Vec<MeshEntry>,
+    meshes: Vec<MeshLayout>,
     segments: Vec<Segment>,
     findings: Findings,
     /// Memory for elements that take up no bytes of the file.
@@ -152,7 +152,7 @@ impl Reader<'_> {
         for segment in 0..count {
             end = self.segment(Position { mesh: index, segment: segment.into() }, end)?;
         }
-        self.meshes.push(MeshEntry { start, name, segments: first..self.segments.len() });
+        self.meshes.push(MeshLayout { start, name, segments: first..self.segments.len() });
         self.check_tables(end)?;
         self.count_omitted(index, first)?;
         Ok(end)
@@ -164,7 +164,7 @@ impl Reader<'_> {
 
     /// Limits the lists, which for empty meshes are larger than the file.
     fn check_tables(&self, end: u64) -> Result<()> {
-        let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshEntry>());
+        let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshLayout>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
         let (lists, budget) = (meshes.saturating_add(segments), Budget::of_part(self.limits, &(0..end)));
         let spent = budget.spend(end, lists, "lists of meshes and segments");

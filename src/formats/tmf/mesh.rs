@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::decode::{Quad, Vector};
-use super::layout::MeshEntry;
+use super::layout::MeshLayout;
 use super::packed::{File, Packed, PackedElement};
 use super::segment::{Segment, SegmentType};
 use crate::bytes::{Array, Source, Text};
@@ -36,7 +36,7 @@ impl Mesh {
         Ok(Self { file: File { source, ..self.file.clone() }, index: self.index })
     }
 
-    fn entry(&self) -> Option<&MeshEntry> {
+    fn entry(&self) -> Option<&MeshLayout> {
         self.file.layout.meshes.get(self.index)
     }
 

@@ -10,7 +10,7 @@ use super::mesh::{CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use super::rules::{self, FILE};
 use crate::bytes::Array;
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
     scan,
@@ -24,6 +24,7 @@ struct Arrays {
     arrays: Vec<(Values, usize)>,
     /// Where vertices had to be remapped.
     remap: Option<VertexRemap>,
+    limits: Limits,
 }
 
 /// The elements of an attribute.
@@ -88,8 +89,9 @@ impl Mesh {
         };
         let infos = attributes.iter().map(info).collect();
         let arrays = attributes.into_iter().map(|(_, values, stream)| (values, stream)).collect();
-        let (indices, arrays) = (Indices::new(indices, 0), Arrays { arrays, remap });
-        let view = MeshView::new(self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
+        let limits = self.file.options.limits;
+        let (indices, arrays) = (Indices::new(indices, 0), Arrays { arrays, remap, limits });
+        let view = MeshView::new(FILE, self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
         Ok(view.with_name(self.name().to_string_lossy()).with_findings(findings))
     }
 
@@ -265,13 +267,13 @@ impl Values {
     }
 
     /// The element of each vertex, decoded.
-    fn bytes(&self, remap: Option<(&VertexRemap, usize)>) -> Result<Bytes> {
+    fn bytes(&self, remap: Option<(&VertexRemap, usize)>, budget: &Budget) -> Result<Bytes> {
         match self {
-            Self::F32(values) => bytes(values, remap),
-            Self::F32x2(values) => bytes(values, remap),
-            Self::F32x3(values) => bytes(values, remap),
-            Self::F32x4(values) => bytes(values, remap),
-            Self::U32(values) => bytes(values, remap),
+            Self::F32(values) => bytes(values, remap, budget),
+            Self::F32x2(values) => bytes(values, remap, budget),
+            Self::F32x3(values) => bytes(values, remap, budget),
+            Self::F32x4(values) => bytes(values, remap, budget),
+            Self::U32(values) => bytes(values, remap, budget),
         }
     }
 }
@@ -279,21 +281,26 @@ impl Values {
 fn bytes<T: PackedElement + IntoBytes + Immutable>(
     values: &Packed<T>,
     remap: Option<(&VertexRemap, usize)>,
+    budget: &Budget,
 ) -> Result<Bytes> {
-    let budget = values.budget();
-    let elements = values.decode_within(&budget)?;
+    let elements = values.decode_within(budget)?;
     let Some((remap, stream)) = remap else { return Ok(elements.into_bytes()) };
     let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
     budget.spend_all(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?;
     let gathered = remap.gather(stream, &elements.to_native())?;
+    budget.give_back(as_u64(elements.as_bytes().len()));
     Ok(Array::from_vec(gathered).into_bytes())
 }
 
 impl LoadAttribute for Arrays {
-    fn load(&self, index: usize, info: &AttributeInfo) -> Result<Attribute> {
+    fn budget(&self) -> Budget {
+        Budget::new(&self.limits)
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
         let absent = || FILE.out_of_range("attribute").found(&info.semantic);
         let (values, stream) = self.arrays.get(index).ok_or_else(absent)?;
-        let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)))?;
+        let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)), budget)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 }

@@ -14,7 +14,10 @@ mod tmf;
 
 pub use bounds::{assert_bounded, most_memory};
 pub use look::{Look, Looked, Seen};
-use meshmap::{Address, Format, Fragments, IndexFormat, MeshFile, Options, Result, Source, Step, Strictness};
+use meshmap::{
+    Address, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role, Semantic, Source, Step,
+    Strictness, VertexFormat, VertexLayout,
+};
 pub use meter::{Measured, Meter};
 
 /// What becomes of calls.
@@ -80,7 +83,11 @@ pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
 fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Caller) {
     caller.call("items", || Ok(file.items().count()));
     caller.call("findings", || Ok(file.findings().to_vec()));
-    let Some(meshes) = caller.call("meshes", || file.meshes()) else { return };
+    caller.call("meshes", || Ok(file.meshes()?.fold(0, |sum, entry| sum + entry.name.len() + 1)));
+    let drawn = || file.meshes_where(Role::is_drawn_by_default).map(Iterator::count);
+    caller.call("meshes that are drawn", drawn);
+    let Ok(meshes) = file.meshes() else { return };
+    let meshes: Vec<Address> = meshes.map(|entry| entry.address).collect();
     caller.call("validate", || file.validate());
     self::meshes(file, &meshes, caller);
     match file {
@@ -120,10 +127,24 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
         }
         Ok(written)
     });
+    let layout = VertexLayout::new()
+        .with_default(Semantic::Position, VertexFormat::FLOAT32X3, [0.; 4])
+        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.; 4])
+        .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT16X2, [0.; 4]);
+    caller.each("mesh.write_interleaved", meshes, |address| {
+        let mut written = 0;
+        file.mesh(address)?.write_interleaved(&layout, |_, bytes| written += bytes.len())?;
+        Ok(written)
+    });
+    caller.each("mesh.by_material", meshes, |address| {
+        let view = file.mesh(address)?.by_material()?;
+        Ok(view.groups().fold(0, |sum, group| sum + group.triangles.len()))
+    });
     caller.each("mesh.indices", meshes, |address| {
         let view = file.mesh(address)?;
         let mut sum = view.indices().iter().fold(0_u64, |sum, index| sum.wrapping_mul(31) + u64::from(index));
         view.indices().write_chunks(IndexFormat::Uint32, |_, bytes| sum += bytes.len() as u64)?;
+        view.indices().write_narrowest(|_, bytes| sum += bytes.len() as u64)?;
         Ok(sum + view.indices().triangles().len() as u64)
     });
     let past = Address::field("no_such_part").index(u64::MAX);

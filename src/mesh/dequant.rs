@@ -1,0 +1,43 @@
+/// Dequantization: `value * scale + offset` for each component.
+///
+/// `value` is the normalized integer, in 0..1 or -1..1. Both operations are rounded to single precision, as in a
+/// shader.
+///
+/// Equal where all bits are, but for those of numbers that are none: a file may have domains without a number.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Dequant {
+    /// The scale of each component; 1 for components that are not stored.
+    pub scale: [f32; 4],
+    /// The offset of each component; 0 for components that are not stored.
+    pub offset: [f32; 4],
+}
+
+impl PartialEq for Dequant {
+    fn eq(&self, other: &Self) -> bool {
+        let numbers = |this: &Self| this.scale.into_iter().chain(this.offset);
+        numbers(self).zip(numbers(other)).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
+    }
+}
+
+impl Eq for Dequant {}
+
+impl Dequant {
+    /// Of components between `min` and `max`.
+    pub(crate) fn of_domain<const N: usize>(min: [f32; N], max: [f32; N]) -> Self {
+        let mut dequant = Self { scale: [1.0; 4], offset: [0.0; 4] };
+        let components = dequant.scale.iter_mut().zip(&mut dequant.offset);
+        for ((scale, offset), (min, max)) in components.zip(min.into_iter().zip(max)) {
+            (*scale, *offset) = (max - min, min);
+        }
+        dequant
+    }
+
+    /// The value of a component whose normalized integer is `number`.
+    pub(super) fn apply(&self, component: usize, number: f32) -> f32 {
+        match (self.scale.get(component), self.offset.get(component)) {
+            (Some(scale), Some(offset)) => number * scale + offset,
+            _ => number,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! From a file to the buffers that a graphics API takes.
+
+use std::ops::Range;
+
+use meshmap::cgeo::Dialect;
+use meshmap::{
+    ErrorKind, IndexFormat, MeshFile, MeshView, Role, Semantic, Source, VertexFormat, VertexLayout,
+};
+use meshmap_testing::{Recorder, data, fixtures};
+
+/// The meshes of all good files of the repository.
+fn all() -> impl Iterator<Item = (String, MeshView)> {
+    let folders = ["iqm", "cgeo", "openctm", "slmesh", "tmf"];
+    let files = folders.into_iter().flat_map(|format| data::folder(&format!("{format}/valid")));
+    files.flat_map(|path| {
+        let Ok(file) = MeshFile::open(&path) else { return Vec::new() };
+        let entries: Vec<_> = file.meshes().unwrap().collect();
+        let mesh =
+            |address| file.mesh(address).ok().map(|mesh| (format!("{}: {address}", path.display()), mesh));
+        entries.iter().filter_map(|entry| mesh(&entry.address)).collect::<Vec<_>>()
+    })
+}
+
+/// What is written, where each byte is written once, in order, whole vertices at a time.
+fn written(mesh: &MeshView, layout: &VertexLayout) -> meshmap::Result<Vec<u8>> {
+    let mut out = Vec::new();
+    mesh.write_interleaved(layout, |offset, bytes| {
+        assert_eq!(offset, out.len());
+        assert!(!bytes.is_empty() && bytes.len().is_multiple_of(layout.stride()));
+        out.extend_from_slice(bytes);
+    })?;
+    assert_eq!(out.len(), mesh.vertex_count() * layout.stride());
+    Ok(out)
+}
+
+fn layouts() -> Vec<VertexLayout> {
+    let floats = || {
+        VertexLayout::new()
+            .with_default(Semantic::Position, VertexFormat::FLOAT32X3, [0.; 4])
+            .with_default(Semantic::Normal, VertexFormat::FLOAT32X3, [0., 0., 1., 0.])
+            .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT32X2, [0.25; 4])
+    };
+    vec![
+        floats(),
+        // Nothing that the library has a shorter way for: offsets out of order, gaps, an odd stride.
+        floats()
+            .with_default(Semantic::Tangent, VertexFormat::SNORM8X4, [1., 0., 0., -1.])
+            .at(97)
+            .with_default(Semantic::Color(0), VertexFormat::UNORM8X4, [1.; 4])
+            .at(35)
+            .with_stride(103),
+        VertexLayout::new()
+            .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT16X2, [0.; 4])
+            .with_default(Semantic::Position, VertexFormat::FLOAT32X4, [0.; 4])
+            .with_default(Semantic::Position, VertexFormat::FLOAT32X2, [0.; 4])
+            .with_default(Semantic::Normal, VertexFormat::SNORM16X4, [0.; 4]),
+        VertexLayout::new().with_default(Semantic::Position, VertexFormat::FLOAT32X3, [0.; 4]),
+    ]
+}
+
+#[test]
+fn vertices_have_each_attribute_at_its_offset() {
+    let mut count = 0;
+    for (name, mesh) in all() {
+        for layout in layouts() {
+            let vertices = written(&mesh, &layout).unwrap();
+            let mut is_written = vec![false; layout.stride()];
+            for to in layout.attributes() {
+                let size = to.format.size();
+                is_written[to.offset..to.offset + size].fill(true);
+                let mut alone = vec![0xEE; mesh.vertex_count() * size];
+                match mesh.attribute(&to.semantic).unwrap() {
+                    Some(attribute) => attribute
+                        .write_chunks(to.format, size, |offset, bytes| {
+                            alone[offset..offset + bytes.len()].copy_from_slice(bytes);
+                        })
+                        .unwrap(),
+                    None => {
+                        let only = VertexLayout::new().with_default(
+                            Semantic::Custom("none".to_owned()),
+                            to.format,
+                            to.default.unwrap(),
+                        );
+                        alone = written(&mesh, &only.with_stride(size)).unwrap();
+                    }
+                }
+                let placed =
+                    vertices.chunks(layout.stride()).map(|vertex| &vertex[to.offset..to.offset + size]);
+                assert!(placed.eq(alone.chunks(size)), "{name}: {} as {}", to.semantic, to.format);
+            }
+            let gaps = vertices.iter().zip(is_written.iter().cycle()).filter(|(_, is_written)| !**is_written);
+            assert!(gaps.into_iter().all(|(byte, _)| *byte == 0), "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count}");
+}
+
+#[test]
+fn offsets_and_strides_suit_graphics_apis() {
+    let layout = VertexLayout::new()
+        .with(Semantic::Position, VertexFormat::FLOAT32X3)
+        .with(Semantic::Custom("a".to_owned()), VertexFormat::UNORM8)
+        .with(Semantic::Custom("b".to_owned()), VertexFormat::UNORM8X2)
+        .with(Semantic::TexCoord(0), VertexFormat::FLOAT16X2)
+        .with(Semantic::Custom("c".to_owned()), VertexFormat::UNORM8);
+    let offsets: Vec<usize> = layout.attributes().iter().map(|attribute| attribute.offset).collect();
+    assert_eq!((offsets, layout.stride()), (vec![0, 12, 14, 16, 20], 24));
+    assert_eq!((VertexLayout::new().stride(), layout.with_stride(21).stride()), (0, 21));
+}
+
+#[test]
+fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
+    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let entry = file.meshes().unwrap().next().unwrap();
+    let mesh = file.mesh(&entry.address).unwrap();
+    let position = || VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
+    let normal = |layout: VertexLayout| layout.with(Semantic::Normal, VertexFormat::FLOAT32X3);
+    for (layout, text) in [
+        (position().with(Semantic::Color(7), VertexFormat::UNORM8X4), "color[7]"),
+        (normal(position()).at(8), "position to byte 12, and normal from byte 8"),
+        (position().with_stride(8), "at least 12 bytes"),
+        (VertexLayout::new(), "at least 1 bytes"),
+        (
+            position().with_default(Semantic::Joints(9), VertexFormat::UINT8X4, [300.; 4]),
+            "numbers that u8x4 can hold, found 300",
+        ),
+    ] {
+        let error = written(&mesh, &layout).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange);
+        let found = error.to_string();
+        assert!(found.contains(text) && found.starts_with("iqm: ") && found.contains("meshes[0]"), "{found}");
+    }
+}
+
+#[test]
+fn indices_are_written_as_narrow_as_they_fit() {
+    let mut formats = [0, 0];
+    for (name, mesh) in all() {
+        let mut bytes = Vec::new();
+        let format = mesh
+            .indices()
+            .write_narrowest(|offset, part| {
+                assert_eq!(offset, bytes.len());
+                bytes.extend_from_slice(part);
+            })
+            .unwrap();
+        assert!(bytes.len().is_multiple_of(4), "{name}");
+        let found: Vec<u32> = match format {
+            IndexFormat::Uint16 => {
+                bytes.as_chunks().0.iter().map(|index| u16::from_ne_bytes(*index).into()).collect()
+            }
+            _ => bytes.as_chunks().0.iter().map(|index| u32::from_ne_bytes(*index)).collect(),
+        };
+        assert_eq!(found[..mesh.indices().len()], mesh.indices().to_vec(), "{name}");
+        assert!(found[mesh.indices().len()..].iter().all(|padding| *padding == 0), "{name}");
+        let greatest = mesh.indices().iter().max().unwrap_or(0);
+        assert_eq!(format == IndexFormat::Uint16, greatest < 65_535, "{name}");
+        formats[usize::from(format == IndexFormat::Uint16)] += 1;
+    }
+    assert!(formats[1] > 50, "{formats:?}");
+}
+
+#[test]
+fn groups_are_the_runs_of_materials() {
+    let mut many = 0;
+    for (name, mesh) in all() {
+        let check = |mesh: &MeshView| {
+            let mut end = 0;
+            for group in mesh.groups() {
+                assert_eq!(group.triangles.start, end, "{name}");
+                end = group.triangles.end;
+                let corners = mesh.indices().to_vec();
+                let corners = &corners[group.triangles.start * 3..end * 3];
+                assert!(
+                    !corners.is_empty() && corners.iter().all(|index| group.vertices.contains(index)),
+                    "{name}"
+                );
+                if let Some(ids) = mesh.material_ids() {
+                    assert!(group.triangles.clone().all(|at| ids.get(at) == Some(group.material)), "{name}");
+                }
+            }
+            assert_eq!(end, mesh.triangle_count(), "{name}");
+        };
+        check(&mesh);
+        let ordered = mesh.by_material().unwrap();
+        check(&ordered);
+        let materials: Vec<u32> = ordered.groups().map(|group| group.material).collect();
+        assert!(materials.is_sorted_by(|a, b| a < b), "{name}: {materials:?}");
+        let sorted = |mesh: &MeshView| {
+            let mut triangles: Vec<_> = mesh.indices().triangles().collect();
+            triangles.sort_unstable();
+            triangles
+        };
+        assert_eq!(sorted(&mesh), sorted(&ordered), "{name}");
+        many += usize::from(materials.len() > 1);
+    }
+    assert!(many > 0, "no file of the repository has several materials");
+}
+
+#[test]
+fn entries_say_what_views_say() {
+    let folders = ["iqm", "cgeo", "openctm", "slmesh", "tmf"];
+    for path in folders.into_iter().flat_map(|format| data::folder(&format!("{format}/valid"))) {
+        let Ok(file) = MeshFile::open(&path) else { continue };
+        for entry in file.meshes().unwrap() {
+            let Ok(mesh) = file.mesh(&entry.address) else { continue };
+            let of_view = (mesh.address(), mesh.name(), mesh.role());
+            assert_eq!((&entry.address, entry.name.as_str(), entry.role), of_view, "{}", path.display());
+        }
+        let drawn = file.meshes_where(Role::is_drawn_by_default).unwrap();
+        let of_all = file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default());
+        assert!(drawn.eq(of_all), "{}", path.display());
+        let typed = [
+            file.as_cgeo().is_some(),
+            file.as_slmesh().is_some(),
+            file.as_iqm().is_some(),
+            file.as_openctm().is_some(),
+            file.as_tmf().is_some(),
+        ];
+        assert_eq!(typed.into_iter().filter(|is_this| *is_this).count(), 1);
+    }
+}
+
+#[test]
+fn listing_one_level_of_detail_reads_no_other() {
+    let bytes = fixtures::slmesh::large(120);
+    let recorder = Recorder::new(bytes.clone());
+    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+    let entries = file.meshes_where(|role| role == Role::Lod(3)).unwrap();
+    assert_eq!(entries.count(), 8);
+    let asset = file.as_slmesh().unwrap();
+    let others: Vec<Range<u64>> = asset
+        .items()
+        .filter(|item| {
+            ["high_lod", "medium_lod", "low_lod"].map(String::from).contains(&item.address.to_string())
+        })
+        .map(|item| item.range)
+        .collect();
+    assert_eq!(others.len(), 3);
+    let high = others.iter().max_by_key(|range| range.end - range.start).unwrap();
+    let reads = recorder.reads.lock().unwrap();
+    assert!(reads.iter().all(|read| read.end <= high.start || read.start >= high.end), "{reads:?}");
+    let read: u64 = reads.iter().map(|read| read.end - read.start).sum();
+    assert!(read < bytes.len() as u64 / 5, "{read} of {}", bytes.len());
+}
+
+#[test]
+fn material_ids_of_a_proxy_are_those_of_its_triangles() {
+    let (_, snapshots) = fixtures::cgeo::animation(6, 1);
+    let file = fixtures::cgeo::file(&snapshots, Dialect::default());
+    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let entry = file.meshes().unwrap().next().unwrap();
+    let mesh = file.mesh(&entry.address).unwrap();
+    let stored = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh().unwrap().triangles.material_ids();
+    assert_eq!(mesh.material_ids().map(|ids| ids.to_vec()), stored);
+}

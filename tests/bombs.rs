@@ -1,9 +1,11 @@
 //! How much memory is taken, and how much is read: never on a file's word.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use meshmap::iqm::Model;
+use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
 use meshmap::{ErrorKind, Limits, MeshFile, Options, Source};
 use meshmap_testing::allocator::{Counting, counted};
@@ -47,6 +49,31 @@ fn opening_and_listing_reads_little() {
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
+}
+
+/// The reads of a job.
+fn reads_of(bytes: &[u8], job: impl FnOnce(Source)) -> Vec<Range<u64>> {
+    let recorder = Recorder::new(bytes.to_vec());
+    job(Source::ranged(recorder.clone()));
+    std::mem::take(&mut *recorder.reads.lock().unwrap())
+}
+
+/// Beside opening a file whose format is known. Of IQM, the header is in what is read first, and nothing is read again.
+#[test]
+fn finding_the_format_costs_one_small_read_at_most() {
+    let open = |source| drop(MeshFile::from_source(source).unwrap());
+    let animation = fixtures::iqm::long_animation();
+    let known = reads_of(&animation, |source| drop(Model::from_source(source).unwrap()));
+    let found = reads_of(&animation, open);
+    assert!(found[0] == (0..4096) && found.len() <= known.len(), "{found:?}, {known:?}");
+
+    let body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 200).to_bytes();
+    let known = reads_of(&body, |source| drop(Bodies::from_source(source).unwrap()));
+    assert_eq!(reads_of(&body, open), [&[0..4096], &known[..]].concat());
+
+    let grid = fixtures::tmf::grid(200);
+    let known = reads_of(&grid, |source| drop(Document::from_source(source).unwrap()));
+    assert_eq!(reads_of(&grid, open), [&[0..4096], &known[..]].concat());
 }
 
 #[test]

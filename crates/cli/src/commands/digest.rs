@@ -15,7 +15,11 @@ pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<b
             Ok(true)
         }
         Err(error) => {
-            show::error(format_args!("{}: {error}", show::path(path)));
+            let text = match error {
+                Refused::Library(error) => error.message(),
+                error => error.to_string(),
+            };
+            show::error(format_args!("{}: {text}", show::path(path)));
             Ok(false)
         }
     }

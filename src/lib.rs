@@ -62,6 +62,7 @@
 
 mod bytes;
 mod codec;
+mod conventions;
 mod decode;
 mod file;
 mod format;
@@ -73,9 +74,13 @@ mod options;
 mod report;
 
 pub use crate::bytes::{
-    Array, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text, coalesce,
+    Array, ArrayIter, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text,
+    coalesce,
 };
+/// Shared bytes, of the crate `bytes`.
+pub use ::bytes::Bytes;
 pub use codec::{Codec, Decoder};
+pub use conventions::{Axis, Conventions, LengthUnit, VOrigin, Winding};
 pub use decode::{Block, Scratch, decode_all};
 pub use file::MeshFile;
 pub use format::Format;
@@ -87,7 +92,8 @@ pub use mesh::{
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
-    Address, Error, ErrorKind, Finding, Item, ParseAddressError, Result, Rule, Segment, Severity,
+    Address, Error, ErrorKind, Finding, Item, ParseAddressError, ParseNameError, Result, Rule, Segment,
+    Severity,
 };
 
 /// The examples of the README.

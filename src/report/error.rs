@@ -6,6 +6,7 @@ use std::{fmt, io};
 
 use super::address::Address;
 use super::parse_address::ParseAddressError;
+use super::parse_name::ParseNameError;
 use crate::format::Format;
 
 /// A result with this library's [`Error`].
@@ -301,6 +302,15 @@ impl fmt::Debug for Error {
 impl From<ParseAddressError> for Error {
     fn from(error: ParseAddressError) -> Self {
         Self::new(ErrorKind::OutOfRange, "address")
+            .expected(error.expected)
+            .found(format_args!("{:?}", error.found))
+    }
+}
+
+/// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
+impl From<ParseNameError> for Error {
+    fn from(error: ParseNameError) -> Self {
+        Self::new(ErrorKind::OutOfRange, "name")
             .expected(error.expected)
             .found(format_args!("{:?}", error.found))
     }

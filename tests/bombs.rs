@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
-use meshmap::{ErrorKind, Limits, MeshFile, Options, Source};
+use meshmap::{ErrorKind, Limits, MeshFile, Options, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -49,6 +49,35 @@ fn opening_and_listing_reads_little() {
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
+}
+
+/// Of a mesh whose vertices are the file's, and of one that is remapped and does not use all of them.
+#[test]
+fn bounds_of_tmf_hold_a_piece_of_the_positions() {
+    const SIDE: u64 = 400;
+    let remapped = fixtures::tmf::Writer::b()
+        .mesh("two")
+        .vertices([0., 9., 0., 9., 0., 9.], [4, 4, 4], &[[15, 15, 15], [1, 2, 3], [4, 5, 6], [7, 0, 8]])
+        .uvs(2, &[[0, 1], [2, 3]])
+        .indices(2, 2, 0, &[1, 2, 3, 3, 2, 1])
+        .indices(6, 1, 0, &[0, 1, 0, 1, 1, 0]);
+    for (bytes, vertices) in [(fixtures::tmf::grid(SIDE), SIDE * SIDE), (remapped.to_bytes(), 0)] {
+        let document = Document::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let view = document.mesh(0).unwrap().view().unwrap();
+        let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
+        let (bounds, count) = counted(|| view.bounds().unwrap());
+        assert_eq!(bounds, positions.bounds());
+        assert!(bounds.is_some());
+        let all = i64::try_from(vertices * 12).unwrap();
+        assert!(count.peak < MIB && (all == 0 || count.peak < all), "{count:?} for {all}");
+        // Few requests, however many pieces.
+        let recorder = Recorder::new(bytes);
+        let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
+        let view = document.mesh(0).unwrap().view().unwrap();
+        recorder.reads.lock().unwrap().clear();
+        assert_eq!(view.bounds().unwrap(), bounds);
+        assert!(recorder.reads.lock().unwrap().len() <= 2, "{:?}", recorder.reads);
+    }
 }
 
 /// The reads of a job.

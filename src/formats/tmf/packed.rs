@@ -181,6 +181,15 @@ impl<T: PackedElement> Packed<T> {
         self.decode_within(&self.budget())
     }
 
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The same array of the same file, whose bytes come from elsewhere.
+    pub(crate) fn in_file(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
     /// The budget of a call on this array.
     pub(crate) fn budget(&self) -> Budget {
         Budget::new(&self.file.options.limits)

@@ -6,6 +6,7 @@ use crate::format::Format;
 ///
 /// The library converts nothing; values are the file's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Conventions {
     /// The axis that points up.
@@ -20,6 +21,7 @@ pub struct Conventions {
 
 /// A coordinate axis, in its positive direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Axis {
     /// The first coordinate.
@@ -32,6 +34,7 @@ pub enum Axis {
 
 /// A direction around a triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Winding {
     /// As the hands of a clock.
@@ -42,6 +45,7 @@ pub enum Winding {
 
 /// The edge of a texture where V is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum VOrigin {
     /// The upper edge: V points down.
@@ -52,6 +56,7 @@ pub enum VOrigin {
 
 /// What a length of 1 is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum LengthUnit {
     /// The size of the object along each axis, which whoever places the mesh knows.

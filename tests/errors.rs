@@ -60,7 +60,8 @@ fn reader_that_fails_is_quoted_once() {
 
 #[test]
 fn errors_of_opening_name_the_file_in_every_format() {
-    let open: [(&str, &str, fn(Source) -> Option<Error>); 5] = [
+    type Open = fn(Source) -> Option<Error>;
+    let open: [(&str, &str, Open); 5] = [
         ("cgeo", "cut_table_a.cgeo", |source| cgeo::Proxy::from_source(source).err()),
         ("iqm", "joint_parent_self.iqm", |source| iqm::Model::from_source(source).err()),
         ("openctm", "method_b.ctm", |source| openctm::Bodies::from_source(source).err()),

@@ -14,6 +14,8 @@
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 #[repr(C)]
 pub struct Bounds {
@@ -34,15 +36,21 @@ impl Bounds {
     #[must_use]
     pub fn around(points: impl IntoIterator<Item = [f32; 3]>) -> Option<Self> {
         let mut bounds = Self::default();
+        bounds.add(points);
+        (!bounds.is_empty()).then_some(bounds)
+    }
+
+    /// Extends the box to these points, leaving out numbers that are not finite: on each axis for itself, so that it may
+    /// become complete with later points.
+    pub(crate) fn add(&mut self, points: impl IntoIterator<Item = [f32; 3]>) {
         for point in points {
-            for ((value, min), max) in point.into_iter().zip(&mut bounds.min).zip(&mut bounds.max) {
+            for ((value, min), max) in point.into_iter().zip(&mut self.min).zip(&mut self.max) {
                 if value.is_finite() {
                     *min = min.min(value);
                     *max = max.max(value);
                 }
             }
         }
-        (!bounds.is_empty()).then_some(bounds)
     }
 
     /// The box around both. An [empty](Self::is_empty) one adds nothing.

@@ -15,11 +15,7 @@ pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<b
             Ok(true)
         }
         Err(error) => {
-            let text = match error {
-                Refused::Library(error) => error.message(),
-                error => error.to_string(),
-            };
-            show::error(format_args!("{}: {text}", show::path(path)));
+            show::error(format_args!("{}: {}", show::path(path), error.message()));
             Ok(false)
         }
     }

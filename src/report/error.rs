@@ -193,9 +193,10 @@ impl Error {
         self.0.format
     }
 
-    /// The path that the source was opened from, of errors of opening and reading it.
+    /// The path that the source was opened from, where opening or reading it failed, or decoding what was read.
     ///
-    /// `None` for sources that are no files, and for errors of what was decoded before the call.
+    /// `None` for sources that are no files, and where values are refused that an earlier call read, or what a caller asked
+    /// for.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()

@@ -76,8 +76,16 @@ impl MeshFile {
     ///
     /// Those of [`from_source`](Self::from_source).
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let source = source.with_head(SIGNATURE, iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD), "signature")?;
-        match Format::detect(&source)? {
+        // What a store of the caller's is asked for may be costly: formats read on from there.
+        let head = if source.is_file() { iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD) } else { FIRST_READ };
+        let source = source.with_head(SIGNATURE, head, "signature")?;
+        Self::read(&source, options).map_err(|error| source.tell(error))
+    }
+
+    fn read(source: &Source, options: &Options) -> Result<Self> {
+        let format = Format::detect(source)?;
+        let source = source.clone();
+        match format {
             Format::CGeo => {
                 let read = cgeo::ReadOptions::default();
                 cgeo::Proxy::from_source_with(source, options, &read).map(Self::CGeo)
@@ -232,12 +240,16 @@ impl Format {
                 return Ok(format);
             }
         }
-        Err(unknown(&head))
+        Err(source.tell(unknown(&head)))
     }
 }
 
-/// Bytes that detection reads first.
+/// Bytes that detection looks at.
 const SIGNATURE: u64 = 32;
+
+/// Bytes that are read before the format is known: as much as the header of a Second Life mesh takes up, of which
+/// nothing else is needed to read one level of detail.
+const FIRST_READ: u64 = 4 << 10;
 
 fn unknown(head: &[u8]) -> Error {
     let look_alikes: [(&[u8], &str); 6] = [

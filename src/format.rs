@@ -25,6 +25,9 @@ pub enum Format {
 }
 
 impl Format {
+    /// All formats.
+    pub const ALL: [Self; 5] = [Self::CGeo, Self::OpenCtm, Self::SlMesh, Self::Iqm, Self::Tmf];
+
     /// The name in lower case, as in errors, JSON and module names.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -29,12 +29,15 @@
 //!
 //! # Features
 //!
+//! * `bytemuck`: `Pod` and `Zeroable` for [`F16`], [`Bounds`] and [`iqm::Trs`], which GPUs take as they are.
 //! * `cache` (default): `cgeo::SnapshotCache`.
 //! * `hash`: `slmesh::Asset::check_hashes`.
 //! * `mmap` (default): [`Source::map`].
 //! * `rayon` (default): [`Parallelism::Rayon`] uses the caller's thread pool.
+//! * `serde`: `Serialize` and `Deserialize` for values that stand in scenes and settings: [`Address`], [`Format`],
+//!   [`Semantic`] and [`slmesh::Lod`] as their text, [`Scalar`], [`VertexFormat`], [`Role`], [`Bounds`], [`Conventions`],
+//!   [`Severity`], [`Limits`] and [`Options`]; `Serialize` for [`Finding`], [`Rule`] and [`Item`].
 //! * `zlib-rs` (default): inflate with zlib-rs, which has unsafe code. Without it miniz_oxide inflates, which is slower.
-//! * `cli`: the command line `meshmap`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,
@@ -62,6 +65,7 @@
 
 mod bytes;
 mod codec;
+mod conventions;
 mod decode;
 mod file;
 mod format;
@@ -71,11 +75,17 @@ mod mesh;
 mod num;
 mod options;
 mod report;
+#[cfg(feature = "serde")]
+mod text_serde;
 
 pub use crate::bytes::{
-    Array, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text, coalesce,
+    Array, ArrayIter, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text,
+    coalesce,
 };
+/// Shared bytes, of the crate `bytes`.
+pub use ::bytes::Bytes;
 pub use codec::{Codec, Decoder};
+pub use conventions::{Axis, Conventions, LengthUnit, VOrigin, Winding};
 pub use decode::{Block, Scratch, decode_all};
 pub use file::MeshFile;
 pub use format::Format;
@@ -87,7 +97,8 @@ pub use mesh::{
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
-    Address, Error, ErrorKind, Finding, Item, ParseAddressError, Result, Rule, Segment, Severity,
+    Address, Error, ErrorKind, Finding, Item, ParseAddressError, ParseNameError, Result, Rule, Segment,
+    Severity,
 };
 
 /// The examples of the README.

@@ -30,6 +30,11 @@ use crate::report::{Error, ErrorKind, Result};
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 #[non_exhaustive]
 pub struct Limits {
     /// The size in bytes of the largest decoded array or block. 512 MiB by default.

@@ -17,6 +17,11 @@ use crate::report::{Finding, Result, Severity};
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 #[non_exhaustive]
 pub struct Options {
     /// How much memory may be taken.
@@ -73,6 +78,7 @@ impl Options {
 /// Some writers of Second Life meshes leave them out or get them wrong, and some readers never verify them. Without
 /// verification, damaged data may be read without an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Checksums {
     /// A wrong or missing checksum is an error.
@@ -84,6 +90,7 @@ pub enum Checksums {
 
 /// What happens to a file that breaks rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Strictness {
     /// It is read as far as it can be; broken rules are listed as [`Finding`](crate::Finding)s.
@@ -96,6 +103,7 @@ pub enum Strictness {
 
 /// Whether large jobs use several threads. Results never depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Parallelism {
     /// Everything runs on the calling thread.

@@ -1,11 +1,13 @@
 //! How much memory is taken, and how much is read: never on a file's word.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use meshmap::iqm::Model;
+use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
-use meshmap::{ErrorKind, Limits, MeshFile, Options, Source};
+use meshmap::{ErrorKind, Limits, MeshFile, Options, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -47,6 +49,60 @@ fn opening_and_listing_reads_little() {
     let reads = recorder.reads.lock().unwrap();
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
+}
+
+/// Of a mesh whose vertices are the file's, and of one that is remapped and does not use all of them.
+#[test]
+fn bounds_of_tmf_hold_a_piece_of_the_positions() {
+    const SIDE: u64 = 400;
+    let remapped = fixtures::tmf::Writer::b()
+        .mesh("two")
+        .vertices([0., 9., 0., 9., 0., 9.], [4, 4, 4], &[[15, 15, 15], [1, 2, 3], [4, 5, 6], [7, 0, 8]])
+        .uvs(2, &[[0, 1], [2, 3]])
+        .indices(2, 2, 0, &[1, 2, 3, 3, 2, 1])
+        .indices(6, 1, 0, &[0, 1, 0, 1, 1, 0]);
+    for (bytes, vertices) in [(fixtures::tmf::grid(SIDE), SIDE * SIDE), (remapped.to_bytes(), 0)] {
+        let document = Document::from_source(Source::from_bytes(bytes.clone())).unwrap();
+        let view = document.mesh(0).unwrap().view().unwrap();
+        let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
+        let (bounds, count) = counted(|| view.bounds().unwrap());
+        assert_eq!(bounds, positions.bounds());
+        assert!(bounds.is_some());
+        let all = i64::try_from(vertices * 12).unwrap();
+        assert!(count.peak < MIB && (all == 0 || count.peak < all), "{count:?} for {all}");
+        // Few requests, however many pieces.
+        let recorder = Recorder::new(bytes);
+        let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
+        let view = document.mesh(0).unwrap().view().unwrap();
+        recorder.reads.lock().unwrap().clear();
+        assert_eq!(view.bounds().unwrap(), bounds);
+        assert!(recorder.reads.lock().unwrap().len() <= 2, "{:?}", recorder.reads);
+    }
+}
+
+/// The reads of a job.
+fn reads_of(bytes: &[u8], job: impl FnOnce(Source)) -> Vec<Range<u64>> {
+    let recorder = Recorder::new(bytes.to_vec());
+    job(Source::ranged(recorder.clone()));
+    std::mem::take(&mut *recorder.reads.lock().unwrap())
+}
+
+/// Beside opening a file whose format is known. Of IQM, the header is in what is read first, and nothing is read again.
+#[test]
+fn finding_the_format_costs_one_small_read_at_most() {
+    let open = |source| drop(MeshFile::from_source(source).unwrap());
+    let animation = fixtures::iqm::long_animation();
+    let known = reads_of(&animation, |source| drop(Model::from_source(source).unwrap()));
+    let found = reads_of(&animation, open);
+    assert!(found[0] == (0..4096) && found.len() <= known.len(), "{found:?}, {known:?}");
+
+    let body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 200).to_bytes();
+    let known = reads_of(&body, |source| drop(Bodies::from_source(source).unwrap()));
+    assert_eq!(reads_of(&body, open), [&[0..4096], &known[..]].concat());
+
+    let grid = fixtures::tmf::grid(200);
+    let known = reads_of(&grid, |source| drop(Document::from_source(source).unwrap()));
+    assert_eq!(reads_of(&grid, open), [&[0..4096], &known[..]].concat());
 }
 
 #[test]

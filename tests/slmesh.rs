@@ -439,6 +439,37 @@ fn one_level_of_detail_costs_the_header_and_its_bytes() {
     assert!(recorder.reads.lock().unwrap().is_empty());
 }
 
+/// Of a file of any format, as of an asset: what is read to find out which one it is, is the header.
+#[test]
+fn detection_reads_no_more_than_the_header_of_an_asset() {
+    let bytes = large(100);
+    for (lod, address) in [(Lod::High, "high_lod.faces[0]"), (Lod::Medium, "medium_lod.faces[0]")] {
+        let recorder = Recorder::new(bytes.clone());
+        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        let MeshFile::SlMesh(asset) = &file else { panic!("{file:?}") };
+        let block = asset.lod_range(lod).unwrap().unwrap();
+        assert!(block.start >= 4096 && block.end - block.start < bytes.len() as u64, "{block:?}");
+        asset.lod(lod).unwrap().unwrap();
+        assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, block.clone()]);
+        // The same by address.
+        let recorder = Recorder::new(bytes.clone());
+        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        file.mesh(&address.parse().unwrap()).unwrap();
+        assert_eq!(*recorder.reads.lock().unwrap(), [0..4096, block]);
+    }
+}
+
+#[test]
+fn low_level_of_detail_of_a_large_asset_is_less_than_a_twentieth_of_it() {
+    let bytes = large(200);
+    let recorder = Recorder::new(bytes.clone());
+    let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+    let MeshFile::SlMesh(asset) = &file else { panic!("{file:?}") };
+    asset.lod(Lod::Lowest).unwrap().unwrap();
+    let read: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
+    assert!(read * 20 < bytes.len() as u64, "{read} of {}", bytes.len());
+}
+
 #[test]
 fn fragments_take_the_first_bytes_and_one_range_more() {
     let bytes = large(40);

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -166,6 +167,67 @@ where
     }
 }
 
+/// Takes over a vector; see [`from_vec`](Array::from_vec).
+impl<T: Element + IntoBytes + Immutable> From<Vec<T>> for Array<T> {
+    fn from(elements: Vec<T>) -> Self {
+        Self::from_vec(elements)
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a Array<T> {
+    type Item = T;
+    type IntoIter = ArrayIter<'a, T>;
+
+    fn into_iter(self) -> ArrayIter<'a, T> {
+        ArrayIter(self.as_slice().iter())
+    }
+}
+
+/// The elements of an [`Array`], as native values.
+pub struct ArrayIter<'a, T: Element>(std::slice::Iter<'a, T::Stored>);
+
+impl<T: Element> Iterator for ArrayIter<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.next().copied().map(T::from_stored)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    fn nth(&mut self, skipped: usize) -> Option<T> {
+        self.0.nth(skipped).copied().map(T::from_stored)
+    }
+
+    fn fold<B, F: FnMut(B, T) -> B>(self, start: B, mut f: F) -> B {
+        self.0.fold(start, |sum, stored| f(sum, T::from_stored(*stored)))
+    }
+}
+
+impl<T: Element> DoubleEndedIterator for ArrayIter<'_, T> {
+    fn next_back(&mut self) -> Option<T> {
+        self.0.next_back().copied().map(T::from_stored)
+    }
+}
+
+impl<T: Element> ExactSizeIterator for ArrayIter<'_, T> {}
+
+impl<T: Element> FusedIterator for ArrayIter<'_, T> {}
+
+impl<T: Element> Clone for ArrayIter<'_, T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for ArrayIter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
 impl<T> Clone for Array<T> {
     fn clone(&self) -> Self {
         Self { bytes: self.bytes.clone(), element: PhantomData }
@@ -231,6 +293,24 @@ mod tests {
         assert_eq!(array.as_bytes(), [1, 0, 2, 0, 3, 0, 4, 0]);
         assert_eq!(array.to_vec(), [[1, 2], [3, 4]]);
         assert!(array.as_bytes().as_ptr().addr() == address || cfg!(target_endian = "big"));
+    }
+
+    #[test]
+    fn arrays_are_made_of_vectors_and_looped_over() {
+        let array = Array::from(vec![[1_u16, 2], [3, 4], [5, 6]]);
+        let mut sum = 0;
+        for [a, b] in &array {
+            sum += a * b;
+        }
+        assert_eq!(sum, 2 + 12 + 30);
+        let mut iter = (&array).into_iter();
+        assert_eq!(
+            (iter.len(), iter.nth(1), iter.next_back(), iter.next()),
+            (3, Some([3, 4]), Some([5, 6]), None)
+        );
+        assert!((&array).into_iter().eq(array.iter()));
+        assert_eq!((&array).into_iter().fold(0, |sum, [a, _]| sum + a), 9);
+        assert_eq!(format!("{:?}", (&array).into_iter()), format!("{array:?}"));
     }
 
     #[test]

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use super::fragment_store::{FragmentStore, State, piece_range};
+use super::range::truncated;
 use crate::bytes::{Source, coalesce};
-use crate::num::as_u64;
+use crate::num::{Span, as_u64};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The bytes of a file that a client has fetched so far, for reading without I/O.
@@ -125,6 +126,85 @@ impl Fragments {
     }
 }
 
+impl Fragments {
+    /// Runs a job to its end: calls `fetch` with all ranges that a step misses, and goes on with what it returns.
+    ///
+    /// `fetch` returns the bytes of each range, in order. The future needs no runtime, and waits for nothing but `fetch`.
+    /// Where the length is not known, bytes that end before their range does tell it.
+    ///
+    /// # Errors
+    ///
+    /// Those of the job and of `fetch`; [`Mismatch`](ErrorKind::Mismatch) where it does not return as many parts as there
+    /// are ranges, [`Truncated`](ErrorKind::Truncated) where a part is shorter than its range, within the length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Fragments, MeshFile};
+    ///
+    /// # async fn get_ranges(ranges: &[std::ops::Range<u64>]) -> Vec<meshmap::Bytes> {
+    /// #     let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
+    /// #     let part = |range: &std::ops::Range<u64>| body[range.start as usize..range.end as usize].to_vec().into();
+    /// #     ranges.iter().map(part).collect()
+    /// # }
+    /// # async fn open(len: u64) -> meshmap::Result<()> {
+    /// // `get_ranges` is the client's; one of an object store has a call of this shape.
+    /// let fetch = async |ranges: Vec<_>| -> meshmap::Result<_> { Ok(get_ranges(&ranges).await) };
+    /// let fragments = Fragments::new(Some(len));
+    /// let file = fragments.drive(|source| MeshFile::from_source(source.clone()), fetch).await?;
+    /// let addresses = fragments.drive(|_| file.meshes(), fetch).await?;
+    /// assert!(!addresses.is_empty());
+    /// # meshmap::Result::Ok(())
+    /// # }
+    /// # let len = std::fs::metadata("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap().len();
+    /// # let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    /// # let std::task::Poll::Ready(opened) = std::pin::pin!(open(len)).poll(&mut context) else { panic!() };
+    /// # opened.unwrap();
+    /// ```
+    pub async fn drive<T, E, F>(
+        &self,
+        job: impl Fn(&Source) -> Result<T>,
+        mut fetch: impl FnMut(Vec<Range<u64>>) -> F,
+    ) -> Result<T, E>
+    where
+        E: From<Error>,
+        F: Future<Output = Result<Vec<Bytes>, E>>,
+    {
+        loop {
+            match self.step(&job)? {
+                Step::Done(done) => return Ok(done),
+                Step::Need(ranges) => {
+                    let parts = fetch(ranges.clone()).await?;
+                    self.supply_parts(&ranges, parts)?;
+                }
+            }
+        }
+    }
+
+    /// Adds the bytes of these ranges. Afterwards there are more bytes than before, or the length is known.
+    fn supply_parts(&self, ranges: &[Range<u64>], parts: Vec<Bytes>) -> Result<()> {
+        if parts.len() != ranges.len() {
+            let error = Error::new(ErrorKind::Mismatch, "parts of a response");
+            return Err(error.expected(format!("{} of them", ranges.len())).found(parts.len()));
+        }
+        for (range, mut part) in ranges.iter().zip(parts) {
+            part.truncate(usize::try_from(range.length()).unwrap_or(usize::MAX));
+            let found = as_u64(part.len());
+            let end = range.start.saturating_add(found);
+            if end < range.end {
+                // What comes back with nothing tells no more than that the file ends before it.
+                let tells_length = self.store.len().is_none() && (found > 0 || range.start == 0);
+                if !tells_length {
+                    return Err(truncated(range, found, "response"));
+                }
+                self.set_len(end)?;
+            }
+            self.supply(range.start, part)?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Debug for Fragments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.store.lock();
@@ -166,6 +246,63 @@ mod tests {
         let open_end = Fragments::new(None);
         open_end.supply(8, vec![0; 3]).unwrap();
         assert_eq!(open_end.set_len(10).unwrap_err().kind(), ErrorKind::Mismatch);
+    }
+
+    /// What a future that never waits comes to.
+    fn now<T>(future: impl Future<Output = T>) -> T {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match std::pin::pin!(future).poll(&mut context) {
+            std::task::Poll::Ready(value) => value,
+            std::task::Poll::Pending => panic!("nothing waits here"),
+        }
+    }
+
+    fn respond(parts: Vec<Bytes>) -> std::future::Ready<Result<Vec<Bytes>>> {
+        std::future::ready(Ok(parts))
+    }
+
+    #[test]
+    fn driven_job_fetches_all_ranges_of_a_step_in_one_call() {
+        let body = body();
+        for len in [Some(200), None] {
+            let fragments = Fragments::new(len);
+            let mut calls = Vec::new();
+            let job = |source: &Source| {
+                source.want([0..10, 50..60].into_iter(), "x")?;
+                source.get(190..200, "x")
+            };
+            let fetch = |ranges: Vec<Range<u64>>| {
+                let part = |range: &Range<u64>| {
+                    body[range.start as usize..(range.end as usize).min(200)].to_vec().into()
+                };
+                let parts = ranges.iter().map(part).collect();
+                calls.push(ranges);
+                respond(parts)
+            };
+            let bytes = now(fragments.drive(job, fetch)).unwrap();
+            assert_eq!(bytes, body[190..]);
+            assert_eq!(calls, [vec![0..10, 50..60], vec![190..200]]);
+        }
+    }
+
+    #[test]
+    fn responses_that_end_early_tell_the_length_or_are_errors() {
+        let drive = |len: Option<u64>, range: Range<u64>, parts: Vec<Bytes>| {
+            let fragments = Fragments::new(len);
+            let fetch = |_| respond(parts.clone());
+            let result = now(fragments.drive(|source| source.get(range.clone(), "x"), fetch));
+            (result.map_err(|error| (error.kind(), error.what())), fragments.store.len())
+        };
+        let part = |len: usize| vec![Bytes::from(vec![7; len])];
+        assert_eq!(drive(Some(9), 0..4, part(4)), (Ok(part(4).remove(0)), Some(9)));
+        // More than was asked for.
+        assert_eq!(drive(Some(4), 0..4, part(9)), (Ok(part(4).remove(0)), Some(4)));
+        assert_eq!(drive(None, 0..4, part(3)), (Err((ErrorKind::Truncated, "x")), Some(3)));
+        assert_eq!(drive(None, 0..4, part(0)), (Err((ErrorKind::Truncated, "x")), Some(0)));
+        // No end of the loop, were it taken for the length.
+        assert_eq!(drive(None, 4..8, part(0)), (Err((ErrorKind::Truncated, "response")), None));
+        assert_eq!(drive(Some(9), 0..4, part(3)), (Err((ErrorKind::Truncated, "response")), Some(9)));
+        assert_eq!(drive(None, 0..4, Vec::new()).0, Err((ErrorKind::Mismatch, "parts of a response")));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -50,7 +50,7 @@ struct Piece {
 }
 
 struct OpenedFile {
-    path: PathBuf,
+    path: Arc<Path>,
     identity: Identity,
 }
 
@@ -91,7 +91,8 @@ impl Source {
         } else {
             // SAFETY: the caller promises that the file is not changed while views of the map live, and the map lives
             // in the reference-counted owner of those views.
-            let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|error| Error::io(error, "file"))?;
+            let map = unsafe { memmap2::Mmap::map(&file) }
+                .map_err(|error| Error::io(error, "file").in_file(Some(&opened.path)))?;
             Bytes::from_owner(map)
         };
         Ok(Self::new(Backing::Memory(bytes), Some(Arc::new(opened))))
@@ -122,9 +123,9 @@ impl Source {
         Self { format: Some(format), ..self.clone() }
     }
 
-    /// The format that the source's errors name.
-    pub(crate) fn format(&self) -> Option<Format> {
-        self.format
+    /// An error of these bytes, with the format and the path where it does not name them.
+    pub(crate) fn tell(&self, error: Error) -> Error {
+        error.format_is(self.format).in_file(self.file.as_deref().map(|file| &file.path))
     }
 
     /// The length in bytes, where it is known. It always is for files and memory.
@@ -136,7 +137,7 @@ impl Source {
         match &self.backing {
             Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
             Backing::Reader(reader) => {
-                reader.len().map_err(|error| Error::io(error, "length of the source").format_is(self.format))
+                reader.len().map_err(|error| self.tell(Error::io(error, "length of the source")))
             }
             Backing::Fragments(store) => Ok(store.len()),
         }
@@ -150,7 +151,7 @@ impl Source {
     /// [`NeedBytes`](ErrorKind::NeedBytes) where fragments have not been supplied, [`Io`](ErrorKind::Io) where the
     /// reader fails, [`OutOfRange`](ErrorKind::OutOfRange) for a range that ends before it starts.
     pub fn get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
-        self.try_get(range.clone(), what).map_err(|error| error.format_is(self.format))
+        self.try_get(range.clone(), what).map_err(|error| self.tell(error))
     }
 
     fn try_get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
@@ -190,7 +191,7 @@ impl Source {
         // Fails only for a range that was cut at the end of the address space.
         T::read_from_bytes(&bytes).map_err(|_| {
             let range = offset..u64::MAX;
-            truncated(&range, as_u64(bytes.len()), what).format_is(self.format)
+            self.tell(truncated(&range, as_u64(bytes.len()), what))
         })
     }
 
@@ -243,12 +244,18 @@ impl Source {
         matches!(self.backing, Backing::Memory(_))
     }
 
+    /// Whether it reads a file of the system's, where a few bytes cost as much as a few thousand.
+    pub(crate) fn is_file(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Whether it reads by a reader of the caller's, which may do anything.
     pub(crate) fn has_own_reader(&self) -> bool {
         matches!(self.backing, Backing::Reader(_)) && self.file.is_none()
     }
 
-    pub(super) fn is_cached(&self, range: &Range<u64>) -> bool {
+    /// Whether these bytes are there without a read.
+    pub(crate) fn is_cached(&self, range: &Range<u64>) -> bool {
         match &self.backing {
             Backing::Memory(_) => true,
             Backing::Reader(_) => self.cached.iter().any(|piece| piece.range.covers(range)),
@@ -262,7 +269,7 @@ impl Source {
         let kept = |piece: &&Piece| !ranges.iter().any(|range| range.covers(&piece.range));
         let mut pieces: Vec<Piece> = self.cached.iter().filter(kept).cloned().collect();
         for range in ranges.iter().filter(|range| !range.is_empty()) {
-            let bytes = reader.read_some(range, what).map_err(|error| error.format_is(self.format))?;
+            let bytes = reader.read_some(range, what).map_err(|error| self.tell(error))?;
             let end = range.start.saturating_add(as_u64(bytes.len()));
             pieces.push(Piece { range: range.start..end, bytes });
         }
@@ -314,7 +321,7 @@ impl Source {
         match std::fs::metadata(&file.path) {
             Ok(metadata) => Ok(Identity::of(&metadata) != file.identity),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-            Err(error) => Err(Error::io(error, "file").format_is(self.format)),
+            Err(error) => Err(self.tell(Error::io(error, "file"))),
         }
     }
 }
@@ -345,7 +352,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    fn of(metadata: &std::fs::Metadata) -> Self {
+    fn of(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         let file_id = {
             use std::os::unix::fs::MetadataExt;
@@ -358,22 +365,28 @@ impl Identity {
 }
 
 fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
+    let path = Arc::from(path);
+    let (file, metadata) = try_open(&path).map_err(|error| error.in_file(Some(&path)))?;
+    Ok((file, OpenedFile { identity: Identity::of(&metadata), path }))
+}
+
+fn try_open(path: &Path) -> Result<(File, Metadata)> {
     let fail = |error| Error::io(error, "file");
     // Opening a pipe would wait for its writer.
-    refuse_other_kinds(path, &std::fs::metadata(path).map_err(fail)?)?;
+    refuse_other_kinds(&std::fs::metadata(path).map_err(fail)?)?;
     let file = File::open(path).map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
-    refuse_other_kinds(path, &metadata)?;
+    refuse_other_kinds(&metadata)?;
     // Files of systems such as /proc have content, and do not tell how much.
     if metadata.len() == 0 && !ReadRange::read(&file, 0..1).map_err(fail)?.is_empty() {
         let error = Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
-        return Err(error.found(format_args!("one of length 0 that has content: {path:?}")));
+        return Err(error.found("one of length 0 that has content"));
     }
-    Ok((file, OpenedFile { path: path.to_owned(), identity: Identity::of(&metadata) }))
+    Ok((file, metadata))
 }
 
 /// Fails for what is no regular file, which cannot be read by ranges.
-fn refuse_other_kinds(path: &Path, metadata: &std::fs::Metadata) -> Result<()> {
+fn refuse_other_kinds(metadata: &Metadata) -> Result<()> {
     if metadata.is_file() {
         return Ok(());
     }
@@ -382,7 +395,7 @@ fn refuse_other_kinds(path: &Path, metadata: &std::fs::Metadata) -> Result<()> {
     }
     let error = Error::new(ErrorKind::Unsupported, "file").expected("a regular file");
     let kind = kind_of(metadata.file_type());
-    Err(error.found(format_args!("{kind}, which cannot be read by ranges: {path:?}")))
+    Err(error.found(format_args!("{kind}, which cannot be read by ranges")))
 }
 
 #[cfg(unix)]

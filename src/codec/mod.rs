@@ -27,6 +27,7 @@ pub enum Codec {
 
 /// Which of the two decoders of each codec is used. Both give the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Decoder {
     /// The faster one: deflate by zlib-rs (miniz_oxide without the feature `zlib-rs`), LZMA by this library.

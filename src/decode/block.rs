@@ -56,7 +56,7 @@ impl Block {
         let stored = source.get(self.range.clone(), self.what)?;
         let budget = Budget::of_part(&options.limits, &self.range);
         let decoded = self.decode_stored(stored, options, &budget, scratch);
-        decoded.map_err(|error| error.format_is(source.format()))
+        decoded.map_err(|error| source.tell(error))
     }
 
     /// Decodes the block's bytes, which have been read.

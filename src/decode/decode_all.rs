@@ -56,8 +56,7 @@ fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec
     for block in blocks.get(results.len()..).unwrap_or_default() {
         results.push(call.decode(source, block, options, &mut scratch));
     }
-    let name_format = |result: Result<Bytes>| result.map_err(|error| error.format_is(source.format()));
-    results.into_iter().map(name_format).collect()
+    results.into_iter().map(|result| result.map_err(|error| source.tell(error))).collect()
 }
 
 /// The memory of a block's content; none where it is that of the file.

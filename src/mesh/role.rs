@@ -2,6 +2,7 @@ use std::fmt;
 
 /// What a mesh is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Role {
     /// Geometry that is drawn.

@@ -1,7 +1,8 @@
-use std::fmt::{self, Write as _};
+use std::fmt;
+use std::str::FromStr;
 
 use super::vertex_format::VertexFormat;
-use crate::report::Address;
+use crate::report::{Address, ParseNameError, parse_quoted, write_quoted};
 
 /// The meaning of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,9 +45,38 @@ impl Semantic {
             _ => field,
         }
     }
+
+    /// The meaning of this name; `None` for those of a file's own.
+    fn known(text: &str) -> Option<Self> {
+        match text {
+            "position" => return Some(Self::Position),
+            "normal" => return Some(Self::Normal),
+            "tangent" => return Some(Self::Tangent),
+            _ => {}
+        }
+        let (name, set) = match text.split_once('[') {
+            Some((name, set)) => {
+                let digits = set.strip_suffix(']')?;
+                let set =
+                    digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok())??;
+                (name, set)
+            }
+            None => (text, 0),
+        };
+        match name {
+            "texcoord" => Some(Self::TexCoord(set)),
+            "color" => Some(Self::Color(set)),
+            "joints" => Some(Self::Joints(set)),
+            "weights" => Some(Self::Weights(set)),
+            _ => None,
+        }
+    }
 }
 
-/// Always one line: control characters of names are escaped as in Rust.
+/// Always one line, which [`FromStr`] reads back.
+///
+/// `texcoord` is set 0, `texcoord[1]` the next one. A name of the file's own is shown as it is. Where that would be the
+/// name of something else, or no line, it is quoted as in an [`Address`](crate::Address).
 impl fmt::Display for Semantic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, set) = match self {
@@ -57,16 +87,40 @@ impl fmt::Display for Semantic {
             Self::Color(set) => ("color", *set),
             Self::Joints(set) => ("joints", *set),
             Self::Weights(set) => ("weights", *set),
-            Self::Custom(name) => {
-                return name.chars().try_for_each(|c| match c.is_control() {
-                    true => write!(f, "{}", c.escape_default()),
-                    false => f.write_char(c),
-                });
-            }
+            Self::Custom(name) if is_plain(name) => return f.write_str(name),
+            Self::Custom(name) => return write_quoted(f, name),
         };
         match set {
             0 => write!(f, "{name}"),
             set => write!(f, "{name}[{set}]"),
+        }
+    }
+}
+
+/// Whether a name of a file's own is read back as such.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('"')
+        && !name.contains(char::is_control)
+        && Semantic::known(name).is_none()
+}
+
+impl FromStr for Semantic {
+    type Err = ParseNameError;
+
+    fn from_str(text: &str) -> Result<Self, ParseNameError> {
+        let fail = |expected: &str, found: &str| ParseNameError::new("a semantic", expected, found);
+        if let Some(quoted) = text.strip_prefix('"') {
+            return match parse_quoted(quoted) {
+                Ok((name, "")) => Ok(Self::Custom(name)),
+                Ok((_, after)) => Err(fail("the end", after)),
+                Err((expected, found)) => Err(fail(expected, found)),
+            };
+        }
+        match Self::known(text) {
+            Some(known) => Ok(known),
+            None if is_plain(text) => Ok(Self::Custom(text.to_owned())),
+            None => Err(fail("a name on one line", text)),
         }
     }
 }
@@ -79,4 +133,57 @@ pub struct AttributeInfo {
     pub semantic: Semantic,
     /// Its stored format.
     pub format: VertexFormat,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn meanings_are_read_as_they_are_displayed() {
+        let known = [
+            (Semantic::Position, "position"),
+            (Semantic::Tangent, "tangent"),
+            (Semantic::TexCoord(0), "texcoord"),
+            (Semantic::Color(1), "color[1]"),
+            (Semantic::Weights(u32::MAX), "weights[4294967295]"),
+        ];
+        for (semantic, text) in known {
+            assert_eq!(semantic.to_string(), text);
+            assert_eq!(text.parse(), Ok(semantic));
+        }
+        assert_eq!("texcoord[0]".parse(), Ok(Semantic::TexCoord(0)));
+    }
+
+    #[test]
+    fn names_that_look_like_something_else_are_quoted_and_read_back() {
+        let names = [
+            ("mask", "mask"),
+            ("a \\ b", "a \\ b"),
+            ("texcoord[x]", "texcoord[x]"),
+            ("color[4294967296]", "color[4294967296]"),
+            ("position", r#""position""#),
+            ("texcoord[007]", r#""texcoord[007]""#),
+            ("", r#""""#),
+            (r#""mask""#, r#""\"mask\"""#),
+            ("two\nlines\u{7f}", r#""two\nlines\u{7f}""#),
+        ];
+        for (name, text) in names {
+            let custom = Semantic::Custom(name.to_owned());
+            assert_eq!(custom.to_string(), text);
+            assert_eq!(text.parse(), Ok(custom));
+        }
+        for text in ["", "\"", "\"a\"b", "\"\\q\"", "a\nb"] {
+            assert!(text.parse::<Semantic>().is_err(), "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_survives_displaying_and_reading(name in any::<String>()) {
+            let custom = Semantic::Custom(name);
+            prop_assert_eq!(custom.to_string().parse(), Ok(custom));
+        }
+    }
 }

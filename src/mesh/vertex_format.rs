@@ -6,6 +6,7 @@ use crate::bytes::Scalar;
 ///
 /// The constants have the names of WebGPU's vertex formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct VertexFormat {
     /// The type of each component.

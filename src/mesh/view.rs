@@ -72,6 +72,11 @@ pub(crate) trait LoadAttribute: Send + Sync {
 
     /// The attribute at an index of the list that the view was made with.
     fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute>;
+
+    /// The box around the attribute at an index.
+    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Option<Bounds>> {
+        Ok(self.load(index, info, budget)?.bounds())
+    }
 }
 
 impl MeshView {
@@ -277,7 +282,8 @@ impl MeshView {
     ///
     /// Those of reading and decoding the positions.
     pub fn bounds(&self) -> Result<Option<Bounds>> {
-        Ok(self.attribute(&Semantic::Position)?.and_then(|positions| positions.bounds()))
+        let positions = self.attributes.find(&Semantic::Position);
+        positions.map_or(Ok(None), |(index, info)| self.loader.bounds(index, info, &self.budget()))
     }
 
     /// Where this mesh breaks rules of its format.

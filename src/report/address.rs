@@ -2,6 +2,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::quoted::write_quoted;
+
 /// Where something is in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
 ///
 /// Errors, findings, the command line and its JSON share this grammar: fields joined by `.`, each followed by
@@ -89,16 +91,9 @@ impl fmt::Display for Address {
                 Segment::Field(name) => write!(f, ".{name}")?,
                 Segment::Index(index) => write!(f, "[{index}]")?,
                 Segment::Name(name) => {
-                    f.write_str("[\"")?;
-                    for c in name.chars() {
-                        match c {
-                            '"' | '\\' => write!(f, "\\{c}")?,
-                            '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
-                            c if c.is_control() => write!(f, "{}", c.escape_unicode())?,
-                            c => write!(f, "{c}")?,
-                        }
-                    }
-                    f.write_str("\"]")?;
+                    f.write_str("[")?;
+                    write_quoted(f, name)?;
+                    f.write_str("]")?;
                 }
             }
         }

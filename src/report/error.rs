@@ -1,10 +1,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use std::{fmt, io};
 
 use super::address::Address;
 use super::parse_address::ParseAddressError;
+use super::parse_name::ParseNameError;
 use crate::format::Format;
 
 /// A result with this library's [`Error`].
@@ -12,10 +14,18 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// What went wrong, where, what was expected and what was found.
 ///
-/// One pointer wide. Displayed as one line:
+/// One pointer wide. Displayed as one line, which begins with the [`path`](Self::path) where that is known:
 ///
 /// ```text
-/// iqm: unsupported iqmheader.version at 0x10..0x14: expected 1 or 2, found 9
+/// hall.iqm: iqm: unsupported iqmheader.version at 0x10..0x14: expected 1 or 2, found 9
+/// ```
+///
+/// `{}` leaves out the text of the error of the system or of the reader that caused it, which
+/// [`source`](std::error::Error::source) has, so that programs that print both say it once; `{:#}` has it:
+///
+/// ```text
+/// {}    hall.iqm: cannot read file
+/// {:#}  hall.iqm: cannot read file: No such file or directory (os error 2)
 /// ```
 ///
 /// # Examples
@@ -36,6 +46,7 @@ const _: () = assert!(size_of::<Error>() == size_of::<usize>());
 struct Inner {
     kind: ErrorKind,
     format: Option<Format>,
+    path: Option<Arc<Path>>,
     what: &'static str,
     address: Option<Address>,
     byte_range: Option<Range<u64>>,
@@ -86,6 +97,7 @@ impl Error {
         Self(Arc::new(Inner {
             kind,
             format: None,
+            path: None,
             what,
             address: None,
             byte_range: None,
@@ -111,6 +123,14 @@ impl Error {
     pub(crate) fn format_is(mut self, format: Option<Format>) -> Self {
         if self.0.format.is_none() {
             self.edit().format = format;
+        }
+        self
+    }
+
+    /// This error, of the file at a path where it has none.
+    pub(crate) fn in_file(mut self, path: Option<&Arc<Path>>) -> Self {
+        if self.0.path.is_none() && path.is_some() {
+            self.edit().path = path.cloned();
         }
         self
     }
@@ -173,6 +193,53 @@ impl Error {
         self.0.format
     }
 
+    /// The path that the source was opened from, where opening or reading it failed, or decoding what was read.
+    ///
+    /// `None` for sources that are no files, and where values are refused that an earlier call read, or what a caller asked
+    /// for.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// The line that `{:#}` prints, without the path: for text that stands beside the name of the file.
+    ///
+    /// It is the same for every kind of source.
+    #[must_use]
+    pub fn message(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string does not fail.
+        let _ = self.write_message(&mut text, true);
+        text
+    }
+
+    fn write_message(&self, f: &mut impl fmt::Write, with_source: bool) -> fmt::Result {
+        let inner = &*self.0;
+        if let Some(format) = inner.format {
+            write!(f, "{format}: ")?;
+        }
+        write!(f, "{} {}", inner.kind, inner.what)?;
+        if let Some(address) = &inner.address {
+            write!(f, " of {address}")?;
+        }
+        if let Some(range) = &inner.byte_range {
+            write!(f, " at {:#x}..{:#x}", range.start, range.end)?;
+        }
+        if let Some(range) = &inner.decoded_range {
+            write!(f, " (decoded {:#x}..{:#x})", range.start, range.end)?;
+        }
+        match (inner.expected.is_empty(), inner.found.is_empty()) {
+            (true, true) => {}
+            (false, true) => write!(f, ": expected {}", inner.expected)?,
+            (true, false) => write!(f, ": found {}", inner.found)?,
+            (false, false) => write!(f, ": expected {}, found {}", inner.expected, inner.found)?,
+        }
+        match &inner.io {
+            Some(io) if with_source => write!(f, ": {}", one_line(&io.to_string())),
+            _ => Ok(()),
+        }
+    }
+
     /// The structure or field, as the format's specification names it.
     #[must_use]
     pub fn what(&self) -> &'static str {
@@ -213,38 +280,22 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
-        if let Some(format) = inner.format {
-            write!(f, "{format}: ")?;
+        if let Some(path) = &self.0.path {
+            write!(f, "{}: ", one_line(&path.to_string_lossy()))?;
         }
-        write!(f, "{} {}", inner.kind, inner.what)?;
-        if let Some(address) = &inner.address {
-            write!(f, " of {address}")?;
-        }
-        if let Some(range) = &inner.byte_range {
-            write!(f, " at {:#x}..{:#x}", range.start, range.end)?;
-        }
-        if let Some(range) = &inner.decoded_range {
-            write!(f, " (decoded {:#x}..{:#x})", range.start, range.end)?;
-        }
-        match (inner.expected.is_empty(), inner.found.is_empty()) {
-            (true, true) => {}
-            (false, true) => write!(f, ": expected {}", inner.expected)?,
-            (true, false) => write!(f, ": found {}", inner.found)?,
-            (false, false) => write!(f, ": expected {}, found {}", inner.expected, inner.found)?,
-        }
-        if let Some(io) = &inner.io {
-            // An error of the caller's own reader may span lines; this one does not.
-            let text = io.to_string();
-            write!(f, ": {}", text.lines().collect::<Vec<_>>().join(" "))?;
-        }
-        Ok(())
+        let with_source = f.alternate();
+        self.write_message(f, with_source)
     }
+}
+
+/// A name of a file, or the error of a caller's own reader, either of which may span lines.
+fn one_line(text: &str) -> String {
+    text.lines().collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Error({self})")
+        write!(f, "Error({self:#})")
     }
 }
 
@@ -252,6 +303,15 @@ impl fmt::Debug for Error {
 impl From<ParseAddressError> for Error {
     fn from(error: ParseAddressError) -> Self {
         Self::new(ErrorKind::OutOfRange, "address")
+            .expected(error.expected)
+            .found(format_args!("{:?}", error.found))
+    }
+}
+
+/// The kind is [`OutOfRange`](ErrorKind::OutOfRange).
+impl From<ParseNameError> for Error {
+    fn from(error: ParseNameError) -> Self {
+        Self::new(ErrorKind::OutOfRange, "name")
             .expected(error.expected)
             .found(format_args!("{:?}", error.found))
     }
@@ -282,9 +342,21 @@ mod tests {
     }
 
     #[test]
+    fn path_comes_first_stays_on_one_line_and_is_that_of_the_first_file() {
+        let [first, second] = ["a\nb.iqm", "c.iqm"].map(|path| Arc::from(Path::new(path)));
+        let error = Error::new(ErrorKind::Malformed, "x").in_file(None).in_file(Some(&first));
+        let error = error.in_file(Some(&second));
+        assert_eq!(error.to_string(), "a b.iqm: malformed x");
+        assert_eq!(error.path(), Some(&*first));
+        assert_eq!(error.message(), "malformed x");
+    }
+
+    #[test]
     fn io_error_keeps_its_source_and_stays_on_one_line() {
         let error = Error::io(io::Error::other("first\nsecond"), "file");
-        assert_eq!(error.to_string(), "cannot read file: first second");
+        assert_eq!(error.to_string(), "cannot read file");
+        assert_eq!(format!("{error:#}"), "cannot read file: first second");
+        assert_eq!(format!("{error:?}"), "Error(cannot read file: first second)");
         assert!(std::error::Error::source(&error).is_some());
         assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
     }

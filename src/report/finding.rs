@@ -13,6 +13,7 @@ use crate::num::decimal;
 /// Where a file breaks a rule in several places, there is one finding: it has the first place, and the detail counts
 /// the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Finding {
     /// The rule: one of the constants in `rules` of the format's module.

@@ -5,7 +5,9 @@ mod error;
 mod finding;
 mod item;
 mod parse_address;
+mod parse_name;
 mod place;
+mod quoted;
 mod rule;
 
 pub use address::{Address, Segment};
@@ -13,7 +15,10 @@ pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
 pub use item::Item;
 pub use parse_address::ParseAddressError;
+pub use parse_name::ParseNameError;
 pub use rule::{Rule, Severity};
 
 pub(crate) use finding::Findings;
+pub(crate) use parse_name::parse_name;
 pub(crate) use place::Place;
+pub(crate) use quoted::{parse_quoted, write_quoted};

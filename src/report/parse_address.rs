@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use super::address::{Address, Segment};
+use super::quoted::parse_quoted;
 
 /// A text that is not an [`Address`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,35 +56,11 @@ fn parse_index(inner: &str) -> Result<(Segment, &str), ParseAddressError> {
 }
 
 fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseAddressError> {
-    let mut name = String::new();
-    let mut chars = quoted.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' => {
-                let after = chars.as_str();
-                return match after.strip_prefix(']') {
-                    Some(after) => Ok((Segment::Name(name), after)),
-                    None => Err(unreadable("a closing ]", after)),
-                };
-            }
-            '\\' => match chars.next() {
-                Some(c @ ('"' | '\\')) => name.push(c),
-                Some('n') => name.push('\n'),
-                Some('r') => name.push('\r'),
-                Some('t') => name.push('\t'),
-                Some('u') => {
-                    let hex = chars.as_str().strip_prefix('{').and_then(|hex| hex.split_once('}'));
-                    let (digits, after) = hex.ok_or_else(|| unreadable("\\u{hex}", quoted))?;
-                    let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-                    name.push(code.ok_or_else(|| unreadable("a character's number in \\u{hex}", digits))?);
-                    chars = after.chars();
-                }
-                _ => return Err(unreadable("an escape", quoted)),
-            },
-            c => name.push(c),
-        }
+    let (name, after) = parse_quoted(quoted).map_err(|(expected, found)| unreadable(expected, found))?;
+    match after.strip_prefix(']') {
+        Some(after) => Ok((Segment::Name(name), after)),
+        None => Err(unreadable("a closing ]", after)),
     }
-    Err(unreadable("a closing \"", quoted))
 }
 
 fn unreadable(expected: &'static str, found: &str) -> ParseAddressError {

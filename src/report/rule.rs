@@ -5,6 +5,7 @@ use std::fmt;
 /// Each format has its rules as constants in a module `rules`, whose documentation says what is checked and which
 /// programs write files that break it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Rule {
     /// The name: stable, and unique within its format.
@@ -15,6 +16,7 @@ pub struct Rule {
 
 /// How serious a [`Finding`](crate::Finding) is, least serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Severity {
     /// Legal and harmless, but worth knowing.

@@ -39,6 +39,17 @@ pub enum Refused {
     },
 }
 
+impl Refused {
+    /// The whole line, without the path of the file.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Library(error) => error.message(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// Where a finding is, as an error says it.
 fn place(finding: &Finding) -> String {
     let of = finding.address.as_ref().map(|address| format!(" of {address}"));

@@ -15,8 +15,8 @@ fn json(path: &Path) -> Value {
 }
 
 fn digest(path: &Path) -> Result<Value, String> {
-    let file = MeshFile::open(path).map_err(|error| error.to_string())?;
-    meshmap_cli::digest::of(&file).map_err(|error| error.to_string())
+    let file = MeshFile::open(path).map_err(|error| error.message())?;
+    meshmap_cli::digest::of(&file).map_err(|error| error.message())
 }
 
 /// The expectation of a file: `NAME.expect.json` or, without the ending of the file, `STEM.expect.json`.

@@ -35,6 +35,10 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn read(source: &Source) -> Result<Self> {
+        Self::try_read(source).map_err(|error| source.tell(error))
+    }
+
+    fn try_read(source: &Source) -> Result<Self> {
         let prologue_size = size_u64::<raw::Prologue>();
         let source = source.for_format(Format::CGeo).with_head(prologue_size, HEAD, "header")?;
         let prologue: raw::Prologue = source.read_struct(0, "header")?;

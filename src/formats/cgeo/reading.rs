@@ -132,7 +132,7 @@ impl Snapshot {
         }
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
-        job(&mut Stream::new(inflate, unit, budget))
+        job(&mut Stream::new(inflate, unit, budget)).map_err(|error| self.proxy.layout().source.tell(error))
     }
 
     /// Runs a job on the stream of the mesh, with memory for the bytes that it skips.

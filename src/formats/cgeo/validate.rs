@@ -47,9 +47,9 @@ impl Proxy {
                 Err(error) => {
                     let place = FILE.of_error(&error).of(snapshot_address(index));
                     if check.broken.len() < MOST_BROKEN {
-                        check.broken.push(Finding::new(rules::SNAPSHOT, place, error.to_string()));
+                        check.broken.push(Finding::new(rules::SNAPSHOT, place, error.message()));
                     } else {
-                        check.findings.add(rules::SNAPSHOT, || (place, error.to_string()));
+                        check.findings.add(rules::SNAPSHOT, || (place, error.message()));
                     }
                 }
                 Ok(()) => {}

@@ -67,7 +67,10 @@ pub(crate) struct ExtensionNode {
 impl Layout {
     pub(crate) fn read(source: &Source) -> Result<Self> {
         let header_size = size_u64::<raw::Header>();
-        let source = source.for_format(Format::Iqm).with_head(header_size, HEAD, "iqmheader")?;
+        let source = source.for_format(Format::Iqm);
+        // Of a large file whose header detection has read, the tables are all that is needed beside it.
+        let is_read = source.len()?.is_some_and(|len| len > HEAD) && source.is_cached(&(0..header_size));
+        let source = if is_read { source } else { source.with_head(header_size, HEAD, "iqmheader")? };
         let header: raw::Header = source.read_struct(0, "iqmheader")?;
         check_identity(&header, &source)?;
 

@@ -5,8 +5,10 @@
 //! says so where it stands.
 //!
 //! * **Axes and units**: right-handed, Z up. Units are not stored.
-//! * **Winding**: front faces are clockwise.
-//! * **Texture coordinates**: the origin is the top left corner, V points down.
+//! * **Winding**: front faces are clockwise, in the SDK's exporters and in all models of games that were looked at.
+//! * **Texture coordinates**: the origin is the top left corner, V points down; the SDK's exporter for Blender turns V
+//!   over. The specification says nothing of these; [`Format::conventions`](crate::Format::conventions) has them as
+//!   values.
 //! * **Quaternions**: x, y, z, w. Version 1 does not store w, which is synthesised.
 //! * **Matrices**: three rows of four, see [`Matrix`].
 //!

@@ -14,6 +14,7 @@ pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 
 ///
 /// `output = (input * scale) * rotation + translation`. Ten numbers in this order, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
 #[repr(C)]
 pub struct Trs {
     /// Translation x, y, z, in the units of the file.

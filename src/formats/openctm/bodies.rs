@@ -73,7 +73,7 @@ impl Bodies {
                     let address = body_address(as_u64(meshes.len()));
                     let end = error.byte_range().map_or(walker.end, |range| range.end);
                     let place = FILE.of(address).at(walker.end..end.max(walker.end));
-                    findings.push(Finding::new(rules::DAMAGED_BODY, place, error.to_string()));
+                    findings.push(Finding::new(rules::DAMAGED_BODY, place, error.message()));
                 }
             }
             let bytes = as_u64(meshes.len()).saturating_mul(MESH_BYTES);

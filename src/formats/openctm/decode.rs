@@ -236,7 +236,7 @@ impl Decode<'_> {
             .source
             .get(section.range.clone(), section.what)
             .and_then(|input| decode::lzma_into(&input, props, out, section.what, self.options, scratch));
-        let end = end.map_err(|error| place().locate(error))?;
+        let end = end.map_err(|error| self.source.tell(place().locate(error)))?;
         Ok(if end.is_clean { Ending::Clean } else { Ending::Tail })
     }
 

@@ -108,7 +108,8 @@ impl Mesh {
         options: &Options,
         kept: Option<Arc<Kept>>,
     ) -> Result<Self> {
-        let layout = Layout::read(walk, start, body, &options.limits)?;
+        let layout = Layout::read(walk, start, body, &options.limits)
+            .map_err(|error| walk.without_windows().tell(error))?;
         let decoded = DecodedArrays {
             indices: Once::default(),
             positions: Once::default(),
@@ -120,7 +121,8 @@ impl Mesh {
         let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
         // The walk's source holds the headers that it has read.
         let mesh = Self { layout, source: walk.source(), options: *options, decoded };
-        refuse_forbidden(options, Format::OpenCtm, || mesh.validate())?;
+        refuse_forbidden(options, Format::OpenCtm, || mesh.validate())
+            .map_err(|error| mesh.source.tell(error))?;
         Ok(mesh)
     }
 

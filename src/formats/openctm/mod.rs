@@ -5,8 +5,8 @@
 //! it is silent (the normals of MG2) or differs from all files (the sums of UV and attribute maps), the reference library
 //! is followed; values are bit for bit those of libopenctm 1.0.3.
 //!
-//! * **Axes, units, winding, texture origin**: not stored. By custom of the reference tools, triangles are
-//!   counter-clockwise from the front and v points up.
+//! * **Axes, units, winding, texture origin**: not stored, and [`Format::conventions`](crate::Format::conventions) has
+//!   none. By custom of the reference tools, triangles are counter-clockwise from the front and v points up.
 //! * **RAW**: every array is a view of the file, at any alignment. Truncated files, which the reference library takes,
 //!   are refused.
 //! * **MG1**: lossless. **MG2**: fixed point, with the precisions of [`Mesh::mg2_header`], [`UvMap::precision`] and

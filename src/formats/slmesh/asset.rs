@@ -106,11 +106,12 @@ impl Asset {
     ///
     /// Those of [`from_source_with`](Self::from_source_with).
     pub fn at(source: &Source, range: Range<u64>, options: &Options, read: &ReadOptions) -> Result<Self> {
-        let layout = Layout::read(source, range, &options.limits, read.max_version)?;
+        let layout = Layout::read(source, range, &options.limits, read.max_version)
+            .map_err(|error| source.tell(error))?;
         let kept = Kept::new(&options.limits, source.len()?.unwrap_or(0));
         let inner = Inner { layout, options: *options, meshes: Default::default(), kept };
         let asset = Self { inner: Arc::new(inner) };
-        refuse_forbidden(options, Format::SlMesh, || asset.validate())?;
+        refuse_forbidden(options, Format::SlMesh, || asset.validate()).map_err(|error| source.tell(error))?;
         Ok(asset)
     }
 

@@ -65,7 +65,7 @@ impl Asset {
     ) -> Result<()> {
         let budget = Budget::of_part(&self.options().limits, &block.range);
         let length = block.inflate_into(stored, self.options(), &budget, content, scratch);
-        let length = length.map_err(|error| FILE.locate(error))?;
+        let length = length.map_err(|error| self.source().tell(FILE.locate(error)))?;
         let content = content.get(..length).unwrap_or_default();
         let place = BlockPlace::new(block, &self.options().limits);
         each_face(content, &place, |_, face| out.next().fill(content, &face, &budget))
@@ -185,7 +185,7 @@ impl Asset {
     ) -> Result<(BlockPlace, Bytes)> {
         budget.count_read(&block.range);
         let content = block.decode_stored(stored, self.options(), budget, scratch);
-        let content = content.map_err(|error| FILE.locate(error))?;
+        let content = content.map_err(|error| self.source().tell(FILE.locate(error)))?;
         Ok((BlockPlace::new(block, &self.options().limits), content))
     }
 

@@ -1,8 +1,10 @@
 //! The blocks, by their keys in the header.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::mesh::Role;
+use crate::report::{ParseNameError, parse_name};
 
 /// The mesh for physics.
 pub(crate) const PHYSICS_MESH: &str = "physics_mesh";
@@ -78,6 +80,15 @@ impl fmt::Display for Lod {
     }
 }
 
+/// By its [`name`](Lod::name).
+impl FromStr for Lod {
+    type Err = ParseNameError;
+
+    fn from_str(text: &str) -> Result<Self, ParseNameError> {
+        parse_name(text, "a level of detail", Self::ALL, Self::name)
+    }
+}
+
 /// A block that holds a mesh.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MeshKey {
@@ -115,5 +126,18 @@ impl MeshKey {
             Self::Lod(lod) => Role::Lod(lod.key_and_level().1),
             Self::Physics => Role::Physics,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_of_detail_are_read_as_they_are_displayed() {
+        for lod in Lod::ALL {
+            assert_eq!(lod.to_string().parse(), Ok(lod));
+        }
+        assert!("high".parse::<Lod>().is_err() && "physics_mesh".parse::<Lod>().is_err());
     }
 }

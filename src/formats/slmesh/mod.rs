@@ -5,9 +5,12 @@
 //! this module does what the viewer does, and says so. (Blocks are zlib, not "gzip'd"; gzip is read as well. Joints above
 //! 31 are common.)
 //!
-//! * **Axes**: right-handed, Z up. **Units**: a unit cube, scaled by the object's size; up to rounding, positions lie in
-//!   -0.5 to 0.5.
-//! * **Winding**: front faces counter-clockwise. **Texture coordinates**: V up.
+//! * **Axes**: right-handed, Z up, as in the viewer. **Units**: a unit cube, scaled by the object's size; up to rounding,
+//!   positions lie in -0.5 to 0.5.
+//! * **Winding**: front faces counter-clockwise, as the two public files from the grid's tools have them; the
+//!   specification does not say. Files that other programs made for tests are clockwise.
+//! * **Texture coordinates**: V up, as in the COLLADA document that one of these files was uploaded from.
+//! * [`Format::conventions`](crate::Format::conventions) has all of this as values.
 //! * **Weights** are as stored; see [`WeightScale`].
 //!
 //! Opening reads the header; each block is read from its own bytes and inflated when it is needed. The integers of a

@@ -60,10 +60,12 @@ impl Document {
     /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of
     /// decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        let layout = Arc::new(Layout::read(&source, &options.limits)?);
+        let layout = Layout::read(&source, &options.limits).map_err(|error| source.tell(error))?;
+        let layout = Arc::new(layout);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
         let document = Self { file: File { layout, source, options: *options, angles } };
-        refuse_forbidden(options, Format::Tmf, || document.validate())?;
+        refuse_forbidden(options, Format::Tmf, || document.validate())
+            .map_err(|error| document.source().tell(error))?;
         Ok(document)
     }
 

@@ -6,7 +6,8 @@
 //! describes what this module calls layout A. All files written since June 2023 have layout B, whose only specification
 //! is the crate `tmf` 0.2. Both are read; the minimum version tells which it is. See [`FileLayout`].
 //!
-//! * **Axes, units, winding, texture origin**: neither stored nor specified; those of the writer.
+//! * **Axes, units, winding, texture origin**: neither stored nor specified, and
+//!   [`Format::conventions`](crate::Format::conventions) has none; those of the writer.
 //! * **Positions** are integers within a box that each segment stores; values are those of the crate in its default
 //!   build, bit for bit. The box is not the bounding box (all writers get it wrong): compute bounds from the points.
 //! * **Normals and tangents** are an angle around Z and a height, with a sign for each axis. Sines and cosines are
@@ -38,6 +39,7 @@
 
 mod angles;
 mod bit_array;
+mod bounds;
 mod coordinates;
 mod decode;
 mod detect;

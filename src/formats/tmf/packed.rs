@@ -181,6 +181,15 @@ impl<T: PackedElement> Packed<T> {
         self.decode_within(&self.budget())
     }
 
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The same array of the same file, whose bytes come from elsewhere.
+    pub(crate) fn in_file(self, file: File) -> Self {
+        Self { file, ..self }
+    }
+
     /// The budget of a call on this array.
     pub(crate) fn budget(&self) -> Budget {
         Budget::new(&self.file.options.limits)
@@ -217,7 +226,7 @@ impl<T: PackedElement> Packed<T> {
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length,
     /// and those of [`get`](Self::get).
     pub fn range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
-        Ok(self.try_range_into(range, out)?)
+        self.try_range_into(range, out).map_err(|failure| self.file.source.tell(failure.into()))
     }
 
     /// Like `range_into`, with an outcome of its own for an index beyond 32 bits.

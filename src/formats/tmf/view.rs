@@ -12,8 +12,8 @@ use super::rules::{self, FILE};
 use crate::bytes::Array;
 use crate::limits::{Budget, Limits};
 use crate::mesh::{
-    Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
-    scan,
+    Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat,
+    VertexRemap, scan,
 };
 use crate::num::{as_u64, size_u64};
 use crate::report::{Address, Finding, Result};
@@ -302,6 +302,13 @@ impl LoadAttribute for Arrays {
         let (values, stream) = self.arrays.get(index).ok_or_else(absent)?;
         let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)), budget)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
+    }
+
+    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Option<Bounds>> {
+        let Some((Values::F32x3(positions), stream)) = self.arrays.get(index) else {
+            return Ok(self.load(index, info, budget)?.bounds());
+        };
+        positions.bounds(self.remap.as_ref().and_then(|remap| remap.sources(*stream)), budget)
     }
 }
 

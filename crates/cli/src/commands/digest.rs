@@ -15,7 +15,7 @@ pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<b
             Ok(true)
         }
         Err(error) => {
-            show::error(format_args!("{}: {error}", show::path(path)));
+            show::error(format_args!("{}: {}", show::path(path), error.message()));
             Ok(false)
         }
     }

@@ -38,7 +38,7 @@ fn page(path: &Path, wish: &Wish, out: &mut impl Write) -> io::Result<bool> {
             Ok(true)
         }
         Err(error) => {
-            show::error(format_args!("{}: {error}", show::path(path)));
+            show::error(format_args!("{}: {}", show::path(path), error.message()));
             Ok(false)
         }
     }
@@ -109,7 +109,7 @@ fn rows(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Result<b
             }
             Err(error) => {
                 bad += 1;
-                rows.push(vec![format!("x {}", show::path(path)), error.to_string()]);
+                rows.push(vec![format!("x {}", show::path(path)), error.message()]);
             }
         }
         bar.inc(1);
@@ -154,7 +154,7 @@ fn json_lines(found: &files::Found, wish: &Wish, out: &mut impl Write) -> io::Re
         let file = source.and_then(MeshFile::from_source);
         let error = file.as_ref().err();
         if let (true, Some(error)) = (found.single, error) {
-            show::error(format_args!("{}: {error}", show::path(path)));
+            show::error(format_args!("{}: {}", show::path(path), error.message()));
             return Ok(false);
         }
         good &= error.is_none();
@@ -224,6 +224,6 @@ fn error(error: &Error) -> Value {
         "range": error.byte_range().map(|range| [range.start, range.end]),
         "expected": error.expected_text(),
         "found": error.found_text(),
-        "message": error.to_string(),
+        "message": error.message(),
     })
 }

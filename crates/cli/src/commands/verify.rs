@@ -41,10 +41,10 @@ pub(crate) fn run(paths: &[PathBuf], wish: &Wish, out: &mut impl Write) -> io::R
             }
             Ok((findings, disagreement)) => Verdict::Damaged(findings, disagreement),
             Err(error) if found.single => {
-                show::error(format_args!("{}: {error}", show::path(path)));
+                show::error(format_args!("{}: {}", show::path(path), error.message()));
                 return Ok(false);
             }
-            Err(error) => Verdict::Unreadable(error.to_string()),
+            Err(error) => Verdict::Unreadable(error.message()),
         };
         verdicts.push((path, verdict));
         bar.inc(1);

@@ -40,7 +40,7 @@ pub(crate) fn page(proxy: &Proxy, full: bool) -> Result<Page> {
         let first = proxy.snapshot(0);
         match first.as_ref().map_err(Clone::clone).and_then(|first| first_snapshot(proxy, first, full)) {
             Ok(first) => lines.extend(first),
-            Err(error) => findings.push(format!("! {error}")),
+            Err(error) => findings.push(format!("! {}", error.message())),
         }
         snapshots.table = sections(proxy, first.ok().as_ref(), full);
     }
@@ -244,7 +244,7 @@ fn sections(proxy: &Proxy, first: Option<&Snapshot>, full: bool) -> Vec<String> 
 fn describe_sections(snapshot: &Snapshot) -> String {
     let sections = match snapshot.sections() {
         Ok(sections) => sections,
-        Err(error) => return show::name(&error.to_string()),
+        Err(error) => return show::name(&error.message()),
     };
     // Of several clouds the first counts.
     let mut cloud = Some(());
@@ -284,7 +284,7 @@ pub(crate) fn list(proxy: &Proxy) -> Vec<String> {
             vec![index.to_string(), time, show::size(range.end - range.start), kind.to_owned(), bounds]
         });
         rows.push(row.unwrap_or_else(|error| {
-            let text = show::line(&error.to_string());
+            let text = show::line(&error.message());
             vec![index.to_string(), String::new(), String::new(), "x".to_owned(), text]
         }));
     }
@@ -339,14 +339,14 @@ pub(crate) fn report(proxy: &Proxy, findings: &[Finding]) -> Vec<String> {
 fn report_snapshot(proxy: &Proxy, index: usize) -> Vec<String> {
     let snapshot = match proxy.snapshot(index) {
         Ok(snapshot) => snapshot,
-        Err(error) => return vec![format!("snapshot {index}: {error}")],
+        Err(error) => return vec![format!("snapshot {index}: {}", error.message())],
     };
     let range = snapshot.range();
     let mut lines = vec![format!("snapshot {index}  {:#x}..{:#x}", range.start, range.end)];
     let sections = match snapshot.sections() {
         Ok(sections) => sections,
         Err(error) => {
-            lines.push(format!("  x {error}"));
+            lines.push(format!("  x {}", error.message()));
             return lines;
         }
     };
@@ -364,10 +364,10 @@ fn report_snapshot(proxy: &Proxy, index: usize) -> Vec<String> {
     }
     match snapshot.counts() {
         Ok(counts) => lines.push(format!("  {counts:?}")),
-        Err(error) => lines.push(format!("  x {error}")),
+        Err(error) => lines.push(format!("  x {}", error.message())),
     }
     if let Err(error) = snapshot.mesh() {
-        lines.push(format!("  x {error}"));
+        lines.push(format!("  x {}", error.message()));
     }
     lines
 }

@@ -39,7 +39,7 @@ pub(crate) fn page(bodies: &Bodies, full: bool) -> Page {
     match bounding_box(bodies, full) {
         Ok(line) => lines.push(line),
         // One array that cannot be read leaves the rest of the page as it is.
-        Err(error) => findings.push(format!("! {error}")),
+        Err(error) => findings.push(format!("! {}", error.message())),
     }
     lines.extend(precision(first));
     lines.push(format!("{:<11} not stored", "unit, axes"));

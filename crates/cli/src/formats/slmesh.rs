@@ -57,7 +57,7 @@ pub(crate) fn page(asset: &Asset, full: bool) -> Result<Page> {
         {
             lines.extend(boxes(lod, mesh)?);
         }
-        let bad = errors(decoded).into_iter().map(|error| format!("! {}", show::line(&error.to_string())));
+        let bad = errors(decoded).into_iter().map(|error| format!("! {}", show::line(&error.message())));
         findings.extend(bad);
     } else {
         findings

@@ -135,13 +135,14 @@ pub(crate) fn assert_mesh(view: &MeshView) -> usize {
         assert_attribute(&attribute);
     }
     assert!(view.attribute(&Semantic::TexCoord(u32::MAX)).unwrap().is_none());
-    let _ = view.bounds().unwrap();
+    let positions = view.attribute(&Semantic::Position).unwrap();
+    assert_eq!(view.bounds().unwrap(), positions.and_then(|positions| positions.bounds()));
     looked_at
 }
 
 /// The error, whose message is one line.
 pub fn seen(error: Error) -> Error {
-    assert_line(&error.to_string());
+    assert_line(&format!("{error:#}"));
     let is_of_a_file = error.byte_range().is_some() && error.kind() != ErrorKind::UnknownFormat;
     assert!(error.format().is_some() || !is_of_a_file, "an error that does not name the format: {error}");
     error.address().into_iter().for_each(assert_address);

@@ -1,0 +1,123 @@
+//! Axes, winding, texture origin and unit of the formats.
+
+use crate::format::Format;
+
+/// How numbers of a format are meant: `None` where the format does not say.
+///
+/// The library converts nothing; values are the file's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Conventions {
+    /// The axis that points up.
+    pub up: Option<Axis>,
+    /// How the corners of a triangle run, seen from its front.
+    pub front_face: Option<Winding>,
+    /// Where the texture coordinate V is 0.
+    pub v_origin: Option<VOrigin>,
+    /// What a length of 1 is.
+    pub unit: Option<LengthUnit>,
+}
+
+/// A coordinate axis, in its positive direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Axis {
+    /// The first coordinate.
+    X,
+    /// The second coordinate.
+    Y,
+    /// The third coordinate.
+    Z,
+}
+
+/// A direction around a triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Winding {
+    /// As the hands of a clock.
+    Clockwise,
+    /// Against the hands of a clock.
+    CounterClockwise,
+}
+
+/// The edge of a texture where V is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum VOrigin {
+    /// The upper edge: V points down.
+    Top,
+    /// The lower edge: V points up.
+    Bottom,
+}
+
+/// What a length of 1 is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum LengthUnit {
+    /// The size of the object along each axis, which whoever places the mesh knows.
+    ObjectSize,
+    /// Each file says it: [`cgeo::Proxy::unit_length`](crate::cgeo::Proxy::unit_length).
+    InFile,
+}
+
+impl Format {
+    /// Up axis, front face, texture origin and unit, as far as the format has them.
+    ///
+    /// | format | up | front face | V is 0 at | unit |
+    /// |---|---|---|---|---|
+    /// | CGeo | - | - | - | [in the file](LengthUnit::InFile) (specification) |
+    /// | IQM | Z (SDK) | clockwise (SDK, and real files) | the top (SDK) | - |
+    /// | OpenCTM | - | - | - | - |
+    /// | Second Life mesh | Z (viewer) | counter-clockwise (two real files) | the bottom (a real file) | [size of the object](LengthUnit::ObjectSize) (specification) |
+    /// | TMF | - | - | - | - |
+    ///
+    /// In brackets stands what it is known from. Where a format says nothing, files have the conventions of the program
+    /// that wrote them: often those of OBJ for OpenCTM and TMF, whose tools convert it without a change, and Z up for CGeo
+    /// of 3ds Max.
+    ///
+    /// * **IQM**: the specification has no word about it. The SDK's exporters have Z up, write triangles clockwise and turn
+    ///   V over; engines that need triangles counter-clockwise turn them back. The triangles of all 21 models of games that
+    ///   were looked at run clockwise around their normals.
+    /// * **Second Life mesh**: neither the specification nor the header says which side is the front. The two files from
+    ///   the grid's own tools run counter-clockwise around their normals; one was compared with the COLLADA document that
+    ///   it was uploaded from, and has its order of corners and its texture coordinates, whose V points up. Files that
+    ///   other programs made for tests run clockwise: do not take the winding from those.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Axis, MeshFile, Winding};
+    ///
+    /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+    /// let conventions = file.format().conventions();
+    /// assert_eq!(conventions.up, Some(Axis::Z));
+    /// assert_eq!(conventions.front_face, Some(Winding::Clockwise));
+    /// assert_eq!(conventions.unit, None);
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn conventions(self) -> Conventions {
+        let none = Conventions { up: None, front_face: None, v_origin: None, unit: None };
+        match self {
+            Self::CGeo => Conventions { unit: Some(LengthUnit::InFile), ..none },
+            Self::Iqm => Conventions {
+                up: Some(Axis::Z),
+                front_face: Some(Winding::Clockwise),
+                v_origin: Some(VOrigin::Top),
+                ..none
+            },
+            Self::SlMesh => Conventions {
+                up: Some(Axis::Z),
+                front_face: Some(Winding::CounterClockwise),
+                v_origin: Some(VOrigin::Bottom),
+                unit: Some(LengthUnit::ObjectSize),
+            },
+            Self::OpenCtm | Self::Tmf => none,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What the optional features add to types of the library.
+
+#[cfg(feature = "serde")]
+mod serde {
+    use std::fmt::Debug;
+
+    use meshmap::slmesh::Lod;
+    use meshmap::{
+        Address, Bounds, Decoder, Format, Limits, MeshFile, Options, Role, Semantic, Severity, Strictness,
+        VertexFormat,
+    };
+    use meshmap_testing::data;
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, from_value, json, to_value};
+
+    fn there_and_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: T, json: Value) {
+        assert_eq!(to_value(&value).unwrap(), json);
+        assert_eq!(from_value::<T>(json).unwrap(), value);
+    }
+
+    #[test]
+    fn values_of_a_scene_are_read_as_they_were_written() {
+        there_and_back(
+            Address::field("meshes").name("a\"b").then("x").index(3),
+            json!("meshes[\"a\\\"b\"].x[3]"),
+        );
+        for format in Format::ALL {
+            there_and_back(format, json!(format.name()));
+            there_and_back(format.conventions(), to_value(format.conventions()).unwrap());
+        }
+        there_and_back(Semantic::TexCoord(2), json!("texcoord[2]"));
+        there_and_back(Semantic::Custom("normal".to_owned()), json!("\"normal\""));
+        there_and_back(Lod::Lowest, json!("lowest_lod"));
+        let format = json!({"scalar": "u8", "components": 4, "normalized": true});
+        there_and_back(VertexFormat::UNORM8X4, format);
+        there_and_back(Role::Geometry, json!("geometry"));
+        let snapshot = Role::Snapshot { index: 7, seconds: Some(0.5) };
+        there_and_back(snapshot, json!({"snapshot": {"index": 7, "seconds": 0.5}}));
+        let bounds = Bounds::new([0.0, 1.0, 2.0], [3.0, 4.0, 5.0]);
+        there_and_back(bounds, json!({"min": [0.0, 1.0, 2.0], "max": [3.0, 4.0, 5.0]}));
+        there_and_back(Severity::Suspicious, json!("suspicious"));
+        assert!(from_value::<Address>(json!("a[")).unwrap_err().to_string().contains("not an address"));
+        assert!(from_value::<Format>(json!("glb")).unwrap_err().to_string().contains("one of cgeo"));
+    }
+
+    #[test]
+    fn settings_need_only_what_differs_from_the_default() {
+        let settings = json!({"limits": {"free_ratio": 0}, "strictness": "strict", "decoder": "reference"});
+        let options = Options::default()
+            .with_limits(Limits::default().with_free_ratio(0))
+            .with_strictness(Strictness::Strict)
+            .with_decoder(Decoder::Reference);
+        assert_eq!(from_value::<Options>(settings).unwrap(), options);
+        there_and_back(options, to_value(options).unwrap());
+        assert!(from_value::<Limits>(json!({"max_total": 1})).is_err());
+    }
+
+    #[test]
+    fn findings_and_items_are_written_for_reports() {
+        let file = MeshFile::open(data::valid("slmesh", "ours_twice_a.slmesh")).unwrap();
+        for finding in file.findings() {
+            let json = to_value(finding).unwrap();
+            assert_eq!(json["rule"]["name"], finding.rule.name);
+            assert_eq!(json["rule"]["severity"], finding.severity().name());
+            assert_eq!(json["detail"], finding.detail);
+        }
+        assert!(!file.findings().is_empty());
+        let header = to_value(file.items().next().unwrap()).unwrap();
+        assert!(header["address"] == "header" && header["counts"]["keys"].is_u64(), "{header}");
+        assert_eq!(header["range"]["start"], 0);
+    }
+}
+
+#[cfg(feature = "bytemuck")]
+mod bytemuck {
+    use bytemuck::{Zeroable, bytes_of, cast_slice};
+    use meshmap::iqm::Trs;
+    use meshmap::{Bounds, F16};
+
+    #[test]
+    fn what_a_gpu_takes_is_cast_to_its_bytes() {
+        assert_eq!(cast_slice::<F16, u16>(&[F16(0x3c00), F16(1)]), [0x3c00, 1]);
+        let boxes = [Bounds::new([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])];
+        assert_eq!(cast_slice::<Bounds, f32>(&boxes), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(bytes_of(&Trs::default()).len(), 40);
+        assert_eq!(Trs::zeroed().scale, [0.0; 3]);
+    }
+}

@@ -152,7 +152,8 @@ fn complete_snapshots_stand_among_differences() {
     assert_eq!(proxy.snapshot(2).unwrap().positions().unwrap().to_vec(), other.positions);
 
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-    let error = proxy.positions_at(&[0.06], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let timing = proxy.timing().unwrap();
+    let error = proxy.positions_at(&timing, &[0.06], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
 }
 
@@ -215,9 +216,10 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
     let (meshes, snapshots) = sheet();
     let proxy = proxy(file(&snapshots, Dialect::default()));
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-    let keys = proxy.timing().unwrap().keys(0.05, 0.09).unwrap();
+    let timing = proxy.timing().unwrap();
+    let keys = timing.keys(0.05, 0.09, Wrap::Clamp).unwrap();
     assert_eq!(keys, [0.05, 0.08, 0.09]);
-    proxy.positions_at(&keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
+    proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
     let vertices = meshes[0].positions.len();
     assert_eq!(out.len(), 3 * vertices);
     assert_eq!(out[vertices..2 * vertices], expected(&meshes, 2));
@@ -228,7 +230,7 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
             assert!((found[axis] - straight).abs() < 1e-6);
         }
     }
-    let error = proxy.positions_at(&[f64::NAN], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let error = proxy.positions_at(&timing, &[f64::NAN], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
 }
 
@@ -236,17 +238,24 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
 fn velocities_are_units_a_second_and_one_sided_at_the_ends() {
     let (meshes, snapshots) = sheet();
     let proxy = proxy(file(&snapshots, Dialect::default()));
+    let timing = proxy.timing().unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     for (index, before, behind, seconds) in [(0, 0, 1, 0.04), (2, 1, 3, 0.08), (5, 4, 5, 0.04)] {
-        proxy.velocities(index, &mut out, &mut scratch).unwrap();
+        proxy.velocities(&timing, index, &mut out, &mut scratch).unwrap();
         let (a, b) = (expected(&meshes, before), expected(&meshes, behind));
         for ((velocity, a), b) in out.iter().zip(&a).zip(&b) {
             assert!((velocity[2] - (b[2] - a[2]) / seconds).abs() < 1e-4, "{index}");
         }
     }
-    assert_eq!(proxy.velocities(6, &mut out, &mut scratch).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        proxy.velocities(&timing, 6, &mut out, &mut scratch).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     let single = self::proxy(file(&snapshots[..1], Dialect::default()));
-    assert_eq!(single.velocities(0, &mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        single.velocities(&timing, 0, &mut out, &mut scratch).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
 }
 
 /// Of a lazy source: header, table and the look for the dialect once; then a snapshot's own bytes, and the first's once.

@@ -55,7 +55,12 @@ impl Snapshot {
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
         let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
         budget.spend_all(working, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
-        let remap = mesh.vertex_remap().map_err(|error| self.place().locate(error))?;
+        let (indices, counts) = mesh.corner_streams();
+        // The records go before working memory comes, and each array when its vertices are there.
+        drop(mesh);
+        let remap = VertexRemap::new(&borrow(&indices), &counts);
+        let remap = remap.map_err(|error| self.place().locate(error))?;
+        drop(indices);
         budget.give_back_to(held);
         let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
         let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
@@ -63,6 +68,7 @@ impl Snapshot {
         let mut attributes = Vec::new();
         for (stream, (semantic, elements)) in streams.into_iter().enumerate() {
             let gathered = remap.gather(stream, &elements.to_native())?;
+            drop(elements);
             let bytes = Array::from_vec(gathered).into_bytes();
             attributes.push(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes));
         }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, raw};
-use meshmap::{Scratch, Source};
+use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap, raw};
+use meshmap::{Codec, Scratch, Source};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
 
@@ -29,6 +29,9 @@ fn main() {
     flat(folder.path(), &mut table);
     floor(&animation, &mut table);
     positions(&animation, &mut table);
+    first_frame(folder.path(), &mut table);
+    uncompressed(folder.path(), &mut table);
+    shutter(&animation, &mut table);
     play(&animation, &mut table);
     ask(&animation, &mut table);
     print!("{table}");
@@ -113,13 +116,7 @@ fn flat(folder: &Path, table: &mut Table) {
 /// A snapshot, base at hand, beside reading and inflating its mesh section with the same inflater.
 fn floor(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
-    let section = |index| {
-        let snapshot = proxy.snapshot(index).expect("a snapshot");
-        let sections = snapshot.sections().expect("sections");
-        let mesh = sections.into_iter().find(|section| section.tag == raw::TAG_MESH_DATA).expect("a mesh");
-        proxy.source().get(mesh.content, "mesh").expect("bytes")
-    };
-    let sections: Vec<_> = (0..proxy.len()).map(section).collect();
+    let sections: Vec<_> = (0..proxy.len()).map(|index| mesh_section(&proxy, index)).collect();
     let mut next = random(sections.len());
     let mut out = vec![0; 16 << 20];
     let mut inflate = zlib_rs::Inflate::new(true, 15);
@@ -148,6 +145,106 @@ fn positions(animation: &Path, table: &mut Table) {
         let [alone, whole] = interleave(ROUNDS / 2, [&mut alone, &mut whole]);
         table.faster(name, "the whole mesh", [alone, whole], bar);
     }
+}
+
+/// Vertices in a row of the sheets that first frames are measured on: 240,000 of them.
+const SIDE: u32 = 490;
+
+/// A file of two snapshots, the second one a difference.
+fn two_snapshots(folder: &Path, codec: Codec) -> PathBuf {
+    let path = folder.join(format!("{codec:?}.cgeo"));
+    let (_, snapshots) = cgeo::animation(SIDE, 2);
+    let file = cgeo::file(&snapshots, Dialect::default().with_codec(codec));
+    std::fs::write(&path, file).expect("room for a temporary file");
+    path
+}
+
+/// The content of the mesh section of a snapshot.
+fn mesh_section(proxy: &Proxy, index: usize) -> bytes::Bytes {
+    let sections = proxy.snapshot(index).and_then(|snapshot| snapshot.sections()).expect("sections");
+    let mesh = sections.into_iter().find(|section| section.tag == raw::TAG_MESH_DATA).expect("a mesh");
+    proxy.source().get(mesh.content, "mesh").expect("bytes")
+}
+
+/// Opening, and the positions of one difference, beside inflating the two prefixes that they are in.
+fn first_frame(folder: &Path, table: &mut Table) {
+    let path = two_snapshots(folder, Codec::Zlib);
+    let proxy = map(&path);
+    let sections = [0, 1].map(|index| mesh_section(&proxy, index));
+    let positions = (SIDE * SIDE) as usize * 12;
+    let mut inflate = zlib_rs::Inflate::new(true, 15);
+    let mut prefixes = || {
+        // Kind and counts; a difference has the kind alone.
+        for (section, length) in sections.iter().zip([17 + positions, 1 + positions]) {
+            let mut out = vec![0; length];
+            inflate.reset(true);
+            let status = inflate.decompress(section, &mut out, zlib_rs::InflateFlush::NoFlush);
+            assert_eq!((status, inflate.total_out()), (Ok(zlib_rs::Status::Ok), length as u64));
+            black_box(&out);
+        }
+    };
+    let mut ours = || {
+        let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+        let snapshot = map(&path).snapshot(1).expect("a snapshot");
+        snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+        black_box(&out);
+    };
+    let [ours, prefixes] = interleave(ROUNDS / 2, [&mut ours, &mut prefixes]);
+    table.slower("open, positions of one difference", "inflating the two prefixes", [ours, prefixes], 1.3);
+}
+
+/// Positions of a difference that is not compressed, beside one pass over the mapped bytes.
+fn uncompressed(folder: &Path, table: &mut Table) {
+    let proxy = map(&two_snapshots(folder, Codec::Stored));
+    let sections = [0, 1].map(|index| mesh_section(&proxy, index));
+    let count = (SIDE * SIDE) as usize;
+    let numbers = |section: usize, start: usize| {
+        let bytes = &sections[section][start..start + count * 12];
+        bytes.as_chunks::<4>().0
+    };
+    let (base, difference) = (numbers(0, 17), numbers(1, 1));
+    let (mut sums, mut out, mut scratch) = (vec![0.0; count * 3], Vec::new(), Scratch::default());
+    let mut pass = || {
+        for (sum, (base, difference)) in sums.iter_mut().zip(base.iter().zip(difference)) {
+            *sum = f32::from_le_bytes(*difference) + f32::from_le_bytes(*base);
+        }
+        black_box(&sums);
+    };
+    let snapshot = proxy.snapshot(1).expect("a snapshot");
+    let mut ours = || {
+        snapshot.positions_into(&mut out, &mut scratch).expect("positions");
+        black_box(&out);
+    };
+    let [ours, pass] = interleave(ROUNDS * 5, [&mut ours, &mut pass]);
+    table.slower(
+        "positions of a difference, not compressed",
+        "one pass base + difference",
+        [ours, pass],
+        1.2,
+    );
+}
+
+/// Four keys of a shutter through a cache, beside decoding the four snapshots that they need.
+fn shutter(animation: &Path, table: &mut Table) {
+    let proxy = map(animation);
+    proxy.base().expect("a first snapshot");
+    let timing = proxy.timing().expect("times");
+    let [open, close] = [4, 6].map(|index| timing.time_of(index) + timing.step() / 2.0);
+    let keys = timing.keys(open, close, Wrap::Clamp).expect("four keys");
+    assert_eq!(keys.len(), 4);
+    let mut out = Vec::new();
+    let mut ours = || {
+        let cache = SnapshotCache::new(64 << 20);
+        cache.positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out).expect("positions");
+        assert_eq!(cache.stats().decodes, 4);
+        black_box(&out);
+    };
+    let mut decodes = || {
+        let cache = SnapshotCache::new(64 << 20);
+        (4..8).for_each(|index| drop(black_box(cache.get(&proxy, index).expect("a mesh"))));
+    };
+    let [ours, decodes] = interleave(ROUNDS / 4, [&mut ours, &mut decodes]);
+    table.slower("four keys through a cache", "decoding their four snapshots", [ours, decodes], 1.2);
 }
 
 /// All snapshots in order, by two threads and by one.

@@ -29,9 +29,9 @@ fn main() -> meshmap::Result<()> {
     // Motion keys for a shutter that is open for half of a step.
     if let Some(timing) = proxy.timing() {
         let open = timing.time_of(index);
-        let keys = timing.keys(open, open + timing.step as f64 * 0.5e-6)?;
+        let keys = timing.keys(open, open + timing.step() * 0.5, Wrap::Clamp)?;
         let mut moving = Vec::new();
-        proxy.positions_at(&keys, Wrap::Clamp, &mut moving, &mut Scratch::default())?;
+        proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut moving, &mut Scratch::default())?;
         println!("{} keys of {} positions", keys.len(), mesh.positions.len());
     }
     Ok(())

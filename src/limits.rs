@@ -301,6 +301,11 @@ impl Kept {
         let kept = |kept: u64| kept.checked_add(bytes).filter(|kept| *kept <= self.most);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, kept).is_ok()
     }
+
+    /// Gives back bytes that are no longer kept.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        give_back(&self.bytes, bytes);
+    }
 }
 
 /// The error of memory that the limits allow and the machine does not have.

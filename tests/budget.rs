@@ -470,6 +470,57 @@ fn calls_with_a_base_count_it() {
 }
 
 #[test]
+fn positions_of_differences_keep_those_of_the_first_snapshot_alone() {
+    let _alone = alone();
+    const POSITIONS: u64 = 150 * 150 * 12;
+    let (_, snapshots) = fixtures::cgeo::animation(150, 3);
+    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())));
+    let proxy = proxy.unwrap();
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    proxy.snapshot(0).unwrap().positions_into(&mut out, &mut scratch).unwrap();
+    let ((), count) = counted_in_process(|| {
+        (1..3)
+            .for_each(|index| proxy.snapshot(index).unwrap().positions_into(&mut out, &mut scratch).unwrap());
+    });
+    let (peak, live) = (count.peak as u64, count.live as u64);
+    assert!((POSITIONS..POSITIONS + MIB / 16).contains(&live) && peak < live + MIB / 4, "{count:?}");
+    // The whole mesh shares them.
+    let (base, count) = counted_in_process(|| proxy.base().unwrap());
+    let rest = (base.normals.as_bytes().len() * 2 + base.triangles.as_bytes().len()) as u64;
+    assert!((rest..rest + MIB / 16).contains(&(count.live as u64)), "{count:?}, not {rest}");
+}
+
+#[test]
+fn what_is_not_compressed_is_added_without_a_copy() {
+    let _alone = alone();
+    let (_, snapshots) = fixtures::cgeo::animation(150, 3);
+    let dialect = Dialect::default().with_codec(Codec::Stored);
+    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, dialect))).unwrap();
+    let (mut out, mut scratch) = (Vec::with_capacity(150 * 150), Scratch::default());
+    let (_, peak) = peak(|| {
+        (1..3)
+            .for_each(|index| proxy.snapshot(index).unwrap().positions_into(&mut out, &mut scratch).unwrap());
+        proxy.snapshot(0).unwrap().positions().unwrap()
+    });
+    assert!(peak < MIB / 16, "{peak}");
+}
+
+#[test]
+fn views_of_proxies_hold_no_records_beside_their_working_memory() {
+    let _alone = alone();
+    let (meshes, snapshots) = fixtures::cgeo::animation(150, 2);
+    let proxy = Proxy::from_source(Source::from_bytes(fixtures::cgeo::file(&snapshots, Dialect::default())));
+    let proxy = proxy.unwrap();
+    let address = Address::field("snapshots").index(0);
+    let (view, count) = counted_in_process(|| proxy.mesh_view(&address).unwrap());
+    let inflated = meshes[0].complete().len() as u64;
+    let result = view.vertex_count() as u64 * 36 + view.indices().len() as u64 * 4;
+    let (peak, live) = (count.peak as u64, count.live as u64);
+    assert!(live < result + MIB / 16, "{count:?}, not {result}");
+    assert!(peak < (inflated + result) * 5 / 4, "{count:?}, not {inflated} and {result}");
+}
+
+#[test]
 #[ignore = "takes 6 GiB of memory, and minutes without optimization"]
 fn proxy_of_twenty_million_triangles_is_read_by_default() {
     let _alone = alone();

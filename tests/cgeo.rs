@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use meshmap::cgeo::{
-    Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Triangle, UnitEvidence, Wrap, raw, rules,
+    Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw, rules,
 };
 use meshmap::{Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Severity, Source, Strictness};
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
@@ -152,7 +152,8 @@ fn complete_snapshots_stand_among_differences() {
     assert_eq!(proxy.snapshot(2).unwrap().positions().unwrap().to_vec(), other.positions);
 
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-    let error = proxy.positions_at(&[0.06], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let timing = proxy.timing().unwrap();
+    let error = proxy.positions_at(&timing, &[0.06], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Mismatch, "{error}");
 }
 
@@ -215,9 +216,10 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
     let (meshes, snapshots) = sheet();
     let proxy = proxy(file(&snapshots, Dialect::default()));
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-    let keys = proxy.timing().unwrap().keys(0.05, 0.09).unwrap();
+    let timing = proxy.timing().unwrap();
+    let keys = timing.keys(0.05, 0.09, Wrap::Clamp).unwrap();
     assert_eq!(keys, [0.05, 0.08, 0.09]);
-    proxy.positions_at(&keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
+    proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
     let vertices = meshes[0].positions.len();
     assert_eq!(out.len(), 3 * vertices);
     assert_eq!(out[vertices..2 * vertices], expected(&meshes, 2));
@@ -228,7 +230,7 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
             assert!((found[axis] - straight).abs() < 1e-6);
         }
     }
-    let error = proxy.positions_at(&[f64::NAN], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    let error = proxy.positions_at(&timing, &[f64::NAN], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfRange);
 }
 
@@ -236,17 +238,160 @@ fn positions_between_snapshots_lie_on_the_straight_line() {
 fn velocities_are_units_a_second_and_one_sided_at_the_ends() {
     let (meshes, snapshots) = sheet();
     let proxy = proxy(file(&snapshots, Dialect::default()));
+    let timing = proxy.timing().unwrap();
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     for (index, before, behind, seconds) in [(0, 0, 1, 0.04), (2, 1, 3, 0.08), (5, 4, 5, 0.04)] {
-        proxy.velocities(index, &mut out, &mut scratch).unwrap();
+        proxy.velocities(&timing, index, &mut out, &mut scratch).unwrap();
         let (a, b) = (expected(&meshes, before), expected(&meshes, behind));
         for ((velocity, a), b) in out.iter().zip(&a).zip(&b) {
             assert!((velocity[2] - (b[2] - a[2]) / seconds).abs() < 1e-4, "{index}");
         }
     }
-    assert_eq!(proxy.velocities(6, &mut out, &mut scratch).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        proxy.velocities(&timing, 6, &mut out, &mut scratch).unwrap_err().kind(),
+        ErrorKind::OutOfRange
+    );
     let single = self::proxy(file(&snapshots[..1], Dialect::default()));
-    assert_eq!(single.velocities(0, &mut out, &mut scratch).unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(
+        single.velocities(&timing, 0, &mut out, &mut scratch).unwrap_err().kind(),
+        ErrorKind::Unsupported
+    );
+}
+
+#[test]
+fn motion_is_that_of_the_given_times() {
+    let (meshes, snapshots) = sheet();
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    // The header says 0.04 s; here it is a third, and the first one comes at 1 s.
+    let timing = Timing::new(1.0, 0.5, 6).with_rate(3.0);
+    let keys = timing.keys(timing.time_of(2), timing.time_of(4), Wrap::Clamp).unwrap();
+    assert_eq!(keys, [2, 3, 4].map(|index| 1.0 + f64::from(index) / 3.0));
+    proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut out, &mut scratch).unwrap();
+    assert_eq!(out, [2, 3, 4].map(|index| expected(&meshes, index)).concat());
+    proxy.velocities(&timing, 1, &mut out, &mut scratch).unwrap();
+    for ((velocity, a), b) in out.iter().zip(expected(&meshes, 0)).zip(expected(&meshes, 2)) {
+        assert!((velocity[2] - (b[2] - a[2]) * 1.5).abs() < 1e-4);
+    }
+    // Over the seam of a loop, from the last one to the first.
+    let keys = timing.keys(timing.time_of(5), timing.time_of(6), Wrap::Loop).unwrap();
+    assert_eq!(keys, [timing.time_of(5), timing.time_of(6)]);
+    proxy.positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch).unwrap();
+    assert_eq!(out, [5, 0].map(|index| expected(&meshes, index)).concat());
+    let long = Timing::new(0.0, 1.0, 7);
+    let error = proxy.positions_at(&long, &[6.0], Wrap::Clamp, &mut out, &mut scratch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    let still = Timing::new(0.0, 0.0, 6);
+    let error = proxy.velocities(&still, 1, &mut out, &mut scratch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn parts_of_a_difference_need_those_of_the_first_snapshot_alone() {
+    let (meshes, snapshots) = sheet();
+    for codec in [Codec::Stored, Codec::Zlib] {
+        let mut snapshots = snapshots.clone();
+        // The tag after the normals of the first snapshot is damaged, and all that follows.
+        let vertices = meshes[0].positions.len();
+        let normals_end = 17 + vertices * 12 + 4 + vertices * 12;
+        snapshots[0][2].1[normals_end..].fill(0x55);
+        let bytes = file(&snapshots, Dialect::default().with_codec(codec));
+        let good = proxy(file(&sheet().1, Dialect::default()));
+        let good = good.snapshot(3).unwrap();
+        let look = |order: [usize; 6]| {
+            let proxy = proxy(bytes.clone());
+            let snapshot = proxy.snapshot(3).unwrap();
+            for part in order {
+                match part {
+                    0 => assert_eq!(snapshot.positions().unwrap(), good.positions().unwrap()),
+                    1 => assert_eq!(snapshot.normals().unwrap(), good.normals().unwrap()),
+                    2 => assert_eq!(snapshot.map_channel(0).unwrap_err().kind(), ErrorKind::Malformed),
+                    3 => assert_eq!(snapshot.triangles().unwrap_err().kind(), ErrorKind::Malformed),
+                    4 => assert_eq!(snapshot.mesh().unwrap_err().kind(), ErrorKind::Malformed),
+                    _ => assert_eq!(snapshot.counts().unwrap(), good.counts().unwrap()),
+                }
+            }
+        };
+        look([0, 1, 2, 3, 4, 5]);
+        look([5, 4, 3, 2, 1, 0]);
+    }
+}
+
+#[test]
+fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
+    let meshes = [0.0, 1.0, 2.0].map(|time| Mesh::sheet(7, 3, time));
+    let mut snapshots = vec![snapshot(&meshes[0], meshes[0].complete())];
+    snapshots.extend(meshes[1..].iter().map(|mesh| snapshot(mesh, mesh.difference(&meshes[0]))));
+    for codec in [Codec::Stored, Codec::Zlib] {
+        let bytes = file(&snapshots, Dialect::default().with_codec(codec));
+        let whole = proxy(bytes.clone()).snapshot(2).unwrap().mesh().unwrap();
+        for order in [[0, 1, 2, 3, 4, 5], [4, 2, 0, 5, 3, 1], [5, 4, 3, 2, 1, 0]] {
+            let proxy = proxy(bytes.clone());
+            let snapshot = proxy.snapshot(2).unwrap();
+            for part in order {
+                match part {
+                    0 => assert_eq!(snapshot.positions().unwrap(), whole.positions),
+                    1 => assert_eq!(snapshot.normals().unwrap(), whole.normals),
+                    channel @ 2..=4 => {
+                        assert_eq!(
+                            snapshot.map_channel(channel - 2).unwrap(),
+                            whole.map_channels[channel - 2]
+                        );
+                    }
+                    _ => assert_eq!(snapshot.triangles().unwrap().as_bytes(), whole.triangles.as_bytes()),
+                }
+            }
+            assert_eq!(snapshot.map_channel(3).unwrap_err().kind(), ErrorKind::OutOfRange);
+            let mesh = snapshot.mesh().unwrap();
+            assert_eq!((&mesh.positions, &mesh.map_channels), (&whole.positions, &whole.map_channels));
+            // What was decoded alone is a part of the whole.
+            let base = proxy.base().unwrap();
+            assert_eq!(base.positions.to_vec(), meshes[0].positions);
+            assert!(std::ptr::eq(mesh.triangles.as_bytes(), snapshot.triangles().unwrap().as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn what_is_not_compressed_is_shown_where_it_lies() {
+    let (meshes, snapshots) = sheet();
+    let stored = Dialect::default().with_codec(Codec::Stored);
+    let bytes = bytes::Bytes::from(file(&snapshots, stored));
+    let lies_in = |array: &meshmap::Array<[f32; 3]>| {
+        let (file, array) = (bytes.as_ptr_range(), array.as_bytes().as_ptr_range());
+        file.start <= array.start && array.end <= file.end
+    };
+    let proxy = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let (first, second) = (proxy.snapshot(0).unwrap(), proxy.snapshot(1).unwrap());
+    for array in [first.positions(), first.normals(), first.map_channel(0)] {
+        assert!(lies_in(&array.unwrap()));
+    }
+    assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
+    assert!(!lies_in(&second.positions().unwrap()));
+    // What is read from elsewhere is not kept alive by a part of it.
+    let lazy = Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec()))).unwrap();
+    assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
+    assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
+}
+
+#[test]
+fn differences_are_given_as_they_are_stored() {
+    let (mut meshes, mut snapshots) = sheet();
+    // Numbers that adding would change.
+    for bits in [0x7fc0_1234_u32, 0xff80_0000, 0x8000_0000, 1] {
+        meshes[1].positions[bits as usize % 80] = [f32::from_bits(bits); 3];
+    }
+    snapshots[1] = snapshot(&meshes[1], meshes[1].difference(&meshes[0]));
+    let content = meshes[1].difference(&meshes[0]);
+    for dialect in dialects() {
+        let proxy = proxy(file(&snapshots, dialect));
+        let (mut out, mut scratch) = (vec![[7.0; 3]], Scratch::default());
+        assert!(!proxy.snapshot(0).unwrap().position_differences_into(&mut out, &mut scratch).unwrap());
+        assert_eq!(out, [[7.0; 3]]);
+        assert!(proxy.snapshot(1).unwrap().position_differences_into(&mut out, &mut scratch).unwrap());
+        let stored: Vec<u8> = out.iter().flatten().flat_map(|number| number.to_le_bytes()).collect();
+        assert!(stored == content[1..1 + meshes[1].positions.len() * 12], "{dialect}");
+    }
 }
 
 /// Of a lazy source: header, table and the look for the dialect once; then a snapshot's own bytes, and the first's once.
@@ -278,7 +423,7 @@ fn bytes_that_are_read_are_those_that_are_asked_for() {
     let (count, bytes, reads) = read();
     assert_eq!(count, 2, "{reads:?}");
     assert_eq!(bytes, extent.end - extent.start + 4 + base.end - base.start + 4, "{reads:?}");
-    // The snapshot is at hand now, and so is the base for others.
+    // The snapshot is at hand now, and so are the bytes of the first one, of which more is decoded.
     snapshot.mesh().unwrap();
     assert_eq!(read().0, 0);
     proxy.snapshot(6).unwrap().normals().unwrap();
@@ -439,4 +584,108 @@ fn strict_reading_refuses_what_contradicts_the_text() {
     ];
     let source = Source::from_bytes(file(&[twice], Dialect::default()));
     assert_eq!(MeshFile::from_source_with(source, &strict).unwrap_err().what(), rules::REPEATED_SECTION.name);
+}
+
+#[cfg(feature = "cache")]
+mod cache {
+    use meshmap::cgeo::SnapshotCache;
+
+    use super::*;
+
+    #[test]
+    fn four_keys_of_a_shutter_decode_four_snapshots() {
+        let (_, snapshots) = sheet();
+        let proxy = proxy(file(&snapshots, Dialect::default()));
+        let timing = proxy.timing().unwrap();
+        let keys = timing.keys(0.05, 0.15, Wrap::Clamp).unwrap();
+        assert_eq!(keys, [0.05, 0.08, 0.12, 0.15]);
+        let (mut out, mut expected) = (Vec::new(), Vec::new());
+        proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut expected, &mut Scratch::default()).unwrap();
+        // One that keeps nothing, too.
+        for capacity in [1 << 30, 1] {
+            let cache = SnapshotCache::new(capacity);
+            cache.positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out).unwrap();
+            assert_eq!((cache.stats().decodes, cache.stats().repeated_decodes), (4, 0));
+            assert_eq!(out, expected);
+        }
+        let cache = SnapshotCache::new(1 << 30);
+        // Back from the last one: the same two again.
+        let keys = timing.keys(0.17, 0.23, Wrap::PingPong).unwrap();
+        cache.positions_at(&proxy, &timing, &keys, Wrap::PingPong, &mut out).unwrap();
+        assert_eq!((keys.len(), cache.stats().decodes), (3, 2));
+        cache.velocities(&proxy, &timing, 3, &mut out).unwrap();
+        proxy.velocities(&timing, 3, &mut expected, &mut Scratch::default()).unwrap();
+        assert!(out == expected && cache.stats().decodes == 3);
+    }
+
+    #[test]
+    fn snapshots_that_the_table_names_twice_are_decoded_once() {
+        let (meshes, snapshots) = sheet();
+        let mut bytes = file(&snapshots, Dialect::default());
+        let table = fixtures::cgeo::header(6, Dialect::default()).len();
+        bytes.copy_within(table + 8..table + 16, table + 16);
+        let proxy = proxy(bytes);
+        let (cache, mut out) = (SnapshotCache::new(1 << 30), Vec::new());
+        let timing = proxy.timing().unwrap();
+        cache.positions_at(&proxy, &timing, &[0.04, 0.06, 0.08], Wrap::Clamp, &mut out).unwrap();
+        assert_eq!(out, [1, 1, 1].map(|index| expected(&meshes, index)).concat());
+        assert_eq!(cache.stats().decodes, 1);
+        assert!(Arc::ptr_eq(&cache.get(&proxy, 1).unwrap(), &cache.get(&proxy, 2).unwrap()));
+    }
+
+    #[test]
+    fn removed_proxies_leave_the_others() {
+        let (_, snapshots) = sheet();
+        let [a, b] = [(); 2].map(|()| proxy(file(&snapshots, Dialect::default())));
+        let cache = SnapshotCache::new(1 << 30);
+        for index in 0..6 {
+            assert!(!Arc::ptr_eq(&cache.get(&a, index).unwrap(), &cache.get(&b, index).unwrap()));
+        }
+        let held = cache.stats().bytes_held;
+        cache.remove(&a.clone());
+        assert_eq!(cache.stats().bytes_held, held / 2);
+        assert!((0..6).all(|index| cache.try_get(&a, index).is_none() && cache.try_get(&b, index).is_some()));
+        cache.get(&a, 1).unwrap();
+        assert_eq!((cache.stats().decodes, cache.stats().repeated_decodes), (13, 0));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_opened_twice_is_decoded_once() {
+        use std::io::Write;
+
+        let (_, snapshots) = sheet();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().write_all(&super::file(&snapshots, Dialect::default())).unwrap();
+        let open = |options: &Options, read: &ReadOptions| {
+            Proxy::from_source_with(Source::open(file.path()).unwrap(), options, read).unwrap()
+        };
+        let plain = || open(&Options::default(), &ReadOptions::default());
+        let cache = SnapshotCache::new(1 << 30);
+        let mesh = cache.get(&plain(), 1).unwrap();
+        assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1).unwrap()));
+        assert_eq!(plain().snapshot(1).unwrap().topology().unwrap(), mesh.topology);
+        // Frames of one handle and of another belong together.
+        let (mut out, timing) = (Vec::new(), plain().timing().unwrap());
+        cache.positions_at(&plain(), &timing, &[0.05], Wrap::Clamp, &mut out).unwrap();
+        assert_eq!(cache.stats().decodes, 2);
+
+        // What is read otherwise is decoded otherwise.
+        let ignoring = Options::default().with_checksums(meshmap::Checksums::Ignore);
+        let small = Options::default().with_limits(Limits::default().with_max_total_bytes(1 << 20));
+        let others = [
+            open(&ignoring, &ReadOptions::default()),
+            open(&small, &ReadOptions::default()),
+            open(
+                &Options::default(),
+                &ReadOptions::default().with_dialect(Dialect::default().with_codec(Codec::Gzip)),
+            ),
+        ];
+        assert!(others.iter().all(|other| cache.try_get(other, 1).is_none()));
+        assert!(cache.get(&others[2], 1).is_err());
+        assert!(cache.try_get(&plain(), 1).is_some());
+        // Changed, it is another file.
+        file.as_file().write_all(b" ").unwrap();
+        assert!(cache.try_get(&plain(), 1).is_none());
+    }
 }

@@ -68,7 +68,7 @@ impl<'a> Inflate<'a> {
     const CANCELLABLE_PIECE: usize = 64 << 10;
     /// Without a flag, pieces are longer: zlib-rs keeps a copy of the last 32 KiB of each, and the checksum is computed
     /// while a piece is in the cache.
-    const PIECE: usize = 512 << 10;
+    pub(crate) const PIECE: usize = 512 << 10;
 
     /// Begins a stream. The stream of uncompressed data is the input itself.
     pub(crate) fn new(
@@ -118,6 +118,10 @@ impl<'a> Inflate<'a> {
         self
     }
 
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    }
+
     /// Bytes of output so far.
     pub(crate) fn produced(&self) -> u64 {
         self.produced
@@ -132,7 +136,7 @@ impl<'a> Inflate<'a> {
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         let mut filled = 0;
         while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            if self.is_cancelled() {
                 return Err(self.fault(FaultKind::Cancelled));
             }
             if self.ended {
@@ -157,8 +161,29 @@ impl<'a> Inflate<'a> {
         if self.read(out)? < out.len() { Err(self.fault(FaultKind::Short)) } else { Ok(()) }
     }
 
-    /// Inflates and drops this many bytes.
+    /// The next bytes of uncompressed data where they lie; `None` where there are fewer, or they are compressed.
+    pub(crate) fn stored(&mut self, count: usize) -> Option<&'a [u8]> {
+        let is_there = self.engine == Engine::Stored && !self.is_cancelled();
+        let end = self.consumed.checked_add(count).filter(|_| is_there)?;
+        let bytes = self.input.get(self.consumed..end)?;
+        self.consumed = end;
+        self.produced = self.produced.saturating_add(as_u64(count));
+        self.ended = end == self.input.len();
+        Some(bytes)
+    }
+
+    /// Inflates and drops this many bytes, through `buffer`, which must have room.
     pub(crate) fn skip(&mut self, mut count: u64, buffer: &mut [u8]) -> Result<(), Fault> {
+        if self.engine == Engine::Stored {
+            let left = self.input.len().saturating_sub(self.consumed);
+            let length = usize::try_from(count).unwrap_or(usize::MAX);
+            if self.is_cancelled() {
+                return Err(self.fault(FaultKind::Cancelled));
+            }
+            let skipped = self.stored(length.min(left));
+            let is_all = skipped.is_some_and(|skipped| skipped.len() == length);
+            return if is_all { Ok(()) } else { Err(self.fault(FaultKind::Short)) };
+        }
         while count > 0 {
             let length = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
             let Some(piece) = buffer.get_mut(..length).filter(|piece| !piece.is_empty()) else { break };

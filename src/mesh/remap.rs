@@ -99,9 +99,10 @@ impl VertexRemap {
 
     /// The most memory that making a remap takes, in bytes: of so many corners, and of attributes with so many elements.
     pub(crate) fn most_memory(corners: u64, counts: &[usize]) -> u64 {
-        // Two numbers of each corner, the first corner and a link of each vertex; a table as long as the elements of the
-        // first attribute, or as the vertices that are told apart; then the elements of each vertex.
-        const EACH: u64 = 4 + 4 + 4 + size_of::<Chained>() as u64;
+        // Two numbers of each corner, the first corner and a link of each vertex, both of them in old and in new memory
+        // where they outgrow a half; a table as long as the elements of the first attribute, or as the vertices that are
+        // told apart; then the elements of each vertex.
+        const EACH: u64 = 4 + 4 + (4 + size_of::<Chained>() as u64) * 3 / 2;
         let first = counts.first().map_or(0, |count| as_u64(*count)).min(effort(corners));
         let table = if counts.len() > 2 { first.max(corners) } else { first };
         let sources = corners.saturating_mul(as_u64(counts.len()));
@@ -302,9 +303,10 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
         return None;
     }
     let mut heads = vec![NONE; buckets];
-    // What is not used of them is never touched.
-    let mut chained: Vec<Chained> = Vec::with_capacity(ids.len());
-    let mut firsts = Vec::with_capacity(ids.len());
+    // Most vertices have several corners.
+    let few = ids.len().div_ceil(4);
+    let mut chained: Vec<Chained> = Vec::with_capacity(few);
+    let mut firsts = Vec::with_capacity(few);
     let mut numbers = Vec::with_capacity(ids.len());
     for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
         let head = heads.get_mut(at(*id))?;
@@ -315,6 +317,12 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
         }
         if number == NONE {
             number = u32::try_from(chained.len()).ok()?;
+            if chained.len() == chained.capacity() {
+                // At most as many as there are corners.
+                let more = chained.len().min(ids.len().saturating_sub(chained.len()));
+                chained.reserve_exact(more);
+                firsts.reserve_exact(more);
+            }
             chained.push(Chained { other: *other, next: *head });
             firsts.push(corner);
             *head = number;
@@ -368,8 +376,10 @@ fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
 }
 
 fn gather<T: Copy>(elements: &[T], sources: &[u32]) -> Vec<T> {
+    let mut out = Vec::with_capacity(sources.len());
     // Every source is an index that was checked.
-    sources.iter().filter_map(|source| elements.get(at(*source)).copied()).collect()
+    out.extend(sources.iter().filter_map(|source| elements.get(at(*source)).copied()));
+    out
 }
 
 fn by_triangle(stream: &[u32], triangles: &[u32]) -> Vec<u32> {

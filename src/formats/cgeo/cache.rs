@@ -1,5 +1,6 @@
 //! Decoded snapshots, shared by all threads.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
-use super::mesh::{Mesh, MeshBuffer};
+use super::identity::FileKey;
+use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::motion::{self, Frames};
 use super::proxy::Proxy;
+use super::snapshot::Snapshot;
+use super::time::{Timing, Wrap};
 use crate::bytes::Array;
 use crate::decode::{Scratch, may_wait_for};
+use crate::limits::Budget;
 use crate::num::{as_u64, size_u64};
 use crate::report::{Error, Result};
 
@@ -21,6 +27,10 @@ use crate::report::{Error, Result};
 /// not wait where the source is a reader of the caller's, which may need them: each decodes. The least recently used
 /// snapshots are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes that
 /// callers hold are not counted.
+///
+/// A file that is opened again shares what is there of it, as long as it has not been changed and is read with the same
+/// dialect and [`Options`](crate::Options). Sources that are not files, and files of systems that do not identify them, are
+/// known by their [`Proxy`] and its clones alone.
 ///
 /// Decoding runs on the calling thread. Cloning is cheap; clones share the cache.
 ///
@@ -43,8 +53,18 @@ pub struct SnapshotCache {
     shared: Arc<Shared>,
 }
 
-/// Proxy and snapshot.
-type Key = (u64, usize);
+/// A snapshot of a file: entries of its table that name the same offset are one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    file: Arc<FileKey>,
+    offset: u64,
+}
+
+impl Key {
+    fn new(snapshot: &Snapshot) -> Self {
+        Self { file: Arc::clone(snapshot.proxy.key()), offset: snapshot.extent.start }
+    }
+}
 
 #[derive(Default)]
 struct Shared {
@@ -107,19 +127,21 @@ impl SnapshotCache {
     ///
     /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again.
     pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
-        let key = (proxy.id(), index);
+        self.snapshot(&proxy.snapshot(index)?)
+    }
+
+    fn snapshot(&self, snapshot: &Snapshot) -> Result<Arc<Mesh>> {
+        let key = Key::new(snapshot);
         if let Some(mesh) = self.cache.get(&key) {
             self.shared.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(mesh);
         }
         self.shared.misses.fetch_add(1, Ordering::Relaxed);
-        let found = if may_wait_for(proxy.source()) {
-            let decode = || self.decode(proxy, index, key).and_then(|mesh| self.keep(mesh));
-            self.cache.try_get_with(key, decode).map_err(|other| (*other).clone())
+        let decode = || self.decode(snapshot, &key).and_then(|mesh| self.keep(mesh));
+        let found = if may_wait_for(snapshot.proxy.source()) {
+            self.cache.try_get_with_by_ref(&key, decode).map_err(|other| (*other).clone())
         } else {
-            self.decode(proxy, index, key).and_then(|mesh| self.keep(mesh)).inspect(|mesh| {
-                self.cache.insert(key, Arc::clone(mesh));
-            })
+            decode().inspect(|mesh| self.cache.insert(key.clone(), Arc::clone(mesh)))
         };
         // Drops what is too much now, not when the cache finds the time.
         self.cache.run_pending_tasks();
@@ -132,7 +154,7 @@ impl SnapshotCache {
     /// A snapshot's first mesh if it is in the cache. Never waits.
     #[must_use]
     pub fn try_get(&self, proxy: &Proxy, index: usize) -> Option<Arc<Mesh>> {
-        let found = self.cache.get(&(proxy.id(), index));
+        let found = proxy.snapshot(index).ok().and_then(|snapshot| self.cache.get(&Key::new(&snapshot)));
         let counter = if found.is_some() { &self.shared.hits } else { &self.shared.misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
@@ -143,15 +165,16 @@ impl SnapshotCache {
     /// Does nothing without the feature `rayon`.
     pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>) {
         for index in snapshots {
-            if self.cache.contains_key(&(proxy.id(), index)) {
+            let Ok(snapshot) = proxy.snapshot(index) else { continue };
+            if self.cache.contains_key(&Key::new(&snapshot)) {
                 continue;
             }
             #[cfg(feature = "rayon")]
             {
-                let (this, proxy) = (self.clone(), proxy.clone());
+                let this = self.clone();
                 rayon::spawn(move || {
                     // A reader that panics ends this job, and not the program.
-                    let get = || drop(this.get(&proxy, index));
+                    let get = || drop(this.snapshot(&snapshot));
                     drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)));
                 });
             }
@@ -173,6 +196,54 @@ impl SnapshotCache {
         }
     }
 
+    /// The positions at these times, as those of [`Proxy::positions_at`], by snapshots that the cache has or gets: each is
+    /// decoded once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Proxy::positions_at`].
+    pub fn positions_at(
+        &self,
+        proxy: &Proxy,
+        timing: &Timing,
+        seconds: &[f64],
+        wrap: Wrap,
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<()> {
+        let budget = Budget::new(&proxy.options().limits);
+        let mut frames = Cached { cache: self, budget: &budget };
+        motion::positions_at(proxy, &mut frames, &budget, timing, (seconds, wrap), out)
+    }
+
+    /// The velocities at a snapshot, as those of [`Proxy::velocities`], by snapshots that the cache has or gets.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Proxy::velocities`].
+    pub fn velocities(
+        &self,
+        proxy: &Proxy,
+        timing: &Timing,
+        index: usize,
+        out: &mut Vec<[f32; 3]>,
+    ) -> Result<()> {
+        let budget = Budget::new(&proxy.options().limits);
+        let mut frames = Cached { cache: self, budget: &budget };
+        motion::velocities(proxy, &mut frames, &budget, timing, index, out)
+    }
+
+    /// Drops every snapshot of a proxy, and of others that are the same file. What is being decoded meanwhile may stay.
+    pub fn remove(&self, proxy: &Proxy) {
+        for (key, _) in &self.cache {
+            if key.file == *proxy.key() {
+                self.cache.invalidate(&*key);
+            }
+        }
+        self.cache.run_pending_tasks();
+        // To decode them again is no sign that the capacity is too small.
+        lock(&self.shared.seen).retain(|key| key.file != *proxy.key());
+    }
+
     /// Drops every snapshot.
     pub fn clear(&self) {
         self.cache.invalidate_all();
@@ -190,13 +261,12 @@ impl SnapshotCache {
         Ok(mesh)
     }
 
-    fn decode(&self, proxy: &Proxy, index: usize, key: Key) -> Result<Arc<Mesh>, NotKept> {
+    fn decode(&self, snapshot: &Snapshot, key: &Key) -> Result<Arc<Mesh>, NotKept> {
         /// The most that are remembered to have been decoded.
         const MOST_SEEN: usize = 1 << 16;
         let mut scratch = lock(&self.shared.scratches).pop().unwrap_or_default();
         let mut buffer = MeshBuffer::default();
-        let decoded =
-            proxy.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut buffer, &mut scratch));
+        let decoded = snapshot.mesh_into(&mut buffer, &mut scratch);
         lock(&self.shared.scratches).push(scratch);
         decoded.map_err(NotKept::Error)?;
 
@@ -206,10 +276,31 @@ impl SnapshotCache {
         if seen.len() >= MOST_SEEN {
             seen.clear();
         }
-        if !seen.insert(key) {
+        if !seen.insert(key.clone()) {
             shared.repeated.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(Arc::new(buffer.into_mesh(proxy.topology_at(0))))
+        Ok(Arc::new(buffer.into_mesh(snapshot.proxy.topology_at(0))))
+    }
+}
+
+/// Positions of meshes in a cache.
+struct Cached<'a> {
+    cache: &'a SnapshotCache,
+    budget: &'a Budget,
+}
+
+impl Frames for Cached<'_> {
+    type Frame = Arc<Mesh>;
+
+    fn frame(&mut self, snapshot: &Snapshot, _: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
+        let mesh = self.cache.snapshot(snapshot)?;
+        self.budget.count_read(&snapshot.extent);
+        let topology = mesh.topology;
+        Ok((mesh, topology))
+    }
+
+    fn positions(mesh: &Self::Frame) -> Cow<'_, [[f32; 3]]> {
+        mesh.positions.to_native()
     }
 }
 

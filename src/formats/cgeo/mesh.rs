@@ -1,5 +1,6 @@
 //! A decoded mesh.
 
+use super::identity::StoredMesh;
 use super::triangles::Triangles;
 use crate::bytes::Array;
 use crate::num::as_u64;
@@ -8,13 +9,10 @@ use crate::num::as_u64;
 ///
 /// Equal ids mean the very same triangles: what was made from them (a vertex remap, an acceleration structure) can be
 /// kept and refitted. Different ids may mean equal triangles that are stored twice.
+///
+/// Ids of a file that is opened twice are equal, where the system identifies files and it has not been changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TopologyId {
-    /// [`Proxy::id`](super::Proxy::id).
-    pub(crate) proxy: u64,
-    /// Where the complete mesh is stored.
-    pub(crate) offset: u64,
-}
+pub struct TopologyId(pub(super) StoredMesh);
 
 /// A decoded mesh. Cloning shares everything.
 #[derive(Clone, Debug)]

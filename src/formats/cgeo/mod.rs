@@ -36,13 +36,16 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod base;
 #[cfg(feature = "cache")]
 mod cache;
 mod counts;
 mod detect;
 mod dialect;
 mod dialect_search;
+mod first;
 mod header;
+mod identity;
 mod layout;
 mod mesh;
 mod motion;

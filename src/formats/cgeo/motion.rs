@@ -1,12 +1,13 @@
 //! Positions between snapshots, and velocities.
 
-use super::header::names;
+use std::borrow::Cow;
+
 use super::layout::snapshot_address;
 use super::mesh::TopologyId;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
-use super::time::{Key, Wrap};
+use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
 use crate::limits::Budget;
 use crate::num::as_u64;
@@ -15,113 +16,208 @@ use crate::report::{ErrorKind, Result};
 impl Proxy {
     /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots.
     ///
-    /// `out` has all vertices of the first time, then those of the next, and so on. See
-    /// [`Timing::keys`](super::Timing::keys) for the keys of a shutter.
+    /// `out` has all vertices of the first time, then those of the next, and so on. `timing` is the file's own
+    /// ([`timing`](Self::timing)) or another. See [`Timing::keys`] for the keys of a shutter: a snapshot that neighbours
+    /// share is decoded once. [`SnapshotCache::positions_at`](super::SnapshotCache::positions_at) keeps what it decodes.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) where the header has no times,
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number,
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number, or a timing of more snapshots than there are,
     /// [`Mismatch`](ErrorKind::Mismatch) where the snapshots have different triangles, and the errors of decoding.
     pub fn positions_at(
         &self,
+        timing: &Timing,
         seconds: &[f64],
         wrap: Wrap,
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        let timing = self.timing().ok_or_else(|| {
-            let error = FILE.error(ErrorKind::Unsupported, "time of a snapshot");
-            error.expected(format!("the property {:?}", names::TIME_PER_SNAPSHOT)).found("none")
-        })?;
-        out.clear();
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        let mut topology = None;
         let budget = Budget::new(&self.options().limits);
-        for (number, time) in seconds.iter().enumerate() {
-            let key = timing
-                .index_at(*time, wrap)
-                .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
-            let held = budget.held();
-            self.positions_of(&key, &mut topology, (&mut from, &mut to), &budget, scratch)?;
-            if number == 0 {
-                let all = as_u64(from.len()).saturating_mul(as_u64(seconds.len()));
-                budget.resize(out, budget.read(), all, "positions at all times")?;
-                out.clear();
-            } else {
-                budget.give_back_to(held);
-            }
-            out.extend_from_slice(&from);
-        }
-        Ok(())
+        let mut frames = Decoded { budget: &budget, scratch };
+        positions_at(self, &mut frames, &budget, timing, (seconds, wrap), out)
     }
 
-    /// The positions at one key, in `from`.
-    fn positions_of(
-        &self,
-        key: &Key,
-        topology: &mut Option<TopologyId>,
-        (from, to): (&mut Vec<[f32; 3]>, &mut Vec<[f32; 3]>),
-        budget: &Budget,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let first = self.snapshot(key.from)?;
-        self.same_topology(&first, topology, scratch)?;
-        first.positions_within(budget, from, scratch)?;
-        if key.fraction > 0.0 && key.to != key.from {
-            let second = self.snapshot(key.to)?;
-            self.same_topology(&second, topology, scratch)?;
-            second.positions_within(budget, to, scratch)?;
-            let fraction = key.fraction;
-            for (a, b) in from.as_flattened_mut().iter_mut().zip(to.as_flattened()) {
-                *a += (b - *a) * fraction;
-            }
-        }
-        Ok(())
-    }
-
-    fn same_topology(
-        &self,
-        snapshot: &Snapshot,
-        seen: &mut Option<TopologyId>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let found = snapshot.topology_reusing(scratch)?;
-        if *seen.get_or_insert(found) == found {
-            return Ok(());
-        }
-        let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots");
-        let error = error.of(snapshot.address());
-        Err(error.expected("those of the snapshot before").found("others; vertices cannot be matched"))
-    }
-
-    /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends.
+    /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
+    /// follows them when the animation is looped.
     ///
     /// # Errors
     ///
     /// Those of [`positions_at`](Self::positions_at), and [`Unsupported`](ErrorKind::Unsupported) where no time
     /// passes between snapshots.
-    pub fn velocities(&self, index: usize, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        let last = self.snapshot(index).map(|_| self.len().saturating_sub(1))?;
-        let (before, after) = (index.saturating_sub(1), index.saturating_add(1).min(last));
-        let timing = self.timing().filter(|timing| timing.step != 0);
-        let Some(timing) = timing.filter(|_| before < after) else {
-            let error =
-                FILE.error(ErrorKind::Unsupported, "time between snapshots").of(snapshot_address(index));
-            return Err(error.expected("snapshots with time between them").found("none"));
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
-        let per_second = (1.0 / (timing.time_of(after) - timing.time_of(before))) as f32;
-        let (mut topology, mut earlier) = (None, Vec::new());
+    pub fn velocities(
+        &self,
+        timing: &Timing,
+        index: usize,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         let budget = Budget::new(&self.options().limits);
-        for (index, positions) in [(before, &mut earlier), (after, &mut *out)] {
-            let snapshot = self.snapshot(index)?;
-            self.same_topology(&snapshot, &mut topology, scratch)?;
-            snapshot.positions_within(&budget, positions, scratch)?;
+        let mut frames = Decoded { budget: &budget, scratch };
+        velocities(self, &mut frames, &budget, timing, index, out)
+    }
+}
+
+/// Where motion takes the positions of snapshots from.
+pub(super) trait Frames {
+    type Frame;
+
+    /// The positions of a snapshot, perhaps in the memory of those that are needed no more, and what they belong to.
+    fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)>;
+
+    fn positions(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]>;
+}
+
+/// Positions that are decoded for this call.
+struct Decoded<'a> {
+    budget: &'a Budget,
+    scratch: &'a mut Scratch,
+}
+
+impl Frames for Decoded<'_> {
+    /// And what of the budget was spent for them.
+    type Frame = (Vec<[f32; 3]>, u64);
+
+    fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
+        let (mut positions, spent) = old.unwrap_or_default();
+        self.budget.give_back(spent);
+        let topology = snapshot.topology_reusing(self.scratch)?;
+        let held = self.budget.held();
+        snapshot.positions_within(self.budget, &mut positions, self.scratch)?;
+        Ok(((positions, self.budget.held().saturating_sub(held)), topology))
+    }
+
+    fn positions((positions, _): &Self::Frame) -> Cow<'_, [[f32; 3]]> {
+        Cow::Borrowed(positions)
+    }
+}
+
+/// The two snapshots that were used last, the last one in `newer`.
+struct Pair<F> {
+    newer: Option<Used<F>>,
+    older: Option<Used<F>>,
+    topology: Option<TopologyId>,
+}
+
+struct Used<F> {
+    /// Entries of the table that name the same offset are the same snapshot.
+    offset: u64,
+    frame: F,
+}
+
+impl<F> Used<F> {
+    fn is(this: Option<&Self>, snapshot: &Snapshot) -> bool {
+        this.is_some_and(|used| used.offset == snapshot.extent.start)
+    }
+}
+
+impl<F> Pair<F> {
+    fn new() -> Self {
+        Self { newer: None, older: None, topology: None }
+    }
+
+    /// Makes this snapshot the newer one.
+    fn bring<S: Frames<Frame = F>>(&mut self, frames: &mut S, snapshot: &Snapshot) -> Result<()> {
+        if Used::is(self.newer.as_ref(), snapshot) {
+            return Ok(());
         }
-        for (later, earlier) in out.as_flattened_mut().iter_mut().zip(earlier.as_flattened()) {
-            *later = (*later - earlier) * per_second;
+        if Used::is(self.older.as_ref(), snapshot) {
+            std::mem::swap(&mut self.newer, &mut self.older);
+            return Ok(());
         }
+        let old = self.older.take().map(|used| used.frame);
+        let (frame, topology) = frames.frame(snapshot, old)?;
+        if *self.topology.get_or_insert(topology) != topology {
+            let error = FILE.error(ErrorKind::Mismatch, "triangles of snapshots").of(snapshot.address());
+            return Err(error
+                .expected("those of the snapshot before")
+                .found("others; vertices cannot be matched"));
+        }
+        self.older = self.newer.replace(Used { offset: snapshot.extent.start, frame });
         Ok(())
     }
+
+    /// Makes `to` the newer snapshot and `from` the older one, unless they are the same.
+    fn bring_both<S: Frames<Frame = F>>(
+        &mut self,
+        frames: &mut S,
+        from: &Snapshot,
+        to: &Snapshot,
+    ) -> Result<()> {
+        if Used::is(self.older.as_ref(), to) {
+            // It must not make room for the other.
+            std::mem::swap(&mut self.newer, &mut self.older);
+        }
+        self.bring(frames, from)?;
+        self.bring(frames, to)
+    }
+}
+
+/// The positions at these times, by frames that come from anywhere.
+pub(super) fn positions_at<S: Frames>(
+    proxy: &Proxy,
+    frames: &mut S,
+    budget: &Budget,
+    timing: &Timing,
+    (seconds, wrap): (&[f64], Wrap),
+    out: &mut Vec<[f32; 3]>,
+) -> Result<()> {
+    out.clear();
+    let mut pair = Pair::new();
+    for (number, time) in seconds.iter().enumerate() {
+        let key = timing
+            .index_at(*time, wrap)
+            .ok_or_else(|| FILE.out_of_range("time").expected("a time, and snapshots").found(time))?;
+        let from = proxy.snapshot(key.from)?;
+        let to = if key.fraction > 0.0 { proxy.snapshot(key.to)? } else { from.clone() };
+        pair.bring_both(frames, &from, &to)?;
+        let Some(newer) = pair.newer.as_ref().map(|used| S::positions(&used.frame)) else { continue };
+        if number == 0 {
+            let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
+            budget.resize(out, budget.read(), all, "positions at all times")?;
+            out.clear();
+        }
+        let older = pair.older.as_ref().filter(|_| from.extent.start != to.extent.start);
+        match older.map(|used| S::positions(&used.frame)) {
+            None => out.extend_from_slice(&newer),
+            Some(older) => {
+                let between = |from: &[f32; 3], to: &[f32; 3]| {
+                    let ([a, b, c], [d, e, f]) = (from, to);
+                    [a + (d - a) * key.fraction, b + (e - b) * key.fraction, c + (f - c) * key.fraction]
+                };
+                out.extend(older.iter().zip(newer.iter()).map(|(from, to)| between(from, to)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The velocities at a snapshot, by frames that come from anywhere.
+pub(super) fn velocities<S: Frames>(
+    proxy: &Proxy,
+    frames: &mut S,
+    budget: &Budget,
+    timing: &Timing,
+    index: usize,
+    out: &mut Vec<[f32; 3]>,
+) -> Result<()> {
+    let last = proxy.snapshot(index).map(|_| proxy.len().saturating_sub(1))?;
+    let (before, after) = (index.saturating_sub(1), index.saturating_add(1).min(last));
+    let seconds = timing.time_of(after) - timing.time_of(before);
+    if before == after || seconds == 0.0 {
+        let error = FILE.error(ErrorKind::Unsupported, "time between snapshots").of(snapshot_address(index));
+        return Err(error.expected("snapshots with time between them").found("none"));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "seconds, as far as an f32 goes")]
+    let per_second = (1.0 / seconds) as f32;
+    let mut pair = Pair::new();
+    let (before, after) = (proxy.snapshot(before)?, proxy.snapshot(after)?);
+    pair.bring_both(frames, &before, &after)?;
+    let Some(later) = pair.newer.as_ref().map(|used| S::positions(&used.frame)) else { return Ok(()) };
+    let earlier = pair.older.as_ref().map_or_else(|| later.clone(), |used| S::positions(&used.frame));
+    budget.resize(out, budget.read(), as_u64(later.len()), "velocities")?;
+    let numbers = later.as_flattened().iter().zip(earlier.as_flattened());
+    for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {
+        *out = (later - earlier) * per_second;
+    }
+    Ok(())
 }

@@ -6,19 +6,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::base::Base;
 use super::dialect::Dialect;
 use super::dialect_search;
 use super::header::{Properties, names};
+#[cfg(feature = "cache")]
+use super::identity::FileKey;
+use super::identity::{FileId, StoredMesh};
 use super::layout::{Layout, snapshot_address};
-use super::mesh::{Mesh, TopologyId};
-use super::rules::FILE;
+use super::mesh::TopologyId;
 use super::sections::Listed;
 use super::snapshot::Snapshot;
 use super::time::Timing;
 use crate::bytes::{Source, Text};
-use crate::decode::Once;
 use crate::format::Format;
-use crate::limits::Budget;
 use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{Span, as_u64};
 use crate::options::{Options, refuse_forbidden};
@@ -27,7 +28,8 @@ use crate::report::{Address, Finding, Item, Result};
 /// A CGeo file: an object as a series of snapshots.
 ///
 /// Opening reads the header, the offset table, and as much of the first snapshot as tells the dialect. Snapshots are read
-/// on demand. The first snapshot's mesh, which differences are added to, is decoded once for all clones and threads.
+/// on demand. The first snapshot's mesh, which differences are added to, is decoded once for all clones and threads, and no
+/// further than is asked for: positions need positions alone.
 /// Cloning is cheap.
 #[derive(Clone)]
 pub struct Proxy {
@@ -40,8 +42,11 @@ struct Inner {
     is_found: bool,
     options: Options,
     id: u64,
-    /// The result of decoding it: a mesh that is damaged is not decoded again for each difference.
-    base: Once<Result<Arc<Mesh>>>,
+    file: FileId,
+    /// Of the file, for caches.
+    #[cfg(feature = "cache")]
+    key: Arc<FileKey>,
+    base: Base,
     findings: Vec<Finding>,
     /// The sections of snapshots that several entries of the table name, by their offsets.
     repeated: OnceLock<HashMap<u64, Arc<Listed>>>,
@@ -103,13 +108,19 @@ impl Proxy {
         };
         let mut findings = layout.findings.clone();
         findings.extend(dialect_search::contradiction(&layout, dialect));
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let file = FileId::new(&layout.source, id);
+        let base = Base::new(&options.limits, layout.source.len()?.unwrap_or(0));
         let inner = Inner {
             layout,
             dialect,
             is_found: read.dialect.is_none(),
             options: *options,
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            base: Once::default(),
+            id,
+            file,
+            #[cfg(feature = "cache")]
+            key: Arc::new(FileKey { file, dialect, options: *options }),
+            base,
             findings,
             repeated: OnceLock::new(),
         };
@@ -218,39 +229,20 @@ impl Proxy {
         Snapshot::new(self, index)
     }
 
-    /// The times of the snapshots; `None` where the header has none. [`Timing::with_rate`] sets another rate.
+    /// The times of the snapshots, in whole microseconds; `None` where the header has none.
+    ///
+    /// Proxies are often played at a rate that microseconds do not hold: see [`Timing::with_rate`], and [`Timing::new`] for
+    /// files without times.
     #[must_use]
     pub fn timing(&self) -> Option<Timing> {
         let step = self.properties().integer(names::TIME_PER_SNAPSHOT)?;
         let start = self.properties().integer(names::TIME_START).unwrap_or(0);
-        Some(Timing { start, step, count: self.len() })
+        Some(Timing::of_microseconds(start, step, self.len()))
     }
 
-    /// The mesh of the first snapshot, which differences are added to. Decoded once.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Snapshot::mesh`], and [`Malformed`](crate::ErrorKind::Malformed) where it is a difference itself.
-    pub fn base(&self) -> Result<Arc<Mesh>> {
-        if let Some(base) = self.inner.base.get() {
-            return base.clone();
-        }
-        let first = self.snapshot(0)?;
-        // I/O may fail now and succeed later: it is done first, and its errors are not kept.
-        first.preload()?;
-        let make = || Ok(first.complete_mesh().map(Arc::new));
-        self.inner.base.get_or_try_make_of(self.source(), make, |_| true)?
-    }
-
-    /// The mesh of the first snapshot, whose memory counts as that of a call that adds a difference to it.
-    pub(crate) fn base_within(&self, budget: &Budget) -> Result<Arc<Mesh>> {
-        let base = self.base()?;
-        budget.count_read(&self.inner.layout.extent(0)?);
-        if !budget.try_spend_own(base.memory()) {
-            let error = budget.over_total(base.memory(), "mesh of the first snapshot");
-            return Err(FILE.of(snapshot_address(0)).locate(error));
-        }
-        Ok(base)
+    /// What has been decoded of the first snapshot's mesh.
+    pub(super) fn base_slots(&self) -> &Base {
+        &self.inner.base
     }
 
     /// Where the sections of the snapshot at an offset are listed, once for all entries that name it.
@@ -262,7 +254,13 @@ impl Proxy {
     }
 
     pub(crate) fn topology_at(&self, offset: u64) -> TopologyId {
-        TopologyId { proxy: self.inner.id, offset }
+        TopologyId(StoredMesh { file: self.inner.file, dialect: self.inner.dialect, offset })
+    }
+
+    /// The file and all that decoding depends on.
+    #[cfg(feature = "cache")]
+    pub(super) fn key(&self) -> &Arc<FileKey> {
+        &self.inner.key
     }
 
     /// The [rules](super::rules) that the file breaks, as far as opening can tell.

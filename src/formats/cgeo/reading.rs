@@ -201,9 +201,4 @@ impl Snapshot {
         let what = "TAG_MESH_DATA";
         self.with_stream(&section, &bytes, what, (budget, scratch), |stream| job(&section, stream))
     }
-
-    /// Reads the snapshot, so that decoding it does no further I/O.
-    pub(crate) fn preload(&self) -> Result<()> {
-        self.load().map(|_| ())
-    }
 }

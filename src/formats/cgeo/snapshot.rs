@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::base::{BaseArray, Part};
 use super::counts::Counts;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
@@ -10,14 +11,15 @@ use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
 use super::sections::{Listed, Section};
-use super::stream::{Arrays, Part};
+use super::stream::Arrays;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
+use crate::codec::Codec;
 use crate::codec::inflate::Inflater;
 use crate::decode::{Block, Scratch};
 use crate::limits::{Budget, Limits};
 use crate::mesh::Bounds;
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Place, Result};
 
 /// A snapshot of a [`Proxy`]. Everything is read on demand.
@@ -204,16 +206,7 @@ impl Snapshot {
         })?;
         match own {
             Some(counts) => Ok(counts),
-            None => {
-                let base = self.proxy.base()?;
-                let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-                Ok(Counts {
-                    vertices: count(base.positions.len()),
-                    normals: count(base.normals.len()),
-                    map_channels: count(base.map_channels.len()),
-                    triangles: count(base.triangles.len()),
-                })
-            }
+            None => Ok(self.proxy.base_head()?.counts),
         }
     }
 
@@ -241,18 +234,17 @@ impl Snapshot {
             offset = section.range.start;
             stream.is_complete()
         })?;
-        if complete { Ok(self.proxy.topology_at(offset)) } else { Ok(self.proxy.base()?.topology) }
+        if complete { Ok(self.proxy.topology_at(offset)) } else { Ok(self.proxy.base_head()?.topology) }
     }
 
-    /// The positions. The stream is inflated no further.
+    /// The positions. The stream is inflated no further, and of the first snapshot, to which a difference is added, no more
+    /// is decoded. What is complete and not compressed is shown where it lies, if the source is in memory.
     ///
     /// # Errors
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        let mut out = Vec::new();
-        self.positions_into(&mut out, &mut Scratch::default())?;
-        Ok(Array::from_vec(out))
+        self.array(Part::Positions)
     }
 
     /// Like [`positions`](Self::positions), into `out`.
@@ -273,15 +265,29 @@ impl Snapshot {
         self.array_into(Part::Positions, budget, out, scratch)
     }
 
-    /// The normals. The stream is inflated no further.
+    /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` where the mesh
+    /// is stored complete, which leaves `out` as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mesh`](Self::mesh).
+    pub fn position_differences_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
+        self.mesh_section(&self.budget(), scratch, |_, stream| {
+            if stream.in_part().is_complete()? {
+                return Ok(false);
+            }
+            stream.position_differences(&self.proxy.base_head()?.counts, out)?;
+            Ok(true)
+        })
+    }
+
+    /// The normals, as far as [`positions`](Self::positions) are inflated and shown.
     ///
     /// # Errors
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn normals(&self) -> Result<Array<[f32; 3]>> {
-        let mut out = Vec::new();
-        self.normals_into(&mut out, &mut Scratch::default())?;
-        Ok(Array::from_vec(out))
+        self.array(Part::Normals)
     }
 
     /// Like [`normals`](Self::normals), into `out`.
@@ -293,15 +299,13 @@ impl Snapshot {
         self.array_into(Part::Normals, &self.budget(), out, scratch)
     }
 
-    /// The texture coordinates u, v, w of a map channel. The stream is inflated no further.
+    /// The texture coordinates u, v, w of a map channel, as far as [`positions`](Self::positions) are inflated and shown.
     ///
     /// # Errors
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such channel, and those of [`mesh`](Self::mesh).
     pub fn map_channel(&self, channel: usize) -> Result<Array<[f32; 3]>> {
-        let mut out = Vec::new();
-        self.map_channel_into(channel, &mut out, &mut Scratch::default())?;
-        Ok(Array::from_vec(out))
+        self.array(Part::MapChannel(channel))
     }
 
     /// Like [`map_channel`](Self::map_channel), into `out`.
@@ -330,10 +334,47 @@ impl Snapshot {
                 let counts = stream.counts()?;
                 stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
             } else {
-                let base = self.proxy.base_within(budget)?;
-                stream.array_alone(Arrays::Difference(&base), part, skipped, out)
+                let head = self.proxy.base_head_first()?;
+                stream.check_channel(part, as_usize(head.counts.map_channels))?;
+                let base = self.proxy.base_array(&head, part, budget)?;
+                stream.array_alone(Arrays::DifferenceOf(&head.counts, part, &base), part, skipped, out)
             }
         })
+        .map(drop)
+    }
+
+    /// An array, in place where it can be.
+    fn array(&self, part: Part) -> Result<Array<[f32; 3]>> {
+        let (budget, mut scratch) = (self.budget(), Scratch::default());
+        if let Some(found) = self.in_place(part, &budget, &mut scratch)? {
+            return Ok(found.array);
+        }
+        let mut out = Vec::new();
+        self.array_into(part, &budget, &mut out, &mut scratch)?;
+        Ok(Array::from_vec(out))
+    }
+
+    /// An array of a complete mesh that the source has in memory as it is.
+    pub(super) fn in_place(
+        &self,
+        part: Part,
+        budget: &Budget,
+        scratch: &mut Scratch,
+    ) -> Result<Option<BaseArray>> {
+        let source = &self.proxy.layout().source;
+        if self.proxy.dialect().codec != Codec::Stored || !source.is_in_memory() {
+            return Ok(None);
+        }
+        let found = self.mesh_section(budget, scratch, |_, stream| {
+            if !stream.is_complete()? {
+                return Ok(None);
+            }
+            let counts = stream.counts()?;
+            stream.place_alone(&counts, part).map(Some)
+        })?;
+        let Some((place, before)) = found else { return Ok(None) };
+        let bytes = source.get(place, "TAG_MESH_DATA").map_err(|error| self.place().locate(error))?;
+        Ok(Some(BaseArray { array: Array::new(bytes), before, memory: 0 }))
     }
 
     /// The triangles. A difference has those of the first snapshot.
@@ -362,7 +403,7 @@ impl Snapshot {
             Ok(true)
         })?;
         if !is_complete {
-            *out = self.proxy.base()?.triangles.clone();
+            *out = self.proxy.base_triangles()?;
         }
         Ok(())
     }

@@ -3,8 +3,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
+use super::base::{BaseArray, Part};
 use super::counts::Counts;
 use super::layout::snapshot_address;
 use super::mesh::{MAP_CHANNEL, Mesh, MeshBuffer, TopologyId};
@@ -17,7 +19,7 @@ use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault};
 use crate::decode::fault_error;
 use crate::limits::Budget;
-use crate::num::{as_u64, as_usize, decimal};
+use crate::num::{as_u64, as_usize, decimal, span};
 use crate::report::{Error, ErrorKind, Place, Result};
 
 /// The section that is inflated.
@@ -42,15 +44,6 @@ pub(crate) struct Stream<'a> {
     budget: &'a Budget,
 }
 
-/// An array of a mesh, or what comes after them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    Positions,
-    Normals,
-    MapChannel(usize),
-    Triangles,
-}
-
 /// Where the lengths of the arrays come from.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrays<'a> {
@@ -58,6 +51,8 @@ pub(crate) enum Arrays<'a> {
     Complete(&'a Counts),
     /// The mesh that a difference is added to.
     Difference(&'a Mesh),
+    /// One array of a mesh that begins like this, which that of a difference is added to.
+    DifferenceOf(&'a Counts, Part, &'a BaseArray),
 }
 
 impl Part {
@@ -65,11 +60,11 @@ impl Part {
     fn name(self, arrays: Arrays<'_>) -> &'static str {
         match (self, arrays) {
             (Self::Positions, Arrays::Complete(_)) => "Vertex Count",
-            (Self::Positions, Arrays::Difference(_)) => "Vertex Differences",
+            (Self::Positions, _) => "Vertex Differences",
             (Self::Normals, Arrays::Complete(_)) => "Normal Count",
-            (Self::Normals, Arrays::Difference(_)) => "Normal Differences",
+            (Self::Normals, _) => "Normal Differences",
             (Self::MapChannel(_), Arrays::Complete(_)) => "Map Coord Count",
-            (Self::MapChannel(_), Arrays::Difference(_)) => "Texture Coordinate Differences",
+            (Self::MapChannel(_), _) => "Texture Coordinate Differences",
             (Self::Triangles, _) => "Triangle Count",
         }
     }
@@ -78,33 +73,47 @@ impl Part {
 impl<'a> Arrays<'a> {
     fn positions(self) -> u64 {
         match self {
-            Self::Complete(counts) => counts.vertices.into(),
+            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => counts.vertices.into(),
             Self::Difference(base) => base.positions.len_u64(),
         }
     }
 
     fn normals(self) -> u64 {
         match self {
-            Self::Complete(counts) => counts.normals.into(),
+            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => counts.normals.into(),
             Self::Difference(base) => base.normals.len_u64(),
         }
     }
 
     fn map_channels(self) -> usize {
         match self {
-            Self::Complete(counts) => as_usize(counts.map_channels),
+            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => as_usize(counts.map_channels),
             Self::Difference(base) => base.map_channels.len(),
+        }
+    }
+
+    /// The length of a map channel, where the stream does not say it.
+    fn map_channel(self, channel: usize) -> Option<u64> {
+        match self {
+            Self::Complete(_) => None,
+            Self::Difference(base) => Some(base.map_channels.get(channel).map_or(0, Array::len_u64)),
+            // All channels before the one that is wanted as if they were the first: nothing lies between them.
+            Self::DifferenceOf(_, part, base) => Some(match channel {
+                _ if part == Part::MapChannel(channel) => base.array.len_u64(),
+                0 => base.before,
+                _ => 0,
+            }),
         }
     }
 
     /// The array of the base that a difference is added to.
     fn base(self, part: Part) -> Option<&'a Array<[f32; 3]>> {
-        let Self::Difference(base) = self else { return None };
-        match part {
-            Part::Positions => Some(&base.positions),
-            Part::Normals => Some(&base.normals),
-            Part::MapChannel(channel) => base.map_channels.get(channel),
-            Part::Triangles => None,
+        match (self, part) {
+            (Self::Complete(_), _) | (_, Part::Triangles) => None,
+            (Self::Difference(base), Part::Positions) => Some(&base.positions),
+            (Self::Difference(base), Part::Normals) => Some(&base.normals),
+            (Self::Difference(base), Part::MapChannel(channel)) => base.map_channels.get(channel),
+            (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
         }
     }
 }
@@ -120,6 +129,9 @@ const MAX_CHANNELS: u32 = 4096;
 const DEFLATE_RATIO: u64 = 1032;
 
 impl<'a> Stream<'a> {
+    /// Triples that are inflated at a time: in bytes, as many as the inflater likes.
+    const WINDOW: usize = Inflate::PIECE / 12;
+
     pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, budget: &'a Budget) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
         Self { inflate, most: unit.stored.saturating_mul(ratio), unit, budget }
@@ -156,6 +168,15 @@ impl<'a> Stream<'a> {
                 Err(error.expected("1 (complete) or 0 (difference)").found(other))
             }
         }
+    }
+
+    /// The counts of a mesh that must be complete, from its beginning.
+    pub(crate) fn complete_counts(&mut self) -> Result<Counts> {
+        if self.is_complete()? {
+            return self.counts();
+        }
+        let error = self.place().malformed("TAG_MESH_DATA");
+        Err(error.expected("a complete mesh in the first snapshot").found("a difference"))
     }
 
     pub(crate) fn counts(&mut self) -> Result<Counts> {
@@ -218,10 +239,7 @@ impl<'a> Stream<'a> {
         }
         self.expect_tag(raw::TAG_MESH_NORMALS_END, "TAG_MESH_NORMALS_END")?;
         for channel in 0..arrays.map_channels() {
-            let count = match arrays {
-                Arrays::Complete(_) => self.count()?,
-                Arrays::Difference(base) => base.map_channels.get(channel).map_or(0, Array::len_u64),
-            };
+            let count = arrays.map_channel(channel).map_or_else(|| self.count(), Ok)?;
             each(self, Part::MapChannel(channel), count)?;
             if last == Part::MapChannel(channel) {
                 return Ok(());
@@ -230,24 +248,53 @@ impl<'a> Stream<'a> {
         self.expect_tag(raw::TAG_MESH_MAP_COORDS_END, "TAG_MESH_MAP_COORDS_END")
     }
 
-    /// One array of the mesh; the stream is inflated no further. `skipped` is memory for what comes before.
+    /// One array of the mesh; the stream is inflated no further. `skipped` is memory for what comes before. Returns the
+    /// number of elements of the map channels before it.
     pub(crate) fn array_alone(
         &mut self,
         arrays: Arrays<'_>,
         wanted: Part,
         skipped: &mut [u8],
         out: &mut Vec<[f32; 3]>,
-    ) -> Result<()> {
-        if let Part::MapChannel(channel) = wanted {
-            self.check_channel(channel, arrays.map_channels())?;
-        }
+    ) -> Result<u64> {
+        self.check_channel(wanted, arrays.map_channels())?;
+        let mut before = 0_u64;
         self.walk(arrays, wanted, |stream, part, count| {
             if part == wanted {
-                stream.array(arrays, part, count, out)
-            } else {
-                stream.skip(count.saturating_mul(12), skipped, part.name(arrays))
+                return stream.array(arrays, part, count, out);
             }
-        })
+            if let Part::MapChannel(_) = part {
+                before = before.saturating_add(count);
+            }
+            stream.skip(count.saturating_mul(12), skipped, part.name(arrays))
+        })?;
+        Ok(before)
+    }
+
+    /// Where an array of a complete mesh lies in the file, which stores it as it is; and the number of elements of the map
+    /// channels before it.
+    pub(crate) fn place_alone(&mut self, counts: &Counts, wanted: Part) -> Result<(Range<u64>, u64)> {
+        let arrays = Arrays::Complete(counts);
+        self.check_channel(wanted, arrays.map_channels())?;
+        let start = self.unit.range.end.saturating_sub(self.unit.stored);
+        let (mut before, mut place) = (0_u64, start..start);
+        self.walk(arrays, wanted, |stream, part, count| {
+            if let Part::MapChannel(_) = part
+                && part != wanted
+            {
+                before = before.saturating_add(count);
+            }
+            let bytes = count.saturating_mul(12);
+            place = span(start.saturating_add(stream.inflate.produced()), bytes);
+            stream.skip(bytes, &mut [], part.name(arrays))
+        })?;
+        Ok((place, before))
+    }
+
+    /// The first `count` differences, as they are stored.
+    pub(crate) fn position_differences(&mut self, counts: &Counts, out: &mut Vec<[f32; 3]>) -> Result<()> {
+        self.resize(out, counts.vertices.into(), "Vertex Differences")?;
+        self.triples(out)
     }
 
     /// The triangles of a complete mesh, to the end of the stream. `skipped` is memory for what comes before.
@@ -264,7 +311,9 @@ impl<'a> Stream<'a> {
         self.triangles(counts, out)
     }
 
-    fn check_channel(&self, channel: usize, channels: usize) -> Result<()> {
+    /// Refuses a map channel that there is not.
+    pub(crate) fn check_channel(&self, part: Part, channels: usize) -> Result<()> {
+        let Part::MapChannel(channel) = part else { return Ok(()) };
         if channel < channels {
             return Ok(());
         }
@@ -322,17 +371,22 @@ impl<'a> Stream<'a> {
     /// Reads an array; adds that of the base where it is a difference.
     fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: &mut Vec<[f32; 3]>) -> Result<()> {
         self.resize(out, count, part.name(arrays))?;
-        self.triples(out)?;
-        let Some(base) = arrays.base(part) else { return Ok(()) };
-        match base.as_native() {
-            Some(base) => {
-                for (number, base) in out.as_flattened_mut().iter_mut().zip(base.as_flattened()) {
-                    *number += base;
-                }
+        let Some(base) = arrays.base(part) else { return self.triples(out) };
+        let base = base.as_slice();
+        if let Some(stored) = self.inflate.stored(out.as_bytes().len())
+            && let Ok(stored) = <[[F32; 3]]>::ref_from_bytes(stored)
+        {
+            let stored = stored.as_flattened().iter().zip(base.as_flattened());
+            for (number, (stored, base)) in out.as_flattened_mut().iter_mut().zip(stored) {
+                *number = stored.get() + base.get();
             }
-            None => {
-                let base = base.iter().flatten();
-                out.as_flattened_mut().iter_mut().zip(base).for_each(|(number, base)| *number += base);
+            return Ok(());
+        }
+        // What has come out is added to while it is in the processor's cache.
+        for (out, base) in out.chunks_mut(Self::WINDOW).zip(base.chunks(Self::WINDOW)) {
+            self.triples(out)?;
+            for (number, base) in out.as_flattened_mut().iter_mut().zip(base.as_flattened()) {
+                *number += base.get();
             }
         }
         Ok(())

@@ -1,19 +1,39 @@
 //! The times of snapshots.
 
 use super::rules::FILE;
-use crate::num::decimal;
+use crate::num::{as_u64, decimal};
 use crate::report::Result;
 
 /// The times of the snapshots, equally spaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+///
+/// A file's own times are whole microseconds ([`Proxy::timing`](super::Proxy::timing)); others may be any real numbers.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::cgeo::{Timing, Wrap};
+///
+/// // 30 snapshots a second, which are no whole number of microseconds apart.
+/// let timing = Timing::new(0.0, 0.04, 2000).with_rate(30.0);
+/// assert_eq!(timing.time_of(1000), 1000.0 / 30.0);
+/// // A shutter over two snapshots.
+/// let keys = timing.keys(0.05, 0.12, Wrap::Clamp)?;
+/// assert_eq!(keys, [0.05, 2.0 / 30.0, 0.1, 0.12]);
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timing {
-    /// The time of snapshot 0, in microseconds.
-    pub start: i64,
-    /// From one snapshot to the next, in microseconds; 0 where no time passes.
-    pub step: i64,
-    /// The number of snapshots.
-    pub count: usize,
+    clock: Clock,
+    count: usize,
+}
+
+/// How times are counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Clock {
+    /// In whole microseconds, as in a header.
+    Microseconds { start: i64, step: i64 },
+    /// In seconds: a step is `period / rate`, and one of the two is 1.
+    Seconds { start: f64, period: f64, rate: f64 },
 }
 
 /// What happens before the first snapshot and after the last.
@@ -43,43 +63,113 @@ pub struct Key {
 const MICROSECONDS: f64 = 1e6;
 
 impl Timing {
-    /// Sets the rate in snapshots per second, rounded to whole microseconds from one to the next.
+    /// The times of `count` snapshots: the first at `start`, the others one `step` after another, in seconds.
+    ///
+    /// Where the step is 0, no time passes. What is not finite counts as 0.
     #[must_use]
-    pub fn with_rate(mut self, snapshots_per_second: f64) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
-        let step = (MICROSECONDS / snapshots_per_second).round() as i64;
-        self.step = step;
-        self
+    pub fn new(start: f64, step: f64, count: usize) -> Self {
+        Self::of_seconds(start, step, 1.0, count)
+    }
+
+    /// The times of a header.
+    pub(super) fn of_microseconds(start: i64, step: i64, count: usize) -> Self {
+        Self { clock: Clock::Microseconds { start, step }, count }
+    }
+
+    fn of_seconds(start: f64, period: f64, rate: f64, count: usize) -> Self {
+        let start = if start.is_finite() { start } else { 0.0 };
+        let (period, rate) = if (period / rate).is_finite() { (period, rate) } else { (0.0, 1.0) };
+        Self { clock: Clock::Seconds { start, period, rate }, count }
+    }
+
+    /// Sets the rate in snapshots per second; the first one stays where it is.
+    ///
+    /// Where the step from one to the next is not finite, no time passes.
+    #[must_use]
+    pub fn with_rate(self, snapshots_per_second: f64) -> Self {
+        Self::of_seconds(self.start(), 1.0, snapshots_per_second, self.count)
+    }
+
+    /// The time of snapshot 0 in seconds.
+    #[must_use]
+    pub fn start(&self) -> f64 {
+        self.at(0)
+    }
+
+    /// From one snapshot to the next, in seconds; 0 where no time passes.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        match self.clock {
+            Clock::Microseconds { step, .. } => seconds(step.into()),
+            Clock::Seconds { period, rate, .. } => period / rate,
+        }
+    }
+
+    /// The number of snapshots.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// The time of a snapshot in seconds.
     #[must_use]
     pub fn time_of(&self, index: usize) -> f64 {
-        // As far as whole microseconds go, this is exact; i128 holds every product.
-        let index = i128::try_from(index).unwrap_or(i128::MAX);
-        let micros = i128::from(self.start).saturating_add(i128::from(self.step).saturating_mul(index));
-        #[expect(clippy::cast_precision_loss, reason = "rounds to the nearest")]
-        let micros = micros as f64;
-        micros / MICROSECONDS
+        self.at(i128::try_from(index).unwrap_or(i128::MAX))
+    }
+
+    /// The time so many steps after the first snapshot. As far as whole microseconds go, this is exact; i128 holds
+    /// every product.
+    fn at(&self, steps: i128) -> f64 {
+        match self.clock {
+            Clock::Microseconds { start, step } => {
+                seconds(i128::from(start).saturating_add(i128::from(step).saturating_mul(steps)))
+            }
+            Clock::Seconds { start, period, rate } => {
+                #[expect(clippy::cast_precision_loss, reason = "rounds to the nearest")]
+                let steps = steps as f64;
+                start + steps * period / rate
+            }
+        }
+    }
+
+    /// How many steps after the first snapshot a time is; a whole number at the time of a snapshot.
+    fn steps(&self, time: f64) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "times of 285 years in microseconds are exact")]
+        let steps = match self.clock {
+            Clock::Microseconds { start, step } => (time * MICROSECONDS - start as f64) / step as f64,
+            Clock::Seconds { start, period, rate } => (time - start) * rate / period,
+        };
+        let nearest = steps.round();
+        #[expect(clippy::cast_possible_truncation, reason = "saturates, where no step has this time")]
+        let is_there = self.at(nearest as i128) == time;
+        if is_there { nearest } else { steps }
+    }
+
+    /// Whether one snapshot follows another in time.
+    pub(super) fn moves(&self) -> bool {
+        self.step() != 0.0 && self.count > 1
     }
 
     /// The snapshots around a time in seconds; `None` where there are no snapshots, or the time is not a number.
+    ///
+    /// The fraction is 0 at the time of a snapshot, as [`time_of`](Self::time_of) gives it.
     #[must_use]
     pub fn index_at(&self, seconds: f64, wrap: Wrap) -> Option<Key> {
         let last = self.count.checked_sub(1)?;
         if !seconds.is_finite() {
             return None;
         }
-        if self.step == 0 || last == 0 {
+        if !self.moves() {
             return Some(Key { from: 0, to: 0, fraction: 0.0 });
         }
         #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 snapshots")]
         let (count, end) = (self.count as f64, last as f64);
-        #[expect(clippy::cast_precision_loss, reason = "times of 285 years in microseconds are exact")]
-        let at = (seconds * MICROSECONDS - self.start as f64) / self.step as f64;
+        let at = self.steps(seconds);
         let at = match wrap {
             Wrap::Clamp => at.clamp(0.0, end),
-            Wrap::Loop => at.rem_euclid(count),
+            // Steps may be too short to be counted.
+            _ if !at.is_finite() => 0.0,
+            Wrap::Loop => Some(at.rem_euclid(count)).filter(|at| *at < count).unwrap_or(0.0),
             Wrap::PingPong => {
                 let there_and_back = at.rem_euclid(2.0 * end);
                 if there_and_back > end { 2.0 * end - there_and_back } else { there_and_back }
@@ -98,15 +188,17 @@ impl Timing {
         Some(Key { from, to, fraction })
     }
 
-    /// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot between them.
+    /// The times in seconds that a shutter needs, ascending: its opening and closing, and that of each snapshot which is
+    /// passed between them.
     ///
-    /// Between two neighbours, vertices move in straight lines.
+    /// Between two neighbours, vertices move in straight lines. Before the first snapshot and after the last, `wrap` says
+    /// what is passed: nothing, the snapshots of other laps, or those on the way back.
     ///
     /// # Errors
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for a shutter that closes before it opens, or more than 65,536 times.
-    pub fn keys(&self, open: f64, close: f64) -> Result<Vec<f64>> {
-        const MAX_KEYS: i64 = 65_536;
+    pub fn keys(&self, open: f64, close: f64, wrap: Wrap) -> Result<Vec<f64>> {
+        const MAX_KEYS: u64 = 65_536;
         let refused = |expected: String, found: String| {
             let error = FILE.out_of_range("shutter");
             error.expected(expected).found(found)
@@ -118,26 +210,44 @@ impl Timing {
             ));
         }
         let mut keys = vec![open];
-        if self.step > 0 {
-            #[expect(clippy::cast_precision_loss, reason = "times of 285 years in microseconds are exact")]
-            let index = |seconds: f64| (seconds * MICROSECONDS - self.start as f64) / self.step as f64;
-            #[expect(clippy::cast_possible_truncation, reason = "saturates, and is bounded below")]
-            let (first, last) = (index(open).floor() as i64, index(close).ceil() as i64);
-            let first = first.max(0);
-            let last = last.min(i64::try_from(self.count).unwrap_or(i64::MAX).saturating_sub(1));
-            if last.saturating_sub(first) > MAX_KEYS {
-                let found = decimal(last.abs_diff(first));
-                return Err(refused(format!("at most {MAX_KEYS} snapshots"), found));
+        if self.moves() {
+            // Snapshots may follow one another backwards in time.
+            let (a, b) = (self.steps(open), self.steps(close));
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            let (mut first, mut last) = (a.min(b).floor() as i64, a.max(b).ceil() as i64);
+            if wrap == Wrap::Clamp {
+                first = first.max(0);
+                last = last.min(i64::try_from(self.count).unwrap_or(i64::MAX).saturating_sub(1));
             }
-            let times =
-                (first..=last).filter_map(|index| usize::try_from(index).ok()).map(|i| self.time_of(i));
-            keys.extend(times.filter(|time| *time > open && *time < close));
+            // The first and the last step may be those of the opening and the closing.
+            let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
+            if most > MAX_KEYS {
+                return Err(refused(format!("at most {MAX_KEYS} times"), decimal(most)));
+            }
+            let mut steps = first..last.saturating_add(1);
+            while let Some(step) = if a <= b { steps.next() } else { steps.next_back() } {
+                let time = self.at(step.into());
+                if time < close && keys.last().is_some_and(|before| time > *before) {
+                    keys.push(time);
+                }
+            }
         }
         if close > open {
             keys.push(close);
         }
+        let count = as_u64(keys.len());
+        if count > MAX_KEYS {
+            return Err(refused(format!("at most {MAX_KEYS} times"), decimal(count)));
+        }
         Ok(keys)
     }
+}
+
+/// Whole microseconds in seconds.
+fn seconds(microseconds: i128) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "rounds to the nearest")]
+    let microseconds = microseconds as f64;
+    microseconds / MICROSECONDS
 }
 
 #[cfg(test)]
@@ -145,7 +255,7 @@ mod tests {
     use super::*;
     use crate::report::ErrorKind;
 
-    const TIMING: Timing = Timing { start: 1_000_000, step: 40_000, count: 5 };
+    const TIMING: Timing = Timing { clock: Clock::Microseconds { start: 1_000_000, step: 40_000 }, count: 5 };
 
     fn at(seconds: f64, wrap: Wrap) -> (usize, usize, f32) {
         let key = TIMING.index_at(seconds, wrap).unwrap();
@@ -155,10 +265,23 @@ mod tests {
     #[test]
     fn times_are_those_of_the_header() {
         assert_eq!((TIMING.time_of(0), TIMING.time_of(4)), (1., 1.16));
-        let ends = Timing { start: i64::MAX, step: i64::MAX, count: usize::MAX };
+        assert_eq!((TIMING.start(), TIMING.step(), TIMING.count()), (1., 0.04, 5));
+        let ends = Timing::of_microseconds(i64::MAX, i64::MAX, usize::MAX);
         assert!(ends.time_of(usize::MAX).is_finite());
-        let rate = TIMING.with_rate(30.);
-        assert_eq!(rate.step, 33_333);
+        // 33,333 microseconds as they are stored, however many of them.
+        assert_eq!(Timing::of_microseconds(7, 33_333, 9_000_001).time_of(9_000_000), 299_997.000_007);
+    }
+
+    #[test]
+    fn rates_do_not_drift() {
+        let timing = Timing::of_microseconds(0, 33_333, 10_000).with_rate(30.);
+        for index in [1, 7, 1000, 9999] {
+            assert_eq!(timing.time_of(index), index as f64 / 30.);
+        }
+        assert_eq!((timing.start(), timing.step()), (0., 1. / 30.));
+        let later = TIMING.with_rate(24.);
+        assert_eq!((later.time_of(0), later.time_of(24)), (1., 2.));
+        assert_eq!(Timing::new(0.5, 0.1, 9).time_of(3), 0.5 + 3. * 0.1);
     }
 
     #[test]
@@ -173,6 +296,10 @@ mod tests {
         assert_eq!(at(1.18, Wrap::Loop), (4, 0, 0.5));
         assert_eq!(at(1.21, Wrap::Loop), (0, 1, 0.25));
         assert_eq!(at(0.98, Wrap::Loop), (4, 0, 0.5));
+        // So little before the first that it is the first.
+        assert_eq!(at(1. - f64::EPSILON / 2., Wrap::Loop).2, 1.);
+        let zero = Timing::new(0., 0.04, 5).index_at(-1e-19, Wrap::Loop);
+        assert_eq!(zero, Some(Key { from: 0, to: 1, fraction: 0. }));
     }
 
     #[test]
@@ -183,10 +310,24 @@ mod tests {
     }
 
     #[test]
+    fn times_of_snapshots_are_at_the_snapshots() {
+        let timings = [TIMING, TIMING.with_rate(30.), Timing::new(0.1, 0.3, 5), Timing::new(3., -0.7, 5)];
+        for timing in timings.map(|timing| Timing { count: 5000, ..timing }) {
+            for index in 0..5000 {
+                for wrap in [Wrap::Clamp, Wrap::Loop, Wrap::PingPong] {
+                    let key = timing.index_at(timing.time_of(index), wrap).unwrap();
+                    assert_eq!((key.from, key.fraction), (index, 0.), "{timing:?} {wrap:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn files_without_time_have_one_key() {
-        for timing in [Timing { step: 0, ..TIMING }, Timing { count: 1, ..TIMING }] {
+        for timing in [Timing::of_microseconds(1_000_000, 0, 5), Timing { count: 1, ..TIMING }] {
             for wrap in [Wrap::Clamp, Wrap::Loop, Wrap::PingPong] {
                 assert_eq!(timing.index_at(77., wrap), Some(Key { from: 0, to: 0, fraction: 0. }));
+                assert_eq!(timing.keys(0., 9., wrap).unwrap(), [0., 9.]);
             }
         }
         assert_eq!(Timing { count: 0, ..TIMING }.index_at(0., Wrap::Clamp), None);
@@ -194,13 +335,62 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_are_none_stop_time() {
+        for number in [f64::NAN, f64::INFINITY, 1e-320] {
+            let rate = TIMING.with_rate(number);
+            assert!(rate.time_of(1000).is_finite() && rate.start() == 1., "{number}");
+        }
+        assert_eq!(TIMING.with_rate(0.).step(), 0.);
+        assert_eq!(Timing::new(f64::NAN, f64::NEG_INFINITY, 3), Timing::new(0., 0., 3));
+        // Steps that are too short to be told apart, and too long.
+        for step in [f64::MIN_POSITIVE, f64::MAX, -f64::MAX] {
+            let timing = Timing::new(1., step, 3);
+            for wrap in [Wrap::Clamp, Wrap::Loop, Wrap::PingPong] {
+                for time in [-f64::MAX, 0., 1., 2., f64::MAX] {
+                    let key = timing.index_at(time, wrap).unwrap();
+                    assert!(key.from < 3 && key.to < 3 && (0. ..=1.).contains(&key.fraction), "{key:?}");
+                }
+                let keys = timing.keys(-1e300, 1e300, wrap).map(|keys| keys.len()).unwrap_or(0);
+                assert!(keys < 10);
+            }
+        }
+    }
+
+    #[test]
     fn shutters_have_a_key_at_each_snapshot_between() {
-        assert_eq!(TIMING.keys(1.01, 1.09).unwrap(), [1.01, 1.04, 1.08, 1.09]);
-        assert_eq!(TIMING.keys(1.04, 1.08).unwrap(), [1.04, 1.08]);
-        assert_eq!(TIMING.keys(1.05, 1.05).unwrap(), [1.05]);
-        assert_eq!(TIMING.keys(0., 9.).unwrap().len(), 7);
-        assert_eq!(TIMING.keys(2., 1.).unwrap_err().kind(), ErrorKind::OutOfRange);
-        let long = Timing { step: 1, count: usize::MAX, ..TIMING };
-        assert_eq!(long.keys(0., 1e9).unwrap_err().kind(), ErrorKind::OutOfRange);
+        let keys = |open, close| TIMING.keys(open, close, Wrap::Clamp);
+        assert_eq!(keys(1.01, 1.09).unwrap(), [1.01, 1.04, 1.08, 1.09]);
+        assert_eq!(keys(1.04, 1.08).unwrap(), [1.04, 1.08]);
+        assert_eq!(keys(1.05, 1.05).unwrap(), [1.05]);
+        assert_eq!(keys(0., 9.).unwrap().len(), 7);
+        assert_eq!(keys(2., 1.).unwrap_err().kind(), ErrorKind::OutOfRange);
+        let long = Timing::of_microseconds(1_000_000, 1, usize::MAX);
+        assert_eq!(long.keys(0., 1e9, Wrap::Clamp).unwrap_err().kind(), ErrorKind::OutOfRange);
+    }
+
+    #[test]
+    fn shutters_over_the_seam_have_a_key_at_each_snapshot() {
+        let keys = |wrap| TIMING.keys(0.95, 1.29, wrap).unwrap();
+        assert_eq!(keys(Wrap::Clamp), [0.95, 1., 1.04, 1.08, 1.12, 1.16, 1.29]);
+        // The last one before the first, and the first ones of the next lap.
+        let all = [0.95, 0.96, 1., 1.04, 1.08, 1.12, 1.16, 1.2, 1.24, 1.28, 1.29];
+        assert_eq!((keys(Wrap::Loop), keys(Wrap::PingPong)), (all.to_vec(), all.to_vec()));
+        let at = |wrap| all.map(|time| TIMING.index_at(time, wrap).unwrap());
+        let whole = |keys: [Key; 11]| {
+            assert!(keys.iter().skip(1).rev().skip(1).all(|key| key.fraction == 0.));
+            keys.map(|key| key.from)
+        };
+        assert_eq!(whole(at(Wrap::Loop)), [3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 2]);
+        assert_eq!(whole(at(Wrap::PingPong)), [1, 1, 0, 1, 2, 3, 4, 3, 2, 1, 0]);
+        // Many laps, up to the most keys that there may be.
+        assert_eq!(TIMING.keys(1., 1. + 65_535. * 0.04, Wrap::Loop).unwrap().len(), 65_536);
+        assert!(TIMING.keys(1., 1. + 65_536. * 0.04, Wrap::Loop).is_err());
+    }
+
+    #[test]
+    fn snapshots_that_go_back_in_time_have_ascending_keys() {
+        let back = Timing::new(1., -0.25, 5);
+        assert_eq!(back.keys(-1., 0.8, Wrap::Clamp).unwrap(), [-1., 0., 0.25, 0.5, 0.75, 0.8]);
+        assert_eq!(back.keys(-0.3, 0.1, Wrap::Loop).unwrap(), [-0.3, -0.25, 0., 0.1]);
     }
 }

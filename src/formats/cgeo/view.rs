@@ -61,20 +61,28 @@ impl Snapshot {
         let mesh = self.mesh_within(&budget)?;
         let streams = mesh.streams();
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
+        let size = as_u64(mesh.triangles.len()).saturating_mul(4);
+        budget.spend_all(size, "materials of a mesh").map_err(|error| self.place().locate(error))?;
+        let materials = mesh.triangles.material_ids();
         let held = budget.held();
         let corners = as_u64(mesh.triangles.len()).saturating_mul(3);
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
         let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
         budget.spend_all(working, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
-        let remap = mesh.vertex_remap().map_err(|error| self.place().locate(error))?;
+        let (indices, counts) = mesh.corner_streams();
+        // The records go before working memory comes, and each array when its vertices are there.
+        drop(mesh);
+        let remap = VertexRemap::new(&borrow(&indices), &counts);
+        let remap = remap.map_err(|error| self.place().locate(error))?;
+        drop(indices);
         budget.give_back_to(held);
         let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
-        let materials = as_u64(mesh.triangles.len()).saturating_mul(4);
-        let gathered = vertices.saturating_mul(12).saturating_add(remap.memory()).saturating_add(materials);
+        let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
         budget.spend_all(gathered, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
         let mut attributes = Vec::new();
         for (stream, (semantic, elements)) in streams.into_iter().enumerate() {
             let gathered = remap.gather(stream, &elements.to_native())?;
+            drop(elements);
             let bytes = Array::from_vec(gathered).into_bytes();
             attributes.push(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes));
         }
@@ -85,7 +93,7 @@ impl Snapshot {
         let decoded = Decoded { attributes, limits: self.limits() };
         let view = MeshView::new(FILE, self.address(), role, vertex_count, indices, infos, decoded);
         let view = view.with_name(self.object_name().unwrap_or_default());
-        let Some(materials) = mesh.triangles.material_ids() else { return Ok(view) };
+        let Some(materials) = materials else { return Ok(view) };
         Ok(view.with_material_ids(Array::from_vec(materials)))
     }
 }

@@ -67,10 +67,10 @@ fn object(proxy: &Proxy) -> Option<String> {
 
 fn time(proxy: &Proxy) -> Option<String> {
     let count = show::plural(proxy.len(), "snapshot");
-    let Some(timing) = proxy.timing().filter(|timing| timing.step != 0) else {
+    let Some(timing) = proxy.timing().filter(|timing| timing.step() != 0.0) else {
         return Some(format!("{:<11} {count}, no time stored", "time"));
     };
-    let step = timing.step as f64 / 1000.0;
+    let step = timing.step() * 1000.0;
     let rate = format!("{:.2}", 1000.0 / step);
     let rate = rate.trim_end_matches('0').trim_end_matches('.');
     let last = timing.time_of(proxy.len().saturating_sub(1));

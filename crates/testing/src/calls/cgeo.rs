@@ -1,6 +1,6 @@
 use std::ops::ControlFlow;
 
-use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Triangles, Wrap, raw};
+use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Timing, Triangles, Wrap, raw};
 use meshmap::{Options, Result, Scratch};
 
 use super::{Caller, Look, Seen, few};
@@ -17,21 +17,23 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
     caller.call("unit_length", || Ok(format!("{:?}", proxy.unit_length())));
     caller.call("timing.keys", || {
         let Some(timing) = proxy.timing() else { return Ok(0) };
-        let keys = timing.keys(0.0, timing.time_of(proxy.len().min(1000)))?;
+        let keys = timing.keys(0.0, timing.time_of(proxy.len().min(1000)), Wrap::Loop)?;
         Ok(keys.len())
     });
     let all = 0..proxy.len();
     snapshots(proxy, options, caller);
     caller.call("base", || proxy.base());
+    // Any file can be played, whether its header has times or not.
+    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 0.04, proxy.len()));
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     caller.each("velocities", all.clone(), |i| {
-        proxy.velocities(i, &mut out, &mut scratch)?;
+        proxy.velocities(&timing, i, &mut out, &mut scratch)?;
         Ok(out.len())
     });
     drop((out, scratch));
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     caller.call("positions_at", || {
-        proxy.positions_at(&[0.01, 0.05], Wrap::Loop, &mut out, &mut scratch)?;
+        proxy.positions_at(&timing, &[0.01, 0.05], Wrap::Loop, &mut out, &mut scratch)?;
         Ok(out.len())
     });
     drop((out, scratch));
@@ -100,6 +102,7 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     each(proxy, caller, "snapshot.point_cloud_into", |snapshot| {
         snapshot.point_cloud_into(&mut cloud, &mut scratch)?;
         snapshot.positions_into(&mut cloud, &mut scratch)?;
+        snapshot.position_differences_into(&mut cloud, &mut scratch)?;
         snapshot.normals_into(&mut cloud, &mut scratch)?;
         snapshot.bounding_box_reusing(&mut scratch)?;
         snapshot.counts_reusing(&mut scratch)?;
@@ -150,7 +153,15 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
         for index in all.clone() {
             let _ = cache.try_get(proxy, index);
         }
+        cache.remove(proxy);
         Ok(seen)
+    });
+    caller.call("SnapshotCache::positions_at", || {
+        let (cache, mut out) = (meshmap::cgeo::SnapshotCache::new(capacity), Vec::new());
+        let timing = Timing::new(0.0, 0.04, proxy.len());
+        cache.positions_at(proxy, &timing, &[0.01, 0.05, 0.07], Wrap::PingPong, &mut out)?;
+        cache.velocities(proxy, &timing, 0, &mut out)?;
+        Ok(out.len())
     });
     caller.call("SnapshotCache::prefetch", || {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);

@@ -1,6 +1,6 @@
 //! Calls everything that a user can call on a CGeo file, and asserts what the documentation promises of any bytes.
 
-use meshmap::cgeo::{self, MeshBuffer, Proxy, ReadOptions, Wrap};
+use meshmap::cgeo::{self, MeshBuffer, Proxy, ReadOptions, Timing, Wrap};
 use meshmap::{Options, Result, Scratch, Severity, Source, Strictness};
 
 use super::{options, seen};
@@ -41,6 +41,8 @@ fn everything(proxy: &Proxy) {
     let _ = (proxy.properties().iter().count(), proxy.properties().text());
     assert!(proxy.snapshot(proxy.len()).is_err());
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 0.04, proxy.len()));
+    check(timing.keys(-1.0, 1.0, Wrap::PingPong));
     for index in 0..proxy.len().min(MOST) {
         let Some(snapshot) = check(proxy.snapshot(index)) else { continue };
         let _ = (check(snapshot.sections()), check(snapshot.bounding_box()), check(snapshot.point_cloud()));
@@ -64,7 +66,9 @@ fn everything(proxy: &Proxy) {
             let _ = triangles.map_channel(channel);
         }
         let _ = (triangles.material_ids(), triangles.edge_visibility(), triangles.get(0));
-        check(proxy.velocities(index, &mut mesh.positions, &mut scratch));
-        check(proxy.positions_at(&[0.01, 0.05], Wrap::Loop, &mut mesh.positions, &mut scratch));
+        check(proxy.velocities(&timing, index, &mut mesh.positions, &mut scratch));
+        check(proxy.positions_at(&timing, &[0.01, 0.05], Wrap::Loop, &mut mesh.positions, &mut scratch));
+        let is_difference = check(snapshot.position_differences_into(&mut mesh.positions, &mut scratch));
+        assert_eq!(is_difference, Some(!mesh.is_complete), "the kind of a good mesh");
     }
 }

@@ -179,7 +179,7 @@ impl MeshFile {
     fn entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         match self {
             Self::CGeo(file) => Ok(file.mesh_entries()),
-            Self::SlMesh(file) => file.mesh_entries(wanted),
+            Self::SlMesh(file) => file.mesh_entries(wanted).map_err(|error| self.tell(error)),
             Self::Iqm(file) => Ok(file.mesh_entries()),
             Self::OpenCtm(file) => Ok(file.mesh_entries()),
             Self::Tmf(file) => Ok(file.mesh_entries()),
@@ -192,7 +192,7 @@ impl MeshFile {
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
     pub fn mesh(&self, address: &Address) -> Result<MeshView> {
-        with_file!(self, file => file.mesh_view(address))
+        with_file!(self, file => file.mesh_view(address)).map_err(|error| self.tell(error))
     }
 
     /// The rules that the file breaks, as far as opening can tell.
@@ -208,7 +208,22 @@ impl MeshFile {
     /// Those of reading and decoding. Wrong values are findings of severity
     /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
-        with_file!(self, file => file.validate())
+        with_file!(self, file => file.validate()).map_err(|error| self.tell(error))
+    }
+
+    /// An error of this file, with its path where there is one.
+    fn tell(&self, error: Error) -> Error {
+        let source = match self {
+            Self::CGeo(file) => Some(file.source()),
+            Self::SlMesh(file) => Some(file.source()),
+            Self::Iqm(file) => Some(file.source()),
+            Self::OpenCtm(file) => file.get(0).map(|body| body.source()),
+            Self::Tmf(file) => Some(file.source()),
+        };
+        match source {
+            Some(source) => source.tell(error),
+            None => error,
+        }
     }
 }
 

@@ -1,23 +1,39 @@
 //! From a file to the buffers that a graphics API takes.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use meshmap::cgeo::Dialect;
 use meshmap::{
     ErrorKind, IndexFormat, MeshFile, MeshView, Role, Semantic, Source, VertexFormat, VertexLayout,
 };
 use meshmap_testing::{Recorder, data, fixtures};
+use zerocopy::IntoBytes;
 
-/// The meshes of all good files of the repository.
+const FORMATS: [&str; 5] = ["iqm", "cgeo", "openctm", "slmesh", "tmf"];
+
+/// The good files of the repository, and of the larger corpus.
+fn files() -> impl Iterator<Item = PathBuf> {
+    let corpus = data::corpus();
+    let of_corpus =
+        |format: &str| corpus.as_ref().map(|corpus| data::files(&corpus.join(format).join("valid")));
+    let files = |format: &str| {
+        data::folder(&format!("{format}/valid")).into_iter().chain(of_corpus(format).into_iter().flatten())
+    };
+    FORMATS.into_iter().flat_map(files).collect::<Vec<_>>().into_iter()
+}
+
+/// The meshes of all good files.
 fn all() -> impl Iterator<Item = (String, MeshView)> {
-    let folders = ["iqm", "cgeo", "openctm", "slmesh", "tmf"];
-    let files = folders.into_iter().flat_map(|format| data::folder(&format!("{format}/valid")));
-    files.flat_map(|path| {
+    files().flat_map(|path| {
+        // Containers of assets, bare LLSD and textless files of other kinds lie there, too.
         let Ok(file) = MeshFile::open(&path) else { return Vec::new() };
         let entries: Vec<_> = file.meshes().unwrap().collect();
-        let mesh =
-            |address| file.mesh(address).ok().map(|mesh| (format!("{}: {address}", path.display()), mesh));
-        entries.iter().filter_map(|entry| mesh(&entry.address)).collect::<Vec<_>>()
+        let mesh = |address| {
+            let mesh = file.mesh(address).unwrap_or_else(|error| panic!("{error}"));
+            (format!("{}: {address}", path.display()), mesh)
+        };
+        entries.iter().map(|entry| mesh(&entry.address)).collect::<Vec<_>>()
     })
 }
 
@@ -94,6 +110,41 @@ fn vertices_have_each_attribute_at_its_offset() {
         }
     }
     assert!(count > 200, "{count}");
+}
+
+#[test]
+fn all_that_a_mesh_stores_fills_a_vertex_buffer() {
+    let floats = |format: VertexFormat| match format.components {
+        1 => VertexFormat::FLOAT32,
+        2 => VertexFormat::FLOAT32X2,
+        3 => VertexFormat::FLOAT32X3,
+        _ => VertexFormat::FLOAT32X4,
+    };
+    let mut count = 0;
+    for (name, mesh) in all() {
+        let mut layout = VertexLayout::new();
+        for info in mesh.attributes() {
+            layout = layout.with(info.semantic.clone(), floats(info.format));
+        }
+        if mesh.attributes().is_empty() {
+            continue;
+        }
+        let vertices = written(&mesh, &layout).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (info, to) in mesh.attributes().iter().zip(layout.attributes()) {
+            let attribute = mesh.attribute(&info.semantic).unwrap().unwrap();
+            let size = to.format.size();
+            let placed = vertices.chunks(layout.stride()).map(|vertex| &vertex[to.offset..to.offset + size]);
+            let expected = attribute.to_f32::<4>();
+            let mut pairs = placed.zip(&expected);
+            assert!(
+                pairs.all(|(placed, expected)| placed == &expected.as_bytes()[..size]),
+                "{name}: {}",
+                info.semantic
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 300, "{count}");
 }
 
 #[test]
@@ -200,8 +251,7 @@ fn groups_are_the_runs_of_materials() {
 
 #[test]
 fn entries_say_what_views_say() {
-    let folders = ["iqm", "cgeo", "openctm", "slmesh", "tmf"];
-    for path in folders.into_iter().flat_map(|format| data::folder(&format!("{format}/valid"))) {
+    for path in files() {
         let Ok(file) = MeshFile::open(&path) else { continue };
         for entry in file.meshes().unwrap() {
             let Ok(mesh) = file.mesh(&entry.address) else { continue };

@@ -39,6 +39,14 @@ fn file_that_is_not_there_is_named_once_with_the_reason_once() {
 }
 
 #[test]
+fn what_a_file_does_not_have_is_told_with_its_path() {
+    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let error = file.mesh(&"meshes[99]".parse().unwrap()).unwrap_err();
+    assert_eq!(error.path(), Some(&*data::valid("iqm", "skin_multi_anim.iqm")));
+    assert_eq!(times(&error.to_string(), "skin_multi_anim.iqm"), 1);
+}
+
+#[test]
 fn reader_that_fails_is_quoted_once() {
     struct Broken;
     impl ReadRange for Broken {

@@ -7,8 +7,8 @@
 ///
 /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
 /// let mut all = Bounds::default();
-/// for address in file.meshes()? {
-///     all = file.mesh(&address)?.bounds()?.map_or(all, |bounds| all.union(bounds));
+/// for entry in file.meshes()? {
+///     all = file.mesh(&entry.address)?.bounds()?.map_or(all, |bounds| all.union(bounds));
 /// }
 /// assert!(!all.is_empty());
 /// # Ok::<(), meshmap::Error>(())

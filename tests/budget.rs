@@ -514,7 +514,9 @@ fn views_of_proxies_hold_no_records_beside_their_working_memory() {
     let address = Address::field("snapshots").index(0);
     let (view, count) = counted_in_process(|| proxy.mesh_view(&address).unwrap());
     let inflated = meshes[0].complete().len() as u64;
-    let result = view.vertex_count() as u64 * 36 + view.indices().len() as u64 * 4;
+    let triangles = view.triangle_count() as u64;
+    // Of each triangle, three indices and a material.
+    let result = view.vertex_count() as u64 * 36 + triangles * 16;
     let (peak, live) = (count.peak as u64, count.live as u64);
     assert!(live < result + MIB / 16, "{count:?}, not {result}");
     assert!(peak < (inflated + result) * 5 / 4, "{count:?}, not {inflated} and {result}");

@@ -223,11 +223,15 @@ impl Triangles {
     /// The material ids of all triangles; `None` where the records do not have it.
     #[must_use]
     pub fn material_ids(&self) -> Option<Vec<u32>> {
+        if self.shape.tail <= 1 {
+            return None;
+        }
         let start = self.tail_start();
-        self.records()
-            .map(|record| self.material(record.get(start..)?))
-            .collect::<Option<_>>()
-            .filter(|_| self.shape.tail > 1)
+        let mut ids = Vec::with_capacity(self.len());
+        for record in self.records() {
+            ids.push(self.material(record.get(start..)?)?);
+        }
+        Some(ids)
     }
 
     /// The edge bytes of all triangles; `None` where the records do not have it.

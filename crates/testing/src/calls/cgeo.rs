@@ -122,13 +122,14 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
         caller.call("triangles.iter", || Ok(triangles.iter().filter(|one| one.positions[0] > 0).count()));
     }
     caller.call("decode_all", || {
-        let mut blocks = Vec::new();
+        let (mut blocks, mut errors) = (Vec::new(), Vec::new());
         for index in few(proxy.len()) {
-            if let Ok(snapshot) = proxy.snapshot(index) {
-                blocks.extend(snapshot.blocks().unwrap_or_default());
+            match proxy.snapshot(index).and_then(|snapshot| snapshot.blocks()) {
+                Ok(found) => blocks.extend(found),
+                Err(error) => errors.push(error),
             }
         }
-        Ok(meshmap::decode_all(proxy.source(), &blocks, options))
+        Ok((errors, meshmap::decode_all(proxy.source(), &blocks, options)))
     });
 }
 

@@ -6,6 +6,7 @@ mod lzma;
 mod openctm;
 mod slmesh;
 mod tmf;
+mod usd;
 
 use std::error::Error;
 use std::hint::black_box;
@@ -48,6 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("lzma") {
         lzma::blocks(&mut table)?;
+    }
+    if is_wanted("usd") {
+        usd::frames(&mut table)?;
     }
     print!("{table}");
     Ok(())

@@ -174,7 +174,7 @@ impl Indices {
     /// Those of [`write_chunks`](Self::write_chunks), of which there is none: the format holds every index.
     pub fn write_narrowest(&self, mut write: impl FnMut(usize, &[u8])) -> Result<IndexFormat> {
         let format = self.narrowest();
-        self.write_chunks(format, &mut write)?;
+        self.write_as(format, true, &mut write)?;
         let length = self.len().saturating_mul(format.size());
         if !length.is_multiple_of(4) {
             write(length, &[0; 2]);
@@ -189,7 +189,17 @@ impl Indices {
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) for an index that the format cannot hold.
-    pub fn write_chunks(&self, format: IndexFormat, mut write: impl FnMut(usize, &[u8])) -> Result<()> {
+    pub fn write_chunks(&self, format: IndexFormat, write: impl FnMut(usize, &[u8])) -> Result<()> {
+        self.write_as(format, false, write)
+    }
+
+    /// Writes the indices in a format that is known to hold them, if they `are_held`.
+    fn write_as(
+        &self,
+        format: IndexFormat,
+        are_held: bool,
+        mut write: impl FnMut(usize, &[u8]),
+    ) -> Result<()> {
         if format == self.format() && self.base == 0 && cfg!(target_endian = "little") {
             if !self.is_empty() {
                 write(0, self.as_bytes());
@@ -204,7 +214,6 @@ impl Indices {
         let mut flush = |chunk: &mut Vec<u8>| {
             write(offset, chunk);
             offset = offset.saturating_add(chunk.len());
-            chunk.clear();
         };
         for indices in narrow.chunks(INDICES) {
             match format {
@@ -219,11 +228,8 @@ impl Indices {
             let number = |index: &le::U32| index.get().wrapping_sub(base);
             match format {
                 IndexFormat::Uint16 => {
-                    let all = indices.iter().fold(0, |all, index| all | number(index));
-                    if u16::try_from(all).is_err() {
-                        let found = indices.iter().map(number).find(|index| *index > u16::MAX.into());
-                        let error = Error::new(ErrorKind::OutOfRange, "index").expected("at most 65,535");
-                        return Err(error.found(found.unwrap_or(all)));
+                    if !are_held {
+                        check_narrow(indices, number)?;
                     }
                     append(indices, &mut chunk, |index| {
                         let [low, high, ..] = number(index).to_le_bytes();
@@ -244,6 +250,17 @@ impl Indices {
             Stored::Wide(wide) => wide.as_bytes(),
         }
     }
+}
+
+/// Checks that indices fit 16 bits.
+fn check_narrow(indices: &[le::U32], number: impl Fn(&le::U32) -> u32) -> Result<()> {
+    let all = indices.iter().fold(0, |all, index| all | number(index));
+    if u16::try_from(all).is_ok() {
+        return Ok(());
+    }
+    let found = indices.iter().map(number).find(|index| *index > u16::MAX.into());
+    let error = Error::new(ErrorKind::OutOfRange, "index").expected("at most 65,535");
+    Err(error.found(found.unwrap_or(all)))
 }
 
 fn append<T, const N: usize>(indices: &[T], out: &mut Vec<u8>, bytes: impl Fn(&T) -> [u8; N]) {

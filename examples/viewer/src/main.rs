@@ -29,7 +29,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("meshmap-viewer: {error}");
+            eprintln!("meshmap-viewer: {error:#}"); // with what caused it
             if error.is::<wgpu::RequestAdapterError>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }
     }

@@ -48,7 +48,7 @@ fn arguments(mut rest: impl Iterator<Item = OsString>) -> Result<Arguments, Box<
         if argument == "--size" {
             let text = rest.next().ok_or(USAGE)?.into_string().map_err(|_| USAGE)?;
             let (width, height) = text.split_once('x').ok_or(USAGE)?;
-            size = [width.parse()?, height.parse()?];
+            size = [width.parse().map_err(|_| USAGE)?, height.parse().map_err(|_| USAGE)?];
         } else {
             paths.push(PathBuf::from(argument));
         }
@@ -68,7 +68,9 @@ fn run(Arguments { file: path, picture, size }: &Arguments) -> Result<String, Bo
     );
     let (meshes, bounds) = load::load(&gpu.device, &file, &layout)?;
     if bounds.is_empty() {
-        return Err(format!("{}: has no triangles to draw", path.display()).into());
+        // Parts that are damaged or missing are no meshes: a look at everything says why.
+        let why = file.validate()?.first().map_or(String::new(), |finding| format!(": {finding}"));
+        return Err(format!("{}: has no triangles to draw{why}", path.display()).into());
     }
     let (up, known) = up(file.format());
     let pixels = gpu.draw(&meshes, &layout, &Camera::framing(bounds, up, *size), *size)?;

@@ -141,7 +141,7 @@ impl Gpu {
             picture.size(),
         );
         self.queue.submit([commands.finish()]);
-        buffer.map_async(wgpu::MapMode::Read, .., |_| {}); // the next but one call says what went wrong
+        buffer.map_async(wgpu::MapMode::Read, .., |_| {}); // what goes wrong, get_mapped_range says
         self.device.poll(wgpu::PollType::wait_indefinitely())?;
         let mapped = buffer.get_mapped_range(..)?;
         let rows = mapped.chunks_exact(padded as usize);

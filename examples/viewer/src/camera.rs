@@ -21,7 +21,7 @@ impl Camera {
         let radius = [0, 1, 2].map(|axis| half(axis).powi(2)).iter().sum::<f64>().sqrt();
 
         const DISTANCE: f32 = 4.0;
-        // To the right, to the front and up. Where Z is up, models look along -Y; where Y is up, along Z.
+        // To the right, to the front and up. The front is -Y where Z is up, and Z where Y is; models may look elsewhere.
         let view = [0.55, 0.8, 0.45];
         let towards_eye = normalize(match up {
             Axis::X => [view[2], -view[1], view[0]],

@@ -150,8 +150,9 @@ impl MeshFile {
     /// The meshes, in the order of the file, each with its address, name and role.
     ///
     /// Those of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is
-    /// stored inside the blocks, which are therefore read, inflated and kept; faces of damaged blocks are left out. Of
-    /// other formats, nothing is read.
+    /// stored inside the blocks, which are therefore read, inflated and kept. A block that cannot be decoded is one entry,
+    /// with its address, such as `high_lod`, of which [`mesh`](Self::mesh) gives the error. Of other formats, nothing is
+    /// read.
     ///
     /// # Errors
     ///
@@ -192,7 +193,11 @@ impl MeshFile {
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
     pub fn mesh(&self, address: &Address) -> Result<MeshView> {
-        with_file!(self, file => file.mesh_view(address)).map_err(|error| self.tell(error))
+        let view = with_file!(self, file => file.mesh_view(address)).map_err(|error| self.tell(error))?;
+        Ok(match self.source() {
+            Some(source) => view.with_source(source.clone()),
+            None => view,
+        })
     }
 
     /// The rules that the file breaks, as far as opening can tell.
@@ -211,16 +216,19 @@ impl MeshFile {
         with_file!(self, file => file.validate()).map_err(|error| self.tell(error))
     }
 
-    /// An error of this file, with its path where there is one.
-    fn tell(&self, error: Error) -> Error {
-        let source = match self {
+    fn source(&self) -> Option<&Source> {
+        match self {
             Self::CGeo(file) => Some(file.source()),
             Self::SlMesh(file) => Some(file.source()),
             Self::Iqm(file) => Some(file.source()),
-            Self::OpenCtm(file) => file.get(0).map(|body| body.source()),
+            Self::OpenCtm(file) => file.source(),
             Self::Tmf(file) => Some(file.source()),
-        };
-        match source {
+        }
+    }
+
+    /// An error of this file, with its path where there is one.
+    fn tell(&self, error: Error) -> Error {
+        match self.source() {
             Some(source) => source.tell(error),
             None => error,
         }

@@ -168,7 +168,7 @@ fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
     let position = || VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
     let normal = |layout: VertexLayout| layout.with(Semantic::Normal, VertexFormat::FLOAT32X3);
     for (layout, text) in [
-        (position().with(Semantic::Color(7), VertexFormat::UNORM8X4), "color[7]"),
+        (position().with(Semantic::Color(7), VertexFormat::UNORM8X4), "attribute color[7]"),
         (normal(position()).at(8), "position to byte 12, and normal from byte 8"),
         (position().with_stride(8), "at least 12 bytes"),
         (VertexLayout::new(), "at least 1 bytes"),
@@ -178,9 +178,11 @@ fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
         ),
     ] {
         let error = written(&mesh, &layout).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::OutOfRange);
-        let found = error.to_string();
+        let kind = if text.contains("color") { ErrorKind::Mismatch } else { ErrorKind::OutOfRange };
+        assert_eq!(error.kind(), kind);
+        let found = error.message();
         assert!(found.contains(text) && found.starts_with("iqm: ") && found.contains("meshes[0]"), "{found}");
+        assert!(error.path().is_some_and(|path| path.ends_with("skin_multi_anim.iqm")));
     }
 }
 

@@ -8,8 +8,8 @@ use meshmap::slmesh::{
     Asset, CacheEntry, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules,
 };
 use meshmap::{
-    Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, Options, Scratch, Semantic, Severity,
-    Source, Step, Strictness, VertexFormat,
+    Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, Options, Role, Scratch, Semantic,
+    Severity, Source, Step, Strictness, VertexFormat,
 };
 use meshmap_testing::fixtures::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
 use meshmap_testing::{Recorder, data};
@@ -686,4 +686,19 @@ fn skin_without_matrices_or_names_is_told_from_one_with_none() {
     assert_eq!(read(&[]), ((false, false), false, 0));
     assert_eq!(read(&["inverse_bind_matrix"]), ((false, true), false, 0));
     assert_eq!(read(&["joint_names", "alt_inverse_bind_matrix"]), ((true, false), true, 0));
+}
+
+#[test]
+fn block_that_cannot_be_decoded_is_listed_and_its_view_is_the_error() {
+    let file = Writer::default()
+        .stored("high_lod", b"no stream of deflate")
+        .block("low_lod", &Llsd::Array(vec![sheet(4, 0)]))
+        .to_bytes();
+    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    let entries: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
+    assert_eq!(entries, ["high_lod", "low_lod.faces[0]"]);
+    let drawn: Vec<_> = file.meshes_where(Role::is_drawn_by_default).unwrap().collect();
+    let error = file.mesh(&drawn[0].address).unwrap_err();
+    assert_eq!((error.kind(), error.address()), (ErrorKind::Malformed, Some(&drawn[0].address)));
+    assert!(file.mesh(&"low_lod.faces[0]".parse().unwrap()).is_ok());
 }

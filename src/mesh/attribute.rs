@@ -170,10 +170,22 @@ impl Attribute {
     /// The smallest box around the first three components; `None` where no element is finite.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
-        match self.array::<[f32; 3]>() {
-            Some(array) => Bounds::around(array.iter()),
-            None => Bounds::around(self.iter_f32()),
+        if let Some(array) = self.array::<[f32; 3]>() {
+            return Bounds::around(array.iter());
         }
+        let converter = self.converter(VertexFormat::FLOAT32X3);
+        let per_block = self.per_block(VertexFormat::FLOAT32X3.size());
+        let mut block = vec![[0.0; 3]; per_block.min(self.len())];
+        let (mut bounds, mut work) = (Bounds::default(), Work::default());
+        for first in (0..self.len()).step_by(per_block) {
+            let count = per_block.min(self.len().saturating_sub(first));
+            let points = block.get_mut(..count).unwrap_or_default();
+            let places = Places::packed(points.as_flattened_mut().as_mut_bytes(), 12);
+            // Every number is a float.
+            let _ = self.convert_part(&converter, first, count, places, &mut work);
+            bounds.add(points.iter().copied());
+        }
+        (!bounds.is_empty()).then_some(bounds)
     }
 
     /// Converts the attribute for a GPU and writes it piece by piece.

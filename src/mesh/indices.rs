@@ -164,6 +164,12 @@ impl Indices {
         if is_narrow { IndexFormat::Uint16 } else { IndexFormat::Uint32 }
     }
 
+    /// The bytes of a buffer for all indices in a format: a multiple of 4, as graphics APIs want it.
+    #[must_use]
+    pub fn byte_len(&self, format: IndexFormat) -> usize {
+        self.len().saturating_mul(format.size()).next_multiple_of(4)
+    }
+
     /// Writes the indices for a GPU in the [narrowest](Self::narrowest) format, which is returned.
     ///
     /// As [`write_chunks`](Self::write_chunks), and then 2 bytes of 0 where the indices do not end at a multiple of 4

@@ -157,14 +157,14 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where the mesh does not have an attribute without a default, for a layout
-    /// whose attributes overlap or are longer than its stride, and for an integer that the layout's format cannot hold;
-    /// and the errors of reading and decoding.
-    pub fn write_interleaved(
-        &self,
-        layout: &VertexLayout,
-        mut write: impl FnMut(usize, &[u8]),
-    ) -> Result<()> {
+    /// [`Mismatch`](ErrorKind::Mismatch) where the mesh does not have an attribute without a default;
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for a layout whose attributes overlap or are longer than its stride, and for
+    /// an integer that the layout's format cannot hold; and the errors of reading and decoding.
+    pub fn write_interleaved(&self, layout: &VertexLayout, write: impl FnMut(usize, &[u8])) -> Result<()> {
+        self.write_vertices(layout, write).map_err(|error| self.tell(error))
+    }
+
+    fn write_vertices(&self, layout: &VertexLayout, mut write: impl FnMut(usize, &[u8])) -> Result<()> {
         let stride = layout.stride();
         self.check_layout(layout)?;
         let columns = self.columns(layout)?;
@@ -242,8 +242,9 @@ impl MeshView {
                 }
                 (None, Some(default)) => From::Same(self.one_element(default, to)?),
                 (None, None) => {
-                    let error = self.place().error(ErrorKind::OutOfRange, "attribute of a mesh");
-                    return Err(error.expected(to.semantic.to_string()).found("none, and no default"));
+                    let error = self.place().error(ErrorKind::Mismatch, "mesh and vertex layout");
+                    let expected = format!("the attribute {}, which has no default", to.semantic);
+                    return Err(error.expected(expected).found("none"));
                 }
             };
             columns.push(Column { from, to, is_followed: false });

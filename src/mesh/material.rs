@@ -14,6 +14,12 @@ pub struct MaterialGroup {
 }
 
 impl MaterialGroup {
+    /// The indices of the triangles, as a draw call counts them: three for each.
+    #[must_use]
+    pub fn indices(&self) -> Range<usize> {
+        self.triangles.start.saturating_mul(3)..self.triangles.end.saturating_mul(3)
+    }
+
     /// A group whose triangles have these corners.
     pub(super) fn new(material: u32, triangles: Range<usize>, corners: impl Iterator<Item = u32>) -> Self {
         let bounds = corners.fold(None, |bounds: Option<(u32, u32)>, corner| {

@@ -8,10 +8,10 @@ use super::indices::Indices;
 use super::material::MaterialGroup;
 use super::role::Role;
 use super::semantic::{AttributeInfo, Semantic};
-use crate::bytes::Array;
+use crate::bytes::{Array, Source};
 use crate::limits::Budget;
 use crate::num::as_u64;
-use crate::report::{Address, Finding, Place, Result};
+use crate::report::{Address, Error, Finding, Place, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///
@@ -54,6 +54,8 @@ pub struct MeshView {
     attributes: AttributeList,
     loader: Arc<dyn LoadAttribute>,
     findings: Arc<[Finding]>,
+    /// Where the file's path is known, errors name it.
+    source: Option<Source>,
 }
 
 /// The materials of triangles, as numbers.
@@ -116,6 +118,7 @@ impl MeshView {
             attributes,
             loader: Arc::new(loader),
             findings: Arc::new([]),
+            source: None,
         }
     }
 
@@ -136,6 +139,10 @@ impl MeshView {
 
     pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    pub(crate) fn with_source(self, source: Source) -> Self {
+        Self { source: Some(source), ..self }
     }
 
     pub(crate) fn with_findings(self, findings: Vec<Finding>) -> Self {
@@ -199,6 +206,20 @@ impl MeshView {
         self.attribute_within(semantic, &self.budget())
     }
 
+    /// Whether the mesh has an attribute.
+    #[must_use]
+    pub fn has(&self, semantic: &Semantic) -> bool {
+        self.attributes.find(semantic).is_some()
+    }
+
+    /// An error of this mesh, with the path of its file where that is known.
+    pub(super) fn tell(&self, error: Error) -> Error {
+        match &self.source {
+            Some(source) => source.tell(error),
+            None => error,
+        }
+    }
+
     /// The budget of a call that loads attributes.
     pub(super) fn budget(&self) -> Budget {
         self.loader.budget()
@@ -206,7 +227,7 @@ impl MeshView {
 
     pub(super) fn attribute_within(&self, semantic: &Semantic, budget: &Budget) -> Result<Option<Attribute>> {
         let Some((index, info)) = self.attributes.find(semantic) else { return Ok(None) };
-        let attribute = self.loader.load(index, info, budget)?;
+        let attribute = self.loader.load(index, info, budget).map_err(|error| self.tell(error))?;
         Ok(Some(attribute.of_mesh(self.place())))
     }
 
@@ -283,7 +304,9 @@ impl MeshView {
     /// Those of reading and decoding the positions.
     pub fn bounds(&self) -> Result<Option<Bounds>> {
         let positions = self.attributes.find(&Semantic::Position);
-        positions.map_or(Ok(None), |(index, info)| self.loader.bounds(index, info, &self.budget()))
+        positions.map_or(Ok(None), |(index, info)| {
+            self.loader.bounds(index, info, &self.budget()).map_err(|error| self.tell(error))
+        })
     }
 
     /// Where this mesh breaks rules of its format.

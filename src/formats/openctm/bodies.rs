@@ -131,6 +131,11 @@ impl Bodies {
         self.meshes.iter().flat_map(Mesh::items)
     }
 
+    /// The source, where there is a body.
+    pub(crate) fn source(&self) -> Option<&Source> {
+        self.meshes.first().map(Mesh::source)
+    }
+
     /// The bodies, as meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
         let address = |index| body_address(as_u64(index));

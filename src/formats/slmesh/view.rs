@@ -21,9 +21,9 @@ use crate::report::{Address, ErrorKind, Result, Segment};
 const UNORM16X3: VertexFormat = VertexFormat::new(Scalar::U16, 3, true);
 
 impl Asset {
-    /// The face at an address `block.faces[i]` as a renderer sees it.
+    /// The face at an address `block.faces[i]` as a renderer sees it; see [`Face::view`].
     ///
-    /// See [`Face::view`].
+    /// At the address of a block that cannot be decoded, its error.
     ///
     /// # Errors
     ///
@@ -34,10 +34,14 @@ impl Asset {
             let error = FILE.of(address.clone()).out_of_range("mesh");
             error.expected("BLOCK.faces[i] of a block and a face that are there").found(address)
         };
-        let [Segment::Field(block), Segment::Field(faces), Segment::Index(index)] = address.segments() else {
-            return Err(absent());
+        let (block, index) = match address.segments() {
+            [Segment::Field(block)] => (block, None),
+            [Segment::Field(block), Segment::Field(faces), Segment::Index(index)] if faces == "faces" => {
+                (block, usize::try_from(*index).ok())
+            }
+            _ => return Err(absent()),
         };
-        let key = MeshKey::from_name(block).filter(|_| faces == "faces").ok_or_else(absent)?;
+        let key = MeshKey::from_name(block).ok_or_else(absent)?;
         let budget = self.budget();
         let mesh = match self.kept_mesh(key, &budget) {
             Some(mesh) => mesh?,
@@ -46,8 +50,7 @@ impl Asset {
                 self.keep_mesh(key, block, stored, &budget)?
             }
         };
-        let face = usize::try_from(*index).ok().and_then(|index| mesh.face(index));
-        face.ok_or_else(absent)?.view()
+        index.and_then(|index| mesh.face(index)).ok_or_else(absent)?.view()
     }
 
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
@@ -89,8 +92,8 @@ impl Asset {
 
     /// The faces of all meshes with a role that is wanted.
     ///
-    /// Their number is stored inside the blocks, which are therefore decoded, and kept. Blocks that cannot be decoded
-    /// are left out, and so are those that the limit on all of them has no room for.
+    /// Their number is stored inside the blocks, which are therefore decoded, and kept. A block that cannot be decoded,
+    /// or that the limit on all of them has no room for, is listed as such: its view is its error.
     pub(crate) fn mesh_entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         let mut entries = Vec::new();
         let budget = self.budget();
@@ -99,11 +102,16 @@ impl Asset {
                 Some(mesh) => mesh,
                 None => match self.readable_block(key.name())? {
                     Ok(Some((block, stored))) => self.keep_mesh(key, block, stored, &budget),
-                    Ok(None) | Err(_) => continue,
+                    Ok(None) => continue,
+                    Err(error) => Err(error),
                 },
             };
-            let Ok(mesh) = mesh else { continue };
-            entries.extend(mesh.faces().map(|face| MeshEntry::new(face.address(), "", face.role)));
+            match mesh {
+                Ok(mesh) => {
+                    entries.extend(mesh.faces().map(|face| MeshEntry::new(face.address(), "", face.role)));
+                }
+                Err(_) => entries.push(MeshEntry::new(Address::field(key.name()), "", key.role())),
+            }
         }
         Ok(Box::new(entries.into_iter()))
     }

@@ -13,6 +13,7 @@
 //! * **Units**: [`Proxy::unit_length`].
 //! * **Winding**: not described.
 //! * **Texture coordinates**: u, v, w; the origin is not described.
+//! * [`Format::conventions`](crate::Format::conventions) has all of this as values.
 //!
 //! The header and the offset table are cast in place. Sections are located by their 12-byte headers, and inflated on demand,
 //! no further than needed.

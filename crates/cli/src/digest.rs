@@ -124,11 +124,21 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
     let mut listing = Listing::default();
     let file_bytes = proxy.source().len()?.unwrap_or(0);
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    let mut entries: HashMap<u64, usize> = HashMap::new();
+    for index in 0..proxy.len() {
+        *entries.entry(proxy.snapshot(index)?.range().start).or_default() += 1;
+    }
     // Entries of the table that name the same snapshot have the same arrays.
     let mut seen: HashMap<u64, Map<String, Value>> = HashMap::new();
     for index in 0..proxy.len() {
         let snapshot = proxy.snapshot(index)?;
         let start = snapshot.range().start;
+        let name = |name: &str| format!("snapshots[{index}].{name}");
+        if entries.get(&start) == Some(&1) {
+            let arrays = snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?;
+            listing.arrays.extend(arrays.into_iter().map(|(of, array)| (name(&of), array)));
+            continue;
+        }
         let arrays = match seen.entry(start) {
             Entry::Occupied(arrays) => {
                 let arrays = arrays.into_mut();
@@ -137,8 +147,7 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
             }
             Entry::Vacant(place) => place.insert(snapshot_arrays(&snapshot, &mut mesh, &mut scratch)?),
         };
-        let named = arrays.iter().map(|(name, array)| (format!("snapshots[{index}].{name}"), array.clone()));
-        listing.arrays.extend(named);
+        listing.arrays.extend(arrays.iter().map(|(of, array)| (name(of), array.clone())));
     }
     let names = [("object_name", proxy.object_name()), ("material_name", proxy.material_name())];
     for (path, name) in names {

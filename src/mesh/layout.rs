@@ -136,13 +136,14 @@ impl VertexLayout {
 
 /// An attribute of a mesh on its way into a layout.
 struct Column<'a> {
-    from: From,
+    from: Origin,
     to: &'a LayoutAttribute,
     /// Whether the next column overwrites the 4 bytes after each element.
     is_followed: bool,
 }
 
-enum From {
+/// Where the elements of a column come from.
+enum Origin {
     Stored(Box<(Attribute, Converter)>),
     /// The same bytes for every vertex.
     Same(Vec<u8>),
@@ -168,7 +169,7 @@ impl MeshView {
         let stride = layout.stride();
         self.check_layout(layout)?;
         let columns = self.columns(layout)?;
-        if let [Column { from: From::Stored(only), to, .. }] = columns.as_slice()
+        if let [Column { from: Origin::Stored(only), to, .. }] = columns.as_slice()
             && only.1.is_copy()
             && to.format.size() == stride
         {
@@ -187,21 +188,21 @@ impl MeshView {
             let vertices = block.get_mut(..length).unwrap_or_default();
             for Column { from, to, is_followed } in &columns {
                 match from {
-                    From::Stored(stored) => {
+                    Origin::Stored(stored) => {
                         let (attribute, converter) = &**stored;
                         let out = vertices.get_mut(to.offset..).unwrap_or_default();
                         let places = Places { out, stride, is_followed: *is_followed };
                         attribute.convert_part(converter, first, count, places, &mut work)?;
                     }
                     // They stay in the block.
-                    From::Same(bytes) if first == 0 => {
+                    Origin::Same(bytes) if first == 0 => {
                         for vertex in vertices.chunks_mut(stride.max(1)) {
                             if let Some(place) = vertex.get_mut(to.offset..to.end()) {
                                 place.copy_from_slice(bytes);
                             }
                         }
                     }
-                    From::Same(_) => {}
+                    Origin::Same(_) => {}
                 }
             }
             write(first.saturating_mul(stride), vertices);
@@ -236,11 +237,16 @@ impl MeshView {
         let mut columns = Vec::new();
         for to in &layout.attributes {
             let from = match (self.attribute_within(&to.semantic, &budget)?, to.default) {
+                (Some(attribute), _) if attribute.len() != self.vertex_count() => {
+                    let error = self.place().malformed("attribute of a mesh");
+                    let expected = format!("{} elements of {}", self.vertex_count(), to.semantic);
+                    return Err(error.expected(expected).found(attribute.len()));
+                }
                 (Some(attribute), _) => {
                     let converter = attribute.converter(to.format);
-                    From::Stored(Box::new((attribute, converter)))
+                    Origin::Stored(Box::new((attribute, converter)))
                 }
-                (None, Some(default)) => From::Same(self.one_element(default, to)?),
+                (None, Some(default)) => Origin::Same(self.one_element(default, to)?),
                 (None, None) => {
                     let error = self.place().error(ErrorKind::Mismatch, "mesh and vertex layout");
                     let expected = format!("the attribute {}, which has no default", to.semantic);
@@ -251,7 +257,7 @@ impl MeshView {
         }
         columns.sort_by_key(|column| column.to.offset);
         let next = columns.iter().skip(1).map(|next| match &next.from {
-            From::Stored(_) if next.to.format.size() >= 4 => Some(next.to.offset),
+            Origin::Stored(_) if next.to.format.size() >= 4 => Some(next.to.offset),
             _ => None,
         });
         let next: Vec<Option<usize>> = next.collect();

@@ -185,7 +185,7 @@ fn from_outside(threads: usize, job: impl Fn() + Send + Sync + 'static) {
 
 #[cfg(feature = "cache")]
 mod cache {
-    use meshmap::cgeo::SnapshotCache;
+    use meshmap::cgeo::{CacheStats, SnapshotCache};
 
     #[test]
     #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
@@ -316,7 +316,10 @@ mod cache {
     fn errors_are_handed_out_and_not_kept() {
         let (proxy, cache) = (sheets(6, 3), SnapshotCache::new(1 << 20));
         for _ in 0..2 {
+            let requests = |stats: CacheStats| stats.hits + stats.misses;
+            let before = requests(cache.stats());
             assert_eq!(cache.get(&proxy, 3).unwrap_err().kind(), meshmap::ErrorKind::OutOfRange);
+            assert_eq!(requests(cache.stats()), before + 1, "every request is counted");
         }
         assert_eq!(cache.stats().decodes, 0);
     }

@@ -127,7 +127,10 @@ impl SnapshotCache {
     ///
     /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again.
     pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
-        self.snapshot(&proxy.snapshot(index)?)
+        let missing = |_: &Error| {
+            self.shared.misses.fetch_add(1, Ordering::Relaxed);
+        };
+        self.snapshot(&proxy.snapshot(index).inspect_err(missing)?)
     }
 
     fn snapshot(&self, snapshot: &Snapshot) -> Result<Arc<Mesh>> {

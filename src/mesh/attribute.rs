@@ -170,21 +170,12 @@ impl Attribute {
     /// The smallest box around the first three components; `None` where no element is finite.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
-        if let Some(array) = self.array::<[f32; 3]>() {
-            return Bounds::around(array.iter());
-        }
-        let converter = self.converter(VertexFormat::FLOAT32X3);
-        let per_block = self.per_block(VertexFormat::FLOAT32X3.size());
-        let mut block = vec![[0.0; 3]; per_block.min(self.len())];
-        let (mut bounds, mut work) = (Bounds::default(), Work::default());
-        for first in (0..self.len()).step_by(per_block) {
-            let count = per_block.min(self.len().saturating_sub(first));
-            let points = block.get_mut(..count).unwrap_or_default();
-            let places = Places::packed(points.as_flattened_mut().as_mut_bytes(), 12);
-            // Every number is a float.
-            let _ = self.convert_part(&converter, first, count, places, &mut work);
-            bounds.add(points.iter().copied());
-        }
+        let mut bounds = Bounds::default();
+        // Every number is a float.
+        let _ = self.write_chunks(VertexFormat::FLOAT32X3, VertexFormat::FLOAT32X3.size(), |_, bytes| {
+            let (points, _) = bytes.as_chunks::<4>().0.as_chunks::<3>();
+            bounds.add(points.iter().map(|point| point.map(f32::from_ne_bytes)));
+        });
         (!bounds.is_empty()).then_some(bounds)
     }
 

@@ -181,8 +181,7 @@ impl MeshView {
         let most = BLOCK.checked_div(stride).unwrap_or(0).max(1);
         let mut block = vec![0; most.min(self.vertex_count()).saturating_mul(stride)];
         let mut work = Work::default();
-        let mut first = 0_usize;
-        while first < self.vertex_count() {
+        for first in (0..self.vertex_count()).step_by(most) {
             let count = most.min(self.vertex_count().saturating_sub(first));
             let length = count.saturating_mul(stride);
             let vertices = block.get_mut(..length).unwrap_or_default();
@@ -206,7 +205,6 @@ impl MeshView {
                 }
             }
             write(first.saturating_mul(stride), vertices);
-            first = first.saturating_add(count);
         }
         Ok(())
     }

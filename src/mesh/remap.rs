@@ -50,7 +50,7 @@ pub struct VertexUses {
 }
 
 impl VertexRemap {
-    /// VertexRemaps corners. For each attribute, `streams` has the index of each corner, and `counts` the number of elements.
+    /// Makes a remap. For each attribute, `streams` has the index of each corner, and `counts` the number of elements.
     ///
     /// Takes time in proportion to the number of corners where few vertices share an element of the first attribute
     /// (put positions first), and never more than sorting them takes.

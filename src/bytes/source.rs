@@ -372,9 +372,11 @@ fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
 
 fn try_open(path: &Path) -> Result<(File, Metadata)> {
     let fail = |error| Error::io(error, "file");
-    // Opening a pipe would wait for its writer.
-    refuse_other_kinds(&std::fs::metadata(path).map_err(fail)?)?;
-    let file = File::open(path).map_err(fail)?;
+    let file = open_without_waiting(path).map_err(|error| {
+        // Sockets cannot be opened at all.
+        let kind = std::fs::metadata(path).map_or(Ok(()), |metadata| refuse_other_kinds(&metadata));
+        kind.err().unwrap_or_else(|| fail(error))
+    })?;
     let metadata = file.metadata().map_err(fail)?;
     refuse_other_kinds(&metadata)?;
     // Files of systems such as /proc have content, and do not tell how much.
@@ -383,6 +385,25 @@ fn try_open(path: &Path) -> Result<(File, Metadata)> {
         return Err(error.found("one of length 0 that has content"));
     }
     Ok((file, metadata))
+}
+
+/// Opens a file for reading. A named pipe without a writer is opened, too, instead of waiting for one.
+///
+/// Looking at the file's kind beforehand would cost a second walk along the path, and could look at another file.
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
+    match opened {
+        // Another process holds a lease on the file, and is now asked to give it up.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => File::open(path),
+        opened => opened,
+    }
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// Fails for what is no regular file, which cannot be read by ranges.

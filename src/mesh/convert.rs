@@ -215,23 +215,19 @@ fn write_floats(floats: &[f32], to: VertexFormat, out: &mut Vec<u8>) -> Result<(
         (Scalar::F16, _) => write(floats, out, |float| F16::from_f32(*float).0.to_ne_bytes()),
         (Scalar::F64, _) => write(floats, out, |float| wide(float).to_ne_bytes()),
         (Scalar::F32, _) => write(floats, out, |float| float.to_ne_bytes()),
-        (Scalar::U8, true) => write(floats, out, |float| low::<1>(nearest(unorm(*float) * 255.0))),
-        (Scalar::I8, true) => write(floats, out, |float| low::<1>(nearest(snorm(*float) * 127.0))),
-        (Scalar::U16, true) => {
-            write(floats, out, |float| {
-                u16::from_le_bytes(low(nearest(unorm(*float) * 65_535.0))).to_ne_bytes()
-            });
-        }
-        (Scalar::I16, true) => {
-            write(floats, out, |float| {
-                u16::from_le_bytes(low(nearest(snorm(*float) * 32_767.0))).to_ne_bytes()
-            });
-        }
+        (Scalar::U8, true) => write_small(floats, 0.0, 255.0, out, |bits| low::<1>(bits)),
+        (Scalar::I8, true) => write_small(floats, -1.0, 127.0, out, |bits| low::<1>(bits)),
+        (Scalar::U16, true) => write_small(floats, 0.0, 65_535.0, out, host_order),
+        (Scalar::I16, true) => write_small(floats, -1.0, 32_767.0, out, host_order),
         (Scalar::U32, true) => {
-            write(floats, out, |float| nearest(unorm(*float) * f64::from(u32::MAX)).to_ne_bytes());
+            write(floats, out, |float| {
+                nearest(f64::from(limited(*float, 0.0)) * f64::from(u32::MAX)).to_ne_bytes()
+            });
         }
         (Scalar::I32, true) => {
-            write(floats, out, |float| nearest(snorm(*float) * f64::from(i32::MAX)).to_ne_bytes());
+            write(floats, out, |float| {
+                nearest(f64::from(limited(*float, -1.0)) * f64::from(i32::MAX)).to_ne_bytes()
+            });
         }
         (integer, false) => {
             let integers: Vec<Option<i64>> = floats.iter().map(integer_of).collect();
@@ -253,15 +249,49 @@ fn write<T, const N: usize>(values: &[T], out: &mut Vec<u8>, convert: impl Fn(&T
     }
 }
 
-/// The number in 0..=1; 0 for what is none.
-fn unorm(float: f32) -> f64 {
-    #[expect(clippy::manual_clamp, reason = "`clamp` leaves what is no number")]
-    f64::from(float.max(0.0).min(1.0))
+/// Writes numbers from `least` to 1 as normalized integers of at most 16 bits, of which `greatest` stands for 1.
+///
+/// Their products with `greatest` are rounded twice: to single precision, and to an integer. That is the integer nearest to
+/// the exact product, but where the first rounding gives a half; those blocks are done again with exact products.
+fn write_small<const N: usize>(
+    floats: &[f32],
+    least: f32,
+    greatest: f32,
+    out: &mut Vec<u8>,
+    bytes: impl Fn(u32) -> [u8; N],
+) {
+    /// So large that the last bit of a sum counts ones: adding rounds.
+    const ONES: f32 = 12_582_912.0;
+    const NUMBERS: usize = 64;
+    out.resize(floats.len().saturating_mul(N), 0);
+    let blocks = out.as_chunks_mut::<N>().0.chunks_mut(NUMBERS).zip(floats.chunks(NUMBERS));
+    for (places, floats) in blocks {
+        let mut halves = 0;
+        for (place, float) in places.iter_mut().zip(floats) {
+            let product = limited(*float, least) * greatest;
+            let sum = product + ONES;
+            halves |= u32::from((product - (sum - ONES)).abs() == 0.5);
+            *place = bytes(sum.to_bits());
+        }
+        if halves != 0 {
+            for (place, float) in places.iter_mut().zip(floats) {
+                *place = bytes(nearest(f64::from(limited(*float, least)) * f64::from(greatest)));
+            }
+        }
+    }
 }
 
-/// The number in -1..=1; 0 for what is none.
-fn snorm(float: f32) -> f64 {
-    f64::from(if float.is_nan() { 0.0 } else { float.clamp(-1.0, 1.0) })
+/// The number in `least..=1`; 0 for what is none.
+#[inline(always)]
+fn limited(float: f32, least: f32) -> f32 {
+    let number = if float.is_nan() { 0.0 } else { float };
+    #[expect(clippy::manual_clamp, reason = "`clamp` looks at its limits, too")]
+    number.max(least).min(1.0)
+}
+
+/// The lowest 16 bits, in the byte order of the host.
+fn host_order(bits: u32) -> [u8; 2] {
+    u16::from_le_bytes(low(bits)).to_ne_bytes()
 }
 
 /// The integer nearest to a number of at most 32 bits, the even one of two; a negative one as its two's complement.
@@ -447,6 +477,34 @@ mod tests {
         for all in 0..=u16::MAX {
             let float = f32::from(all) / 65_535.;
             assert_eq!(packed(VertexFormat::UNORM16, float), all.to_ne_bytes());
+        }
+    }
+
+    /// Around the halves, a product in single precision is not always on the same side as the exact one.
+    #[test]
+    #[cfg_attr(miri, ignore = "takes Miri minutes")]
+    fn rounding_in_single_precision_is_that_of_the_exact_product() {
+        let formats = [
+            VertexFormat::UNORM8,
+            VertexFormat::SNORM8,
+            VertexFormat::UNORM16,
+            VertexFormat::new(Scalar::I16, 1, true),
+        ];
+        for (to, greatest) in formats.into_iter().zip([255_u16, 127, 65_535, 32_767]) {
+            let greatest = f64::from(greatest);
+            let halves = (0..greatest as u32).map(|below| ((f64::from(below) + 0.5) / greatest) as f32);
+            let around = halves
+                .flat_map(|half| [-1, 0, 1].map(|by| f32::from_bits(half.to_bits().wrapping_add_signed(by))));
+            let floats: Vec<f32> = around.flat_map(|float| [float, -float]).collect();
+            let stored: Vec<u8> = floats.iter().flat_map(|float| float.to_le_bytes()).collect();
+            let found = convert(VertexFormat::FLOAT32, to, Fourth::Zero, &stored, to.size()).ok().unwrap();
+            let least = if matches!(to.scalar, Scalar::I8 | Scalar::I16) { -1.0 } else { 0.0 };
+            for (float, found) in floats.iter().zip(found.chunks(to.size())) {
+                let exact = (f64::from(*float).clamp(least, 1.0) * greatest).round_ties_even() as i32;
+                let exact =
+                    if to.size() == 1 { vec![exact as u8] } else { (exact as u16).to_ne_bytes().into() };
+                assert_eq!(found, exact, "{float} to {to}");
+            }
         }
     }
 

@@ -1,4 +1,3 @@
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use zerocopy::little_endian as le;
@@ -149,18 +148,12 @@ impl Indices {
     pub fn narrowest(&self) -> IndexFormat {
         const RESTART: u32 = 0xffff;
         let (narrow, wide) = self.slices();
-        let number = |index: &le::U32| index.get().wrapping_sub(self.base);
-        // All bits together are no less than the greatest, and soon looked at.
-        let all = narrow.iter().fold(0, |all, index| all | u32::from(index.get()));
-        let all = wide.iter().fold(all, |all, index| all | number(index));
-        let is_narrow = match all.cmp(&RESTART) {
-            Ordering::Less => true,
-            Ordering::Equal => {
-                narrow.iter().all(|index| u32::from(index.get()) != RESTART)
-                    && wide.iter().all(|index| number(index) != RESTART)
-            }
-            Ordering::Greater => false,
-        };
+        let base = self.base;
+        // All bits together are no less than the greatest, and vectors find them faster.
+        let look = |(all, ends): (u32, bool), index: u32| (all | index, ends | (index == RESTART));
+        let seen = narrow.iter().fold((0, false), |seen, index| look(seen, index.get().into()));
+        let (all, ends) = wide.iter().fold(seen, |seen, index| look(seen, index.get().wrapping_sub(base)));
+        let is_narrow = all <= RESTART && !ends;
         if is_narrow { IndexFormat::Uint16 } else { IndexFormat::Uint32 }
     }
 
@@ -238,8 +231,9 @@ impl Indices {
                         check_narrow(indices, number)?;
                     }
                     append(indices, &mut chunk, |index| {
-                        let [low, high, ..] = number(index).to_le_bytes();
-                        u16::from_le_bytes([low, high]).to_ne_bytes()
+                        #[expect(clippy::cast_possible_truncation, reason = "checked, or known to fit")]
+                        let narrow = number(index) as u16;
+                        narrow.to_ne_bytes()
                     });
                 }
                 IndexFormat::Uint32 => append(indices, &mut chunk, |index| number(index).to_ne_bytes()),

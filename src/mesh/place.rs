@@ -21,28 +21,21 @@ pub(super) fn place(elements: &[u8], size: usize, kept: usize, fill: &[u8], plac
     if size == kept && fill.is_empty() && stride == size && out.len() == elements.len() {
         return out.copy_from_slice(elements);
     }
-    match (size, kept) {
-        (4, 4) => at_stride::<4, 4>(elements, out, stride),
-        (8, 8) => at_stride::<8, 8>(elements, out, stride),
-        (12, 8) => at_stride::<12, 8>(elements, out, stride),
-        (12, 12) if is_followed && fill.is_empty() => {
-            let done = triples(elements, out, stride);
+    match (size, kept, fill) {
+        (3, 3, &[_]) => at_stride::<3, 3, 1>(elements, fill, out, stride),
+        (4, 4, []) => at_stride::<4, 4, 0>(elements, fill, out, stride),
+        (6, 6, &[_, _]) => at_stride::<6, 6, 2>(elements, fill, out, stride),
+        (8, 8, []) => at_stride::<8, 8, 0>(elements, fill, out, stride),
+        (12, 8, []) => at_stride::<12, 8, 0>(elements, fill, out, stride),
+        (12, 12, []) => {
+            let done = if is_followed { triples(elements, out, stride) } else { 0 };
             let elements = elements.get(done.saturating_mul(12)..).unwrap_or_default();
             let out = out.get_mut(done.saturating_mul(stride)..).unwrap_or_default();
-            at_stride::<12, 12>(elements, out, stride);
+            at_stride::<12, 12, 0>(elements, fill, out, stride);
         }
-        (12, 12) => at_stride::<12, 12>(elements, out, stride),
-        (16, 16) => at_stride::<16, 16>(elements, out, stride),
-        _ => any(elements, size, kept, out, stride),
-    }
-    if !fill.is_empty() {
-        let end = kept.saturating_add(fill.len());
-        let count = elements.len().checked_div(size).unwrap_or(0);
-        for place in out.chunks_mut(stride.max(1)).take(count) {
-            if let Some(place) = place.get_mut(kept..end) {
-                place.copy_from_slice(fill);
-            }
-        }
+        (12, 12, &[_, _, _, _]) => at_stride::<12, 12, 4>(elements, fill, out, stride),
+        (16, 16, []) => at_stride::<16, 16, 0>(elements, fill, out, stride),
+        _ => any(elements, size, kept, fill, out, stride),
     }
 }
 
@@ -62,8 +55,18 @@ macro_rules! with_stride {
     };
 }
 
-fn at_stride<const SIZE: usize, const KEPT: usize>(elements: &[u8], out: &mut [u8], stride: usize) {
-    with_stride!(stride, STRIDE => fixed::<SIZE, KEPT, STRIDE>(elements, out), _ => any(elements, SIZE, KEPT, out, stride))
+fn at_stride<const SIZE: usize, const KEPT: usize, const FILL: usize>(
+    elements: &[u8],
+    fill: &[u8],
+    out: &mut [u8],
+    stride: usize,
+) {
+    let Some(constant) = fill.first_chunk() else { return };
+    with_stride!(
+        stride,
+        STRIDE => fixed::<SIZE, KEPT, FILL, STRIDE>(elements, constant, out),
+        _ => any(elements, SIZE, KEPT, fill, out, stride)
+    )
 }
 
 /// Copies elements of 12 bytes, most of them as 16, which is one store instead of two; returns how many.
@@ -93,26 +96,40 @@ fn copy<const N: usize>(four: &[u8; 48], start: usize, place: &mut [u8]) {
     }
 }
 
-fn fixed<const SIZE: usize, const KEPT: usize, const STRIDE: usize>(elements: &[u8], out: &mut [u8]) {
+fn fixed<const SIZE: usize, const KEPT: usize, const FILL: usize, const STRIDE: usize>(
+    elements: &[u8],
+    fill: &[u8; FILL],
+    out: &mut [u8],
+) {
     let (elements, _) = elements.as_chunks::<SIZE>();
     let (places, rest) = out.as_chunks_mut::<STRIDE>();
     for (place, element) in places.iter_mut().zip(elements) {
-        if let (Some(place), Some(element)) = (place.first_chunk_mut::<KEPT>(), element.first_chunk()) {
-            *place = *element;
-        }
+        one::<KEPT, FILL>(element, fill, place);
     }
     // The last place has no whole stride where the attribute does not begin the vertex.
-    let last = elements.get(places.len()).and_then(|element| element.first_chunk::<KEPT>());
-    if let (Some(place), Some(element)) = (rest.first_chunk_mut::<KEPT>(), last) {
-        *place = *element;
+    if let Some(last) = elements.get(places.len()) {
+        one::<KEPT, FILL>(last, fill, rest);
     }
 }
 
-fn any(elements: &[u8], size: usize, kept: usize, out: &mut [u8], stride: usize) {
+#[inline(always)]
+fn one<const KEPT: usize, const FILL: usize>(element: &[u8], fill: &[u8; FILL], place: &mut [u8]) {
+    let Some((place, rest)) = place.split_first_chunk_mut::<KEPT>() else { return };
+    if let (Some(element), Some(filled)) = (element.first_chunk(), rest.first_chunk_mut()) {
+        *place = *element;
+        *filled = *fill;
+    }
+}
+
+fn any(elements: &[u8], size: usize, kept: usize, fill: &[u8], out: &mut [u8], stride: usize) {
     let places = out.chunks_mut(stride.max(1));
     for (place, element) in places.zip(elements.chunks_exact(size.max(1))) {
-        if let (Some(place), Some(element)) = (place.get_mut(..kept), element.get(..kept)) {
+        if let (Some((place, rest)), Some(element)) = (place.split_at_mut_checked(kept), element.get(..kept))
+        {
             place.copy_from_slice(element);
+            if let Some(filled) = rest.get_mut(..fill.len()) {
+                filled.copy_from_slice(fill);
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 
 use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Triangles};
 use meshmap::iqm::{Model, Trs};
@@ -9,7 +10,7 @@ use meshmap::openctm::{self, Bodies};
 use meshmap::slmesh::{self, Asset, Lod, WeightScale};
 use meshmap::tmf::{CustomValues, Document, Packed, PackedElement};
 use meshmap::{Array, Element, Finding, Format, MeshFile, Scalar, Scratch, Severity, Text};
-use serde_json::{Map, Value, json};
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 /// Why there is no digest.
@@ -57,13 +58,49 @@ fn place(finding: &Finding) -> String {
     of.unwrap_or_default() + &at.unwrap_or_default()
 }
 
-/// The digest of a file: an object of its `format`, its `arrays` (type, shape and sha256 of each) and its `strings`.
+/// The digest of a file, an object in JSON: its `format`, its `arrays` (type, shape and sha256 of each) and its `strings`.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct FileDigest {
+    #[serde(serialize_with = "as_string")]
+    format: Format,
+    #[serde(serialize_with = "as_object")]
+    arrays: Arrays,
+    #[serde(serialize_with = "as_object")]
+    strings: Vec<(String, String)>,
+}
+
+/// Arrays by their paths. There may be hundreds of thousands of them.
+type Arrays = Vec<(String, Hashed)>;
+
+/// What an array is, and the sha256 of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Hashed {
+    #[serde(rename = "type", serialize_with = "as_string")]
+    scalar: Scalar,
+    shape: Box<[u64]>,
+    #[serde(serialize_with = "as_hex")]
+    sha256: [u8; 32],
+}
+
+fn as_string<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+fn as_hex<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn as_object<T: Serialize, S: Serializer>(entries: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(entries.iter().map(|(path, entry)| (path, entry)))
+}
+
+/// The digest of a file.
 ///
 /// # Errors
 ///
 /// As [`Refused`] says.
-pub fn of(file: &MeshFile) -> Result<Value, Refused> {
-    let listing = match file {
+pub fn of(file: &MeshFile) -> Result<FileDigest, Refused> {
+    let Listing { arrays, strings, .. } = match file {
         MeshFile::CGeo(proxy) => cgeo(proxy)?,
         MeshFile::Iqm(model) => iqm(model)?,
         MeshFile::OpenCtm(bodies) => openctm(bodies)?,
@@ -71,14 +108,14 @@ pub fn of(file: &MeshFile) -> Result<Value, Refused> {
         MeshFile::Tmf(document) => tmf(document)?,
         other => return Err(Refused::Unlisted(other.format())),
     };
-    Ok(json!({"format": file.format().name(), "arrays": listing.arrays, "strings": listing.strings}))
+    Ok(FileDigest { format: file.format(), arrays, strings })
 }
 
 /// The arrays and strings of a file.
 #[derive(Default)]
 struct Listing {
-    arrays: Map<String, Value>,
-    strings: Map<String, Value>,
+    arrays: Arrays,
+    strings: Vec<(String, String)>,
     hashed: u64,
 }
 
@@ -88,8 +125,8 @@ impl Listing {
     }
 
     fn hash(&mut self, path: impl Into<String>, kind: Scalar, shape: &[u64], hash: Sha256) {
-        let hex: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        self.arrays.insert(path.into(), json!({"type": kind.to_string(), "shape": shape, "sha256": hex}));
+        let hashed = Hashed { scalar: kind, shape: shape.into(), sha256: hash.finalize().into() };
+        self.arrays.push((path.into(), hashed));
     }
 
     fn triples(&mut self, path: String, triples: &[[f32; 3]]) {
@@ -98,7 +135,7 @@ impl Listing {
     }
 
     fn string(&mut self, path: String, text: &Text) {
-        self.strings.insert(path, text.to_string_lossy().into());
+        self.strings.push((path, text.to_string_lossy().into()));
     }
 
     /// Parts of a file may share bytes; one in which thousands do would take hours.
@@ -129,7 +166,7 @@ fn cgeo(proxy: &Proxy) -> Result<Listing, Refused> {
         *entries.entry(proxy.snapshot(index)?.range().start).or_default() += 1;
     }
     // Entries of the table that name the same snapshot have the same arrays.
-    let mut seen: HashMap<u64, Map<String, Value>> = HashMap::new();
+    let mut seen: HashMap<u64, Arrays> = HashMap::new();
     for index in 0..proxy.len() {
         let snapshot = proxy.snapshot(index)?;
         let start = snapshot.range().start;
@@ -162,7 +199,7 @@ fn snapshot_arrays(
     snapshot: &Snapshot,
     mesh: &mut MeshBuffer,
     scratch: &mut Scratch,
-) -> Result<Map<String, Value>, Refused> {
+) -> Result<Arrays, Refused> {
     let mut listing = Listing::default();
     // Led through to the end tag.
     snapshot.sections()?;

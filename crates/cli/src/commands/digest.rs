@@ -3,15 +3,14 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::Value;
-
-use crate::digest::{self, Refused};
+use crate::digest::{self, FileDigest, Refused};
 use crate::{files, show};
 
 pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<bool> {
     match digest(path, mmap) {
         Ok(object) => {
-            writeln!(out, "{object}")?;
+            serde_json::to_writer(&mut *out, &object)?;
+            writeln!(out)?;
             Ok(true)
         }
         Err(error) => {
@@ -21,6 +20,6 @@ pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<b
     }
 }
 
-fn digest(path: &Path, mmap: bool) -> Result<Value, Refused> {
+fn digest(path: &Path, mmap: bool) -> Result<FileDigest, Refused> {
     digest::of(&files::open(path, mmap)?)
 }

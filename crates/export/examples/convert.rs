@@ -1,0 +1,41 @@
+//! Converts mesh files: `convert FOLDER EXTENSION FILE...` writes `FOLDER/NAME.EXTENSION` of each.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use meshmap::MeshFile;
+use meshmap_export::{Convert, Target};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(folder), Some(extension)) = (arguments.next(), arguments.next()) else {
+        eprintln!("usage: convert FOLDER EXTENSION FILE...");
+        return ExitCode::from(2);
+    };
+    let mut status = ExitCode::SUCCESS;
+    for file in arguments {
+        let path = Path::new(&file);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned() + "." + &extension;
+        let output = Path::new(&folder).join(name);
+        let Some(target) = Target::of_path(&output) else {
+            eprintln!("{extension} is no format that is written");
+            return ExitCode::from(2);
+        };
+        let converted = MeshFile::open(path)
+            .map_err(meshmap_export::Error::from)
+            .and_then(|mesh| Convert::new(target).write_file(&mesh, &output));
+        match converted {
+            Ok(outcome) => {
+                println!("{}", output.display());
+                outcome.left_out.iter().for_each(|what| println!("  left out: {what}"));
+                outcome.changed.iter().for_each(|(what, count)| println!("  changed: {count} {what}"));
+                outcome.notes.iter().for_each(|note| println!("  ! {note}"));
+            }
+            Err(error) => {
+                eprintln!("{file}: {error}");
+                status = ExitCode::FAILURE;
+            }
+        }
+    }
+    status
+}

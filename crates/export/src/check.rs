@@ -1,0 +1,81 @@
+//! Numbers that targets cannot hold, and triangles that look inside out.
+
+use meshmap::MeshView;
+
+use crate::convert::{Convert, NonFinite};
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+
+/// Fails for the first number that is infinite, or none, or replaces them all.
+pub(crate) fn finite<const N: usize>(
+    elements: &mut [[f32; N]],
+    address: impl Fn() -> String,
+    convert: &Convert,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut replaced = 0;
+    for (index, element) in elements.iter_mut().enumerate() {
+        for number in element.iter_mut().filter(|number| !number.is_finite()) {
+            if convert.non_finite == NonFinite::Refuse {
+                return Err(Error::NonFinite { address: format!("{}[{index}]", address()), value: *number });
+            }
+            *number = 0.0;
+            replaced += 1;
+        }
+    }
+    outcome.change("numbers that are infinite, or none, replaced by 0", replaced);
+    Ok(())
+}
+
+/// The normal of a triangle, as long as twice its area.
+pub(crate) fn face_normal(corners: [[f32; 3]; 3]) -> [f32; 3] {
+    let [a, b, c] = corners;
+    let (u, v) = (sub(b, a), sub(c, a));
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
+fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+pub(crate) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Notes where most corners' normals point away from the fronts of their triangles.
+pub(crate) fn winding(
+    triangles: impl Iterator<Item = [u32; 3]>,
+    positions: &[[f32; 3]],
+    normal_of: impl Fn(usize, usize) -> Option<[f32; 3]>,
+    outcome: &mut Outcome,
+) {
+    let (mut with, mut against) = (0_u64, 0_u64);
+    for (index, corners) in triangles.enumerate() {
+        let [Some(a), Some(b), Some(c)] = corners.map(|corner| positions.get(corner as usize).copied())
+        else {
+            continue;
+        };
+        let front = face_normal([a, b, c]);
+        for corner in 0..3 {
+            let Some(normal) = normal_of(index, corner) else { continue };
+            let along = dot(front, normal);
+            with += u64::from(along > 0.0);
+            against += u64::from(along < 0.0);
+        }
+    }
+    if against > with {
+        outcome.note(format!(
+            "{against} of {} normals point away from the fronts of their triangles: the triangles may have to be turned around",
+            with + against
+        ));
+    }
+}
+
+/// The triangles of a mesh, as they are written.
+pub(crate) fn triangles(view: &MeshView, turns: bool) -> impl Iterator<Item = [u32; 3]> + '_ {
+    view.indices().triangles().map(move |triangle| turned(triangle, turns))
+}
+
+pub(crate) fn turned([a, b, c]: [u32; 3], turns: bool) -> [u32; 3] {
+    if turns { [a, c, b] } else { [a, b, c] }
+}

@@ -1,0 +1,192 @@
+//! The JSON of a glTF file, as far as it is written here: names are those of the specification.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// Index of something in the list of its kind.
+pub(super) type Index = usize;
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document {
+    pub(super) asset: Asset,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scene: Option<Index>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) scenes: Vec<Scene>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) nodes: Vec<Node>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) meshes: Vec<Mesh>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) materials: Vec<Material>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) skins: Vec<Skin>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) animations: Vec<Animation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) accessors: Vec<Accessor>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) buffer_views: Vec<BufferView>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) buffers: Vec<Buffer>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Asset {
+    version: &'static str,
+    generator: &'static str,
+}
+
+impl Default for Asset {
+    fn default() -> Self {
+        Self { version: "2.0", generator: "meshmap" }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Scene {
+    pub(super) nodes: Vec<Index>,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Node {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mesh: Option<Index>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) skin: Option<Index>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) matrix: Option<[f32; 16]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) translation: Option<[f32; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rotation: Option<[f32; 4]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scale: Option<[f32; 3]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) children: Vec<Index>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Mesh {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) name: String,
+    pub(super) primitives: Vec<Primitive>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) weights: Vec<f32>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Primitive {
+    pub(super) attributes: BTreeMap<String, Index>,
+    pub(super) indices: Index,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) material: Option<Index>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) targets: Vec<BTreeMap<&'static str, Index>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Material {
+    pub(super) name: String,
+    pub(super) double_sided: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Skin {
+    pub(super) inverse_bind_matrices: Index,
+    pub(super) joints: Vec<Index>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Animation {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) name: String,
+    pub(super) channels: Vec<Channel>,
+    pub(super) samplers: Vec<Sampler>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Channel {
+    pub(super) sampler: Index,
+    pub(super) target: ChannelTarget,
+}
+
+#[derive(Serialize)]
+pub(super) struct ChannelTarget {
+    pub(super) node: Index,
+    pub(super) path: &'static str,
+}
+
+#[derive(Serialize)]
+pub(super) struct Sampler {
+    pub(super) input: Index,
+    pub(super) output: Index,
+    pub(super) interpolation: &'static str,
+}
+
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Accessor {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) buffer_view: Option<Index>,
+    pub(super) component_type: u32,
+    #[serde(skip_serializing_if = "is_false")]
+    pub(super) normalized: bool,
+    pub(super) count: usize,
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) min: Vec<f32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) max: Vec<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sparse: Option<Sparse>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Sparse {
+    pub(super) count: usize,
+    pub(super) indices: SparseIndices,
+    pub(super) values: SparseValues,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SparseIndices {
+    pub(super) buffer_view: Index,
+    pub(super) component_type: u32,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SparseValues {
+    pub(super) buffer_view: Index,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BufferView {
+    pub(super) buffer: Index,
+    pub(super) byte_offset: u64,
+    pub(super) byte_length: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) target: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Buffer {
+    pub(super) byte_length: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,0 +1,228 @@
+//! IQM: meshes, their skeleton as nodes, and animations.
+
+use std::io::{Seek, Write};
+
+use meshmap::iqm::{Anim, Model, Trs};
+use meshmap::{Format, MeshFile};
+
+use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Sampler, Skin};
+use super::file::{GlbFile, Use};
+use super::{Rules, add_node, attributes, finish_scene, material, weights};
+use crate::convert::Convert;
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::select;
+
+pub(super) fn write<W: Write + Seek>(
+    file: &MeshFile,
+    model: &Model,
+    convert: &Convert,
+    glb: &mut GlbFile<'_, W>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let rules = Rules::of(Format::Iqm, convert, outcome);
+    let (joints, roots) = joints(model, glb)?;
+    let mut skin = None;
+    let (mut children, mut beside) = (roots, Vec::new());
+    let views = if model.is_empty() && convert.meshes.is_empty() {
+        // Files of animations alone are usual.
+        Vec::new()
+    } else {
+        select::meshes(file, convert, outcome)?
+    };
+    for view in views {
+        let influences =
+            if joints.is_empty() { None } else { weights::of_view(&view, joints.len(), outcome)? };
+        let primitive = attributes::primitive(glb, &view, influences.as_ref(), &rules, convert, outcome)?;
+        let Some(mut primitive) = primitive else { continue };
+        primitive.material = view.material().map(|name| material(glb, name));
+        let name = view.name().to_owned();
+        glb.document.meshes.push(Mesh {
+            name: name.clone(),
+            primitives: vec![primitive],
+            weights: Vec::new(),
+        });
+        let mesh = Some(glb.document.meshes.len() - 1);
+        if influences.is_none() {
+            children.push(add_node(glb, Node { name, mesh, ..Node::default() }));
+            continue;
+        }
+        let skin = match skin {
+            Some(skin) => skin,
+            None => *skin.insert(add_skin(model, &joints, glb)?),
+        };
+        beside.push(add_node(glb, Node { name, mesh, skin: Some(skin), ..Node::default() }));
+    }
+    animations(model, &joints, convert, glb, outcome)?;
+    finish_scene(glb, &rules, 1.0, children, beside);
+    Ok(())
+}
+
+/// A node for each joint; returns all, and those without a parent.
+fn joints<W>(model: &Model, glb: &mut GlbFile<'_, W>) -> Result<(Vec<Index>, Vec<Index>)> {
+    let first = glb.document.nodes.len();
+    let mut roots = Vec::new();
+    for (index, joint) in model.joints().enumerate() {
+        let Trs { translate, rotate, scale } = joint.trs.normalized();
+        let numbers = || translate.iter().chain(&rotate).chain(&scale);
+        if let Some(value) = numbers().find(|number| !number.is_finite()) {
+            return Err(Error::NonFinite { address: format!("joints[{index}]"), value: *value });
+        }
+        let name = joint.name.to_string_lossy().into_owned();
+        let node = Node {
+            name,
+            translation: Some(translate),
+            rotation: Some(rotate),
+            scale: Some(scale),
+            ..Node::default()
+        };
+        let node = add_node(glb, node);
+        // Parents come before their children.
+        let parent = joint.parent.map(|parent| first + parent as usize);
+        match parent.and_then(|parent| glb.document.nodes.get_mut(parent)) {
+            Some(parent) => parent.children.push(node),
+            None => roots.push(node),
+        }
+    }
+    Ok(((first..glb.document.nodes.len()).collect(), roots))
+}
+
+fn add_skin<W: Write + Seek>(model: &Model, joints: &[Index], glb: &mut GlbFile<'_, W>) -> Result<Index> {
+    let mut matrices = Vec::new();
+    if let Some(skeleton) = model.skeleton() {
+        for matrix in skeleton.inverse_bind_matrices() {
+            matrices.push(columns(matrix));
+        }
+    }
+    let inverse_bind_matrices = glb.floats(&matrices, Use::Other, false)?;
+    glb.document.skins.push(Skin { inverse_bind_matrices, joints: joints.to_vec() });
+    Ok(glb.document.skins.len() - 1)
+}
+
+/// Three rows, and 0 0 0 1, column by column.
+fn columns(rows: &[[f32; 4]; 3]) -> [f32; 16] {
+    let mut columns = [0.0; 16];
+    for (index, number) in columns.iter_mut().enumerate() {
+        let (column, row) = (index / 4, index % 4);
+        *number = match rows.get(row) {
+            Some(row) => row[column],
+            None => f32::from(u8::from(column == 3)),
+        };
+    }
+    columns
+}
+
+fn animations<W: Write + Seek>(
+    model: &Model,
+    joints: &[Index],
+    convert: &Convert,
+    glb: &mut GlbFile<'_, W>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let frames = model.frames();
+    if model.anims().len() == 0 || frames.is_empty() {
+        return Ok(());
+    }
+    if frames.pose_count() != joints.len() {
+        outcome.leave_out(format!(
+            "animations of {} joints, where the skeleton has {}",
+            frames.pose_count(),
+            joints.len()
+        ));
+        return Ok(());
+    }
+    let bind: Vec<Trs> = model.joints().map(|joint| joint.trs.normalized()).collect();
+    for anim in model.anims() {
+        let range = anim.frames();
+        if range.is_empty() || range.end > frames.len() {
+            outcome.leave_out(format!("the animation {}, which has no frames", anim.name.to_string_lossy()));
+            continue;
+        }
+        let mut poses = vec![Trs::default(); range.len() * joints.len()];
+        frames.frames_into(range.clone(), &mut poses)?;
+        let times = times(&anim, range.len(), convert, outcome)?;
+        let keys: Vec<[f32; 1]> = times.into_iter().map(|time| [time]).collect();
+        let mut input = None;
+        let (mut channels, mut samplers) = (Vec::new(), Vec::new());
+        for (joint, (node, bind)) in joints.iter().zip(&bind).enumerate() {
+            let poses: Vec<Trs> =
+                poses.iter().skip(joint).step_by(joints.len()).map(|pose| pose.normalized()).collect();
+            if poses.iter().any(|pose| !is_finite(pose)) {
+                let address = format!("joints[{joint}] in the animation {}", anim.name.to_string_lossy());
+                return Err(Error::NonFinite { address, value: f32::NAN });
+            }
+            let rotations = continuous(poses.iter().map(|pose| pose.rotate));
+            let translations: Vec<[f32; 3]> = poses.iter().map(|pose| pose.translate).collect();
+            let scales: Vec<[f32; 3]> = poses.iter().map(|pose| pose.scale).collect();
+            let mut outputs = Vec::new();
+            // What stays in the bind pose needs no keys.
+            if translations.iter().any(|translate| *translate != bind.translate) {
+                outputs.push(("translation", glb.floats(&translations, Use::Other, false)?));
+            }
+            if rotations.iter().any(|rotate| *rotate != bind.rotate) {
+                outputs.push(("rotation", glb.floats(&rotations, Use::Other, false)?));
+            }
+            if scales.iter().any(|scale| *scale != bind.scale) {
+                outputs.push(("scale", glb.floats(&scales, Use::Other, false)?));
+            }
+            for (path, output) in outputs {
+                let input = match input {
+                    Some(input) => input,
+                    None => *input.insert(glb.floats(&keys, Use::Other, true)?),
+                };
+                samplers.push(Sampler { input, output, interpolation: "LINEAR" });
+                channels.push(Channel {
+                    sampler: samplers.len() - 1,
+                    target: ChannelTarget { node: *node, path },
+                });
+            }
+        }
+        let name = anim.name.to_string_lossy().into_owned();
+        if channels.is_empty() {
+            outcome.leave_out(format!("the animation {name}, in which nothing moves"));
+            continue;
+        }
+        glb.document.animations.push(Animation { name, channels, samplers });
+    }
+    Ok(())
+}
+
+fn times(anim: &Anim, count: usize, convert: &Convert, outcome: &mut Outcome) -> Result<Vec<f32>> {
+    let stored = f64::from(anim.framerate);
+    let rate = match convert.rate {
+        Some(rate) => rate,
+        None if stored > 0.0 && stored.is_finite() => stored,
+        None => {
+            let name = anim.name.to_string_lossy();
+            outcome.note(format!("the animation {name} does not say its frames a second: taken for 24"));
+            24.0
+        }
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "the nearest is written"
+    )]
+    let times: Vec<f32> = (0..count).map(|frame| (frame as f64 / rate) as f32).collect();
+    if times.is_sorted_by(|a, b| a < b) && times.iter().all(|time| time.is_finite()) {
+        return Ok(times);
+    }
+    let what = format!("{count} frames at {rate} a second, whose times do not ascend");
+    Err(Error::NotHeld { target: "glb", what })
+}
+
+fn is_finite(pose: &Trs) -> bool {
+    pose.translate.iter().chain(&pose.rotate).chain(&pose.scale).all(|number| number.is_finite())
+}
+
+/// Rotations of which each is on the side of the one before: q and -q are the same rotation.
+fn continuous(rotations: impl Iterator<Item = [f32; 4]>) -> Vec<[f32; 4]> {
+    let mut before: Option<[f32; 4]> = None;
+    let continuous = rotations.map(|rotation| {
+        let along: f32 = before.map_or(0.0, |before| before.iter().zip(rotation).map(|(a, b)| a * b).sum());
+        let rotation = if along < 0.0 { rotation.map(|number| -number) } else { rotation };
+        before = Some(rotation);
+        rotation
+    });
+    continuous.collect()
+}

@@ -1,0 +1,140 @@
+//! GLB: binary glTF 2.0, written in one pass.
+//!
+//! The numbers of vertices are the file's. One root node has the rotation that turns the format's up axis to Y, and the
+//! scale of its unit.
+
+mod attributes;
+mod cgeo;
+mod document;
+mod file;
+mod iqm;
+mod normals;
+mod plain;
+mod slmesh;
+mod weights;
+
+use std::io::{Seek, Write};
+use std::path::Path;
+
+use meshmap::{Axis, Format, MeshFile, VOrigin};
+
+use self::document::{Index, Node, Scene};
+use self::file::GlbFile;
+use crate::convert::Convert;
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::output::Output;
+
+pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let mut reserved = guess(file, convert)?;
+    loop {
+        let (mut output, mut own) = (Output::create(path)?, Outcome::default());
+        let mut glb = GlbFile::begin(output.file(), reserved)?;
+        match file {
+            MeshFile::CGeo(proxy) if convert.meshes.is_empty() => {
+                cgeo::write(proxy, convert, &mut glb, &mut own)?
+            }
+            MeshFile::Iqm(model) => iqm::write(file, model, convert, &mut glb, &mut own)?,
+            MeshFile::SlMesh(asset) => slmesh::write(file, asset, convert, &mut glb, &mut own)?,
+            _ => plain::write(file, convert, &mut glb, &mut own)?,
+        }
+        match glb.finish()? {
+            Ok(()) => {
+                output.finish(&mut own)?;
+                *outcome = own;
+                return Ok(());
+            }
+            // All is written again, with the room that was wanting.
+            Err(needed) => reserved = needed,
+        }
+    }
+}
+
+/// How much JSON a file will take, more or less.
+fn guess(file: &MeshFile, convert: &Convert) -> Result<u64> {
+    const BASE: u64 = 8 << 10;
+    /// Of a mesh with its attributes, or a joint with its channels; and of a morph target.
+    const PART: u64 = 2 << 10;
+    const TARGET: u64 = 512;
+    let parts = match file {
+        MeshFile::CGeo(proxy) => return Ok(BASE + TARGET * (proxy.len() / convert.every) as u64),
+        MeshFile::Iqm(model) => {
+            let joints = model.joint_count() as u64;
+            model.len() as u64 + joints * (1 + model.anims().len() as u64)
+        }
+        _ => file.meshes()?.len() as u64,
+    };
+    Ok(BASE + PART * parts)
+}
+
+/// How the numbers of a file become those of glTF.
+struct Rules {
+    /// Whether triangles are turned around.
+    turns: bool,
+    /// Whether the texture coordinate V is written as 1 - V.
+    flips_v: bool,
+    up: Axis,
+}
+
+impl Rules {
+    fn of(format: Format, convert: &Convert, outcome: &mut Outcome) -> Self {
+        let conventions = format.conventions();
+        let up = convert.up.or(conventions.up).unwrap_or_else(|| {
+            let (up, from) = match format {
+                // 3ds Max, from which most of these files come, has Z up.
+                Format::CGeo => (Axis::Z, "Z"),
+                _ => (Axis::Y, "Y"),
+            };
+            outcome.note(format!("{format} does not say which axis points up: taken for {from}"));
+            up
+        });
+        // Where a format does not say it, programs write V as in OBJ, from the bottom.
+        let flips_v = conventions.v_origin != Some(VOrigin::Top);
+        Self { turns: convert.turns(format), flips_v, up }
+    }
+}
+
+/// The scene: a root with the rotation and the scale, and `beside` it what may not be below it.
+fn finish_scene<W: Write + Seek>(
+    glb: &mut GlbFile<'_, W>,
+    rules: &Rules,
+    metres: f64,
+    children: Vec<Index>,
+    beside: Vec<Index>,
+) {
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    let rotation = match rules.up {
+        Axis::X => Some([0.0, 0.0, half, half]),
+        Axis::Z => Some([-half, 0.0, 0.0, half]),
+        _ => None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+    let scale = (metres != 1.0).then_some([metres as f32; 3]);
+    glb.document.nodes.push(Node {
+        name: "meshmap_root".to_owned(),
+        rotation,
+        scale,
+        children,
+        ..Node::default()
+    });
+    let mut nodes = vec![glb.document.nodes.len() - 1];
+    nodes.extend(beside);
+    glb.document.scenes.push(Scene { nodes });
+    glb.document.scene = Some(0);
+}
+
+/// A node without a place of its own.
+fn add_node<W>(glb: &mut GlbFile<'_, W>, node: Node) -> Index {
+    glb.document.nodes.push(node);
+    glb.document.nodes.len() - 1
+}
+
+/// The material of this name, which is added where it is new.
+fn material<W>(glb: &mut GlbFile<'_, W>, name: &str) -> Index {
+    let materials = &mut glb.document.materials;
+    if let Some(index) = materials.iter().rposition(|material| material.name == name) {
+        return index;
+    }
+    materials.push(document::Material { name: name.to_owned(), double_sided: true });
+    materials.len() - 1
+}

@@ -1,0 +1,33 @@
+//! Writes meshes that [`meshmap`] reads as files of other formats: GLB, OBJ, PLY, STL and PC2.
+//!
+//! Numbers are the file's. What a target cannot hold is left out, what must be rounded is rounded, and [`Outcome`] says
+//! both. The same input gives the same bytes.
+//!
+//! ```no_run
+//! use meshmap::MeshFile;
+//! use meshmap_export::{Convert, Target};
+//!
+//! let file = MeshFile::open("wave.cgeo")?;
+//! let outcome = Convert::new(Target::Glb).write_file(&file, "wave.glb")?;
+//! for what in &outcome.left_out {
+//!     println!("left out: {what}");
+//! }
+//! # Ok::<(), meshmap_export::Error>(())
+//! ```
+
+mod check;
+mod convert;
+mod error;
+mod glb;
+mod matrix;
+mod obj;
+mod outcome;
+mod output;
+mod pc2;
+mod ply;
+mod select;
+mod stl;
+
+pub use convert::{Convert, NonFinite, Target};
+pub use error::{Error, Result};
+pub use outcome::Outcome;

@@ -1,0 +1,62 @@
+//! Matrices of 4 x 4 numbers, columns one after another as in glTF.
+
+/// The product `a * b`.
+pub(crate) fn multiply(a: &[f64; 16], b: &[f64; 16]) -> [f64; 16] {
+    let mut product = [0.0; 16];
+    for (index, number) in product.iter_mut().enumerate() {
+        let (column, row) = (index / 4, index % 4);
+        *number = (0..4).map(|k| a[k * 4 + row] * b[column * 4 + k]).sum();
+    }
+    product
+}
+
+/// The inverse of a matrix whose last row is 0 0 0 1; `None` of one that has none.
+pub(crate) fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
+    let cross = |a: [f64; 3], b: [f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
+    let (x, y, z, t) = (column(0), column(1), column(2), column(3));
+    let determinant = dot(x, cross(y, z));
+    if determinant == 0.0 || !determinant.is_finite() {
+        return None;
+    }
+    let rows = [cross(y, z), cross(z, x), cross(x, y)].map(|row| row.map(|number| number / determinant));
+    let mut inverse = [0.0; 16];
+    for (row, numbers) in rows.iter().enumerate() {
+        for (column, number) in numbers.iter().enumerate() {
+            inverse[column * 4 + row] = *number;
+        }
+        inverse[12 + row] = -dot(*numbers, t);
+    }
+    inverse[15] = 1.0;
+    inverse.iter().all(|number| number.is_finite()).then_some(inverse)
+}
+
+/// Whether the axes of a matrix are orthogonal, so that it is a translation, a rotation and a scale.
+pub(crate) fn is_orthogonal(m: &[f64; 16]) -> bool {
+    let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
+    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    let axes = [column(0), column(1), column(2)];
+    let length = |axis: [f64; 3]| dot(axis, axis).sqrt();
+    [(0, 1), (0, 2), (1, 2)]
+        .into_iter()
+        .all(|(a, b)| dot(axes[a], axes[b]).abs() <= 1e-4 * length(axes[a]) * length(axes[b]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_times_its_inverse_changes_nothing() {
+        let m = [0., 2., 0., 0., -1., 0., 0., 0., 0., 0., 4., 0., 5., 6., 7., 1.];
+        let product = multiply(&m, &invert(&m).unwrap());
+        for (index, number) in product.iter().enumerate() {
+            assert_eq!(*number, f64::from(u8::from(index % 5 == 0)));
+        }
+        assert!(is_orthogonal(&m));
+        assert_eq!(invert(&[0.0; 16]), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! OBJ, and the MTL with its materials. Numbers are the shortest decimals that give the same bits.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+use meshmap::cgeo::{Mesh, Proxy};
+use meshmap::{MeshFile, Semantic, VOrigin};
+
+use crate::check::{finite, triangles, turned, winding};
+use crate::convert::Convert;
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::select;
+
+pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    match file.as_cgeo() {
+        Some(proxy) if convert.meshes.is_empty() => {
+            if proxy.len() > 1 {
+                outcome.leave_out("snapshots after the first");
+            }
+            write_cgeo(proxy, convert, path, outcome)
+        }
+        _ => write_views(file, convert, path, outcome),
+    }
+}
+
+/// The first snapshot of a CGeo file, with the indices of each stream as they are stored.
+pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let mesh = proxy.snapshot(0)?.mesh()?;
+    let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let Mesh { positions, normals, map_channels, triangles, .. } = &mesh;
+    let mut materials = BTreeSet::new();
+    let mut output = Output::create(path)?;
+    let out = output.file();
+    begin(path, out)?;
+    writeln!(out, "o {}", token(&name, "mesh"))?;
+    let mut checked = |values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
+        let mut values = values;
+        finite(&mut values, || format!("snapshots[0].{what}"), convert, outcome)?;
+        Ok(values)
+    };
+    let positions = checked(positions.to_vec(), "positions")?;
+    let normals = checked(normals.to_vec(), "normals")?;
+    let coords = match map_channels.first() {
+        Some(channel) => checked(channel.to_vec(), "map_channels[0]")?,
+        None => Vec::new(),
+    };
+    lines(out, "v", &positions)?;
+    for [u, v, _] in &coords {
+        writeln!(out, "vt {u} {v}")?;
+    }
+    lines(out, "vn", &normals)?;
+    if !coords.is_empty() {
+        outcome.leave_out("the third texture coordinate");
+    }
+    if map_channels.len() > 1 {
+        outcome.leave_out("map channels after the first");
+    }
+    if triangles.edge_visibility().is_some() {
+        outcome.leave_out("visibility of edges");
+    }
+    let corners = triangles.positions();
+    let corner_normals = triangles.normals().filter(|_| !normals.is_empty());
+    let corner_coords = triangles.map_channel(0).filter(|_| !coords.is_empty());
+    if let Some(corner_normals) = &corner_normals {
+        let normal_of = |triangle: usize, corner: usize| {
+            let index = corner_normals.get(triangle)?.get(corner)?;
+            normals.get(*index as usize).copied()
+        };
+        winding(corners.iter().copied(), &positions, normal_of, outcome);
+    }
+    let ids = triangles.material_ids();
+    let turns = convert.turns(meshmap::Format::CGeo);
+    let mut current = None;
+    for (index, triangle) in corners.iter().enumerate() {
+        let id = ids.as_ref().and_then(|ids| ids.get(index)).copied();
+        if let Some(id) = id.filter(|_| id != current) {
+            current = Some(id);
+            materials.insert(format!("material_{id}"));
+            writeln!(out, "usemtl material_{id}")?;
+        }
+        let at = |stream: &Option<Vec<[u32; 3]>>| {
+            stream.as_ref().and_then(|stream| stream.get(index)).map(|triangle| turned(*triangle, turns))
+        };
+        face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
+    }
+    output.finish(outcome)?;
+    write_materials(&materials, path, outcome)
+}
+
+fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let views = select::meshes(file, convert, outcome)?;
+    let turns = convert.turns(file.format());
+    let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
+    let mut materials = BTreeSet::new();
+    let mut output = Output::create(path)?;
+    let out = output.file();
+    begin(path, out)?;
+    // Numbers of OBJ count from 1, and through all objects.
+    let mut first = [1_u64; 3];
+    for view in &views {
+        let address = view.address().to_string();
+        writeln!(out, "o {}", token(view.name(), &address))?;
+        for info in view.attributes() {
+            let is_held =
+                matches!(info.semantic, Semantic::Position | Semantic::Normal | Semantic::TexCoord(0));
+            if !is_held {
+                outcome.leave_out(info.semantic.to_string());
+            }
+        }
+        let mut array = |semantic: Semantic| -> Result<Option<Vec<[f32; 3]>>> {
+            let Some(attribute) = view.attribute(&semantic)? else { return Ok(None) };
+            let mut values = attribute.to_f32::<3>();
+            finite(&mut values, || format!("{address}.{semantic}"), convert, outcome)?;
+            Ok(Some(values))
+        };
+        let positions = array(Semantic::Position)?.unwrap_or_default();
+        let coords = array(Semantic::TexCoord(0))?;
+        let normals = array(Semantic::Normal)?;
+        lines(out, "v", &positions)?;
+        for [u, v, _] in coords.iter().flatten() {
+            writeln!(out, "vt {u} {}", if turns_v { 1.0 - v } else { *v })?;
+        }
+        if turns_v {
+            outcome.change("texture coordinates v, now 1 - v", coords.iter().flatten().count() as u64);
+        }
+        lines(out, "vn", normals.as_deref().unwrap_or_default())?;
+        if let Some(normals) = &normals {
+            let corners: Vec<[u32; 3]> = triangles(view, turns).collect();
+            let normal_of = |triangle: usize, corner: usize| {
+                normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
+            };
+            winding(corners.iter().copied(), &positions, normal_of, outcome);
+        }
+        let mut current = None;
+        for group in view.groups() {
+            let material = match (view.material(), view.material_ids()) {
+                (Some(name), _) => Some(token(name, "material")),
+                (None, Some(_)) => Some(format!("material_{}", group.material)),
+                (None, None) => None,
+            };
+            if let Some(material) = &material
+                && current.as_ref() != Some(material)
+            {
+                writeln!(out, "usemtl {material}")?;
+                materials.insert(material.clone());
+            }
+            current = material;
+            for triangle in triangles(view, turns).skip(group.triangles.start).take(group.triangles.len()) {
+                let same = |is_there: bool| is_there.then_some(triangle);
+                face(out, triangle, same(coords.is_some()), same(normals.is_some()), first)?;
+            }
+        }
+        let counts = [
+            positions.len(),
+            coords.map_or(0, |coords| coords.len()),
+            normals.map_or(0, |normals| normals.len()),
+        ];
+        for (first, count) in first.iter_mut().zip(counts) {
+            *first += count as u64;
+        }
+    }
+    output.finish(outcome)?;
+    write_materials(&materials, path, outcome)
+}
+
+fn begin(path: &Path, out: &mut impl Write) -> Result<()> {
+    let library = path.with_extension("mtl");
+    let library = library.file_name().unwrap_or_default().to_string_lossy();
+    writeln!(out, "# meshmap\nmtllib {library}")?;
+    Ok(())
+}
+
+fn lines(out: &mut impl Write, what: &str, triples: &[[f32; 3]]) -> Result<()> {
+    for [x, y, z] in triples {
+        writeln!(out, "{what} {x} {y} {z}")?;
+    }
+    Ok(())
+}
+
+/// A triangle; `first` is the number of the first position, texture coordinate and normal.
+fn face(
+    out: &mut impl Write,
+    positions: [u32; 3],
+    coords: Option<[u32; 3]>,
+    normals: Option<[u32; 3]>,
+    first: [u64; 3],
+) -> Result<()> {
+    write!(out, "f")?;
+    for (corner, position) in positions.into_iter().enumerate() {
+        let [position, coord, normal] = [
+            Some(u64::from(position) + first[0]),
+            coords.map(|coords| u64::from(coords[corner]) + first[1]),
+            normals.map(|normals| u64::from(normals[corner]) + first[2]),
+        ];
+        write!(out, " {}", position.unwrap_or(0))?;
+        match (coord, normal) {
+            (Some(coord), Some(normal)) => write!(out, "/{coord}/{normal}")?,
+            (Some(coord), None) => write!(out, "/{coord}")?,
+            (None, Some(normal)) => write!(out, "//{normal}")?,
+            (None, None) => {}
+        }
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+/// A name without what would end it.
+fn token(name: &str, otherwise: &str) -> String {
+    let name = if name.trim().is_empty() { otherwise } else { name };
+    name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
+}
+
+fn write_materials(materials: &BTreeSet<String>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let mut output = Output::create(&path.with_extension("mtl"))?;
+    let out = output.file();
+    writeln!(out, "# meshmap")?;
+    for material in materials {
+        writeln!(out, "newmtl {material}\nKd 0.8 0.8 0.8")?;
+    }
+    output.finish(outcome)
+}

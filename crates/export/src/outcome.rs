@@ -1,0 +1,38 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What became of a file's content.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The files that were written.
+    pub files: Vec<PathBuf>,
+    /// What the target does not hold, a line each.
+    pub left_out: Vec<String>,
+    /// Numbers that are not those of the file: what was done, and to how many elements.
+    pub changed: BTreeMap<&'static str, u64>,
+    /// What looks wrong, or was assumed, a line each.
+    pub notes: Vec<String>,
+}
+
+impl Outcome {
+    pub(crate) fn leave_out(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        if !self.left_out.contains(&what) {
+            self.left_out.push(what);
+        }
+    }
+
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    pub(crate) fn change(&mut self, what: &'static str, elements: u64) {
+        if elements > 0 {
+            *self.changed.entry(what).or_default() += elements;
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! PC2: positions of every snapshot of a CGeo file, for the object in the OBJ beside it.
+//!
+//! One snapshot is in memory at a time.
+
+use std::io::Write;
+use std::path::Path;
+
+use meshmap::{MeshFile, Scratch};
+
+use crate::check::finite;
+use crate::convert::Convert;
+use crate::error::{Error, Result};
+use crate::obj;
+use crate::outcome::Outcome;
+use crate::output::Output;
+
+pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let not_held = |what: String| Error::NotHeld { target: "pc2", what };
+    let Some(proxy) = file.as_cgeo().filter(|proxy| !proxy.is_empty()) else {
+        return Err(not_held("only snapshots of CGeo files are point caches".to_owned()));
+    };
+    let snapshots: Vec<usize> = (0..proxy.len()).step_by(convert.every).collect();
+    let topology = proxy.snapshot(0)?.topology()?;
+    let points = proxy.snapshot(0)?.counts()?.vertices;
+    let mut output = Output::create(path)?;
+    let out = output.file();
+    let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
+    out.write_all(b"POINTCACHE2\0")?;
+    out.write_all(&1_i32.to_le_bytes())?;
+    out.write_all(&number(points as usize)?.to_le_bytes())?;
+    out.write_all(&0_f32.to_le_bytes())?;
+    out.write_all(&1_f32.to_le_bytes())?;
+    out.write_all(&number(snapshots.len())?.to_le_bytes())?;
+    let (mut positions, mut scratch, mut bytes) = (Vec::new(), Scratch::default(), Vec::new());
+    for index in snapshots {
+        let snapshot = proxy.snapshot(index)?;
+        if snapshot.topology()? != topology {
+            return Err(not_held(format!("snapshot {index} has other triangles than snapshot 0")));
+        }
+        snapshot.positions_into(&mut positions, &mut scratch)?;
+        finite(&mut positions, || format!("snapshots[{index}].positions"), convert, outcome)?;
+        bytes.clear();
+        bytes.extend(positions.as_flattened().iter().flat_map(|number| number.to_le_bytes()));
+        out.write_all(&bytes)?;
+    }
+    outcome
+        .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
+    obj::write_cgeo(proxy, convert, &path.with_extension("obj"), outcome)?;
+    output.finish(outcome)
+}

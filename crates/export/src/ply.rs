@@ -1,0 +1,146 @@
+//! PLY: vertices with any properties, and triangles.
+
+use std::io::Write;
+use std::path::Path;
+
+use meshmap::{MeshFile, MeshView, Semantic};
+
+use crate::check::{finite, triangles};
+use crate::convert::Convert;
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::select;
+
+/// An attribute, and the names of the properties that hold it. All are floats.
+struct Column {
+    semantic: Semantic,
+    names: Vec<String>,
+}
+
+pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let views = select::meshes(file, convert, outcome)?;
+    let columns = columns(&views, outcome);
+    let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
+    let faces: usize = views.iter().map(MeshView::triangle_count).sum();
+    if u32::try_from(vertices).is_err() {
+        let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
+        return Err(Error::NotHeld { target: "ply", what });
+    }
+    let materials = has_materials(&views);
+    let mut output = Output::create(path)?;
+    let out = output.file();
+    write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\nelement vertex {vertices}\n")?;
+    for name in columns.iter().flat_map(|column| &column.names) {
+        writeln!(out, "property float {name}")?;
+    }
+    write!(out, "element face {faces}\nproperty list uchar uint vertex_indices\n")?;
+    if materials {
+        writeln!(out, "property int material_index")?;
+    }
+    writeln!(out, "end_header")?;
+    for view in &views {
+        write_vertices(view, &columns, convert, out, outcome)?;
+    }
+    let turns = convert.turns(file.format());
+    let (mut first, mut mesh) = (0_u32, 0_i32);
+    for view in &views {
+        let ids = view.material_ids();
+        for (index, corners) in triangles(view, turns).enumerate() {
+            out.write_all(&[3])?;
+            for corner in corners {
+                out.write_all(&corner.wrapping_add(first).to_le_bytes())?;
+            }
+            if materials {
+                let id = ids.and_then(|ids| ids.get(index)).map_or(mesh, u32::cast_signed);
+                out.write_all(&id.to_le_bytes())?;
+            }
+        }
+        first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
+        mesh += 1;
+    }
+    output.finish(outcome)
+}
+
+/// Whether triangles are of several materials.
+fn has_materials(views: &[MeshView]) -> bool {
+    let mut groups = views.iter().enumerate().flat_map(|(mesh, view)| {
+        let has_ids = view.material_ids().is_some();
+        let of = move |material| if has_ids { (0, material) } else { (mesh, 0) };
+        view.groups().map(move |group| of(group.material))
+    });
+    let first = groups.next();
+    groups.any(|group| Some(group) != first)
+}
+
+/// What all meshes have, in the order of the first one.
+fn columns(views: &[MeshView], outcome: &mut Outcome) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    let infos = views.iter().flat_map(MeshView::attributes);
+    for info in infos {
+        let semantic = &info.semantic;
+        if columns.iter().any(|column| column.semantic == *semantic) {
+            continue;
+        }
+        if !views.iter().all(|view| view.has(semantic)) {
+            outcome.leave_out(format!("{semantic}, which not every mesh has"));
+            continue;
+        }
+        let components = usize::try_from(info.format.components).unwrap_or(4).min(4);
+        let mut names = names(semantic, components);
+        for name in &mut names {
+            while columns.iter().any(|column| column.names.contains(name)) {
+                name.push('_');
+            }
+        }
+        columns.push(Column { semantic: semantic.clone(), names });
+    }
+    columns
+}
+
+fn names(semantic: &Semantic, components: usize) -> Vec<String> {
+    let numbered = |names: &[&str], set: u32| {
+        let end = if set == 0 { String::new() } else { set.to_string() };
+        names.iter().map(|name| format!("{name}{end}")).collect()
+    };
+    match semantic {
+        Semantic::Position => numbered(&["x", "y", "z"], 0),
+        Semantic::Normal => numbered(&["nx", "ny", "nz"], 0),
+        Semantic::TexCoord(set) => numbered(&["s", "t"], *set),
+        Semantic::Color(set) => numbered(&["r", "g", "b", "a"][..components.clamp(3, 4)], *set),
+        other => {
+            let name: String =
+                other.to_string().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            match components {
+                1 => vec![name],
+                _ => (0..components).map(|component| format!("{name}_{component}")).collect(),
+            }
+        }
+    }
+}
+
+fn write_vertices(
+    view: &MeshView,
+    columns: &[Column],
+    convert: &Convert,
+    out: &mut impl Write,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut arrays = Vec::new();
+    for Column { semantic, names } in columns {
+        let Some(attribute) = view.attribute(semantic)? else { continue };
+        let mut values = attribute.to_f32::<4>();
+        drop(attribute);
+        finite(&mut values, || format!("{}.{semantic}", view.address()), convert, outcome)?;
+        arrays.push((values, names.len()));
+    }
+    for vertex in 0..view.vertex_count() {
+        for (values, components) in &arrays {
+            let element = values.get(vertex).copied().unwrap_or_default();
+            for number in element.iter().take(*components) {
+                out.write_all(&number.to_le_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}

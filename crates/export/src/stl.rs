@@ -1,0 +1,54 @@
+//! STL: triangles with their normals, and nothing else.
+
+use std::io::Write;
+use std::path::Path;
+
+use meshmap::{MeshFile, MeshView, Semantic};
+
+use crate::check::{face_normal, finite, triangles};
+use crate::convert::Convert;
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::select;
+
+pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let views = select::meshes(file, convert, outcome)?;
+    let count: usize = views.iter().map(MeshView::triangle_count).sum();
+    let count = u32::try_from(count).map_err(|_| Error::NotHeld {
+        target: "stl",
+        what: format!("{count} triangles, where 4,294,967,295 are the most"),
+    })?;
+    let mut output = Output::create(path)?;
+    let out = output.file();
+    // Files whose header begins with "solid" are taken for the other kind, which is text.
+    let mut header = [b' '; 80];
+    header[..7].copy_from_slice(b"meshmap");
+    out.write_all(&header)?;
+    out.write_all(&count.to_le_bytes())?;
+    let turns = convert.turns(file.format());
+    for view in &views {
+        for info in view.attributes() {
+            if info.semantic != Semantic::Position {
+                outcome.leave_out(info.semantic.to_string());
+            }
+        }
+        let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
+        let mut positions = positions.to_f32x3();
+        finite(&mut positions, || format!("{}.position", view.address()), convert, outcome)?;
+        for corners in triangles(view, turns) {
+            let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
+            let normal = face_normal(corners);
+            let length = normal.map(|n| f64::from(n) * f64::from(n)).iter().sum::<f64>().sqrt();
+            // A triangle without area has none; readers compute normals of zeros themselves.
+            let unit = if length > 0.0 { normal.map(|n| (f64::from(n) / length) as f32) } else { [0.0; 3] };
+            let mut bytes = [0; 50];
+            let numbers = unit.iter().chain(corners.as_flattened());
+            for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
+                place.copy_from_slice(&number.to_le_bytes());
+            }
+            out.write_all(&bytes)?;
+        }
+    }
+    output.finish(outcome)
+}

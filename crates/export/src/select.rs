@@ -1,6 +1,6 @@
 //! Which meshes of a file are written.
 
-use meshmap::{Address, MeshFile, MeshView, Role};
+use meshmap::{Address, MeshFile, MeshView, Role, Semantic};
 
 use crate::convert::Convert;
 use crate::error::{Error, Result};
@@ -36,7 +36,12 @@ pub(crate) fn meshes(file: &MeshFile, convert: &Convert, outcome: &mut Outcome) 
         convert.meshes.clone()
     };
     for address in addresses {
-        views.push(file.mesh(&address)?);
+        let view = file.mesh(&address)?;
+        if view.has(&Semantic::Position) {
+            views.push(view);
+        } else {
+            outcome.leave_out(format!("{address}, which has no positions"));
+        }
     }
     if views.is_empty() {
         let what = "the file has no mesh to write".to_owned();

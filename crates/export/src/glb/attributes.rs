@@ -24,7 +24,7 @@ pub(super) fn primitive<W: Write + Seek>(
     convert: &Convert,
     outcome: &mut Outcome,
 ) -> Result<Option<Primitive>> {
-    if view.triangle_count() == 0 || !view.has(&Semantic::Position) {
+    if view.triangle_count() == 0 {
         outcome.leave_out(format!("{}, which has no triangles", view.address()));
         return Ok(None);
     }

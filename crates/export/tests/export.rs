@@ -1,0 +1,322 @@
+//! Every good file of the repository, and of the larger corpus, as each target: what is read back is what the library reads.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use meshmap::{Format, MeshFile, Scratch, Semantic};
+use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
+use meshmap_testing::data;
+
+const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
+
+/// The good files of a format.
+fn good(format: &str) -> Vec<PathBuf> {
+    let mut files = data::folder(&format!("{format}/valid"));
+    if let Some(corpus) = data::corpus() {
+        files.extend(data::files(&corpus.join(format).join("valid")));
+    }
+    files
+}
+
+fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
+    let path = folder.join("out").with_extension(target.name());
+    let mesh = MeshFile::open(file)?;
+    let convert = Convert::new(target).with_non_finite(NonFinite::Zero);
+    convert.write_file(&mesh, &path).map(|outcome| (path, outcome))
+}
+
+/// The good files that a target holds, converted; the others say why.
+fn each(target: Target, formats: &[&str], mut check: impl FnMut(&Path, &Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut checked = 0;
+    for file in formats.iter().flat_map(|format| good(format)) {
+        match convert(target, &file, folder.path()) {
+            Ok((path, outcome)) => {
+                assert!(outcome.files.contains(&path));
+                check(&file, &path);
+                checked += 1;
+            }
+            Err(Error::NotHeld { .. }) => {}
+            Err(error) => panic!("{}: {error}", file.display()),
+        }
+    }
+    assert!(checked > 10, "{checked} files");
+}
+
+/// A GLB, read by a crate that shares nothing with the writer.
+struct Glb {
+    gltf: gltf::Gltf,
+}
+
+impl Glb {
+    fn open(path: &Path) -> Self {
+        let gltf = gltf::Gltf::from_slice(&fs::read(path).unwrap());
+        Self { gltf: gltf.unwrap_or_else(|error| panic!("{}: {error}", path.display())) }
+    }
+
+    fn blob(&self) -> &[u8] {
+        self.gltf.blob.as_deref().unwrap_or_default()
+    }
+
+    fn positions(&self, primitive: &gltf::Primitive<'_>) -> Vec<[f32; 3]> {
+        primitive.reader(|_| Some(self.blob())).read_positions().unwrap().collect()
+    }
+
+    fn indices(&self, primitive: &gltf::Primitive<'_>) -> Vec<u32> {
+        primitive.reader(|_| Some(self.blob())).read_indices().unwrap().into_u32().collect()
+    }
+}
+
+fn bits(positions: &[[f32; 3]]) -> Vec<[u32; 3]> {
+    positions.iter().map(|position| position.map(f32::to_bits)).collect()
+}
+
+/// The meshes that are drawn by default, and have triangles and positions.
+fn drawn(file: &MeshFile) -> Vec<meshmap::MeshView> {
+    let entries = file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default());
+    let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
+    views.filter(|view| view.triangle_count() > 0 && view.has(&Semantic::Position)).collect()
+}
+
+#[test]
+fn glb_has_the_positions_and_triangles_of_every_mesh() {
+    each(Target::Glb, &["iqm", "openctm", "tmf"], |file, path| {
+        let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
+        let primitives: Vec<_> = glb.gltf.meshes().flat_map(|mesh| mesh.primitives()).collect();
+        let views = drawn(&mesh);
+        assert_eq!(primitives.len(), views.len(), "{}", file.display());
+        for (primitive, view) in primitives.iter().zip(&views) {
+            let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+            if stored.as_flattened().iter().all(|number| number.is_finite()) {
+                assert_eq!(bits(&glb.positions(primitive)), bits(&stored), "{}", file.display());
+            }
+            let turn = |[a, b, c]: [u32; 3]| if mesh.format() == Format::Iqm { [a, c, b] } else { [a, b, c] };
+            let corners: Vec<u32> = view.indices().triangles().flat_map(turn).collect();
+            assert_eq!(glb.indices(primitive), corners, "{}", file.display());
+        }
+    });
+}
+
+#[test]
+fn glb_of_a_second_life_mesh_has_its_finest_faces() {
+    each(Target::Glb, &["slmesh"], |file, path| {
+        let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
+        let names: Vec<String> = glb.gltf.meshes().map(|mesh| mesh.name().unwrap().to_owned()).collect();
+        assert!(names.iter().all(|name| name.starts_with("face_")), "{names:?}");
+        let Some(finest) = mesh.as_slmesh().unwrap().best_lod(meshmap::slmesh::Lod::High) else { return };
+        let Ok(Some(lod)) = mesh.as_slmesh().unwrap().lod(finest) else { return };
+        let faces: Vec<_> = lod.faces().filter(|face| face.triangle_count() > 0).collect();
+        assert_eq!(names.len(), faces.len(), "{}", file.display());
+        for (mesh, face) in glb.gltf.meshes().zip(faces) {
+            let found = glb.positions(&mesh.primitives().next().unwrap());
+            let stored = face.positions().unwrap().to_vec();
+            if stored.as_flattened().iter().all(|number| number.is_finite()) {
+                assert_eq!(bits(&found), bits(&stored), "{}", file.display());
+            }
+        }
+    });
+}
+
+/// Base and target of each vertex, added as a viewer does, are the bits of a position of the snapshot.
+#[test]
+fn morph_targets_give_the_bits_of_every_snapshot() {
+    let mut targets = 0;
+    each(Target::Glb, &["cgeo"], |file, path| {
+        let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
+        let proxy = mesh.as_cgeo().unwrap();
+        let topology = proxy.snapshot(0).unwrap().topology().unwrap();
+        let is_same = |index| proxy.snapshot(index).unwrap().topology().unwrap() == topology;
+        if proxy.is_empty() || !(0..proxy.len()).all(is_same) || glb.gltf.meshes().count() != 1 {
+            return;
+        }
+        let first = proxy.snapshot(0).unwrap().mesh().unwrap();
+        let remap = first.vertex_remap_by_material().unwrap();
+        let stored = bits(&remap.gather(0, &first.positions.to_vec()).unwrap());
+        let mut scratch = Scratch::default();
+        for (primitive, group) in glb.gltf.meshes().next().unwrap().primitives().zip(remap.groups()) {
+            let base = glb.positions(&primitive);
+            let range = group.vertices.start as usize..group.vertices.end as usize;
+            if base.len() == range.len() {
+                assert_eq!(bits(&base), stored[range.clone()], "{}", file.display());
+            }
+            let reader = primitive.reader(|_| Some(glb.blob()));
+            for (index, (moves, _, _)) in (1..).zip(reader.read_morph_targets()) {
+                let mut positions = Vec::new();
+                proxy.snapshot(index).unwrap().positions_into(&mut positions, &mut scratch).unwrap();
+                let expected = remap.gather(0, &positions).unwrap();
+                let expected = if base.len() == range.len() { &expected[range.clone()] } else { &expected };
+                let sums = base.iter().zip(moves.unwrap());
+                for ((base, moved), expected) in sums.zip(expected) {
+                    let sum = [0, 1, 2].map(|axis| base[axis] + moved[axis]);
+                    assert_eq!(sum, *expected, "snapshot {index} of {}", file.display());
+                }
+                targets += 1;
+            }
+        }
+    });
+    assert!(targets > 10, "{targets} targets");
+}
+
+#[test]
+fn ply_has_all_vertices_and_triangles() {
+    each(Target::Ply, &FORMATS, |file, path| {
+        let bytes = fs::read(path).unwrap();
+        let end = bytes.windows(11).position(|window| window == b"end_header\n").unwrap() + 11;
+        let header = std::str::from_utf8(&bytes[..end]).unwrap();
+        let count = |what: &str| -> usize {
+            let line = header.lines().find_map(|line| line.strip_prefix(what)).unwrap();
+            line.trim().parse().unwrap()
+        };
+        let properties = header.lines().filter(|line| line.starts_with("property float")).count();
+        let face = if header.contains("material_index") { 17 } else { 13 };
+        let (vertices, faces) = (count("element vertex"), count("element face"));
+        assert_eq!(bytes.len() - end, vertices * properties * 4 + faces * face, "{}", file.display());
+        let mesh = MeshFile::open(file).unwrap();
+        let Some(view) = drawn(&mesh).into_iter().next() else { return };
+        let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+        if mesh.meshes().unwrap().len() == 1 && stored.as_flattened().iter().all(|number| number.is_finite())
+        {
+            for (vertex, position) in bytes[end..].chunks(properties * 4).zip(&stored) {
+                let found = vertex.as_chunks::<4>().0[..3].to_vec();
+                assert_eq!(found, position.map(f32::to_le_bytes), "{}", file.display());
+            }
+        }
+    });
+}
+
+#[test]
+fn stl_has_all_triangles() {
+    each(Target::Stl, &FORMATS, |file, path| {
+        let bytes = fs::read(path).unwrap();
+        let count = u32::from_le_bytes(bytes[80..84].try_into().unwrap()) as usize;
+        assert_eq!(bytes.len(), 84 + count * 50, "{}", file.display());
+    });
+}
+
+/// Decimals of OBJ give the bits of the file; numbers of faces stay within what is there.
+#[test]
+fn obj_has_the_bits_of_all_positions() {
+    each(Target::Obj, &FORMATS, |file, path| {
+        let text = fs::read_to_string(path).unwrap();
+        let mesh = MeshFile::open(file).unwrap();
+        let numbers = |line: &str| -> Vec<u32> {
+            line.split(' ').map(|number| number.parse::<f32>().unwrap().to_bits()).collect()
+        };
+        let found: Vec<Vec<u32>> =
+            text.lines().filter_map(|line| line.strip_prefix("v ")).map(numbers).collect();
+        let (coords, normals) = (
+            text.lines().filter(|line| line.starts_with("vt ")).count(),
+            text.lines().filter(|line| line.starts_with("vn ")).count(),
+        );
+        for face in text.lines().filter_map(|line| line.strip_prefix("f ")) {
+            for corner in face.split(' ') {
+                let limits = [found.len(), coords, normals];
+                for (number, limit) in corner.split('/').zip(limits) {
+                    let is_there = number.is_empty() || (1..=limit).contains(&number.parse().unwrap());
+                    assert!(is_there, "{}: {face}", file.display());
+                }
+            }
+        }
+        if let Some(proxy) = mesh.as_cgeo() {
+            let stored = proxy.snapshot(0).unwrap().positions().unwrap().to_vec();
+            if stored.as_flattened().iter().all(|number| number.is_finite()) {
+                let stored: Vec<Vec<u32>> = bits(&stored).iter().map(|position| position.to_vec()).collect();
+                assert_eq!(found, stored, "{}", file.display());
+            }
+        }
+    });
+}
+
+#[test]
+fn pc2_has_the_bits_of_every_snapshot() {
+    let mut snapshots = 0;
+    each(Target::Pc2, &["cgeo"], |file, path| {
+        let bytes = fs::read(path).unwrap();
+        assert_eq!(&bytes[..12], b"POINTCACHE2\0");
+        let number = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let (points, samples) = (number(16), number(28));
+        assert_eq!(bytes.len(), 32 + points * samples * 12);
+        let proxy = MeshFile::open(file).unwrap();
+        let proxy = proxy.as_cgeo().unwrap();
+        assert_eq!(samples, proxy.len());
+        for index in 0..samples {
+            let stored = proxy.snapshot(index).unwrap().positions().unwrap();
+            let found = &bytes[32 + index * points * 12..][..points * 12];
+            if stored.iter().flatten().all(f32::is_finite) {
+                assert_eq!(found, stored.as_bytes(), "{}", file.display());
+                snapshots += 1;
+            }
+        }
+        assert!(path.with_extension("obj").exists() && path.with_extension("mtl").exists());
+    });
+    assert!(snapshots > 10, "{snapshots} snapshots");
+}
+
+#[test]
+fn the_same_file_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["cgeo/valid/anim_a.cgeo", "iqm/valid/skin_multi_anim.iqm"];
+    for file in files.map(|file| data::root().join(file)) {
+        for target in [Target::Glb, Target::Obj, Target::Ply, Target::Stl] {
+            let [first, second] =
+                [(); 2].map(|()| fs::read(convert(target, &file, folder.path()).unwrap().0).unwrap());
+            assert_eq!(first, second);
+        }
+    }
+}
+
+/// A bad file gives an error or, where its meshes can be read, a file: never one that was begun and left.
+#[test]
+fn bad_files_leave_nothing_behind() {
+    let mut refused = 0;
+    for format in FORMATS {
+        let mut files = data::folder(&format!("{format}/bad"));
+        if let Some(corpus) = data::corpus() {
+            files.extend(data::files(&corpus.join(format).join("bad")));
+        }
+        for (file, target) in files.iter().flat_map(|file| Target::ALL.map(|target| (file, target))) {
+            let folder = tempfile::tempdir().unwrap();
+            let is_written = convert(target, file, folder.path()).is_ok();
+            let left: Vec<_> =
+                fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let is_part = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "part");
+            assert!(!left.iter().any(is_part), "{}: {left:?}", file.display());
+            assert_eq!(left.iter().any(|path| path.ends_with(format!("out.{}", target.name()))), is_written);
+            refused += usize::from(!is_written);
+        }
+    }
+    assert!(refused > 100, "{refused} refused");
+}
+
+#[test]
+fn numbers_that_are_none_are_named_unless_they_may_become_0() {
+    let writer = meshmap_testing::fixtures::iqm::Writer::sheets(1, 3, 2);
+    let bytes = writer.to_bytes();
+    let file = MeshFile::from_source(meshmap::Source::from_bytes(bytes.clone())).unwrap();
+    let array = file.as_iqm().unwrap().vertex_arrays().next().unwrap();
+    let mut bytes = bytes;
+    bytes[array.range.start as usize + 4..][..4].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    let file = MeshFile::from_source(meshmap::Source::from_bytes(bytes)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.glb");
+    let error = Convert::new(Target::Glb).write_file(&file, &path).unwrap_err().to_string();
+    assert!(error.starts_with("meshes[0].position[0] is inf"), "{error}");
+    assert!(!path.exists());
+    let convert = Convert::new(Target::Glb).with_non_finite(NonFinite::Zero);
+    let outcome = convert.write_file(&file, &path).unwrap();
+    assert_eq!(outcome.changed.get("numbers that are infinite, or none, replaced by 0"), Some(&1));
+}
+
+#[test]
+fn each_third_snapshot_is_a_key() {
+    let file = data::root().join("cgeo/valid/anim_a.cgeo");
+    let file = MeshFile::open(file).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let every = Convert::new(Target::Glb).with_every(3);
+    every.write_file(&file, folder.path().join("out.glb")).unwrap();
+    let glb = Glb::open(&folder.path().join("out.glb"));
+    let snapshots = file.as_cgeo().unwrap().len().div_ceil(3);
+    let animation = glb.gltf.animations().next().unwrap();
+    let keys = animation.channels().next().unwrap().sampler().input().count();
+    assert_eq!(keys, snapshots);
+}

@@ -215,8 +215,8 @@ fn write_floats(floats: &[f32], to: VertexFormat, out: &mut Vec<u8>) -> Result<(
         (Scalar::F16, _) => write(floats, out, |float| F16::from_f32(*float).0.to_ne_bytes()),
         (Scalar::F64, _) => write(floats, out, |float| wide(float).to_ne_bytes()),
         (Scalar::F32, _) => write(floats, out, |float| float.to_ne_bytes()),
-        (Scalar::U8, true) => write_small(floats, 0.0, 255.0, out, |bits| low::<1>(bits)),
-        (Scalar::I8, true) => write_small(floats, -1.0, 127.0, out, |bits| low::<1>(bits)),
+        (Scalar::U8, true) => write_small(floats, 0.0, 255.0, out, low::<1>),
+        (Scalar::I8, true) => write_small(floats, -1.0, 127.0, out, low::<1>),
         (Scalar::U16, true) => write_small(floats, 0.0, 65_535.0, out, host_order),
         (Scalar::I16, true) => write_small(floats, -1.0, 32_767.0, out, host_order),
         (Scalar::U32, true) => {
@@ -285,7 +285,6 @@ fn write_small<const N: usize>(
 #[inline(always)]
 fn limited(float: f32, least: f32) -> f32 {
     let number = if float.is_nan() { 0.0 } else { float };
-    #[expect(clippy::manual_clamp, reason = "`clamp` looks at its limits, too")]
     number.max(least).min(1.0)
 }
 

@@ -15,6 +15,9 @@
 //! # Ok::<(), meshmap_export::Error>(())
 //! ```
 
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod check;
 mod convert;
 mod error;

@@ -46,6 +46,16 @@ impl<'a> Bits<'a> {
     /// Takes up bytes until there are so many bits, or no more.
     #[inline]
     pub(super) fn fill(&mut self, count: u32) {
+        if self.count >= count {
+            return;
+        }
+        if let Some(word) = self.rest.first_chunk() {
+            self.buffer |= u64::from_le_bytes(*word) << self.count;
+            let taken = (63 - self.count) / 8;
+            self.rest = self.rest.get(taken as usize..).unwrap_or_default();
+            self.count += taken * 8;
+            return;
+        }
         while self.count < count
             && let [byte, rest @ ..] = self.rest
         {

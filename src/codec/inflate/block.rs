@@ -25,6 +25,8 @@ pub(super) fn header<'a>(
         0 => {
             bits.align(input);
             let (length, complement) = (bits.take(16)?, bits.take(16)?);
+            // The content is read from where the buffer would go on.
+            bits.align(input);
             if length != !complement & 0xffff {
                 return Err(Problem::Corrupt("a stored block whose length is not that of its complement"));
             }
@@ -70,12 +72,14 @@ fn codes(bits: &mut Bits<'_>, tables: &mut Tables, lengths_code: &mut Code) -> R
         lengths[*place] = bits.take(3)? as u8;
     }
     lengths_code.set(&lengths, Rule::Complete, PROBLEMS)?;
-    let mut table = [(0, 0); 1 << 7];
+    // The symbol, and the length of its code.
+    let mut table = [[0_u8; 2]; 1 << 7];
     for length in 1..=7 {
-        for (symbol, first) in lengths_code.symbols(length).iter().zip(lengths_code.codes(length)) {
-            for place in table[first..].iter_mut().step_by(1 << length) {
-                *place = (*symbol as u8, length as u32);
-            }
+        let half = 1 << (length - 1);
+        table.copy_within(..half, half);
+        let (symbols, codes) = lengths_code.symbols(length);
+        for (symbol, code) in symbols.iter().zip(codes) {
+            table[usize::from(code & 0x7f)] = [*symbol as u8, length as u8];
         }
     }
 
@@ -83,11 +87,11 @@ fn codes(bits: &mut Bits<'_>, tables: &mut Tables, lengths_code: &mut Code) -> R
     let (mut at, end) = (0, litlens + distances);
     while at < end {
         bits.fill(7 + 7);
-        let (symbol, length) = table[bits.peek(7) as usize];
-        if length > bits.count {
+        let [symbol, length] = table[bits.peek(7) as usize];
+        if u32::from(length) > bits.count {
             return Err(Problem::Truncated);
         }
-        bits.consume(length);
+        bits.consume(length.into());
         if symbol < 16 {
             lengths[at] = symbol;
             at += 1;

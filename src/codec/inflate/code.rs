@@ -1,6 +1,6 @@
 //! Codes of symbols: made of lengths, and decoded bit by bit.
 
-use super::problem::Problem;
+use super::problem::{NoSymbol, Problem};
 
 /// The longest code, in bits.
 pub(super) const LONGEST: usize = 15;
@@ -11,6 +11,8 @@ pub(super) const LITLENS: usize = 288;
 pub(super) struct Code {
     /// The symbols that have a code, shortest first.
     sorted: [u16; LITLENS],
+    /// Their codes, as their bits come: the first one lowest.
+    reversed: [u16; LITLENS],
     /// Where in `sorted` the symbols of each length begin, and where the last ones end.
     starts: [u16; LONGEST + 2],
     /// The first code of each length, as if it had 16 bits.
@@ -30,15 +32,6 @@ pub(super) enum Rule {
     MayBeSingle,
 }
 
-/// Bits that make no symbol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NoSymbol {
-    /// There are too few.
-    Short,
-    /// No code begins with them.
-    Unused,
-}
-
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -48,6 +41,7 @@ pub(super) enum NoSymbol {
 impl Code {
     pub(super) const EMPTY: Self = Self {
         sorted: [0; LITLENS],
+        reversed: [0; LITLENS],
         starts: [0; LONGEST + 2],
         firsts: [0; LONGEST + 1],
         ends: [0; LONGEST + 1],
@@ -82,34 +76,50 @@ impl Code {
         for (symbol, length) in lengths.iter().enumerate() {
             let place = &mut next[usize::from(length & 15)];
             if *length > 0 {
-                self.sorted[usize::from(*place)] = symbol as u16;
+                self.sorted[usize::from(*place) % LITLENS] = symbol as u16;
                 *place += 1;
             }
         }
+        self.set_reversed();
         Ok(())
+    }
+
+    fn set_reversed(&mut self) {
+        for length in 1..=self.longest {
+            let places = usize::from(self.starts[length])..usize::from(self.starts[length + 1]);
+            let (mut code, step) = (self.firsts[length] as u16, 1_u16 << (16 - length));
+            for reversed in &mut self.reversed[places] {
+                *reversed = code.reverse_bits();
+                code = code.wrapping_add(step);
+            }
+        }
     }
 
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// The symbols whose codes have this length.
+    /// The symbols whose codes have this length, and the codes, as their bits come: the first one lowest.
     #[inline]
-    pub(super) fn symbols(&self, length: usize) -> &[u16] {
-        &self.sorted[usize::from(self.starts[length])..usize::from(self.starts[length + 1])]
-    }
-
-    /// The codes of this length, one after the other as their bits come: the first one first.
-    #[inline]
-    pub(super) fn codes(&self, length: usize) -> impl Iterator<Item = usize> + use<> {
-        let (first, end) = (self.firsts[length], self.ends[length]);
-        (first..end).step_by(1 << (16 - length)).map(|code| usize::from((code as u16).reverse_bits()))
+    pub(super) fn symbols(&self, length: usize) -> (&[u16], &[u16]) {
+        let places = usize::from(self.starts[length])..usize::from(self.starts[length + 1]);
+        (&self.sorted[places.clone()], &self.reversed[places])
     }
 
     /// The symbol of the next bits, of which there are `count`, and the length of its code.
     pub(super) fn symbol(&self, bits: u32, count: u32) -> Result<(u16, u32), NoSymbol> {
+        self.symbol_longer_than(0, bits, count)
+    }
+
+    /// The same, where it is known that the code has more than so many bits.
+    pub(super) fn symbol_longer_than(
+        &self,
+        least: usize,
+        bits: u32,
+        count: u32,
+    ) -> Result<(u16, u32), NoSymbol> {
         let code = u32::from((bits as u16).reverse_bits());
-        for length in 1..=self.longest {
+        for length in least + 1..=self.longest {
             if code < self.ends[length] {
                 if length > count as usize {
                     return Err(NoSymbol::Short);

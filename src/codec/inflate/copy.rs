@@ -13,13 +13,15 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) 
     if length <= 16 && distance >= length {
         copy::<16>(out, 0, distance);
     } else if distance >= 32 {
-        let mut done = 0;
+        copy::<32>(out, 0, distance);
+        let mut done = 32;
         while done < length {
             copy::<32>(out, done, distance + done);
             done += 32;
         }
     } else if distance >= 16 {
-        let mut done = 0;
+        copy::<16>(out, 0, distance);
+        let mut done = 16;
         while done < length {
             copy::<16>(out, done, distance + done);
             done += 16;

@@ -7,10 +7,12 @@ use super::entry::{Distance, END_OF_BLOCK, Litlen};
 use super::fast;
 use super::history::History;
 use super::problem::Problem;
+use super::processor::Processor;
 use super::table::Tables;
 
 /// The decoder, and all of its memory.
 pub(super) struct Deflate {
+    processor: Processor,
     tables: Box<Tables>,
     lengths_code: Code,
     history: History,
@@ -32,6 +34,8 @@ enum Phase {
         distance: usize,
         left: usize,
     },
+    /// Nothing: a match reached before the stream.
+    TooFar,
     Ended,
 }
 
@@ -48,6 +52,7 @@ impl Deflate {
 
     pub(super) fn new() -> Self {
         Self {
+            processor: Processor::new(),
             tables: Tables::new(),
             lengths_code: Code::EMPTY,
             history: History::default(),
@@ -98,6 +103,9 @@ impl Deflate {
         let mut bits = Bits::new(input, self.position);
         let until = until.min(out.len());
         let result = self.blocks(&mut bits, input, out, at, until);
+        if *at == out.len() {
+            self.end_here(&mut bits);
+        }
         self.position = bits.position(input);
         result
     }
@@ -142,9 +150,19 @@ impl Deflate {
                 Phase::Symbols => {
                     let soft = until.saturating_add(Self::MARGIN).min(out.len());
                     let room = out.get_mut(..soft).unwrap_or_default();
-                    *at = fast::run(bits, &self.tables, &self.history, room, *at);
-                    if *at < until {
-                        self.symbol(bits, out, at)?;
+                    let Self { processor, tables, history, .. } = &*self;
+                    // Inlined, so that it is made of the processor's instructions.
+                    let result = processor.run(
+                        #[inline(always)]
+                        || fast::run(bits, tables, history, room, at),
+                    );
+                    if let Err(fast::TooFar) = result {
+                        self.phase = Phase::TooFar;
+                    } else if *at < until {
+                        self.literals(bits, out, at);
+                        if *at < until {
+                            self.symbol(bits, out, at)?;
+                        }
                     }
                 }
                 Phase::Match { distance, left } => {
@@ -154,14 +172,45 @@ impl Deflate {
                     let left = left.saturating_sub(length);
                     self.phase = if left > 0 { Phase::Match { distance, left } } else { Phase::Symbols };
                 }
+                Phase::TooFar => return Err(TOO_FAR),
                 Phase::Ended => break,
             }
         }
         Ok(())
     }
 
+    /// Takes up the end of the stream where that comes next. Anything else is for later, if it is ever asked for.
+    fn end_here(&mut self, bits: &mut Bits<'_>) {
+        let start = *bits;
+        if !matches!(self.phase, Phase::Symbols) || !self.is_last {
+            return;
+        }
+        match self.next(bits) {
+            Ok(Symbol::EndOfBlock) => self.end_block(),
+            _ => *bits = start,
+        }
+    }
+
     fn end_block(&mut self) {
         self.phase = if self.is_last { Phase::Ended } else { Phase::Header };
+    }
+
+    /// Decodes literals, as long as the table has them.
+    fn literals(&self, bits: &mut Bits<'_>, out: &mut [u8], at: &mut usize) {
+        loop {
+            bits.fill(48);
+            let entry = self.tables.litlen(bits.buffer);
+            let end = at.saturating_add(entry.literals());
+            let Some(room) = out.get_mut(*at..end).filter(|_| entry.is_literals()) else { return };
+            if entry.consumed() > bits.count {
+                return;
+            }
+            bits.consume(entry.consumed());
+            for (place, byte) in room.iter_mut().zip(entry.bytes()) {
+                *place = byte;
+            }
+            *at = end;
+        }
     }
 
     /// Decodes one symbol, bit by bit. Consumes none where there is an error.

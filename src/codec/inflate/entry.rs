@@ -4,20 +4,21 @@
 ///
 /// | bits | literals | a length | else |
 /// |---|---|---|---|
-/// | 0-5 | bits to consume | the same, with those of the length | 0 |
-/// | 6-7 | how many literals, 1 or 2 | 0 or 1 | 0 |
-/// | 8-15 | the first | the literal | 0 |
-/// | 16-23 | the second | 16-19: bits before those of the length | 0 |
-/// | 20-28 | | the length, to which its bits are added | 0 |
-/// | 29 | 0 | 0 | whether the code is too long for the table |
-/// | 30 | 0 | 0 | 1 |
-/// | 31 | 0 | 1 | 1 |
+/// | 0-7 | bits to consume | the same, with those of the length | 0 |
+/// | 8 | | 1 where there is a literal before it | 0 |
+/// | 8-9 | how many literals | | |
+/// | 9-12 | | bits before those of the length | 0 |
+/// | 13 | 0 | 0 | whether the code is too long for the table |
+/// | 14 | 0 | 0 | 1 |
+/// | 15 | 0 | 1 | 1 |
+/// | 16-23 | the first literal | the literal | 0 |
+/// | 24-31 | the second literal | the length less 3, to which its bits are added | 0 |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Litlen(pub(super) u32);
 
 /// Of the next bits: a distance, or something that is not in the table.
 ///
-/// Bits 0-5 are the bits to consume, with those of the distance; 8-11 those before; 16-30 the distance, to which its bits
+/// Bits 0-7 are the bits to consume, with those of the distance; 8-11 those before; 16-30 the distance, to which its bits
 /// are added. Bit 31 says that there is none, and then bit 16 that the code is too long for the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Distance(pub(super) u32);
@@ -28,54 +29,56 @@ pub(super) const END_OF_BLOCK: u16 = 256;
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
     reason = "symbols and lengths of codes are small, and bytes are cut from what is around them"
 )]
 impl Litlen {
     /// The end of a block, or bits that mean nothing.
-    pub(super) const OTHER: Self = Self(0b11 << 30);
-    pub(super) const LONG: Self = Self(0b111 << 29);
+    pub(super) const OTHER: Self = Self(0b110 << 13);
+    pub(super) const LONG: Self = Self(0b111 << 13);
 
     /// A symbol whose code has `length` bits.
     #[inline]
     pub(super) fn new(symbol: u16, length: u32) -> Self {
         match symbol {
-            0..=255 => Self(u32::from(symbol) << 8 | 1 << 6 | length),
-            257..=285 => {
-                let (base, extra) = length_of(u32::from(symbol) - 257);
-                Self(1 << 31 | base << 20 | length << 16 | (length + extra))
-            }
+            0..=255 => Self(u32::from(symbol) << 16 | 1 << 8 | length),
+            257..=285 => Self(LENGTHS[usize::from(symbol) & 31] + (length << 9 | length)),
             _ => Self::OTHER,
         }
     }
 
-    /// This literal, whose code has `length` bits, and after it what `next` is of.
+    /// This after a literal whose code has `length` bits, but for the literal.
     #[inline]
-    pub(super) fn then(self, length: u32, next: Self) -> Self {
-        let literal = (self.0 >> 8) & 0xff;
-        if next.is_literals() {
-            let second = (next.0 >> 8) & 0xff;
-            Self(second << 16 | literal << 8 | 2 << 6 | (length + next.consumed()))
+    pub(super) fn after_literal(self, length: u32) -> Self {
+        if self.is_literals() {
+            Self((self.0 & 0xff << 16) << 8 | 2 << 8 | (self.consumed() + length))
         } else {
-            Self((next.0 + (length << 16) + length) | literal << 8 | 1 << 6)
+            Self((self.0 + (length << 9) + length) | 1 << 8)
         }
+    }
+
+    /// With the literal that it has before it.
+    #[inline]
+    pub(super) fn with_literal(self, literal: u16) -> Self {
+        Self(self.0 | u32::from(literal) << 16)
     }
 
     /// Whether it is literals and nothing else.
     #[inline(always)]
     pub(super) fn is_literals(self) -> bool {
-        self.0.cast_signed() >= 0
+        (self.0 as u16).cast_signed() >= 0
     }
 
     /// Whether it is not in the table, and no literals.
     #[inline(always)]
     pub(super) fn is_other(self) -> bool {
-        self.0 & 1 << 30 != 0
+        self.0 & 1 << 14 != 0
     }
 
     /// Whether its code is too long for the table.
     #[inline(always)]
     pub(super) fn is_long(self) -> bool {
-        self.0 & 1 << 29 != 0
+        self.0 & 1 << 13 != 0
     }
 
     #[inline(always)]
@@ -83,22 +86,28 @@ impl Litlen {
         self.0 & 63
     }
 
-    /// How many literals it has.
+    /// How many literals it has, and nothing else.
     #[inline(always)]
     pub(super) fn literals(self) -> usize {
-        (self.0 >> 6 & 3) as usize
+        (self.0 >> 8 & 3) as usize
+    }
+
+    /// How many literals it has before a length.
+    #[inline(always)]
+    pub(super) fn literals_before(self) -> usize {
+        (self.0 >> 8 & 1) as usize
     }
 
     /// The literals; what is not one is to be overwritten.
     #[inline(always)]
     pub(super) fn bytes(self) -> [u8; 2] {
-        [(self.0 >> 8) as u8, (self.0 >> 16) as u8]
+        [(self.0 >> 16) as u8, (self.0 >> 24) as u8]
     }
 
     /// The length, with its bits from those that are consumed.
     #[inline(always)]
     pub(super) fn length(self, bits: u64) -> usize {
-        (self.0 >> 20 & 0x1ff) as usize + extra(bits, self.consumed(), self.0 >> 16 & 15)
+        (self.0 >> 24) as usize + 3 + extra(bits, self.consumed(), self.0 >> 9)
     }
 }
 
@@ -133,11 +142,11 @@ impl Distance {
     /// The distance, with its bits from those that are consumed.
     #[inline(always)]
     pub(super) fn distance(self, bits: u64) -> usize {
-        (self.0 >> 16) as usize + extra(bits, self.consumed(), self.0 >> 8 & 15)
+        (self.0 >> 16) as usize + extra(bits, self.consumed(), self.0 >> 8)
     }
 }
 
-/// The bits from `start` to `end`.
+/// The bits from `start`, of which the last six bits count, to `end`.
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -145,16 +154,22 @@ impl Distance {
 )]
 #[inline(always)]
 fn extra(bits: u64, end: u32, start: u32) -> usize {
-    ((bits & ((1 << end) - 1)) >> start) as usize
+    ((bits & ((1 << end) - 1)) >> (start & 63)) as usize
 }
 
-/// The length that a symbol begins with, and how many bits are added.
-#[expect(clippy::arithmetic_side_effects, reason = "the number is less than 29")]
-#[inline]
-fn length_of(number: u32) -> (u32, u32) {
-    match number {
-        0..=7 => (number + 3, 0),
-        28.. => (258, 0),
-        _ => (3 + ((4 + (number & 3)) << (number / 4 - 1)), number / 4 - 1),
+/// Entries of symbols 257 to 285, less the length of their codes; by the symbol's last five bits.
+#[expect(clippy::indexing_slicing, reason = "29 of 32")]
+const LENGTHS: [u32; 32] = {
+    let mut entries = [0; 32];
+    let mut number = 0;
+    while number < 29 {
+        let (base, extra) = match number {
+            0..=7 => (number, 0),
+            28 => (255, 0),
+            _ => ((4 + (number & 3)) << (number / 4 - 1), number / 4 - 1),
+        };
+        entries[number as usize + 1] = base << 24 | 1 << 15 | extra;
+        number += 1;
     }
-}
+    entries
+};

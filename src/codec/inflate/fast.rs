@@ -1,18 +1,22 @@
 //! The symbols of a block where there is plenty of input and of room: most of them.
 
 use super::bits::Bits;
-use super::code::LONGEST;
+use super::code::Code;
 use super::copy::{BEYOND, repeat};
 use super::entry::Litlen;
 use super::history::History;
-use super::table::Tables;
+use super::table::{LITLEN_BITS, Tables};
 
 /// Room for what one turn writes at most: four times two literals, one more, a match and what is written beyond it.
 pub(super) const ROOM: usize = 320;
 const _: () = assert!(ROOM >= 4 * 2 + 1 + 258 + BEYOND);
 
+/// A match begins before the stream.
+pub(super) struct TooFar;
+
 /// Decodes symbols until the block ends, there are less than [`ROOM`] bytes of room or 8 of input, or something is
-/// wrong: whatever comes next has not been consumed. Returns how far the output is filled.
+/// wrong: whatever comes next has not been consumed, but for a match that reaches too far. `at` becomes the end of what is
+/// written.
 ///
 /// The next entry is looked up before the bits after it are there, so that its way from memory and that of the bits
 /// pass in parallel. The buffer holds 64 bits at the beginning of a turn, of which 56 are counted. Of these, four entries
@@ -24,13 +28,16 @@ const _: () = assert!(ROOM >= 4 * 2 + 1 + 258 + BEYOND);
     clippy::cast_possible_truncation,
     reason = "the room is more than a turn writes, and numbers are those of entries"
 )]
+#[inline(always)]
 pub(super) fn run(
     bits: &mut Bits<'_>,
     tables: &Tables,
     history: &History,
     out: &mut [u8],
-    mut at: usize,
-) -> usize {
+    at: &mut usize,
+) -> Result<(), TooFar> {
+    let (filled_at, mut result) = (at, Ok(()));
+    let mut at = *filled_at;
     let (mut input, mut buffer, mut count) = (bits.rest, bits.buffer, bits.count);
     macro_rules! refill {
         ($word:expr) => {
@@ -46,7 +53,7 @@ pub(super) fn run(
             count = count.wrapping_sub($entry.0);
         };
     }
-    let Some(word) = input.first_chunk() else { return at };
+    let Some(word) = input.first_chunk() else { return Ok(()) };
     refill!(word);
     let mut entry = tables.litlen(buffer);
     while let Some(word) = input.first_chunk() {
@@ -85,10 +92,7 @@ pub(super) fn run(
             at += filled;
             let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else { break };
             refill!(word);
-            let Ok((symbol, length)) = tables.litlen_code.symbol(buffer as u32, LONGEST as u32) else {
-                break;
-            };
-            let long = Litlen::new(symbol, length);
+            let long = long(&tables.litlen_code, buffer as u32);
             if long.is_other() {
                 break;
             }
@@ -114,15 +118,15 @@ pub(super) fn run(
             count = count.wrapping_add(entry.0);
             break;
         }
-        let start = at + entry.literals();
+        let start = at + entry.literals_before();
         let length = entry.length(before);
         let distance = distance_entry.distance(buffer);
         consume!(distance_entry);
         let next = tables.litlen(buffer);
         if distance > start {
             if history.repeat(out, start, distance, length).is_none() {
-                buffer = before;
-                count = count.wrapping_add(entry.0).wrapping_add(distance_entry.0);
+                result = Err(TooFar);
+                at = start;
                 break;
             }
         } else {
@@ -134,5 +138,14 @@ pub(super) fn run(
     bits.rest = input;
     bits.buffer = buffer;
     bits.count = count & 63;
-    at
+    *filled_at = at;
+    result
+}
+
+/// What the next bits are, of which none are missing, where their code is too long for the table.
+#[cold]
+#[inline(never)]
+fn long(code: &Code, bits: u32) -> Litlen {
+    let symbol = code.symbol_longer_than(LITLEN_BITS, bits, u16::BITS);
+    symbol.map_or(Litlen::OTHER, |(symbol, length)| Litlen::new(symbol, length))
 }

@@ -21,6 +21,7 @@ mod entry;
 mod fast;
 mod history;
 mod problem;
+mod processor;
 mod reference;
 mod table;
 mod wrap;

@@ -1,7 +1,6 @@
 //! What can be wrong with a stream.
 
 use super::bits::IsShort;
-use super::code::NoSymbol;
 use crate::codec::FaultKind;
 
 /// What is wrong with a stream.
@@ -11,6 +10,15 @@ pub(super) enum Problem {
     Truncated,
     /// As the error says it.
     Corrupt(&'static str),
+}
+
+/// Bits that make no symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NoSymbol {
+    /// There are too few.
+    Short,
+    /// No code begins with them.
+    Unused,
 }
 
 impl Problem {

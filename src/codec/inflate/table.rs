@@ -6,8 +6,10 @@ use super::problem::Problem;
 
 /// How many bits literals and lengths are looked up by.
 pub(super) const LITLEN_BITS: usize = 12;
+const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
 /// How many bits distances are looked up by.
 pub(super) const DISTANCE_BITS: usize = 10;
+const DISTANCE_MASK: usize = (1 << DISTANCE_BITS) - 1;
 
 /// What is wrong with a block without a code for its end.
 pub(super) const NO_END: &str = "a block that has no code for its end";
@@ -41,12 +43,12 @@ impl Tables {
 
     #[inline(always)]
     pub(super) fn litlen(&self, bits: u64) -> Litlen {
-        self.litlen[bits as usize & ((1 << LITLEN_BITS) - 1)]
+        self.litlen[bits as usize & LITLEN_MASK]
     }
 
     #[inline(always)]
     pub(super) fn distance(&self, bits: u64) -> Distance {
-        self.distance[bits as usize & ((1 << DISTANCE_BITS) - 1)]
+        self.distance[bits as usize & DISTANCE_MASK]
     }
 
     /// The codes of a fixed block.
@@ -90,27 +92,12 @@ impl Tables {
         for length in 1..=LITLEN_BITS {
             let half = 1 << (length - 1);
             table.copy_within(..half, half);
-            for (symbol, bits) in code.symbols(length).iter().zip(code.codes(length)) {
-                table[bits & ((1 << LITLEN_BITS) - 1)] = Litlen::new(*symbol, length as u32);
+            let (symbols, codes) = code.symbols(length);
+            for (symbol, code) in symbols.iter().zip(codes) {
+                table[usize::from(*code) & LITLEN_MASK] = Litlen::new(*symbol, length as u32);
             }
-            if !fuses {
-                continue;
-            }
-            // A literal and what comes after it, as if the two were one symbol.
-            for first in 1..length {
-                let second = length - first;
-                let seconds = code.symbols(second).iter().zip(code.codes(second));
-                for (symbol, bits) in seconds.filter(|(symbol, _)| **symbol != END_OF_BLOCK) {
-                    let next = Litlen::new(*symbol, second as u32);
-                    if next.is_other() {
-                        continue;
-                    }
-                    let firsts = code.symbols(first).iter().zip(code.codes(first));
-                    for (literal, low) in firsts.take_while(|(symbol, _)| **symbol < END_OF_BLOCK) {
-                        let entry = Litlen::new(*literal, first as u32).then(first as u32, next);
-                        table[(bits << first | low) & ((1 << LITLEN_BITS) - 1)] = entry;
-                    }
-                }
+            if fuses {
+                fuse(table, code, length);
             }
         }
     }
@@ -121,8 +108,36 @@ impl Tables {
         for length in 1..=DISTANCE_BITS {
             let half = 1 << (length - 1);
             table.copy_within(..half, half);
-            for (symbol, bits) in code.symbols(length).iter().zip(code.codes(length)) {
-                table[bits & ((1 << DISTANCE_BITS) - 1)] = Distance::new(*symbol, length as u32);
+            let (symbols, codes) = code.symbols(length);
+            for (symbol, code) in symbols.iter().zip(codes) {
+                table[usize::from(*code) & DISTANCE_MASK] = Distance::new(*symbol, length as u32);
+            }
+        }
+    }
+}
+
+/// Writes entries of a literal and what comes after it, whose codes together have this length, as if the two were one symbol.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "indices are masked; lengths of codes are at most 15"
+)]
+fn fuse(table: &mut [Litlen; 1 << LITLEN_BITS], code: &Code, length: usize) {
+    for first in 1..length {
+        let (literals, lows) = code.symbols(first);
+        let literals = &literals[..literals.partition_point(|symbol| *symbol < END_OF_BLOCK)];
+        let second = length - first;
+        let (seconds, highs) = code.symbols(second);
+        for (symbol, high) in seconds.iter().zip(highs) {
+            let next = Litlen::new(*symbol, second as u32);
+            if literals.is_empty() || next.is_other() {
+                continue;
+            }
+            let next = next.after_literal(first as u32);
+            for (literal, low) in literals.iter().zip(lows) {
+                let place = usize::from(*high) << first | usize::from(*low);
+                table[place & LITLEN_MASK] = next.with_literal(*literal);
             }
         }
     }
@@ -138,13 +153,13 @@ fn fuses(code: &Code) -> bool {
     const ONE: u64 = 1 << (2 * LONGEST);
     let mut literals = [0; LITLEN_BITS + 1];
     for (length, count) in literals.iter_mut().enumerate().skip(1) {
-        *count = code.symbols(length).partition_point(|symbol| *symbol < END_OF_BLOCK) as u64;
+        *count = code.symbols(length).0.partition_point(|symbol| *symbol < END_OF_BLOCK) as u64;
     }
     let mut probability = 0;
     for second in 1..LITLEN_BITS {
         // Of those first symbols that leave room for a second one of this length.
         let first: u64 = (1..=LITLEN_BITS - second).map(|first| literals[first] << (LONGEST - first)).sum();
-        let next = (code.symbols(second).len() as u64) << (LONGEST - second);
+        let next = (code.symbols(second).0.len() as u64) << (LONGEST - second);
         probability += first * next;
     }
     probability * 20 > ONE

@@ -221,7 +221,10 @@ struct Outcome {
     kind: Option<FaultKind>,
 }
 
-/// Reads a stream in pieces of these lengths, each into memory of its own, over and over, up to a most.
+/// Content beyond this is not asked for.
+const MOST: usize = 1 << 20;
+
+/// Reads a stream in pieces of these lengths, each into memory of its own, over and over.
 fn in_pieces(inflater: &mut Inflater, input: &[u8], decoder: Decoder, pieces: &[usize]) -> Outcome {
     let mut content = Vec::new();
     let mut inflate = Inflate::new(inflater, input, Codec::Deflate, decoder, None).unwrap();
@@ -230,8 +233,8 @@ fn in_pieces(inflater: &mut Inflater, input: &[u8], decoder: Decoder, pieces: &[
         match inflate.read(&mut out) {
             Ok(count) => {
                 content.extend_from_slice(&out[..count]);
-                if count < out.len() || content.len() > 1 << 20 {
-                    let consumed = Some(inflate.consumed());
+                if count < out.len() || content.len() > MOST {
+                    let consumed = (count < out.len()).then(|| inflate.consumed());
                     return Outcome { content, produced: inflate.produced(), consumed, kind: None };
                 }
             }
@@ -307,7 +310,10 @@ fn decoders_agree_on_damaged_streams() {
         let lacks_end = fast.kind == Some(FaultKind::Corrupt(table::NO_END));
         let is_prefix = second.content.starts_with(&fast.content);
         assert!(if lacks_end { is_prefix } else { fast.content == second.content }, "{}", about());
-        let whole = in_pieces(&mut inflater, &stream, Decoder::Fast, &[1 << 20]);
+        if fast.content.len() > MOST {
+            continue;
+        }
+        let whole = in_pieces(&mut inflater, &stream, Decoder::Fast, &[MOST]);
         assert!((&whole.kind, &whole.content) == (&fast.kind, &fast.content), "{} {:?}", about(), whole.kind);
         let zlib = zlib(&stream, content.len().max(whole.content.len()) + 70_000);
         assert_eq!(zlib.is_some(), fast.kind.is_none(), "{}", about());

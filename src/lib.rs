@@ -100,6 +100,11 @@ pub use report::{
     Severity,
 };
 
+/// For the fuzz targets, which reach it from outside.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use codec::inflate_in_pieces;
+
 /// The examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

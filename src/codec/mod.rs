@@ -6,6 +6,9 @@ pub(crate) mod inflate;
 pub(crate) mod lzma;
 pub(crate) mod planes;
 
+#[cfg(fuzzing)]
+pub use inflate::in_pieces as inflate_in_pieces;
+
 /// How a block is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -26,10 +26,15 @@ mod reference;
 mod table;
 mod wrap;
 
+#[cfg(fuzzing)]
+mod fuzzing;
 #[cfg(test)]
 mod generator;
 #[cfg(test)]
 mod tests;
+
+#[cfg(fuzzing)]
+pub use fuzzing::in_pieces;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

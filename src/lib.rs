@@ -37,7 +37,6 @@
 //! * `serde`: `Serialize` and `Deserialize` for values that stand in scenes and settings: [`Address`], [`Format`],
 //!   [`Semantic`] and [`slmesh::Lod`] as their text, [`Scalar`], [`VertexFormat`], [`Role`], [`Bounds`], [`Conventions`],
 //!   [`Severity`], [`Limits`] and [`Options`]; `Serialize` for [`Finding`], [`Rule`] and [`Item`].
-//! * `zlib-rs` (default): inflate with zlib-rs, which has unsafe code. Without it miniz_oxide inflates, which is slower.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,
@@ -100,6 +99,11 @@ pub use report::{
     Address, Error, ErrorKind, Finding, Item, ParseAddressError, ParseNameError, Result, Rule, Segment,
     Severity,
 };
+
+/// For the fuzz targets, which reach it from outside.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use codec::inflate_in_pieces;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -6,6 +6,9 @@ pub(crate) mod inflate;
 pub(crate) mod lzma;
 pub(crate) mod planes;
 
+#[cfg(fuzzing)]
+pub use inflate::in_pieces as inflate_in_pieces;
+
 /// How a block is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,7 +33,7 @@ pub enum Codec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Decoder {
-    /// The faster one: deflate by zlib-rs (miniz_oxide without the feature `zlib-rs`), LZMA by this library.
+    /// The faster one: deflate and LZMA by this library.
     #[default]
     Fast,
     /// The reference decoder, for cross-checks: deflate by miniz_oxide, LZMA by lzma-rs.
@@ -45,6 +48,8 @@ pub(crate) struct Fault {
     pub(crate) stream: &'static str,
     /// Bytes that came out before.
     pub(crate) decoded: u64,
+    /// Where in the stream it is, where that is known: a byte, and a bit of it, from the lowest.
+    pub(crate) bit: Option<(u64, u32)>,
 }
 
 /// Why a stream cannot be decoded.
@@ -78,6 +83,6 @@ impl Codec {
 
     /// The fault of a stream before anything has come out.
     pub(crate) fn fault(self, kind: FaultKind) -> Fault {
-        Fault { kind, stream: self.name(), decoded: 0 }
+        Fault { kind, stream: self.name(), decoded: 0, bit: None }
     }
 }

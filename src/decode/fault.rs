@@ -4,7 +4,7 @@ use crate::report::{Error, ErrorKind};
 
 /// The error that a fault in the stream of `what` is; `length` is that of its content, where it is known.
 pub(crate) fn fault_error(fault: &Fault, what: &'static str, length: Option<u64>) -> Error {
-    let Fault { kind, stream, decoded } = fault;
+    let Fault { kind, stream, decoded, bit } = fault;
     let error = |kind| Error::new(kind, what);
     let so_far = match length {
         Some(length) => format!("byte {} of {} of its content", decimal(*decoded), decimal(length)),
@@ -27,7 +27,13 @@ pub(crate) fn fault_error(fault: &Fault, what: &'static str, length: Option<u64>
         }
         FaultKind::Corrupt(found) => {
             let error = error(ErrorKind::Malformed).expected(format!("an intact {stream} stream"));
-            error.found(format_args!("{found}, at {so_far}"))
+            match bit {
+                Some((byte, bit)) => {
+                    let byte = decimal(*byte);
+                    error.found(format_args!("{found}, in bit {bit} of its byte {byte}, at {so_far}"))
+                }
+                None => error.found(format_args!("{found}, at {so_far}")),
+            }
         }
         FaultKind::Checksum { stored, computed } => {
             let error = error(ErrorKind::Malformed);

@@ -1,6 +1,8 @@
 //! meshmap beside what it is measured against, in one run; see README.md.
 
 mod assimp;
+mod igzip;
+mod inflate;
 mod libopenctm;
 mod lzma;
 mod openctm;
@@ -13,7 +15,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use meshmap::iqm::{Model, Pose};
-use meshmap::{Severity, Options, Parallelism, Source};
+use meshmap::{Options, Parallelism, Severity, Source};
 use meshmap_testing::measure::iqm::{files, plain_loop};
 use meshmap_testing::measure::{Table, interleave};
 
@@ -49,6 +51,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("lzma") {
         lzma::blocks(&mut table)?;
+    }
+    if is_wanted("inflate") {
+        inflate::streams()?;
     }
     if is_wanted("usd") {
         usd::frames(&mut table)?;

@@ -145,7 +145,7 @@ fn assert_same(ours: &mut Buffers, file: &Bytes) -> Result<(), Box<dyn Error>> {
 }
 
 /// From here on, memory that is freed stays with the program, and its pages are not faulted in again.
-fn keep_pages() {
+pub(crate) fn keep_pages() {
     #[allow(unsafe_code, reason = "the C library's settings")]
     // SAFETY: mallopt may be called at any time.
     unsafe {

@@ -15,5 +15,5 @@ pub(crate) struct End {
 
 /// What stopped a stream after so many bytes of output.
 pub(super) fn fault(kind: FaultKind, decoded: usize) -> Fault {
-    Fault { kind, stream: "LZMA", decoded: as_u64(decoded) }
+    Fault { kind, stream: "LZMA", decoded: as_u64(decoded), bit: None }
 }

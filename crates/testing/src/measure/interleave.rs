@@ -16,6 +16,11 @@ impl Times {
         Self { least: self.least + other.least, median: self.median + other.median }
     }
 
+    /// The shortest time, in seconds.
+    pub fn seconds(self) -> f64 {
+        self.least.as_secs_f64()
+    }
+
     /// How many times as long as the other, by the shortest times.
     pub fn times_of(self, other: Self) -> f64 {
         self.least.div_duration_f64(other.least)

@@ -1,0 +1,175 @@
+//! What the tables say of the next bits, each in 32 bits.
+
+/// Of the next bits: up to two literals, or up to one and a length, or something that is not in the table.
+///
+/// | bits | literals | a length | else |
+/// |---|---|---|---|
+/// | 0-7 | bits to consume | the same, with those of the length | 0 |
+/// | 8 | | 1 where there is a literal before it | 0 |
+/// | 8-9 | how many literals | | |
+/// | 9-12 | | bits before those of the length | 0 |
+/// | 13 | 0 | 0 | whether the code is too long for the table |
+/// | 14 | 0 | 0 | 1 |
+/// | 15 | 0 | 1 | 1 |
+/// | 16-23 | the first literal | the literal | 0 |
+/// | 24-31 | the second literal | the length less 3, to which its bits are added | 0 |
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Litlen(pub(super) u32);
+
+/// Of the next bits: a distance, or something that is not in the table.
+///
+/// Bits 0-7 are the bits to consume, with those of the distance; 8-11 those before; 16-30 the distance, to which its bits
+/// are added. Bit 31 says that there is none, and then bit 16 that the code is too long for the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Distance(pub(super) u32);
+
+/// The symbol after which a block ends.
+pub(super) const END_OF_BLOCK: u16 = 256;
+
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::indexing_slicing,
+    reason = "symbols and lengths of codes are small, and bytes are cut from what is around them"
+)]
+impl Litlen {
+    /// The end of a block, or bits that mean nothing.
+    pub(super) const OTHER: Self = Self(0b110 << 13);
+    pub(super) const LONG: Self = Self(0b111 << 13);
+
+    /// A symbol whose code has `length` bits.
+    #[inline]
+    pub(super) fn new(symbol: u16, length: u32) -> Self {
+        match symbol {
+            0..=255 => Self(u32::from(symbol) << 16 | 1 << 8 | length),
+            257..=285 => Self(LENGTHS[usize::from(symbol) & 31] + (length << 9 | length)),
+            _ => Self::OTHER,
+        }
+    }
+
+    /// This after a literal whose code has `length` bits, but for the literal.
+    #[inline]
+    pub(super) fn after_literal(self, length: u32) -> Self {
+        if self.is_literals() {
+            Self((self.0 & 0xff << 16) << 8 | 2 << 8 | (self.consumed() + length))
+        } else {
+            Self((self.0 + (length << 9) + length) | 1 << 8)
+        }
+    }
+
+    /// With the literal that it has before it.
+    #[inline]
+    pub(super) fn with_literal(self, literal: u16) -> Self {
+        Self(self.0 | u32::from(literal) << 16)
+    }
+
+    /// Whether it is literals and nothing else.
+    #[inline(always)]
+    pub(super) fn is_literals(self) -> bool {
+        (self.0 as u16).cast_signed() >= 0
+    }
+
+    /// Whether it is not in the table, and no literals.
+    #[inline(always)]
+    pub(super) fn is_other(self) -> bool {
+        self.0 & 1 << 14 != 0
+    }
+
+    /// Whether its code is too long for the table.
+    #[inline(always)]
+    pub(super) fn is_long(self) -> bool {
+        self.0 & 1 << 13 != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn consumed(self) -> u32 {
+        self.0 & 63
+    }
+
+    /// How many literals it has, and nothing else.
+    #[inline(always)]
+    pub(super) fn literals(self) -> usize {
+        (self.0 >> 8 & 3) as usize
+    }
+
+    /// How many literals it has before a length.
+    #[inline(always)]
+    pub(super) fn literals_before(self) -> usize {
+        (self.0 >> 8 & 1) as usize
+    }
+
+    /// The literals; what is not one is to be overwritten.
+    #[inline(always)]
+    pub(super) fn bytes(self) -> [u8; 2] {
+        [(self.0 >> 16) as u8, (self.0 >> 24) as u8]
+    }
+
+    /// The length, with its bits from those that are consumed.
+    #[inline(always)]
+    pub(super) fn length(self, bits: u64) -> usize {
+        (self.0 >> 24) as usize + 3 + extra(bits, self.consumed(), self.0 >> 9)
+    }
+}
+
+#[expect(clippy::arithmetic_side_effects, reason = "symbols and lengths of codes are small")]
+impl Distance {
+    pub(super) const UNUSED: Self = Self(1 << 31);
+    pub(super) const LONG: Self = Self(1 << 31 | 1 << 16);
+
+    /// A symbol whose code has `length` bits.
+    #[inline]
+    pub(super) fn new(symbol: u16, length: u32) -> Self {
+        let symbol = u32::from(symbol);
+        let (base, extra) = match symbol {
+            0..=3 => (symbol + 1, 0),
+            4..=29 => (1 + ((2 + (symbol & 1)) << (symbol / 2 - 1)), symbol / 2 - 1),
+            _ => return Self::UNUSED,
+        };
+        Self(base << 16 | length << 8 | (length + extra))
+    }
+
+    /// Whether it is not in the table.
+    #[inline(always)]
+    pub(super) fn is_other(self) -> bool {
+        self.0.cast_signed() < 0
+    }
+
+    #[inline(always)]
+    pub(super) fn consumed(self) -> u32 {
+        self.0 & 63
+    }
+
+    /// The distance, with its bits from those that are consumed.
+    #[inline(always)]
+    pub(super) fn distance(self, bits: u64) -> usize {
+        (self.0 >> 16) as usize + extra(bits, self.consumed(), self.0 >> 8)
+    }
+}
+
+/// The bits from `start`, of which the last six bits count, to `end`.
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "`end` is less than 64, and they are at most 13 bits"
+)]
+#[inline(always)]
+fn extra(bits: u64, end: u32, start: u32) -> usize {
+    ((bits & ((1 << end) - 1)) >> (start & 63)) as usize
+}
+
+/// Entries of symbols 257 to 285, less the length of their codes; by the symbol's last five bits.
+#[expect(clippy::indexing_slicing, reason = "29 of 32")]
+const LENGTHS: [u32; 32] = {
+    let mut entries = [0; 32];
+    let mut number = 0;
+    while number < 29 {
+        let (base, extra) = match number {
+            0..=7 => (number, 0),
+            28 => (255, 0),
+            _ => ((4 + (number & 3)) << (number / 4 - 1), number / 4 - 1),
+        };
+        entries[number as usize + 1] = base << 24 | 1 << 15 | extra;
+        number += 1;
+    }
+    entries
+};

@@ -1,0 +1,151 @@
+//! The symbols of a block where there is plenty of input and of room: most of them.
+
+use super::bits::Bits;
+use super::code::Code;
+use super::copy::{BEYOND, repeat};
+use super::entry::Litlen;
+use super::history::History;
+use super::table::{LITLEN_BITS, Tables};
+
+/// Room for what one turn writes at most: four times two literals, one more, a match and what is written beyond it.
+pub(super) const ROOM: usize = 320;
+const _: () = assert!(ROOM >= 4 * 2 + 1 + 258 + BEYOND);
+
+/// A match begins before the stream.
+pub(super) struct TooFar;
+
+/// Decodes symbols until the block ends, there are less than [`ROOM`] bytes of room or 8 of input, or something is
+/// wrong: whatever comes next has not been consumed, but for a match that reaches too far. `at` becomes the end of what is
+/// written.
+///
+/// The next entry is looked up before the bits after it are there, so that its way from memory and that of the bits
+/// pass in parallel. The buffer holds 64 bits at the beginning of a turn, of which 56 are counted. Of these, four entries
+/// take 12 each, and 12 are left to look the next one up; or one takes 12, then a length 17 and a distance 23, and again 12
+/// are left. For everything else there is a second refill.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "the room is more than a turn writes, and numbers are those of entries"
+)]
+#[inline(always)]
+pub(super) fn run(
+    bits: &mut Bits<'_>,
+    tables: &Tables,
+    history: &History,
+    out: &mut [u8],
+    at: &mut usize,
+) -> Result<(), TooFar> {
+    let (filled_at, mut result) = (at, Ok(()));
+    let mut at = *filled_at;
+    let (mut input, mut buffer, mut count) = (bits.rest, bits.buffer, bits.count);
+    macro_rules! refill {
+        ($word:expr) => {
+            buffer |= u64::from_le_bytes(*$word) << (count & 63);
+            input = &input[(!count >> 3 & 7) as usize..];
+            count |= 56;
+        };
+    }
+    macro_rules! consume {
+        ($entry:expr) => {
+            buffer >>= $entry.consumed();
+            // What is beyond 6 bits is never looked at.
+            count = count.wrapping_sub($entry.0);
+        };
+    }
+    let Some(word) = input.first_chunk() else { return Ok(()) };
+    refill!(word);
+    let mut entry = tables.litlen(buffer);
+    while let Some(word) = input.first_chunk() {
+        let Some(room) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<ROOM>()) else { break };
+        refill!(word);
+        let mut filled = 0;
+        macro_rules! literals {
+            () => {
+                room[filled..filled + 2].copy_from_slice(&entry.bytes());
+                filled += entry.literals();
+                consume!(entry);
+                entry = tables.litlen(buffer);
+            };
+        }
+        if entry.is_literals() {
+            literals!();
+            if entry.is_literals() {
+                literals!();
+                if entry.is_literals() {
+                    literals!();
+                    if entry.is_literals() {
+                        literals!();
+                        at += filled;
+                        continue;
+                    }
+                }
+                let Some(word) = input.first_chunk() else {
+                    at += filled;
+                    break;
+                };
+                refill!(word);
+            }
+        }
+        if entry.is_other() {
+            // A code too long for the table, with all of its bits.
+            at += filled;
+            let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else { break };
+            refill!(word);
+            let long = long(&tables.litlen_code, buffer as u32);
+            if long.is_other() {
+                break;
+            }
+            if long.is_literals() {
+                let Some(byte) = out.get_mut(at) else { break };
+                [*byte, _] = long.bytes();
+                at += 1;
+                consume!(long);
+                entry = tables.litlen(buffer);
+                continue;
+            }
+            entry = long;
+        } else {
+            [room[filled], _] = entry.bytes();
+            at += filled;
+        }
+
+        let before = buffer;
+        consume!(entry);
+        let distance_entry = tables.distance(buffer);
+        if distance_entry.is_other() {
+            buffer = before;
+            count = count.wrapping_add(entry.0);
+            break;
+        }
+        let start = at + entry.literals_before();
+        let length = entry.length(before);
+        let distance = distance_entry.distance(buffer);
+        consume!(distance_entry);
+        let next = tables.litlen(buffer);
+        if distance > start {
+            if history.repeat(out, start, distance, length).is_none() {
+                result = Err(TooFar);
+                at = start;
+                break;
+            }
+        } else {
+            repeat(out, start, distance, length);
+        }
+        at = start + length;
+        entry = next;
+    }
+    bits.rest = input;
+    bits.buffer = buffer;
+    bits.count = count & 63;
+    *filled_at = at;
+    result
+}
+
+/// What the next bits are, of which none are missing, where their code is too long for the table.
+#[cold]
+#[inline(never)]
+fn long(code: &Code, bits: u32) -> Litlen {
+    let symbol = code.symbol_longer_than(LITLEN_BITS, bits, u16::BITS);
+    symbol.map_or(Litlen::OTHER, |(symbol, length)| Litlen::new(symbol, length))
+}

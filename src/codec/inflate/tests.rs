@@ -1,0 +1,324 @@
+use super::generator::Random;
+use super::*;
+use proptest::prelude::*;
+
+const DECODERS: [Decoder; 2] = [Decoder::Fast, Decoder::Reference];
+
+fn deflate(data: &[u8]) -> Vec<u8> {
+    miniz_oxide::deflate::compress_to_vec(data, 6)
+}
+
+fn wrapped(data: &[u8], codec: Codec) -> Vec<u8> {
+    match codec {
+        Codec::Zlib => miniz_oxide::deflate::compress_to_vec_zlib(data, 6),
+        Codec::Gzip => {
+            let mut crc = crc32fast::Hasher::new();
+            crc.update(data);
+            // With every optional field: extra, name, comment, header checksum.
+            let mut stream = vec![0x1f, 0x8b, 8, 30, 0, 0, 0, 0, 0, 255, 3, 0, 1, 2, 3];
+            stream.extend_from_slice(b"name\0comment\0");
+            stream.extend((crc32fast::hash(&stream) as u16).to_le_bytes());
+            stream.extend(deflate(data));
+            stream.extend(crc.finalize().to_le_bytes());
+            stream.extend((data.len() as u32).to_le_bytes());
+            stream
+        }
+        Codec::Deflate => deflate(data),
+        _ => data.to_vec(),
+    }
+}
+
+fn inflate(input: &[u8], codec: Codec, decoder: Decoder, lengths: &[usize]) -> Result<Vec<u8>, FaultKind> {
+    let mut inflater = Inflater::default();
+    let mut read = || {
+        let mut stream = Inflate::new(&mut inflater, input, codec, decoder, None)?;
+        let mut all = Vec::new();
+        for length in lengths {
+            let mut piece = vec![0; *length];
+            stream.read_exact(&mut piece)?;
+            all.extend(piece);
+        }
+        stream.finish()?;
+        Ok(all)
+    };
+    read().map_err(|fault: Fault| fault.kind)
+}
+
+fn sample() -> Vec<u8> {
+    (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> (i % 24)).to_le_bytes()).collect()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn pieces_of_every_size_make_the_same() {
+    let data = sample();
+    for codec in [Codec::Stored, Codec::Zlib, Codec::Gzip, Codec::Deflate] {
+        let stream = wrapped(&data, codec);
+        for decoder in DECODERS {
+            for piece in [1 << 20, 100_000, 4097] {
+                let mut lengths = vec![piece; data.len() / piece];
+                lengths.push(data.len() % piece);
+                assert!(inflate(&stream, codec, decoder, &lengths).unwrap() == data, "{codec:?} {piece}");
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn prefix_needs_the_beginning_of_the_stream_only() {
+    let data = sample();
+    let stream = wrapped(&data, Codec::Zlib);
+    for decoder in DECODERS {
+        let mut inflater = Inflater::default();
+        let half = &stream[..stream.len() / 2];
+        let mut prefix = vec![0; 1000];
+        let mut inflate = Inflate::new(&mut inflater, half, Codec::Zlib, decoder, None).unwrap();
+        inflate.read_exact(&mut prefix).unwrap();
+        assert!(prefix == data[..1000] && inflate.produced() == 1000);
+        assert!(inflate.consumed() < stream.len() / 4);
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn streams_of_another_length_or_checksum_are_faults() {
+    let data = sample();
+    for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
+        let stream = wrapped(&data, codec);
+        for decoder in DECODERS {
+            let all = data.len();
+            assert_eq!(inflate(&stream, codec, decoder, &[all - 1]), Err(FaultKind::Long));
+            assert_eq!(inflate(&stream, codec, decoder, &[all + 1]), Err(FaultKind::Short));
+            assert_eq!(inflate(&stream[..1000], codec, decoder, &[all]), Err(FaultKind::Truncated));
+            if codec != Codec::Deflate {
+                let end = stream.len() - 1;
+                assert_eq!(inflate(&stream[..end], codec, decoder, &[all]), Err(FaultKind::Truncated));
+                let mut damaged = stream.clone();
+                let place = stream.len() - 6 + usize::from(codec == Codec::Zlib) * 4;
+                damaged[place] ^= 1;
+                assert!(matches!(inflate(&damaged, codec, decoder, &[all]), Err(FaultKind::Checksum { .. })));
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn members_of_a_gzip_file_follow_one_another() {
+    let data = sample();
+    let (first, second) = data.split_at(data.len() / 3);
+    let mut stream = [wrapped(first, Codec::Gzip), wrapped(second, Codec::Gzip), b"\0\0".to_vec()].concat();
+    for decoder in DECODERS {
+        for piece in [1 << 20, 100_000] {
+            let mut lengths = vec![piece; data.len() / piece];
+            lengths.push(data.len() % piece);
+            assert!(inflate(&stream, Codec::Gzip, decoder, &lengths).unwrap() == data);
+        }
+    }
+    // The header of the second one, its checksum, and the length after it.
+    for (place, expected) in [(first.len(), 3), (9, 1), (3, 2)] {
+        let mut damaged = stream.clone();
+        let place = match expected {
+            3 => wrapped(&data[..place], Codec::Gzip).len() + 4,
+            _ => stream.len() - place,
+        };
+        damaged[place] ^= 1;
+        for decoder in DECODERS {
+            let found = inflate(&damaged, Codec::Gzip, decoder, &[data.len()]);
+            let is_checksum = matches!(found, Err(FaultKind::Checksum { .. }));
+            let is_corrupt = matches!(found, Err(FaultKind::Corrupt(_)));
+            assert_eq!((is_checksum, is_corrupt), (expected != 2, expected == 2), "{expected}");
+        }
+    }
+    stream.truncate(wrapped(first, Codec::Gzip).len() + 5);
+    assert_eq!(inflate(&stream, Codec::Gzip, Decoder::Fast, &[data.len()]), Err(FaultKind::Truncated));
+}
+
+/// A match that begins in a member of a gzip file and refers to the one before it.
+#[test]
+fn matches_into_another_member_are_faults() {
+    let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    let first = [&header[..], &[1, 1, 0, 0xfe, 0xff, 7], &crc32fast::hash(&[7]).to_le_bytes(), &[1, 0, 0, 0]];
+    let stream = [&first.concat()[..], &header, &[0x23, 0x02, 0x00, 0x54]].concat();
+    for decoder in DECODERS {
+        let found = inflate(&stream, Codec::Gzip, decoder, &[36]);
+        assert!(matches!(found, Err(FaultKind::Corrupt(_))), "{decoder:?}: {found:?}");
+    }
+}
+
+#[test]
+fn faults_tell_the_bit_of_the_stream() {
+    // A stored block of one byte, and one of type 3.
+    let stream = [0, 1, 0, 0xfe, 0xff, 7, 0b111];
+    let mut inflater = Inflater::default();
+    let mut inflate = Inflate::new(&mut inflater, &stream, Codec::Deflate, Decoder::Fast, None).unwrap();
+    let fault = inflate.read(&mut [0; 2]).unwrap_err();
+    assert_eq!(
+        (fault.kind, fault.decoded, fault.bit),
+        (FaultKind::Corrupt("a block of type 3"), 1, Some((6, 0)))
+    );
+}
+
+#[test]
+fn other_headers_are_faults() {
+    let dictionary = [0x78, 0xbb, 0, 0, 0, 0];
+    let method = [0x79, 0x9c, 0, 0];
+    for header in [&dictionary[..], &method, b"BZh9", &[0x28, 0xb5, 0x2f, 0xfd]] {
+        let mut inflater = Inflater::default();
+        let stream = Inflate::new(&mut inflater, header, Codec::Zlib, Decoder::Fast, None);
+        assert!(matches!(stream.err().unwrap().kind, FaultKind::Corrupt(_)));
+    }
+    let mut inflater = Inflater::default();
+    let short = Inflate::new(&mut inflater, &[0x78], Codec::Zlib, Decoder::Fast, None);
+    assert_eq!(short.err().unwrap().kind, FaultKind::Truncated);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn cancelled_streams_stop() {
+    let stream = wrapped(&sample(), Codec::Zlib);
+    let mut inflater = Inflater::default();
+    let cancel = AtomicBool::new(false);
+    let mut inflate =
+        Inflate::new(&mut inflater, &stream, Codec::Zlib, Decoder::Fast, Some(&cancel)).unwrap();
+    let mut out = vec![0; 100];
+    inflate.read_exact(&mut out).unwrap();
+    cancel.store(true, Ordering::Relaxed);
+    let fault = inflate.read_exact(&mut out).unwrap_err();
+    assert_eq!((fault.kind, fault.decoded), (FaultKind::Cancelled, 100));
+}
+
+/// A match that refers to what lies before the beginning of the stream.
+#[test]
+fn matches_before_the_beginning_are_faults() {
+    for decoder in DECODERS {
+        let found = inflate(&[0x23, 0x02, 0x00, 0x54], Codec::Deflate, decoder, &[35]);
+        assert!(matches!(found, Err(FaultKind::Corrupt(_))), "{decoder:?}: {found:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn decoders_agree_on_anything(input in proptest::collection::vec(any::<u8>(), 0..200), length in 0_usize..400) {
+        for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
+            let [fast, second] = DECODERS.map(|decoder| inflate(&input, codec, decoder, &[length]));
+            prop_assert_eq!(fast.is_ok(), second.is_ok(), "{:?} {:?}", fast, second);
+            if let (Ok(fast), Ok(second)) = (fast, second) {
+                prop_assert_eq!(fast, second);
+            }
+        }
+    }
+}
+
+/// What came of a stream that was read in pieces.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    content: Vec<u8>,
+    produced: u64,
+    /// Bytes of the stream, where it is intact.
+    consumed: Option<usize>,
+    kind: Option<FaultKind>,
+}
+
+/// Content beyond this is not asked for.
+const MOST: usize = 1 << 20;
+
+/// Reads a stream in pieces of these lengths, each into memory of its own, over and over.
+fn in_pieces(inflater: &mut Inflater, input: &[u8], decoder: Decoder, pieces: &[usize]) -> Outcome {
+    let mut content = Vec::new();
+    let mut inflate = Inflate::new(inflater, input, Codec::Deflate, decoder, None).unwrap();
+    for piece in pieces.iter().cycle() {
+        let mut out = vec![0x55; *piece];
+        match inflate.read(&mut out) {
+            Ok(count) => {
+                content.extend_from_slice(&out[..count]);
+                if count < out.len() || content.len() > MOST {
+                    let consumed = (count < out.len()).then(|| inflate.consumed());
+                    return Outcome { content, produced: inflate.produced(), consumed, kind: None };
+                }
+            }
+            Err(fault) => {
+                let produced = inflate.produced();
+                let length = usize::try_from(produced).unwrap() - content.len();
+                content.extend_from_slice(&out[..length]);
+                return Outcome { content, produced, consumed: None, kind: Some(fault.kind) };
+            }
+        }
+    }
+    unreachable!("there is a piece")
+}
+
+fn random_pieces(random: &mut Random) -> Vec<usize> {
+    let most = [2, 20, 400, 3000, 70_000][random.below(5)];
+    let mut pieces: Vec<_> = (0..1 + random.below(5)).map(|_| random.below(most)).collect();
+    pieces.push(1 + random.below(most));
+    pieces
+}
+
+/// What zlib makes of a stream: its content, and how much of the input it used.
+fn zlib(input: &[u8], length: usize) -> Option<(Vec<u8>, usize)> {
+    let mut out = vec![0; length];
+    let mut inflate = zlib_rs::Inflate::new(false, 15);
+    let status = inflate.decompress(input, &mut out, zlib_rs::InflateFlush::NoFlush);
+    out.truncate(inflate.total_out() as usize);
+    (status == Ok(zlib_rs::Status::StreamEnd)).then(|| (out, inflate.total_in() as usize))
+}
+
+/// How many streams are tried: `MESHMAP_INFLATE_STREAMS`, or enough for every day.
+fn streams() -> u64 {
+    let wanted = std::env::var("MESHMAP_INFLATE_STREAMS").ok();
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(if cfg!(miri) { 3 } else { 1000 })
+}
+
+#[test]
+fn generated_streams_are_inflated_in_pieces_of_any_size() {
+    let mut inflater = Inflater::default();
+    for seed in 0..streams() {
+        let random = &mut Random::new(seed);
+        let (stream, content) = generator::stream(random);
+        let expected =
+            Outcome { produced: content.len() as u64, consumed: Some(stream.len()), content, kind: None };
+        let whole = in_pieces(&mut inflater, &stream, Decoder::Fast, &[expected.content.len() + 1]);
+        assert!(whole == expected, "{seed}: {:?} {} {}", whole.kind, whole.produced, expected.produced);
+        let pieces = random_pieces(random);
+        let parts = in_pieces(&mut inflater, &stream, Decoder::Fast, &pieces);
+        assert!(parts == expected, "{seed} {pieces:?}: {:?} {}", parts.kind, parts.produced);
+    }
+}
+
+/// Bytes, verdict, and what was used, of streams that are damaged; and the verdict of zlib.
+#[test]
+fn decoders_agree_on_damaged_streams() {
+    let mut inflater = Inflater::default();
+    for seed in 0..streams() {
+        let random = &mut Random::new(seed);
+        let (mut stream, content) = generator::stream(random);
+        generator::mutate(random, &mut stream);
+        let pieces = random_pieces(random);
+        let fast = in_pieces(&mut inflater, &stream, Decoder::Fast, &pieces);
+        let second = in_pieces(&mut inflater, &stream, Decoder::Reference, &pieces);
+        let about = || {
+            format!(
+                "{seed} {pieces:?}: {:?} {:?}",
+                (fast.kind.clone(), fast.produced),
+                (second.kind.clone(), second.produced)
+            )
+        };
+        assert_eq!(fast.kind.is_none(), second.kind.is_none(), "{}", about());
+        assert_eq!(fast.consumed, second.consumed, "{}", about());
+        let lacks_end = fast.kind == Some(FaultKind::Corrupt(table::NO_END));
+        let is_prefix = second.content.starts_with(&fast.content);
+        assert!(if lacks_end { is_prefix } else { fast.content == second.content }, "{}", about());
+        if fast.content.len() > MOST {
+            continue;
+        }
+        let whole = in_pieces(&mut inflater, &stream, Decoder::Fast, &[MOST]);
+        assert!((&whole.kind, &whole.content) == (&fast.kind, &fast.content), "{} {:?}", about(), whole.kind);
+        let zlib = zlib(&stream, content.len().max(whole.content.len()) + 70_000);
+        assert_eq!(zlib.is_some(), fast.kind.is_none(), "{}", about());
+        if let Some((content, consumed)) = zlib {
+            assert!(content == fast.content && Some(consumed) == fast.consumed, "{}", about());
+        }
+    }
+}

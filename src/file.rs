@@ -275,13 +275,31 @@ const SIGNATURE: u64 = 32;
 const FIRST_READ: u64 = 4 << 10;
 
 fn unknown(head: &[u8]) -> Error {
-    let look_alikes: [(&[u8], &str); 6] = [
+    let look_alikes: [(&[u8], &str); 24] = [
         (b"# Inter-Quake Export", "the text form of IQM (.iqe), which a compiler turns into .iqm"),
         (b"CGEOv", "a file of a cluster-LOD viewer, whose first byte is that of CGeo"),
         (b"\xc3\x9d\x1f\x00", "a Ceetron geometry file (.cgeo)"),
         (b"\x41\x34\xb8\x00", "a Ceetron geometry file (.cgeo)"),
         (b"\x01\x00\x00\x00", "perhaps an entry of a viewer's asset cache, whose mesh begins at byte 12"),
         (b"glTF", "binary glTF (.glb)"),
+        (b"ply\n", "a PLY file"),
+        (b"ply\r", "a PLY file"),
+        (b"\x1f\x8b", "compressed with gzip: unpack it first"),
+        (b"BZh", "compressed with bzip2: unpack it first"),
+        (b"\xfd7zXZ\x00", "compressed with xz: unpack it first"),
+        (b"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it first"),
+        (b"PK\x03\x04", "a zip archive: unpack it first"),
+        (b"\x89PNG", "a PNG picture"),
+        (b"\xff\xd8\xff", "a JPEG picture"),
+        (b"IDP3", "a Quake 3 model (.md3)"),
+        (b"IDP2", "a Quake 2 model (.md2)"),
+        (b"IDST", "a GoldSrc or Source model (.mdl)"),
+        (b"Kaydara FBX Binary", "an FBX file"),
+        (b"solid ", "an STL file"),
+        (b"BLENDER", "a Blender file"),
+        (b"#usda", "a USD file"),
+        (b"PXR-USDC", "a USD file"),
+        (b"<?xml", "an XML file"),
     ];
     let shown = head.get(..head.len().min(16)).unwrap_or_default();
     let found = match look_alikes.iter().find(|(magic, _)| head.starts_with(magic)) {

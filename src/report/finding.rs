@@ -22,14 +22,16 @@ pub struct Finding {
     pub address: Option<Address>,
     /// The bytes, from the start of the source.
     pub byte_range: Option<Range<u64>>,
-    /// What was expected, what was found, and in how many other places.
+    /// In how many places the rule is broken: at the address and the bytes the first time.
+    pub count: u64,
+    /// What was expected, and what was found at the first place.
     pub detail: String,
 }
 
 impl Finding {
     /// A rule is broken here.
     pub(crate) fn new(rule: Rule, place: Place, detail: impl Into<String>) -> Self {
-        Self { rule, address: place.address, byte_range: place.range, detail: detail.into() }
+        Self { rule, address: place.address, byte_range: place.range, count: 1, detail: detail.into() }
     }
 
     /// How serious it is.
@@ -56,7 +58,11 @@ impl fmt::Display for Finding {
         if let Some(range) = &self.byte_range {
             write!(f, " at {:#x}..{:#x}", range.start, range.end)?;
         }
-        write!(f, ": {}", self.detail)
+        write!(f, ": {}", self.detail)?;
+        match self.count {
+            0 | 1 => Ok(()),
+            count => write!(f, " ({} occurrences)", decimal(count)),
+        }
     }
 }
 
@@ -90,17 +96,6 @@ impl Findings {
     }
 
     pub(crate) fn into_vec(self) -> Vec<Finding> {
-        let with_count = |(mut finding, count): (Finding, u64)| {
-            match count {
-                0 | 1 => {}
-                2 => finding.detail.push_str(", and one place more"),
-                _ => {
-                    let more = decimal(count.saturating_sub(1));
-                    finding.detail.push_str(&format!(", and {more} places more"));
-                }
-            }
-            finding
-        };
-        self.0.into_iter().map(with_count).collect()
+        self.0.into_iter().map(|(finding, count)| Finding { count, ..finding }).collect()
     }
 }

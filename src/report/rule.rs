@@ -8,7 +8,9 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Rule {
-    /// The name: stable, and unique within its format.
+    /// The identifier: the constant's name in lower case. It never changes, and is unique within its format.
+    pub id: &'static str,
+    /// The name that messages give it: the specification's word for what is checked.
     pub name: &'static str,
     /// How serious it is to break the rule.
     pub severity: Severity,
@@ -57,22 +59,22 @@ impl fmt::Display for Rule {
 
 impl Rule {
     /// Something legal and harmless that is worth knowing.
-    pub(crate) const fn note(name: &'static str) -> Self {
-        Self { name, severity: Severity::Note }
+    pub(crate) const fn note(id: &'static str, name: &'static str) -> Self {
+        Self { id, name, severity: Severity::Note }
     }
 
     /// A rule whose breaking is suspicious.
-    pub(crate) const fn suspicious(name: &'static str) -> Self {
-        Self { name, severity: Severity::Suspicious }
+    pub(crate) const fn suspicious(id: &'static str, name: &'static str) -> Self {
+        Self { id, name, severity: Severity::Suspicious }
     }
 
     /// A rule of the specification, without which the data can be read.
-    pub(crate) const fn forbidden(name: &'static str) -> Self {
-        Self { name, severity: Severity::Forbidden }
+    pub(crate) const fn forbidden(id: &'static str, name: &'static str) -> Self {
+        Self { id, name, severity: Severity::Forbidden }
     }
 
     /// A rule without which the data cannot be used.
-    pub(crate) const fn unusable(name: &'static str) -> Self {
-        Self { name, severity: Severity::Unusable }
+    pub(crate) const fn unusable(id: &'static str, name: &'static str) -> Self {
+        Self { id, name, severity: Severity::Unusable }
     }
 }

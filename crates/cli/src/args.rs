@@ -5,105 +5,356 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use meshmap::cgeo::Dialect;
+use meshmap::{Address, Axis, Severity};
+use meshmap_export::{Convert, NonFinite, Target};
 
-use crate::commands::{digest, info, verify};
-use crate::show;
+use crate::commands::{Outcome, convert, diff, digest, dump, info, tell, verify};
+use crate::inputs::Choice;
+use crate::inspect::cgeo::{List, parse_dialect};
+use crate::interrupt;
+use crate::rules::{self, Allowed};
+use crate::screen::{Color, Screen};
 
-/// Inspects and verifies 3D mesh files: CGeo, IQM, OpenCTM, Second Life and TMF.
+/// The schema of the objects that `--json` prints.
+const SCHEMA: &str = include_str!("../schema/info-1.json");
+
+const STATUS: &str = "Exit status:\n  0    all is well\n  1    a file is bad, or files differ\n  2    the arguments are wrong\n  130  interrupted";
+
+const EXAMPLES: &str = "Examples:
+  meshmap info proxy.cgeo                   a page about one file
+  meshmap info scans/                       a row for each file below a directory
+  meshmap info --json scans/ | jq .format   one JSON object for each file
+  meshmap verify scans/ --fail-on forbidden PASS or FAIL, and what is wrong
+  meshmap dump mesh.ctm bodies[0].positions --stats
+  meshmap diff before.iqm after.iqm
+  curl -s URL | meshmap info -              standard input";
+
+/// Inspects, verifies and compares 3D mesh files: CGeo (Corona proxies), IQM, OpenCTM, Second Life mesh assets and TMF.
 #[derive(Parser)]
-#[command(name = "meshmap", version, max_term_width = 100)]
+#[command(name = "meshmap", version, max_term_width = 100, after_help = concat_help(EXAMPLES))]
 struct Cli {
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value = "auto")]
+    color: Color,
     #[command(subcommand)]
     command: Command,
 }
 
+fn concat_help(examples: &str) -> String {
+    format!("{examples}\n\n{STATUS}")
+}
+
 #[derive(Subcommand)]
 enum Command {
-    /// Show what files are: their parts, counts, sizes and findings.
+    /// Show what files are: their parts, counts, sizes and what is broken of them.
+    #[command(after_help = concat_help("Examples:\n  meshmap info proxy.cgeo\n  meshmap info --json . -g '*.iqm' | \
+        jq -r 'select(.error) | .path'\n  meshmap info --report broken.cgeo > report.txt"))]
     Info {
-        /// Files, and directories to walk.
-        #[arg(required = true)]
+        /// Files, directories to walk, or `-` for standard input.
+        #[arg(required_unless_present = "schema")]
         paths: Vec<PathBuf>,
         /// Print one JSON object a line for each file.
         #[arg(long)]
         json: bool,
+        /// Print the schema of the JSON objects.
+        #[arg(long, exclusive = true)]
+        schema: bool,
         /// Compute exact numbers whatever they cost to read.
         #[arg(long)]
         full: bool,
-        /// List every snapshot: time, size, kind and box (CGeo).
-        #[arg(long, conflicts_with = "json")]
+        /// List every snapshot: time, size and kind (one CGeo file).
+        #[arg(long, conflicts_with_all = ["json", "report", "boxes"])]
         snapshots: bool,
-        /// Print a structural dump without geometry and names, for bug reports (CGeo).
-        #[arg(long, conflicts_with = "json")]
+        /// List the box of every snapshot (one CGeo file).
+        #[arg(long, conflicts_with_all = ["json", "report"])]
+        boxes: bool,
+        /// Print a structural dump without geometry and names, for bug reports; also of a file that is not read.
+        #[arg(long, conflicts_with_all = ["json", "full"])]
         report: bool,
-        /// Map files instead of reading them; they must not change meanwhile.
-        #[arg(long)]
-        mmap: bool,
+        /// Read CGeo files this way: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
+        #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
+        dialect: Option<Dialect>,
+        #[command(flatten)]
+        choice: Choice,
     },
-    /// Decode and check everything, and end in a verdict.
+    /// Decode and check everything, and end in a verdict: PASS, FAIL or STOPPED.
+    #[command(after_help = concat_help("Examples:\n  meshmap verify assets/ --fail-on forbidden\n  meshmap verify \
+        assets/ --fail-on suspicious --allow slmesh.degenerate\n  meshmap verify --json assets/ | jq -c .findings[]"))]
     Verify {
-        /// Files, and directories to walk.
-        #[arg(required = true)]
+        /// Files, directories to walk, or `-` for standard input.
+        #[arg(required_unless_present = "rules")]
         paths: Vec<PathBuf>,
-        /// What makes the verdict a failure beside files that cannot be used.
-        #[arg(long, value_enum)]
+        /// The least that makes a file fail, beside parts that cannot be used.
+        #[arg(long, value_enum, value_name = "SEVERITY")]
         fail_on: Option<FailOn>,
+        /// Allow a rule to be broken: its identifier, or FORMAT.IDENTIFIER.
+        #[arg(long, value_name = "RULE", value_parser = Allowed::parse)]
+        allow: Vec<Allowed>,
+        /// List the rules, with their severities.
+        #[arg(long, exclusive = true)]
+        rules: bool,
+        /// Print one JSON object a line for each file, and the verdict on standard error.
+        #[arg(long)]
+        json: bool,
         /// Decode everything with both decoders of each codec, and demand the same bytes.
         #[arg(long)]
         cross_check: bool,
-        /// Map files instead of reading them; they must not change meanwhile.
+        #[command(flatten)]
+        choice: Choice,
+    },
+    /// Print the values of one array; without an address, the addresses of all.
+    #[command(after_help = concat_help("Examples:\n  meshmap dump proxy.cgeo\n  meshmap dump proxy.cgeo \
+        snapshots[3].positions --head 10\n  meshmap dump body.slmesh high_lod.faces[0].positions --stats\n  meshmap dump \
+        mesh.ctm bodies[0].positions --as npy -o positions.npy"))]
+    Dump {
+        /// The file, or `-` for standard input.
+        path: PathBuf,
+        /// Which array: an address such as snapshots[3].positions.
+        address: Option<String>,
+        /// How to write the values.
+        #[arg(long = "as", value_enum, value_name = "FORM", default_value = "table")]
+        form: dump::Form,
+        /// Only the first elements.
+        #[arg(long, value_name = "N")]
+        head: Option<usize>,
+        /// Least, greatest, mean, what is not a number, and a histogram.
+        #[arg(long, conflicts_with = "form")]
+        stats: bool,
+        /// Write to a file.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Map the file instead of reading it; it must not change meanwhile.
         #[arg(long)]
         mmap: bool,
     },
+    /// Compare two files, or the files of two directories.
+    #[command(after_help = concat_help("Examples:\n  meshmap diff before.iqm after.iqm\n  meshmap diff mesh.raw.ctm \
+        mesh.mg2.ctm --tolerance 0.001\n  meshmap diff exported/ reference/"))]
+    Diff {
+        /// A file of any of the formats, or a directory.
+        a: PathBuf,
+        /// What it is compared with.
+        b: PathBuf,
+        /// Numbers that differ by no more are equal.
+        #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
+        tolerance: f64,
+        #[command(flatten)]
+        choice: Choice,
+    },
+    /// Convert files to GLB, OBJ, PLY, STL or PC2: one file, or whole directories.
+    #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
+        proxy.cgeo --every 10 -o proxy.glb\n  meshmap convert assets/ --to glb -o converted/"))]
+    Convert {
+        /// Files, directories to walk, or `-` for standard input.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// The file to write or, of directories and several files, the directory.
+        #[arg(short, long, value_name = "PATH")]
+        output: PathBuf,
+        /// The format: glb, obj, ply, stl or pc2 [default: by the ending of the output].
+        #[arg(long, value_name = "FORMAT", value_parser = parse_target)]
+        to: Option<Target>,
+        /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
+        #[arg(long, value_name = "ADDRESS")]
+        mesh: Vec<Address>,
+        /// The axis that points up: x, y or z [default: what the format says].
+        #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
+        up: Option<Axis>,
+        /// Turn all triangles around.
+        #[arg(long)]
+        flip: bool,
+        /// Only each N-th snapshot.
+        #[arg(long, value_name = "N", default_value = "1")]
+        every: std::num::NonZero<usize>,
+        /// Snapshots or frames a second [default: what the file says].
+        #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+        fps: Option<f64>,
+        /// All values of morph targets, for programs that cannot read sparse ones.
+        #[arg(long)]
+        dense: bool,
+        /// Write 0 for numbers that are infinite, or none.
+        #[arg(long)]
+        zero_non_finite: bool,
+        /// Show what would be written.
+        #[arg(long)]
+        dry_run: bool,
+        /// Also write what is newer than its file.
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        choice: Choice,
+    },
     /// Print a sha256 of every decoded array as JSON; for development.
     Digest {
-        /// The file.
+        /// The file, or `-` for standard input.
         path: PathBuf,
         /// Map the file instead of reading it; it must not change meanwhile.
         #[arg(long)]
         mmap: bool,
     },
+    /// Print a script that completes arguments in a shell.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+}
+
+fn parse_target(text: &str) -> Result<Target, String> {
+    let target = Target::ALL.into_iter().find(|target| target.name() == text);
+    target.ok_or_else(|| format!("expected {}", Target::ALL.map(Target::name).join(", ")))
+}
+
+fn parse_axis(text: &str) -> Result<Axis, String> {
+    match text {
+        "x" => Ok(Axis::X),
+        "y" => Ok(Axis::Y),
+        "z" => Ok(Axis::Z),
+        _ => Err("expected x, y or z".to_owned()),
+    }
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number >= 0.0 && number.is_finite() => Ok(number),
+        _ => Err("expected a number that is not negative".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
-    /// Anything that deviates from the specification or is suspicious.
-    Finding,
+    /// What is allowed, but likely not meant, and all that is worse.
+    Suspicious,
+    /// What the specification of the format forbids.
+    Forbidden,
 }
 
 /// Runs the command line with these arguments, the first of which is the program's name.
 ///
 /// Pages go to standard output, errors to standard error. The status is 0; 1 where at least one file cannot be read or
-/// used; 2 where the arguments are wrong.
+/// used, or files differ; 2 where the arguments are wrong; 130 where the command was interrupted.
 pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> ExitCode {
-    let command = match Cli::try_parse_from(args) {
-        Ok(cli) => cli.command,
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
         Err(error) => {
             // Nobody can be told that nobody can be told.
             let _ = error.print();
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
         }
     };
-    let out = &mut io::BufWriter::new(io::stdout().lock());
-    let outcome = match command {
-        Command::Info { paths, json, full, snapshots, report, mmap } => {
-            info::run(&paths, &info::Wish { json, full, snapshots, report, mmap }, out)
-        }
-        Command::Verify { paths, fail_on, cross_check, mmap } => {
-            let wish = verify::Wish { fail_on_finding: fail_on.is_some(), cross_check, mmap };
-            verify::run(&paths, &wish, out)
-        }
-        Command::Digest { path, mmap } => digest::run(&path, mmap, out),
-    };
-    match outcome.and_then(|good| out.flush().map(|()| good)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+    let screen = Screen::of_output(cli.color);
+    let out = &mut io::BufWriter::new(io::stdout());
+    let outcome = command(cli.command, screen, out);
+    let status = match &outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Usage) => ExitCode::from(2),
+        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::STATUS),
+        Ok(Outcome::Bad) => ExitCode::FAILURE,
         // Whoever reads the output has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            show::error(format_args!("standard output: {error}"));
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    };
+    match outcome.map(drop).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            tell(format_args!("standard output: {error}"));
             ExitCode::FAILURE
         }
+        _ => status,
+    }
+}
+
+fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result<Outcome> {
+    match command {
+        Command::Info { schema: true, .. } => {
+            out.write_all(SCHEMA.as_bytes())?;
+            Ok(Outcome::Good)
+        }
+        Command::Info { paths, json, full, snapshots, boxes, report, dialect, choice, .. } => {
+            threads(&choice);
+            let list = if boxes { Some(List::Boxes) } else { snapshots.then_some(List::Snapshots) };
+            info::run(&paths, &info::Wish { json, full, list, report, dialect }, &choice, screen, out)
+        }
+        Command::Verify { rules: true, .. } => {
+            for [format, id, severity, name] in rules::list() {
+                writeln!(out, "{:<36} {severity:<11} {name}", format!("{format}.{id}"))?;
+            }
+            Ok(Outcome::Good)
+        }
+        Command::Verify { paths, fail_on, allow, json, cross_check, choice, .. } => {
+            threads(&choice);
+            let fail_on = match fail_on {
+                None => Severity::Unusable,
+                Some(FailOn::Suspicious) => Severity::Suspicious,
+                Some(FailOn::Forbidden) => Severity::Forbidden,
+            };
+            let wish = verify::Wish { fail_on, allowed: allow, cross_check, json };
+            verify::run(&paths, &wish, &choice, screen, out)
+        }
+        Command::Dump { path, address, form, head, stats, output, mmap } => {
+            let wish = dump::Wish { form, head, stats, output, mmap };
+            dump::run(&path, address.as_deref(), &wish, screen, out)
+        }
+        Command::Diff { a, b, tolerance, choice } => {
+            threads(&choice);
+            diff::run(&a, &b, &diff::Wish { tolerance }, &choice, screen, out)
+        }
+        Command::Convert {
+            paths,
+            output,
+            to,
+            mesh,
+            up,
+            flip,
+            every,
+            fps,
+            dense,
+            zero_non_finite,
+            dry_run,
+            force,
+            choice,
+        } => {
+            threads(&choice);
+            let non_finite = if zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
+            let convert = move |target| {
+                let convert = Convert::new(target).with_flip(flip).with_every(every.get()).with_dense(dense);
+                let convert =
+                    mesh.iter().cloned().fold(convert.with_non_finite(non_finite), Convert::with_mesh);
+                let convert = up.map_or_else(|| convert.clone(), |up| convert.clone().with_up(up));
+                fps.map_or_else(|| convert.clone(), |rate| convert.clone().with_rate(rate))
+            };
+            let wish = convert::Wish { output, to, convert: Box::new(convert), dry_run, force };
+            convert::run(&paths, &wish, &choice, screen, out)
+        }
+        Command::Digest { path, mmap } => digest::run(&path, mmap, out),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "meshmap", &mut script);
+            out.write_all(&script)?;
+            Ok(Outcome::Good)
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            out.write_all(&page)?;
+            Ok(Outcome::Good)
+        }
+    }
+}
+
+/// One file alone is decoded by as many threads, too.
+fn threads(choice: &Choice) {
+    if let Some(threads) = choice.threads {
+        // Where a program that uses this library has made its pool, that one stays.
+        drop(rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global());
     }
 }

@@ -3,11 +3,22 @@
 //! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too.
 
 mod args;
+mod arrays;
 mod commands;
+mod cross_check;
 pub mod digest;
-mod files;
-mod formats;
-mod page;
-mod show;
+mod inputs;
+mod inspect;
+mod interrupt;
+mod pool;
+mod progress;
+mod report;
+mod rows;
+mod rules;
+mod screen;
+mod table;
+mod text;
+mod topology;
+mod words;
 
 pub use args::run;

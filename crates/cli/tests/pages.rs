@@ -108,7 +108,7 @@ fn pretty(text: String) -> String {
 
 #[test]
 fn help() {
-    for command in ["", "info ", "verify ", "digest "] {
+    for command in ["", "info ", "verify ", "dump ", "diff ", "digest "] {
         assert_snapshot!(
             format!("help {command}").trim().replace(' ', "_"),
             transcript(&format!("{command}--help"))
@@ -155,7 +155,6 @@ fn info_json() {
         let text = transcripts("info --json", &format!("{format}/valid"), &files[..2]);
         assert_snapshot!(format!("info_json_{format}"), pretty(text));
     }
-    // One file alone is an error; two are two objects.
     let [one, other] = ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"];
     let text = transcript(&format!("info --json tests/data/{one} tests/data/{other}"));
     assert_snapshot!("info_json_errors", pretty(text));

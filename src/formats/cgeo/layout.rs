@@ -54,6 +54,13 @@ impl Layout {
         }
         let header = span(prologue_size, size.into());
         let data = header.end;
+        if let Some(len) = source.len()?.filter(|len| header.end > *len) {
+            let error = FILE.error(ErrorKind::Truncated, "header").at(header);
+            let there = decimal(len.saturating_sub(prologue_size));
+            return Err(error
+                .expected(format!("{} bytes (size of the header)", decimal(size.into())))
+                .found(there));
+        }
         let source = source.with_ranges(&[0..data.saturating_add(8)], "header")?;
         let properties = Properties::new(source.get(header.clone(), "header")?);
         let flags = tag(&source, data, "flags")?;

@@ -5,13 +5,13 @@ use super::face::Face;
 use super::face_layout::Domain;
 use super::keys::{Lod, MeshKey, PHYSICS_CONVEX, SKIN};
 use super::mesh::Mesh;
+use super::physics::PhysicsConvex;
 use super::rules::{self, FILE};
 use super::skin::Skin;
-use crate::bytes::{Array, Source};
+use crate::bytes::Array;
 use crate::decode::Scratch;
-use crate::limits::Budget;
 use crate::num::as_u64;
-use crate::report::{Address, Finding, Findings, Place, Result};
+use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
 impl Asset {
     /// Decodes and checks everything.
@@ -21,22 +21,26 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding. Wrong values are findings, which make the mesh unusable where their severity is
+    /// Those of reading. A block that cannot be decoded is an unusable [finding](super::rules::BLOCK), and the others are
+    /// checked all the same. Wrong values are findings, too, which make the mesh unusable where their severity is
     /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
         let mut scratch = Scratch::default();
         let source = self.loaded_source()?;
         let budget = self.budget();
-        let skin = self.skin_from(&source, (&budget, &mut scratch))?;
+        let mut broken = Vec::new();
+        let skin = sound(SKIN, self.skin_from(&source, (&budget, &mut scratch)), &mut broken)?;
+        // Of a skin that cannot be read nobody knows what belongs to it.
+        let check_weights = broken.is_empty();
         // The skin stays; one mesh takes the place of the other.
         let held = budget.held();
         let mut higher: Option<(Lod, usize, usize)> = None;
         for lod in Lod::ALL {
             budget.give_back_to(held);
-            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&budget, &mut scratch))?;
-            let Some(mesh) = mesh else { continue };
-            faces(&mesh, skin.as_ref(), true, &mut findings);
+            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), (&budget, &mut scratch));
+            let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else { continue };
+            faces(&mesh, skin.as_ref(), check_weights, &mut findings);
             let triangles = mesh.triangle_count();
             let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
             if let Some((higher, faces, more)) = higher {
@@ -52,53 +56,62 @@ impl Asset {
             higher = Some((lod, mesh.len(), triangles));
         }
         budget.give_back_to(held);
-        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&budget, &mut scratch))?;
-        let has_mesh = physics_mesh.is_some_and(|mesh| {
+        let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&budget, &mut scratch));
+        let has_mesh = sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
             faces(&mesh, None, false, &mut findings);
             true
         });
         budget.give_back_to(held);
-        self.check_convex(&source, has_mesh, (&budget, &mut scratch), &mut findings)?;
+        let convex = self.convex_from(&source, (&budget, &mut scratch));
+        if let Some(convex) = sound(PHYSICS_CONVEX, convex, &mut broken)? {
+            check_convex(&convex, has_mesh, &mut findings);
+        }
         if let Some(skin) = &skin {
             check_skin(skin, &mut findings);
         }
         let mut all = self.findings().to_vec();
         all.extend(skin.into_iter().flat_map(|skin| skin.findings));
         all.extend(findings.into_vec());
+        all.append(&mut broken);
         Ok(all)
     }
+}
 
-    fn check_convex(
-        &self,
-        source: &Source,
-        has_mesh: bool,
-        call: (&Budget, &mut Scratch),
-        findings: &mut Findings,
-    ) -> Result<()> {
-        let Some(convex) = self.convex_from(source, call)? else { return Ok(()) };
-        let place = || FILE.of(Address::field(PHYSICS_CONVEX));
-        if convex.raw_bounding_verts().is_none() {
-            let detail = "expected the points of a hull around the mesh, found none";
-            findings.add(rules::BOUNDING_VERTS_MISSING, || (place(), detail));
+/// What a block holds; nothing where it cannot be decoded, which is a finding. What cannot be read stays an error.
+fn sound<T>(block: &'static str, read: Result<Option<T>>, broken: &mut Vec<Finding>) -> Result<Option<T>> {
+    match read {
+        Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_)) => Err(error),
+        Err(error) => {
+            let place = FILE.of(Address::field(block)).of_error(&error);
+            broken.push(Finding::new(rules::BLOCK, place, error.message()));
+            Ok(None)
         }
-        if convex.surplus > 0 {
-            let detail = format!("{} points more than the hulls have", convex.surplus);
-            findings.add(rules::HULL_POINTS, || (place(), detail));
-        }
-        if has_mesh && convex.hull_sizes().is_some() {
-            let detail = "the mesh for physics is never used";
-            findings.add(rules::HULLS_AND_MESH, || (place(), detail));
-        }
-        let domain = convex.domain();
-        if domain.min.iter().chain(&domain.max).any(|number| !number.is_finite()) {
-            findings.add(rules::DOMAIN_OUTSIDE, || (place(), "not finite"));
-        }
-        Ok(())
+        Ok(block) => Ok(block),
+    }
+}
+
+fn check_convex(convex: &PhysicsConvex, has_mesh: bool, findings: &mut Findings) {
+    let place = || FILE.of(Address::field(PHYSICS_CONVEX));
+    if convex.raw_bounding_verts().is_none() {
+        let detail = "expected the points of a hull around the mesh, found none";
+        findings.add(rules::BOUNDING_VERTS_MISSING, || (place(), detail));
+    }
+    if convex.surplus > 0 {
+        let detail = format!("{} points more than the hulls have", convex.surplus);
+        findings.add(rules::HULL_POINTS, || (place(), detail));
+    }
+    if has_mesh && convex.hull_sizes().is_some() {
+        let detail = "the mesh for physics is never used";
+        findings.add(rules::HULLS_AND_MESH, || (place(), detail));
+    }
+    let domain = convex.domain();
+    if domain.min.iter().chain(&domain.max).any(|number| !number.is_finite()) {
+        findings.add(rules::DOMAIN_OUTSIDE, || (place(), "not finite"));
     }
 }
 
 /// Checks the faces of a mesh. That for physics has no weights.
-fn faces(mesh: &Mesh, skin: Option<&Skin>, is_lod: bool, findings: &mut Findings) {
+fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut Findings) {
     for face in mesh.faces() {
         let place = || FILE.of(face.address()).at(mesh.range());
         if let Some(is_true) = face.layout().no_geometry {
@@ -110,7 +123,7 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, is_lod: bool, findings: &mut Findings
         }
         domains(&face, findings);
         triangles(&face, findings);
-        if is_lod {
+        if check_weights {
             weights(&face, skin, findings);
         }
     }

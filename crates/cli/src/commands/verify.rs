@@ -1,179 +1,331 @@
 //! `meshmap verify`: whether files are sound.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use indicatif::ProgressBar;
-use meshmap::cgeo::{MeshBuffer, Proxy};
-use meshmap::{Block, Decoder, Finding, MeshFile, Options, Result, Scratch, Severity, Source};
+use meshmap::{Finding, Severity};
 
-use crate::{files, show};
+use super::{Outcome, info, tell};
+use crate::inputs::{self, Choice, Input, Problem, Reading};
+use crate::inspect::{self, Damage, Depth, Inspection, State, page};
+use crate::progress::Progress;
+use crate::rules::Allowed;
+use crate::screen::{Screen, Style};
+use crate::{cross_check, interrupt, pool, text};
 
-/// What came out for one file.
-enum Verdict {
-    Good,
-    Findings(Vec<Finding>),
-    /// It opens, but some of its data cannot be used, or the decoders disagree on it.
-    Damaged(Vec<Finding>, Option<String>),
-    Unreadable(String),
-}
-
-/// How strict the verdict is, and how files are read.
+/// How strict the verdict is, and what is printed.
+#[derive(Clone, Debug)]
 pub(crate) struct Wish {
-    pub(crate) fail_on_finding: bool,
+    /// The least severity for which a file fails; parts that cannot be used always make it fail.
+    pub(crate) fail_on: Severity,
+    pub(crate) allowed: Vec<Allowed>,
     pub(crate) cross_check: bool,
-    pub(crate) mmap: bool,
+    pub(crate) json: bool,
 }
 
-pub(crate) fn run(paths: &[PathBuf], wish: &Wish, out: &mut impl Write) -> io::Result<bool> {
-    let found = files::find(paths);
-    let bar = files::progress(found.files.len());
-    let mut verdicts = Vec::new();
-    for path in &found.files {
-        bar.set_message(show::path(path));
-        let verdict = match check(path, wish, &bar) {
-            Ok((findings, None)) if findings.is_empty() => Verdict::Good,
-            Ok((findings, None))
-                if findings.iter().all(|finding| finding.severity() < Severity::Unusable) =>
-            {
-                Verdict::Findings(findings)
+/// How a file did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Verdict {
+    is_broken: bool,
+    has_warnings: bool,
+    fails: bool,
+}
+
+/// The sum over files.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    files: u64,
+    broken: u64,
+    warned: u64,
+    failed: u64,
+}
+
+impl Sum {
+    fn add(&mut self, verdict: Verdict) {
+        self.files += 1;
+        self.broken += u64::from(verdict.is_broken);
+        self.warned += u64::from(verdict.has_warnings && !verdict.is_broken);
+        self.failed += u64::from(verdict.fails);
+    }
+
+    /// `1 broken, 3 with warnings`.
+    fn words(self) -> String {
+        let parts = [(self.broken, "broken"), (self.warned, "with warnings")];
+        let parts = parts.iter().filter(|(number, _)| *number > 0);
+        parts.map(|(number, what)| format!("{} {what}", text::count(*number))).collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub(crate) fn run(
+    paths: &[PathBuf],
+    wish: &Wish,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let interrupted = interrupt::watch();
+    let mut found = inputs::find(paths, choice);
+    let single = found.single && found.files.len() == 1;
+    let how = Reading { mmap: choice.mmap, format: choice.format, dialect: None, is_one_of_many: !single };
+    let progress = Progress::of(&found, choice.quiet);
+    let inputs = Arc::new(std::mem::take(&mut found.files));
+    let mut sum = Sum::default();
+    let mut outcome = Ok(());
+    let work = {
+        let wish = wish.clone();
+        move |input: &Input| check(input, &wish, &how, single, screen)
+    };
+    let threads = choice.threads.unwrap_or_else(pool::usual_threads);
+    let handed = pool::in_order(&inputs, threads, interrupted, work, |index, result| {
+        match result {
+            None => found.skipped.others += 1,
+            Some((printed, verdict)) => {
+                sum.add(verdict);
+                outcome = progress.write(out, &printed);
             }
-            Ok((findings, disagreement)) => Verdict::Damaged(findings, disagreement),
-            Err(error) if found.single => {
-                show::error(format_args!("{}: {}", show::path(path), error.message()));
-                return Ok(false);
-            }
-            Err(error) => Verdict::Unreadable(error.message()),
-        };
-        verdicts.push((path, verdict));
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    verdicts
-        .extend(found.unreadable.iter().map(|(path, error)| (path, Verdict::Unreadable(error.to_string()))));
-
-    let width = verdicts.iter().filter(|(_, verdict)| !matches!(verdict, Verdict::Good));
-    let width = width.map(|(path, _)| show::path(path).chars().count()).max().unwrap_or(0);
-    for (path, verdict) in &verdicts {
-        write_verdict(&show::path(path), width, verdict, out)?;
-    }
-
-    let count = |is: fn(&Verdict) -> bool| verdicts.iter().filter(|(_, verdict)| is(verdict)).count();
-    let good = count(|verdict| matches!(verdict, Verdict::Good));
-    let findings = count(|verdict| matches!(verdict, Verdict::Findings(_)));
-    let damaged = count(|verdict| matches!(verdict, Verdict::Damaged(..)));
-    let unreadable = count(|verdict| matches!(verdict, Verdict::Unreadable(_)));
-    let passed = damaged + unreadable == 0 && !(wish.fail_on_finding && findings > 0);
-    let damaged = if damaged > 0 { format!(", {damaged} damaged") } else { String::new() };
-    let others =
-        if found.others > 0 { format!("; {}", show::plural(found.others, "other")) } else { String::new() };
-    writeln!(
-        out,
-        "{}: {}, {good} without a finding, {findings} with findings{damaged}, {unreadable} unreadable{others}",
-        if passed { "good" } else { "not good" },
-        show::plural(verdicts.len(), "file"),
-    )?;
-    Ok(passed)
-}
-
-/// What is wrong with a file, and what its decoders disagree on.
-fn check(path: &Path, wish: &Wish, bar: &ProgressBar) -> Result<(Vec<Finding>, Option<String>)> {
-    let file = files::open(path, wish.mmap)?;
-    let findings = match &file {
-        MeshFile::CGeo(proxy) => {
-            let snapshots = files::progress(proxy.len());
-            let findings = proxy.validate_reporting(|done| snapshots.set_position(done as u64));
-            snapshots.finish_and_clear();
-            findings?
         }
-        MeshFile::SlMesh(asset) => {
-            let mut findings = asset.validate()?;
-            findings.extend(asset.check_hashes()?);
-            findings
-        }
-        file => file.validate()?,
-    };
-    bar.tick();
-    let disagreement = match &file {
-        MeshFile::CGeo(_) if wish.cross_check => cross_check(path, wish.mmap)?,
-        MeshFile::OpenCtm(bodies) if wish.cross_check => {
-            bodies.iter().find_map(|mesh| blocks_differ(mesh.source(), &mesh.blocks()))
-        }
-        MeshFile::SlMesh(asset) if wish.cross_check => blocks_differ(asset.source(), &asset.blocks()?),
-        _ => None,
-    };
-    Ok((findings, disagreement))
-}
-
-/// The first snapshot of which the two decoders do not make the same.
-fn cross_check(path: &Path, mmap: bool) -> Result<Option<String>> {
-    let open = |decoder| {
-        let options = Options::default().with_decoder(decoder);
-        Proxy::from_source_with(files::source(path, mmap)?, &options, &Default::default())
-    };
-    let (fast, second) = (open(Decoder::Fast)?, open(Decoder::Reference)?);
-    let (mut a, mut b, mut scratch) = (MeshBuffer::default(), MeshBuffer::default(), Scratch::default());
-    // Entries of the table that name the same snapshot are compared once.
-    let mut seen = HashSet::new();
-    for index in 0..fast.len() {
-        if fast.snapshot(index).is_ok_and(|snapshot| !seen.insert(snapshot.range().start)) {
-            continue;
-        }
-        let found = fast.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut a, &mut scratch));
-        let other = second.snapshot(index).and_then(|snapshot| snapshot.mesh_into(&mut b, &mut scratch));
-        let bits = |mesh: &MeshBuffer| {
-            let channels = mesh.map_channels.iter().flatten();
-            let numbers =
-                mesh.positions.iter().chain(&mesh.normals).chain(channels).flatten().map(|n| n.to_bits());
-            numbers.collect::<Vec<u32>>()
-        };
-        let same = match (found, other) {
-            (Ok(()), Ok(())) => bits(&a) == bits(&b) && a.triangles.as_bytes() == b.triangles.as_bytes(),
-            (found, other) => found.is_err() == other.is_err(),
-        };
-        if !same {
-            return Ok(Some(format!("snapshots[{index}]: the two decoders do not make the same of it")));
-        }
-    }
-    Ok(None)
-}
-
-/// The first block of which the two decoders do not make the same.
-fn blocks_differ(source: &Source, blocks: &[Block]) -> Option<String> {
-    /// Blocks may share bytes; where thousands do, not all are compared.
-    const TIMES: u64 = 16;
-    let mut scratch = Scratch::default();
-    let end = blocks.iter().map(|block| block.range.end).max().unwrap_or(0);
-    let mut within = blocks.iter().scan(0_u64, |stored, block| {
-        *stored = stored.saturating_add(block.range.end - block.range.start);
-        (*stored <= end.saturating_mul(TIMES)).then_some(block)
+        progress.done(index + 1, inputs.len(), inputs.get(index).map_or(0, |input| input.bytes));
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    let mut decode = |block: &Block, decoder| {
-        block.decode(source, &Options::default().with_decoder(decoder), &mut scratch)
-    };
-    let differs =
-        within.find(|block| match (decode(block, Decoder::Fast), decode(block, Decoder::Reference)) {
-            (Ok(fast), Ok(second)) => fast != second,
-            (fast, second) => fast.is_err() != second.is_err(),
-        });
-    differs.map(|block| format!("{}: the two decoders do not make the same of it", block.address))
+    progress.finish();
+    outcome?;
+    let is_done = handed == inputs.len();
+    for (path, error) in found.unreadable.iter().filter(|_| is_done) {
+        sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
+        if wish.json {
+            serde_json::to_writer(&mut *out, &inspect::json::of_no_file(path, error))?;
+            writeln!(out)?;
+        } else {
+            for line in lines_of_file("x", &text::path(path), error, screen) {
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    // Files that were not looked at may turn out to be no meshes.
+    let of = sum.files + (inputs.len() - handed) as u64;
+    let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
+    let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
+    let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
+    if wish.json {
+        // Standard output has objects and nothing else.
+        out.flush()?;
+        tell(painted);
+    } else {
+        writeln!(out, "{painted}")?;
+    }
+    Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
+        (false, _) => Outcome::Interrupted,
+        (true, good) => Outcome::good_if(good),
+    })
 }
 
-fn write_verdict(path: &str, width: usize, verdict: &Verdict, out: &mut impl Write) -> io::Result<()> {
-    let (mark, findings, disagreement) = match verdict {
-        Verdict::Good => return Ok(()),
-        Verdict::Unreadable(error) => return writeln!(out, "x   {path:<width$}   {error}"),
-        Verdict::Findings(findings) => ("!", findings, &None),
-        Verdict::Damaged(findings, disagreement) => ("x", findings, disagreement),
+fn verdict_line(sum: Sum, of: u64, is_done: bool, skipped: &str) -> (&'static str, Style, String) {
+    let words = sum.words();
+    let files = text::count(sum.files);
+    let with = |separator: &str| if words.is_empty() { String::new() } else { format!("{separator}{words}") };
+    if !is_done {
+        let line = format!(" after {files} of {} files{}{skipped}", text::count(of), with(": "));
+        return ("STOPPED", Style::Warning, line);
+    }
+    if sum.files == 0 {
+        return ("FAIL", Style::Bad, format!(": no file to verify{skipped}"));
+    }
+    if sum.failed == 0 {
+        let files = text::plural(sum.files, "file");
+        return ("PASS", Style::Good, format!(": {files}{}{skipped}", with(", ")));
+    }
+    ("FAIL", Style::Bad, format!(": {} of {files} files{}{skipped}", text::count(sum.failed), with(": ")))
+}
+
+/// Checks a file: what is printed of it, and how it did.
+fn check(
+    input: &Input,
+    wish: &Wish,
+    how: &Reading,
+    single: bool,
+    screen: Screen,
+) -> Option<(Vec<u8>, Verdict)> {
+    let mut inspection = inspect::inspect(input, how, Depth::Check, wish.json)?;
+    if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
+        let differs = match cross_check::differs(file, input, how) {
+            Ok(address) => {
+                address.map(|address| (address, "the two decoders do not make the same of it".to_owned()))
+            }
+            Err(problem) => Some((meshmap::Address::field("file"), problem.to_string())),
+        };
+        inspection.damage.extend(differs.map(|(address, message)| Damage {
+            address,
+            state: State::Broken,
+            range: None,
+            problem: Problem::other("mismatch", message),
+            rule: None,
+        }));
+    }
+    if let Some(format) = inspection.format {
+        let allowed = |rule: meshmap::Rule| wish.allowed.iter().any(|allowed| allowed.is(format, rule));
+        inspection.damage.retain(|damage| !damage.rule.is_some_and(allowed));
+        inspection.findings.retain(|finding| !allowed(finding.rule));
+    }
+    let worst = inspection.findings.iter().map(Finding::severity).max();
+    let is_broken = inspection.is_broken();
+    let verdict = Verdict {
+        is_broken,
+        has_warnings: worst.is_some_and(|worst| worst >= Severity::Suspicious),
+        fails: is_broken || worst.is_some_and(|worst| worst >= wish.fail_on),
     };
-    writeln!(out, "{mark}   {path:<width$}   {}", show::plural(findings.len(), "finding"))?;
-    for finding in findings {
-        let mark = if finding.severity() < Severity::Unusable { " " } else { "x" };
-        writeln!(out, "    {mark} {}", show::finding(finding))?;
+    let mut printed = Vec::new();
+    if wish.json {
+        // Writing to memory does not fail.
+        drop(info::object(&inspection, &mut printed));
+    } else {
+        let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
+        for line in lines {
+            printed.extend_from_slice(line.as_bytes());
+            printed.push(b'\n');
+        }
     }
-    if let Some(disagreement) = disagreement {
-        writeln!(out, "    x {disagreement}")?;
+    Some((printed, verdict))
+}
+
+/// The only file: its title, and all that there is to say.
+fn page(inspection: &Inspection, screen: Screen) -> Vec<String> {
+    let mut title = vec![text::cut(&inspection.input.name(), screen.width.saturating_sub(4).max(8))];
+    title.extend(inspection.variant.clone());
+    title.extend(inspection.bytes.map(text::size));
+    let mut lines = text::wrap(&title.join("   "), screen.width, 4);
+    if let Some(first) = lines.first_mut() {
+        *first = screen.paint(Style::Bold, first);
     }
-    Ok(())
+    lines.extend(what_is_wrong(inspection, screen, Severity::Note));
+    lines
+}
+
+/// One of many files; nothing where there is nothing to say.
+fn rows(inspection: &Inspection, verdict: Verdict, screen: Screen) -> Vec<String> {
+    let path = inspection.input.shown();
+    if let Some(problem) = inspection.problem.as_ref().filter(|_| inspection.salvaged.is_empty()) {
+        return lines_of_file("x", &path, &problem.to_string(), screen);
+    }
+    let mark = match inspection.findings.iter().map(Finding::severity).max() {
+        _ if verdict.is_broken => "x",
+        Some(Severity::Forbidden) => "!!",
+        Some(Severity::Suspicious) => "!",
+        _ => return Vec::new(),
+    };
+    let findings = inspection.findings.iter().filter(|finding| is_warning(finding)).count();
+    let parts = [
+        (
+            inspection.damage.len()
+                + inspection.salvaged.iter().filter(|part| part.state >= State::Broken).count(),
+            "bad part",
+        ),
+        (findings, "finding"),
+    ];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    let words = parts.map(|(number, one)| text::plural(*number, one)).collect::<Vec<_>>().join(", ");
+    let mut lines = lines_of_file(mark, &path, &words, screen);
+    lines.extend(
+        what_is_wrong(inspection, screen, Severity::Suspicious).into_iter().map(|line| format!("  {line}")),
+    );
+    lines
+}
+
+/// Whether it is told beside what cannot be used.
+fn is_warning(finding: &Finding) -> bool {
+    (Severity::Suspicious..Severity::Unusable).contains(&finding.severity())
+}
+
+/// A mark, a path and words after it; on lines of their own where they do not fit.
+fn lines_of_file(mark: &str, path: &str, words: &str, screen: Screen) -> Vec<String> {
+    let style = if mark == "x" { Style::Bad } else { Style::Warning };
+    let path = text::cut(path, screen.width.saturating_sub(5).max(8));
+    let lead = format!("{} {path}", screen.paint(style, &format!("{mark:<2}")));
+    if text::width(&path) + 3 + 3 + text::width(words) <= screen.width {
+        return vec![format!("{lead}   {words}")];
+    }
+    let wrapped = text::wrap(words, screen.width.saturating_sub(6).max(20), 0);
+    std::iter::once(lead).chain(wrapped.into_iter().map(|line| format!("      {line}"))).collect()
+}
+
+/// What is broken, what is intact beside it, and the findings from a severity on.
+fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Vec<String> {
+    // Rows of many files are indented by two more.
+    let inner = Screen { width: screen.width.saturating_sub(2), ..screen };
+    let mut lines = Vec::new();
+    if let Some(words) = inspection.cut_words() {
+        lines.extend(page::marked("x", &words, inner));
+    } else if let Some(problem) = &inspection.problem {
+        lines.extend(page::marked("x", &problem.to_string(), inner));
+    } else if !inspection.damage.is_empty() {
+        let count = text::plural(inspection.damage.len(), "part");
+        lines.extend(page::marked("x", &format!("{count} cannot be used"), inner));
+    }
+    lines.extend(parts(inspection, inner));
+    for finding in
+        inspection.findings.iter().filter(|f| f.severity() >= least && f.severity() < Severity::Unusable)
+    {
+        let mark = page::mark(finding.severity()).unwrap_or("");
+        lines.extend(page::marked(mark, &text::line(&page::finding(finding)), inner));
+    }
+    lines
+}
+
+/// A line for each part that is broken, equal ones folded, and one for those that are intact.
+fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
+    let damage: Vec<&Damage> = inspection.damage.iter().collect();
+    let mut rows: Vec<(String, &'static str, String)> = page::groups(&damage)
+        .iter()
+        .map(|group| (group.name.clone(), group.first.state.name(), detail(group, inspection.bytes)))
+        .collect();
+    for part in inspection.salvaged.iter().filter(|part| part.state >= State::Broken) {
+        let range = format!("{}..{}", text::count(part.range.start), text::count(part.range.end));
+        rows.push((part.address.clone(), part.state.name(), range));
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let intact = inspection.intact();
+    let width = rows.iter().map(|(name, ..)| text::width(name)).max().unwrap_or(0).clamp(14, 32);
+    let mut lines = Vec::new();
+    let left = 5 + width + 1 + 11;
+    for (name, state, detail) in rows {
+        let name = text::pad(&text::line(&name), width, true);
+        let lead = format!("     {name} {state:<10} ");
+        let room = screen.width.saturating_sub(left).max(24);
+        let wrapped = text::wrap(&text::line(&detail), room, 0);
+        for (index, part) in wrapped.iter().enumerate() {
+            let lead = if index == 0 { lead.clone() } else { " ".repeat(left) };
+            lines.push(format!("{lead} {part}").trim_end().to_owned());
+        }
+    }
+    if let Some(intact) = intact {
+        let wrapped = text::wrap(&intact, screen.width.saturating_sub(5 + width + 1).max(24), 0);
+        for (index, part) in wrapped.iter().enumerate() {
+            let label = if index == 0 { "intact" } else { "" };
+            lines.push(format!("     {} {part}", text::pad(label, width, true)));
+        }
+    }
+    lines
+}
+
+/// Where a part is and how much of it is there, or what is wrong with it.
+fn detail(group: &page::GroupOf<'_>, bytes: Option<u64>) -> String {
+    let damage = group.first;
+    if damage.problem.library().is_some_and(|error| error.what() == "offset table")
+        && damage.state == State::Missing
+    {
+        return format!("{} beyond the end of the file", if group.count > 1 { "offsets" } else { "offset" });
+    }
+    match (&damage.range, damage.there(bytes)) {
+        (Some(range), Some((there, all))) if damage.state != State::Broken => {
+            let place = format!("{}..{}", text::count(range.start), text::count(range.end));
+            if damage.state == State::Missing {
+                return place;
+            }
+            format!("{place} ({} of {} there)", text::count(there), text::plural(all, "byte"))
+        }
+        _ => group.reason.clone(),
+    }
 }

@@ -1,0 +1,424 @@
+//! `meshmap diff`: whether two files, or the files of two directories, hold the same.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use meshmap::{MeshFile, Scalar, Semantic};
+
+use super::{Outcome, tell};
+use crate::arrays::{self, Loaded, Values};
+use crate::inputs::{self, Choice, Input, Problem, Reading};
+use crate::screen::{Screen, Style};
+use crate::text;
+use crate::topology::{self, Match};
+
+pub(crate) struct Wish {
+    /// Numbers that differ by no more are equal.
+    pub(crate) tolerance: f64,
+}
+
+pub(crate) fn run(
+    a: &Path,
+    b: &Path,
+    wish: &Wish,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    if a.is_dir() != b.is_dir() {
+        tell("diff: expected two files or two directories");
+        return Ok(Outcome::Usage);
+    }
+    if a.is_dir() {
+        return directories(a, b, wish, choice, screen, out);
+    }
+    let how = Reading { mmap: choice.mmap, ..Reading::default() };
+    let differs = match files(&Input::named(a), &Input::named(b), wish, &how) {
+        Ok(report) => report.write("", screen, out)?,
+        Err(problem) => {
+            tell(problem);
+            return Ok(Outcome::Bad);
+        }
+    };
+    writeln!(out, "{}", verdict(differs, screen))?;
+    Ok(Outcome::good_if(!differs))
+}
+
+fn verdict(differs: bool, screen: Screen) -> String {
+    if differs { screen.paint(Style::Bad, "DIFFERENT") } else { screen.paint(Style::Good, "EQUAL") }
+}
+
+/// The files of two directories, by their paths below these.
+fn directories(
+    a: &Path,
+    b: &Path,
+    wish: &Wish,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let how = Reading { mmap: choice.mmap, format: choice.format, ..Reading::default() };
+    let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
+        let found = inputs::find(&[root.to_owned()], choice);
+        let known = found
+            .files
+            .into_iter()
+            .filter_map(|input| Some((input.path.strip_prefix(root).ok()?.to_owned(), input)));
+        known.collect()
+    };
+    let (left, right) = (below(a), below(b));
+    let (mut equal, mut different, mut alone) = (0_u64, 0_u64, 0_u64);
+    let paths: std::collections::BTreeSet<&PathBuf> = left.keys().chain(right.keys()).collect();
+    for path in paths {
+        let name = text::path(path);
+        match (left.get(path), right.get(path)) {
+            (Some(a), Some(b)) => match files(a, b, wish, &how) {
+                Ok(report) if report.is_of_no_mesh => {}
+                Ok(report) => {
+                    if report.write(&format!("{name}: "), screen, out)? {
+                        different += 1
+                    } else {
+                        equal += 1
+                    }
+                }
+                Err(problem) => {
+                    different += 1;
+                    writeln!(out, "{}: {problem}", screen.paint(Style::Bad, &name))?;
+                }
+            },
+            (one, other) => {
+                let input = one.or(other);
+                let is_mesh = input.is_some_and(|input| {
+                    input
+                        .source(how.mmap)
+                        .and_then(|source| input.open(&source, &how))
+                        .map_or(true, |file| file.is_some())
+                });
+                if is_mesh {
+                    alone += 1;
+                    let side = if one.is_some() { a } else { b };
+                    writeln!(out, "{name}: only in {}", text::path(side))?;
+                }
+            }
+        }
+    }
+    let differs = different + alone > 0 || equal == 0;
+    let counts = format!(
+        "{} equal, {} different, {} on one side only",
+        text::count(equal),
+        text::count(different),
+        text::count(alone)
+    );
+    writeln!(out, "{}: {counts}", verdict(differs, screen))?;
+    Ok(Outcome::good_if(!differs))
+}
+
+/// What was found of two files.
+#[derive(Default)]
+struct Report {
+    lines: Vec<String>,
+    differs: bool,
+    equal: u64,
+    numbers: u64,
+    /// Neither file is a mesh.
+    is_of_no_mesh: bool,
+}
+
+impl Report {
+    /// Returns whether the files differ.
+    fn write(&self, lead: &str, screen: Screen, out: &mut impl Write) -> io::Result<bool> {
+        if self.differs || lead.is_empty() {
+            for line in &self.lines {
+                for line in text::wrap(&format!("{lead}{line}"), screen.width, 4) {
+                    writeln!(out, "{line}")?;
+                }
+            }
+        }
+        if lead.is_empty() {
+            let numbers = text::plural(self.numbers, "number");
+            writeln!(out, "{} equal, {numbers} compared", text::plural(self.equal, "array"))?;
+        }
+        Ok(self.differs)
+    }
+
+    fn different(&mut self, line: String) {
+        self.differs = true;
+        self.lines.push(line);
+    }
+}
+
+fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
+    let file = input.source(how.mmap).and_then(|source| input.open(&source, how));
+    file.map_err(|problem| format!("{}: {problem}", input.shown()))
+}
+
+fn files(a: &Input, b: &Input, wish: &Wish, how: &Reading) -> Result<Report, String> {
+    let (a, b) = (open(a, how)?, open(b, how)?);
+    let mut report = Report::default();
+    match (a, b) {
+        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, wish, &mut report),
+        (Some(a), Some(b)) => {
+            let (a, b) = (views(&a)?, views(&b)?);
+            report
+                .lines
+                .push("files of two formats: their meshes are compared as a renderer sees them".to_owned());
+            compare(a, b, wish, &mut report);
+        }
+        (None, None) => report.is_of_no_mesh = true,
+        _ => report.different("one is a mesh, the other is not".to_owned()),
+    }
+    Ok(report)
+}
+
+fn same_format(a: &MeshFile, b: &MeshFile, wish: &Wish, report: &mut Report) {
+    let (left, right) = (arrays::groups(a), arrays::groups(b));
+    let only_right = right.iter().skip(left.len()).filter(|_| left.len() < right.len());
+    let groups: Vec<&String> = left.iter().chain(only_right).collect();
+    for (index, group) in groups.into_iter().enumerate() {
+        let load = |file: &MeshFile, known: usize| {
+            if index < known { arrays::load(file, group, None) } else { Vec::new() }
+        };
+        compare(load(a, left.len()), load(b, right.len()), wish, report);
+    }
+}
+
+/// Meshes of any format: positions, normals, texture coordinates and indices.
+fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
+    let said = |error: meshmap::Error| Problem::from(error).to_string();
+    let mut loaded = Vec::new();
+    let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(said)?;
+    for (index, entry) in drawn.enumerate() {
+        let name = |array: &str| format!("mesh[{index}].{array}");
+        let view = match file.mesh(&entry.address) {
+            Ok(view) => view,
+            Err(error) => {
+                loaded.push((name(""), Err(error)));
+                continue;
+            }
+        };
+        for semantic in [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0)] {
+            if !view.has(&semantic) {
+                continue;
+            }
+            let components = if matches!(semantic, Semantic::TexCoord(_)) { 2 } else { 3 };
+            let values = view.attribute(&semantic).map(|attribute| {
+                let numbers: Vec<u8> = attribute
+                    .iter()
+                    .flat_map(|attribute| attribute.iter_f32::<4>())
+                    .flat_map(|element| {
+                        element.into_iter().take(components).flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
+                    })
+                    .collect();
+                of_bytes(Scalar::F32, components, numbers)
+            });
+            let array = match semantic {
+                Semantic::Position => "positions",
+                Semantic::Normal => "normals",
+                _ => "tex_coords",
+            };
+            loaded.push((name(array), values));
+        }
+        let indices = view.indices().iter().flat_map(u32::to_le_bytes).collect();
+        loaded.push((name("indices"), Ok(of_bytes(Scalar::U32, 3, indices))));
+    }
+    Ok(loaded)
+}
+
+fn of_bytes(scalar: Scalar, components: usize, bytes: Vec<u8>) -> Values {
+    let element = (scalar.size() * components).max(1);
+    Values { scalar, components, count: (bytes.len() / element) as u64, bytes: bytes.into() }
+}
+
+/// Compares the arrays of a group, by their addresses.
+fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
+    let mut right: BTreeMap<String, meshmap::Result<Values>> = b.into_iter().collect();
+    let mut pairs: Vec<(String, Values, Values)> = Vec::new();
+    for (address, left) in a {
+        match (left, right.remove(&address)) {
+            (Ok(left), Some(Ok(right))) => pairs.push((address, left, right)),
+            (Ok(_), None) => report.different(format!("{address}: only in the first")),
+            (Err(error), _) => {
+                report.different(format!("{address}: cannot be read in the first: {}", Problem::from(error)))
+            }
+            (Ok(_), Some(Err(error))) => {
+                report
+                    .different(format!("{address}: cannot be read in the second: {}", Problem::from(error)));
+            }
+        }
+    }
+    for address in right.into_keys() {
+        report.different(format!("{address}: only in the second"));
+    }
+    report.numbers += pairs.iter().map(|(_, left, _)| left.count * left.components as u64).sum::<u64>();
+    // What is only ordered otherwise is told as such.
+    if let Some(other_order) = topology::of_pairs(&pairs, wish.tolerance) {
+        return told_by_topology(&pairs, other_order, wish, report);
+    }
+    for (address, left, right) in &pairs {
+        array(address, left, right, wish, report);
+    }
+}
+
+/// Arrays of a mesh whose triangles or vertices stand in another order.
+fn told_by_topology(pairs: &[(String, Values, Values)], found: Match, wish: &Wish, report: &mut Report) {
+    match found {
+        Match::TrianglesReordered { indices } => {
+            report.lines.push(format!("{indices}: the same triangles in another order"));
+            for (address, left, right) in pairs.iter().filter(|(address, ..)| *address != indices) {
+                array(address, left, right, wish, report);
+            }
+            report.equal += 1;
+        }
+        Match::VerticesReordered { positions, indices, largest } => {
+            report.lines.push(format!(
+                "{indices}: the same triangles; the vertices stand in another order, none more than {largest} from its place"
+            ));
+            report.equal += 2;
+            for (address, ..) in
+                pairs.iter().filter(|(address, ..)| *address != positions && *address != indices)
+            {
+                report.lines.push(format!("{address}: not compared, as the vertices stand in another order"));
+            }
+        }
+    }
+}
+
+/// Two arrays, number by number.
+fn array(address: &str, left: &Values, right: &Values, wish: &Wish, report: &mut Report) {
+    if (left.count, left.components) != (right.count, right.components) {
+        let shape = |values: &Values| format!("{} x {}", values.count, values.components);
+        return report.different(format!(
+            "{address}: {} in the first, {} in the second",
+            shape(left),
+            shape(right)
+        ));
+    }
+    if left.scalar != right.scalar {
+        report.lines.push(format!("{address}: {} in the first, {} in the second", left.scalar, right.scalar));
+    }
+    if left.scalar == right.scalar && left.bytes == right.bytes {
+        report.equal += 1;
+        return;
+    }
+    let (mut first, mut largest, mut count) = (None, None::<(usize, f64)>, 0_u64);
+    for (place, (a, b)) in left.numbers().zip(right.numbers()).enumerate() {
+        let distance = distance(a, b);
+        if distance <= wish.tolerance {
+            continue;
+        }
+        count += 1;
+        first = first.or(Some(place));
+        if largest.is_none_or(|(_, most)| distance > most) {
+            largest = Some((place, distance));
+        }
+    }
+    let (Some(first), Some((largest, distance))) = (first, largest) else {
+        report.equal += 1;
+        return;
+    };
+    let what = if is_indices(address) { "topology differs: " } else { "" };
+    let numbers = text::plural(count, "number");
+    let at = |place: usize| {
+        let (a, b) = (left.at(place).unwrap_or(f64::NAN), right.at(place).unwrap_or(f64::NAN));
+        let kind = left.scalar;
+        format!("{} is {} and {}", element(address, left, place), shown(a, kind), shown(b, kind))
+    };
+    let ulps =
+        ulps(left, largest, right).map(|ulps| format!(", {}", text::plural(ulps, "ulp"))).unwrap_or_default();
+    let largest_words = if largest == first { String::new() } else { format!("; largest: {}", at(largest)) };
+    let line = format!(
+        "{address}: {what}{numbers} of {} {}; first: {}{largest_words}; largest difference {}{ulps}",
+        text::count(left.count * left.components as u64),
+        if count == 1 { "differs" } else { "differ" },
+        at(first),
+        shown(distance, Scalar::F64),
+    );
+    report.different(line);
+}
+
+fn is_indices(address: &str) -> bool {
+    address.ends_with("indices") && !address.ends_with("joint_indices") || address.contains("triangles")
+}
+
+/// How far two numbers are apart; a NaN is equal to a NaN.
+fn distance(a: f64, b: f64) -> f64 {
+    if a == b || a.is_nan() && b.is_nan() {
+        0.0
+    } else if (a - b).is_nan() {
+        f64::INFINITY
+    } else {
+        (a - b).abs()
+    }
+}
+
+fn shown(number: f64, scalar: Scalar) -> String {
+    if scalar == Scalar::F32 { (number as f32).to_string() } else { number.to_string() }
+}
+
+/// Representable numbers from one to the other, of two arrays of f32.
+fn ulps(left: &Values, place: usize, right: &Values) -> Option<u64> {
+    if left.scalar != Scalar::F32 || right.scalar != Scalar::F32 {
+        return None;
+    }
+    // Negative numbers run the other way, and both zeros are one.
+    let order = |number: f64| {
+        let bits = (number as f32).to_bits();
+        let size = i64::from(bits & 0x7fff_ffff);
+        if bits >> 31 == 1 { -size } else { size }
+    };
+    let (a, b) = (left.at(place)?, right.at(place)?);
+    (a.is_finite() && b.is_finite()).then(|| order(a).abs_diff(order(b)))
+}
+
+/// `positions[3].x`.
+fn element(address: &str, values: &Values, place: usize) -> String {
+    let components = values.components.max(1);
+    let (index, component) = (place / components, place % components);
+    let axis = match (components, values.is_float()) {
+        (1, _) => String::new(),
+        (2..=4, true) => format!(".{}", ["x", "y", "z", "w"][component]),
+        _ => format!("[{component}]"),
+    };
+    format!("{address}[{index}]{axis}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(numbers: &[f32]) -> Values {
+        of_bytes(Scalar::F32, 3, numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+    }
+
+    #[test]
+    fn the_first_and_the_largest_difference_have_addresses_and_units() {
+        let mut report = Report::default();
+        let a = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 1), 3.0, 4.0, 5.5, 6.0]);
+        array("positions", &a, &b, &Wish { tolerance: 0.0 }, &mut report);
+        let line = &report.lines[0];
+        for part in [
+            "2 numbers of 6 differ",
+            "first: positions[0].y",
+            "largest: positions[1].y is 5 and 5.5",
+            "difference 0.5",
+        ] {
+            assert!(line.contains(part), "{part}: {line}");
+        }
+        let mut report = Report::default();
+        let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 3), 3.0, 4.0, 5.0, 6.0]);
+        array("positions", &a, &b, &Wish { tolerance: 0.0 }, &mut report);
+        assert!(report.lines[0].ends_with(", 3 ulps"), "{:?}", report.lines);
+        let mut report = Report::default();
+        array("positions", &a, &b, &Wish { tolerance: 1e-3 }, &mut report);
+        assert!(!report.differs);
+    }
+
+    #[test]
+    fn nan_equals_nan_and_differs_from_numbers() {
+        assert_eq!(distance(f64::NAN, f64::NAN), 0.0);
+        assert_eq!(distance(f64::NAN, 1.0), f64::INFINITY);
+        assert_eq!(distance(f64::INFINITY, f64::INFINITY), 0.0);
+    }
+}

@@ -1,0 +1,333 @@
+//! The files that a command works on.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, Pattern};
+use meshmap::cgeo::{self, Dialect};
+use meshmap::{ErrorKind, Format, MeshFile, Options, Parallelism, Source};
+
+use crate::text;
+
+/// Which of the files below directories are meant, and how files are read.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Choice {
+    /// Only files below directories whose name, or path where the pattern has a slash, matches; with a leading `!`,
+    /// only those that do not.
+    #[arg(short = 'g', long = "glob", value_name = "PATTERN", value_parser = parse_glob)]
+    pub(crate) globs: Vec<Glob>,
+    /// Only files of this format: cgeo, iqm, openctm, slmesh or tmf. Others are counted.
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub(crate) format: Option<Format>,
+    /// Also files and directories below directories whose name begins with a dot.
+    #[arg(long)]
+    pub(crate) hidden: bool,
+    /// How many files are worked on at once [default: as many as the machine has cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<std::num::NonZero<usize>>,
+    /// No progress bar.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Map files instead of reading them; they must not change meanwhile.
+    #[arg(long)]
+    pub(crate) mmap: bool,
+}
+
+/// A pattern for paths, and whether it takes them or leaves them out.
+#[derive(Clone, Debug)]
+pub(crate) struct Glob {
+    pattern: Pattern,
+    takes: bool,
+    /// Whether it is for the whole path below the directory that was named.
+    is_path: bool,
+}
+
+fn parse_glob(text: &str) -> Result<Glob, String> {
+    let (takes, pattern) = text.strip_prefix('!').map_or((true, text), |pattern| (false, pattern));
+    let pattern = Pattern::new(pattern).map_err(|error| error.to_string())?;
+    Ok(Glob { takes, is_path: pattern.as_str().contains('/'), pattern })
+}
+
+fn parse_format(text: &str) -> Result<Format, String> {
+    text.parse().map_err(|_| format!("expected {}", Format::ALL.map(Format::name).join(", ")))
+}
+
+impl Choice {
+    /// Whether the file at this path below a directory is meant.
+    fn takes(&self, below: &Path) -> bool {
+        let options = MatchOptions {
+            case_sensitive: true,
+            require_literal_separator: true,
+            require_literal_leading_dot: false,
+        };
+        let matches = |glob: &Glob| match glob.is_path {
+            true => glob.pattern.matches_path_with(below, options),
+            false => below
+                .file_name()
+                .is_some_and(|name| glob.pattern.matches_with(&name.to_string_lossy(), options)),
+        };
+        let (mut takes, mut leaves) =
+            (self.globs.iter().filter(|g| g.takes).peekable(), self.globs.iter().filter(|g| !g.takes));
+        (takes.peek().is_none() || takes.any(matches)) && !leaves.any(matches)
+    }
+}
+
+/// A file to be worked on.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    pub(crate) path: PathBuf,
+    /// Whether it was named; otherwise it was found below a directory.
+    pub(crate) is_named: bool,
+    /// Its size, where that is known without reading it.
+    pub(crate) bytes: u64,
+}
+
+/// What stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+impl Input {
+    /// A file that was named.
+    pub(crate) fn named(path: &Path) -> Self {
+        let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
+        Self { path: path.to_owned(), is_named: true, bytes }
+    }
+
+    fn is_standard_input(&self) -> bool {
+        self.is_named && self.path.as_os_str() == STANDARD_INPUT
+    }
+
+    /// The path as it is shown.
+    pub(crate) fn shown(&self) -> String {
+        if self.is_standard_input() { "(standard input)".to_owned() } else { text::path(&self.path) }
+    }
+
+    /// The last part of the path.
+    pub(crate) fn name(&self) -> String {
+        match self.path.file_name() {
+            Some(name) if !self.is_standard_input() => text::path(Path::new(name)),
+            _ => self.shown(),
+        }
+    }
+
+    /// The bytes of the file. Pipes and standard input are read to their end.
+    pub(crate) fn source(&self, mmap: bool) -> Result<Source, Problem> {
+        if self.is_standard_input() {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes).map_err(Problem::from)?;
+            return Ok(Source::from_bytes(bytes));
+        }
+        if fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            let mut bytes = Vec::new();
+            File::open(&self.path)
+                .and_then(|mut pipe| pipe.read_to_end(&mut bytes))
+                .map_err(Problem::from)?;
+            return Ok(Source::from_bytes(bytes));
+        }
+        if !mmap {
+            return Ok(Source::open(&self.path)?);
+        }
+        #[allow(unsafe_code, reason = "the user asked for a map, and was told what that takes")]
+        // SAFETY: whoever says --mmap promises that the file does not change; the help says so.
+        let mapped = unsafe { Source::map(&self.path) };
+        Ok(mapped?)
+    }
+
+    /// Opens a file of any format. Found files of no format are no problem, but `None`.
+    pub(crate) fn open(&self, source: &Source, how: &Reading) -> Result<Option<MeshFile>, Problem> {
+        let options = how.options();
+        let format = match Format::detect(source) {
+            Ok(format) => format,
+            Err(error)
+                if error.kind() == ErrorKind::UnknownFormat
+                    && !self.is_named
+                    && !has_known_ending(&self.path) =>
+            {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if how.format.is_some_and(|wanted| wanted != format) {
+            return if self.is_named {
+                Err(Problem::other("unsupported", format!("{format}: left out by --format")))
+            } else {
+                Ok(None)
+            };
+        }
+        match how.dialect {
+            Some(dialect) if format == Format::CGeo => {
+                let read = cgeo::ReadOptions::default().with_dialect(dialect);
+                let proxy = cgeo::Proxy::from_source_with(source.clone(), &options, &read)?;
+                Ok(Some(MeshFile::CGeo(proxy)))
+            }
+            _ => Ok(Some(MeshFile::from_source_with(source.clone(), &options)?)),
+        }
+    }
+}
+
+/// How files are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) mmap: bool,
+    pub(crate) format: Option<Format>,
+    pub(crate) dialect: Option<Dialect>,
+    /// Whether other files are worked on at the same time: then one file alone is not worked on by several threads.
+    pub(crate) is_one_of_many: bool,
+}
+
+impl Reading {
+    pub(crate) fn options(&self) -> Options {
+        let options = Options::default();
+        if self.is_one_of_many { options.with_parallelism(Parallelism::Off) } else { options }
+    }
+}
+
+fn has_known_ending(path: &Path) -> bool {
+    const ENDINGS: [&str; 6] = ["iqm", "ctm", "tmf", "slmesh", "llmesh", "cgeo"];
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
+}
+
+/// Why a file cannot be worked on.
+#[derive(Clone, Debug)]
+pub(crate) enum Problem {
+    Library(meshmap::Error),
+    /// A kind, as JSON has it, and a message.
+    Other(&'static str, String),
+}
+
+impl Problem {
+    pub(crate) fn other(kind: &'static str, message: String) -> Self {
+        Self::Other(kind, message)
+    }
+
+    pub(crate) fn library(&self) -> Option<&meshmap::Error> {
+        match self {
+            Self::Library(error) => Some(error),
+            Self::Other(..) => None,
+        }
+    }
+}
+
+impl From<meshmap::Error> for Problem {
+    fn from(error: meshmap::Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Other("io", error.to_string())
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => f.write_str(&text::line(&crate::words::error(error))),
+            Self::Other(_, message) => f.write_str(&text::line(message)),
+        }
+    }
+}
+
+/// Files found, in order, and what was passed over.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) files: Vec<Input>,
+    pub(crate) skipped: Skipped,
+    /// Directories that could not be read, and why.
+    pub(crate) unreadable: Vec<(PathBuf, String)>,
+    /// Whether the command names one file and nothing else.
+    pub(crate) single: bool,
+}
+
+/// What was passed over below directories.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Skipped {
+    pub(crate) hidden: u64,
+    /// Directories of version control.
+    pub(crate) version_control: u64,
+    /// Links to directories, which may lead in circles.
+    pub(crate) links: u64,
+    /// Files that a pattern leaves out.
+    pub(crate) left_out: u64,
+    /// Pipes, sockets and devices.
+    pub(crate) special: u64,
+    /// Files that hold no mesh, or none of the format that is asked for.
+    pub(crate) others: u64,
+}
+
+impl fmt::Display for Skipped {
+    /// Empty, or what follows the number of files.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            (self.others, "other"),
+            (self.left_out, "left out by a pattern"),
+            (self.hidden, "hidden"),
+            (self.version_control, "of version control"),
+            (self.links, "linked directories"),
+            (self.special, "special"),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, what)| format!("{} {what}", text::count(*number)))
+            .collect();
+        if parts.is_empty() { Ok(()) } else { write!(f, "; skipped: {}", parts.join(", ")) }
+    }
+}
+
+/// The files named, and those below the directories named.
+pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
+    let single = matches!(paths, [path] if !path.is_dir());
+    let mut found = Found { single, ..Found::default() };
+    for path in paths {
+        if path.is_dir() {
+            walk(path, Path::new(""), choice, &mut found);
+        } else {
+            found.files.push(Input::named(path));
+        }
+    }
+    found
+}
+
+fn walk(directory: &Path, below: &Path, choice: &Choice, found: &mut Found) {
+    const VERSION_CONTROL: [&str; 6] = [".git", ".hg", ".svn", ".bzr", ".jj", "CVS"];
+    let entries = fs::read_dir(directory).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
+    let mut entries = match entries {
+        Ok(entries) => entries,
+        Err(error) => return found.unreadable.push((directory.to_owned(), error.to_string())),
+    };
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name());
+        let kind = match entry.file_type() {
+            Ok(kind) => kind,
+            Err(error) => {
+                found.unreadable.push((path, error.to_string()));
+                continue;
+            }
+        };
+        if kind.is_dir() && VERSION_CONTROL.iter().any(|known| name == *known) && !choice.hidden {
+            found.skipped.version_control += 1;
+        } else if name.as_encoded_bytes().starts_with(b".") && !choice.hidden {
+            found.skipped.hidden += 1;
+        } else if kind.is_dir() {
+            walk(&path, &below.join(&name), choice, found);
+        } else {
+            match fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => found.skipped.links += 1,
+                Ok(metadata) if metadata.is_file() => {
+                    if choice.takes(&below.join(&name)) {
+                        found.files.push(Input { path, is_named: false, bytes: metadata.len() });
+                    } else {
+                        found.skipped.left_out += 1;
+                    }
+                }
+                Ok(_) => found.skipped.special += 1,
+                Err(error) => found.unreadable.push((path, error.to_string())),
+            }
+        }
+    }
+}

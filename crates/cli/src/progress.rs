@@ -1,0 +1,53 @@
+//! One bar on standard error for all files, which leaves nothing behind.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::inputs::Found;
+
+/// A bar that shows files, bytes and the time that is left; nothing where standard error is no terminal.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    pub(crate) fn of(found: &Found, quiet: bool) -> Self {
+        if quiet || found.files.len() < 2 || !io::stderr().is_terminal() {
+            return Self { bar: ProgressBar::hidden() };
+        }
+        let bytes = found.files.iter().map(|input| input.bytes).fold(0, u64::saturating_add);
+        let bar = ProgressBar::new(bytes);
+        let style = ProgressStyle::with_template("{bar:20} {bytes}/{total_bytes} {msg} files, {eta} left");
+        let bar = style.map(|style| bar.clone().with_style(style)).unwrap_or(bar);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Self { bar }
+    }
+
+    /// A file is done.
+    pub(crate) fn done(&self, files: usize, of: usize, bytes: u64) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(format!("{files}/{of}"));
+            self.bar.inc(bytes);
+        }
+    }
+
+    /// Writes below what was written before, with the bar out of the way.
+    pub(crate) fn write(&self, out: &mut impl Write, text: &[u8]) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.bar.is_hidden() {
+            return out.write_all(text);
+        }
+        self.bar.suspend(|| {
+            out.write_all(text)?;
+            out.flush()
+        })
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

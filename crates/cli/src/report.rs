@@ -1,0 +1,245 @@
+//! A structural dump without geometry and names, for pasting into a bug report: above all about files that are not read.
+
+use meshmap::cgeo::{Proxy, raw};
+use meshmap::{Format, MeshFile, Segment, Source};
+
+use crate::inputs::{Input, Reading};
+use crate::text;
+
+/// Bytes of a file that is not read that are shown.
+const SHOWN_BYTES: u64 = 64;
+
+/// The report on a file, and whether it could be opened.
+pub(crate) fn of(input: &Input, how: &Reading) -> (Vec<String>, bool) {
+    let mut lines = vec![
+        format!("meshmap     {}", env!("CARGO_PKG_VERSION")),
+        format!("system      {} {}", std::env::consts::OS, std::env::consts::ARCH),
+    ];
+    let source = match input.source(how.mmap) {
+        Ok(source) => source,
+        Err(problem) => {
+            lines.push(format!("x           {problem}"));
+            return (lines, false);
+        }
+    };
+    let bytes = source.len().ok().flatten();
+    lines.push(format!(
+        "file        {}",
+        bytes.map_or_else(|| "of unknown length".to_owned(), |b| text::plural(b, "byte"))
+    ));
+    let format = Format::detect(&source).ok();
+    lines.push(format!("format      {}", format.map_or("not known", Format::name)));
+    match input.open(&source, how) {
+        Ok(Some(file)) => {
+            opened(&file, &mut lines);
+            (lines, true)
+        }
+        Ok(None) => (lines, false),
+        Err(problem) => {
+            lines.push(format!("x           {problem}"));
+            match format {
+                Some(Format::CGeo) => unread_cgeo(&source, bytes.unwrap_or(0), &mut lines),
+                _ => lines.extend(dump("begins", &source, 0, bytes.unwrap_or(0))),
+            }
+            (lines, false)
+        }
+    }
+}
+
+fn opened(file: &MeshFile, lines: &mut Vec<String>) {
+    match file {
+        MeshFile::CGeo(proxy) => cgeo(proxy, lines),
+        file => {
+            const MOST: usize = 200;
+            for (index, item) in file.items().enumerate() {
+                if index == MOST {
+                    lines.push("part        .. and more".to_owned());
+                    break;
+                }
+                let counts: Vec<String> =
+                    item.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+                lines.push(format!(
+                    "part        {}  {:#x}..{:#x}  {}",
+                    without_names(&item.address),
+                    item.range.start,
+                    item.range.end,
+                    counts.join(" ")
+                ));
+            }
+        }
+    }
+    // What findings say may quote names; which rule it is may not.
+    for finding in file.findings() {
+        lines.push(format!(
+            "finding     {} ({})",
+            finding.rule.id,
+            text::plural(finding.count, "occurrence")
+        ));
+    }
+    match file.validate() {
+        Ok(findings) => {
+            let more = findings.iter().skip(file.findings().len());
+            lines.extend(more.map(|finding| format!("finding     {} ({})", finding.rule.id, finding.count)));
+        }
+        Err(error) => lines.push(format!("x           {}", crate::words::error(&error))),
+    }
+}
+
+/// Names in an address are those of the file.
+fn without_names(address: &meshmap::Address) -> String {
+    let mut shown = String::new();
+    for segment in address.segments() {
+        match segment {
+            Segment::Field(name) if shown.is_empty() => shown.push_str(name),
+            Segment::Field(name) => shown.push_str(&format!(".{name}")),
+            Segment::Index(index) => shown.push_str(&format!("[{index}]")),
+            _ => shown.push_str("[name]"),
+        }
+    }
+    shown
+}
+
+fn cgeo(proxy: &Proxy, lines: &mut Vec<String>) {
+    const SNAPSHOTS: usize = 8;
+    for (name, value) in proxy.properties().iter() {
+        lines.push(property(&name.to_string_lossy(), &value.to_string_lossy()));
+    }
+    lines.push(line_ends(proxy.properties().text().as_bytes()));
+    lines.push(format!("flags       {:#010x}", proxy.flags()));
+    lines.push(format!("table       {}", text::plural(proxy.len(), "snapshot")));
+    let found =
+        if proxy.dialect_is_found() { "found by following the sections to the end tag" } else { "forced" };
+    lines.push(format!("dialect     {}   ({found})", proxy.dialect()));
+    for index in 0..proxy.len().min(SNAPSHOTS) {
+        snapshot(proxy, index, lines);
+    }
+    if proxy.len() > SNAPSHOTS {
+        lines.push(format!("            .. {} more", text::plural(proxy.len() - SNAPSHOTS, "snapshot")));
+    }
+}
+
+/// A property of the header; names are what a user may not want to show, numbers and dates are not.
+fn property(name: &str, value: &str) -> String {
+    const SHOWN: [&str; 13] = [
+        "Version",
+        "Date created",
+        "Number of faces",
+        "Number of vertices",
+        "Number of normals",
+        "Number of mapping channels",
+        "Bounding box size (original units)",
+        "Bounding box size (millimeters)",
+        "Animation snapshot count",
+        "Time per animation snapshot [microseconds]",
+        "Animation time start",
+        "Scale",
+        "Compressed",
+    ];
+    let shown = SHOWN.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let value = if shown { text::line(value) } else { format!("({})", text::plural(value.len(), "byte")) };
+    format!("header      {}: {value}", text::line(name))
+}
+
+fn line_ends(header: &[u8]) -> String {
+    let (lf, crlf) = (count(header, b"\n"), count(header, b"\r\n"));
+    format!("header      {}, {lf} line ends, {crlf} of them CR LF", text::plural(header.len(), "byte"))
+}
+
+fn count(text: &[u8], end: &[u8]) -> usize {
+    text.windows(end.len()).filter(|window| *window == end).count()
+}
+
+fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
+    let snapshot = match proxy.snapshot(index) {
+        Ok(snapshot) => snapshot,
+        Err(error) => return lines.push(format!("snapshot {index}: {}", crate::words::error(&error))),
+    };
+    let range = snapshot.range();
+    lines.push(format!("snapshot {index}  {:#x}..{:#x}", range.start, range.end));
+    let sections = match snapshot.sections() {
+        Ok(sections) => sections,
+        Err(error) => return lines.push(format!("  x {}", crate::words::error(&error))),
+    };
+    for section in sections {
+        let beginning = section.content.start..section.content.end.min(section.content.start + 4);
+        let bytes = proxy.source().get(beginning, "section").unwrap_or_default();
+        let stored = section.content.end - section.content.start;
+        lines.push(format!(
+            "  tag {:#010x}  size {}  stored {stored}  begins {}",
+            section.tag,
+            section.size,
+            hex(&bytes)
+        ));
+    }
+    match snapshot.counts() {
+        Ok(counts) => lines.push(format!(
+            "  {} vertices, {} normals, {} map channels, {} triangles",
+            counts.vertices, counts.normals, counts.map_channels, counts.triangles
+        )),
+        Err(error) => lines.push(format!("  x {}", crate::words::error(&error))),
+    }
+    if let Err(error) = snapshot.mesh() {
+        lines.push(format!("  x {}", crate::words::error(&error)));
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+/// What can be told of a proxy that no way of reading leads through: its header, its table, and how its first snapshots
+/// begin and end.
+fn unread_cgeo(source: &Source, bytes: u64, lines: &mut Vec<String>) {
+    const ENTRIES: u64 = 4;
+    let Some(size) = number(source, 1, 4) else { return lines.extend(dump("begins", source, 0, bytes)) };
+    let header = 5..(5 + size).min(bytes);
+    if let Ok(head) = source.get(header, "header").map(|head| head.to_vec()) {
+        for line in String::from_utf8_lossy(&head).lines() {
+            match line.split_once(':') {
+                Some((name, value)) => lines.push(property(name.trim(), value.trim())),
+                None => lines.push(format!("header      ({})", text::plural(line.len(), "byte"))),
+            }
+        }
+        lines.push(line_ends(&head));
+    }
+    let flags = 5 + size;
+    if let Some(value) = number(source, flags, 4) {
+        lines.push(format!("flags       {value:#010x}"));
+    }
+    let table = flags + 8;
+    let mut offsets = Vec::new();
+    while let (Some(tag), Some(offset)) = (
+        number(source, table + offsets.len() as u64 * 8, 4),
+        number(source, table + offsets.len() as u64 * 8, 8),
+    ) {
+        if tag == u64::from(raw::TAG_ANIM_TABLE_END) || offsets.len() as u64 == ENTRIES {
+            break;
+        }
+        offsets.push(offset);
+    }
+    for (index, offset) in offsets.iter().enumerate() {
+        lines.push(format!("offset {index}    {offset:#x}"));
+        if *offset < bytes {
+            lines.extend(dump("  before", source, offset.saturating_sub(8), *offset));
+            lines.extend(dump("  begins", source, *offset, bytes));
+        }
+    }
+    lines.extend(dump("file ends", source, bytes.saturating_sub(SHOWN_BYTES / 2), bytes));
+}
+
+/// A little-endian number, where its bytes are there.
+fn number(source: &Source, at: u64, size: u64) -> Option<u64> {
+    let bytes = source.get(at..at.checked_add(size)?, "report").ok()?;
+    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+/// Bytes from here on, as numbers, sixteen a line.
+fn dump(label: &str, source: &Source, from: u64, end: u64) -> Vec<String> {
+    let end = end.min(from.saturating_add(SHOWN_BYTES));
+    let Ok(bytes) = source.get(from..end, "report") else { return Vec::new() };
+    let line = |(index, bytes): (usize, &[u8])| {
+        let label = if index == 0 { label } else { "" };
+        format!("{label:<11} {:#08x}  {}", from + index as u64 * 16, hex(bytes))
+    };
+    bytes.chunks(16).enumerate().map(line).collect()
+}

@@ -1,0 +1,68 @@
+//! The terminal: how wide it is, and whether it has colours.
+
+use console::Term;
+
+/// Wider lines are hard to read.
+const WIDEST: usize = 120;
+/// The width where there is no terminal to ask.
+const USUAL: usize = 100;
+
+/// What pages are laid out for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    /// Columns.
+    pub(crate) width: usize,
+    pub(crate) color: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// In any case.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// How a text is emphasized.
+#[derive(Clone, Copy)]
+pub(crate) enum Style {
+    Bold,
+    Dim,
+    Good,
+    Warning,
+    Bad,
+}
+
+impl Screen {
+    /// The terminal that standard output is; else `COLUMNS`, or 100 columns.
+    pub(crate) fn of_output(color: Color) -> Self {
+        let terminal = Term::stdout();
+        let is_terminal = terminal.is_term();
+        let asked =
+            is_terminal.then(|| terminal.size_checked()).flatten().map(|(_, columns)| usize::from(columns));
+        let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let width = asked.or_else(told).filter(|columns| *columns > 0).unwrap_or(USUAL);
+        let color = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        };
+        Self { width: width.clamp(20, WIDEST), color }
+    }
+
+    /// The text in a style, where there are colours.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        let code = match style {
+            _ if !self.color => return text.to_owned(),
+            Style::Bold => 1,
+            Style::Dim => 2,
+            Style::Bad => 31,
+            Style::Good => 32,
+            Style::Warning => 33,
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+}

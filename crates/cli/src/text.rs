@@ -1,0 +1,223 @@
+//! How numbers, sizes and names are shown, and how lines are fitted to a width.
+
+use std::path::Path;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Names and titles longer than this are cut in the middle.
+const LONGEST_NAME: usize = 26;
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn count(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
+    groups.collect::<Vec<_>>().join(",")
+}
+
+/// `1 joint`, `2 joints`, `2 meshes`, `2 bodies`, `2 vertices`.
+pub(crate) fn plural(number: impl TryInto<u64>, one: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    let many = match (one.strip_suffix('y'), one.strip_suffix("ex")) {
+        _ if number == 1 => one.to_owned(),
+        (Some(stem), _) => format!("{stem}ies"),
+        (_, Some(stem)) => format!("{stem}ices"),
+        _ if one.ends_with('h') => format!("{one}es"),
+        _ => format!("{one}s"),
+    };
+    format!("{} {many}", count(number))
+}
+
+/// A size in binary units.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// A coordinate: three decimals, or an exponent where it is huge.
+pub(crate) fn coordinate(number: f32) -> String {
+    if number.abs() >= 1e7 { format!("{number:.1e}") } else { format!("{number:.3}") }
+}
+
+/// A box or a point: `0.000 1.000 2.000`.
+pub(crate) fn point<const N: usize>(numbers: [f32; N]) -> String {
+    numbers.map(coordinate).join(" ")
+}
+
+/// `min  ..  max`.
+pub(crate) fn corners<const N: usize>([min, max]: [[f32; N]; 2]) -> String {
+    format!("{}  ..  {}", point(min), point(max))
+}
+
+/// A name on one line: what does not print escaped, long ones cut.
+pub(crate) fn name(text: &str) -> String {
+    cut(&line(text), LONGEST_NAME)
+}
+
+/// A text on one line, whole: what does not print, turns the direction of writing or ends a line is escaped.
+pub(crate) fn line(text: &str) -> String {
+    text.chars().flat_map(escape).collect()
+}
+
+fn escape(c: char) -> Vec<char> {
+    if matches!(c, '"' | '\'' | '\\') || c.is_ascii_graphic() || c == ' ' {
+        return vec![c];
+    }
+    // After a letter, combining characters stay what they are.
+    String::from_iter(['a', c]).escape_debug().skip(1).collect()
+}
+
+/// Columns of a terminal that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A text of at most so many columns: its middle left out where it is longer.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if width(text) <= most {
+        return text.to_owned();
+    }
+    let room = most.saturating_sub(2);
+    let (head, tail) = (room - room / 2, room / 2);
+    let start = taken(text.chars(), head);
+    let end: String = taken(text.chars().rev(), tail).chars().rev().collect();
+    format!("{start}..{end}")
+}
+
+/// The first characters that fit into so many columns.
+fn taken(characters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut left = columns;
+    let fits = |c: &char| match left.checked_sub(c.width().unwrap_or(0)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    characters.take_while(fits).collect()
+}
+
+/// A text on as many lines as it takes, broken at blanks; later lines are indented. Words that are too long for a line
+/// are broken anywhere.
+pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let columns = columns.max(indent + 8);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        // Blanks before a word belong to it: they stay where it does not begin a line.
+        let blanks = rest.len() - rest.trim_start_matches(' ').len();
+        let end = rest[blanks..].find(' ').map_or(rest.len(), |end| blanks + end);
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        if width(&line) + width(word) <= columns {
+            line.push_str(word);
+            continue;
+        }
+        if !line.trim().is_empty() {
+            lines.push(std::mem::take(&mut line));
+            line = " ".repeat(indent);
+        }
+        let mut word = word.trim_start_matches(' ').to_owned();
+        while width(&line) + width(&word) > columns {
+            let part = taken(word.chars(), (columns - width(&line)).max(1));
+            if part.is_empty() {
+                break;
+            }
+            word = word[part.len()..].to_owned();
+            lines.push(std::mem::take(&mut line) + &part);
+            line = " ".repeat(indent);
+        }
+        line.push_str(&word);
+    }
+    if !line.trim().is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// A text filled up with blanks to so many columns.
+pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
+    let blanks = " ".repeat(columns.saturating_sub(width(text)));
+    if left { format!("{text}{blanks}") } else { format!("{blanks}{text}") }
+}
+
+/// A path on one line, whole.
+pub(crate) fn path(path: &Path) -> String {
+    line(&path.to_string_lossy())
+}
+
+/// Indices as `3` or `3..7`, the last one included.
+pub(crate) fn span(range: &std::ops::Range<usize>) -> String {
+    if range.len() == 1 { range.start.to_string() } else { format!("{}..{}", range.start, range.end - 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_one_decimal_and_the_right_unit() {
+        let cases =
+            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (257_808, "251.8 KiB"), (1 << 20, "1.0 MiB")];
+        for (bytes, text) in cases {
+            assert_eq!(size(bytes), text);
+        }
+        assert_eq!(size((1 << 20) - 1), "1.0 MiB");
+        assert_eq!(size(u64::MAX), "16384.0 PiB");
+    }
+
+    #[test]
+    fn counts_are_grouped_and_words_agree_with_them() {
+        assert_eq!(
+            ["0", "999", "1,000", "1,234,567"],
+            [0_u64, 999, 1000, 1_234_567].map(count).each_ref().map(|s| &**s)
+        );
+        assert_eq!(plural(1_u64, "mesh"), "1 mesh");
+        assert_eq!(plural(2_u64, "mesh"), "2 meshes");
+        assert_eq!(plural(1_u64, "byte"), "1 byte");
+        assert_eq!(plural(3_u64, "body"), "3 bodies");
+        assert_eq!(plural(3_u64, "vertex"), "3 vertices");
+    }
+
+    #[test]
+    fn huge_coordinates_have_exponents() {
+        assert_eq!(point([1.0, -6.1e31, 9_999_999.0]), "1.000 -6.1e31 9999999.000");
+    }
+
+    #[test]
+    fn what_does_not_print_is_escaped() {
+        assert_eq!(line("a\nb\u{1b}"), "a\\nb\\u{1b}");
+        assert_eq!(line("a\u{202e}b\u{2028}c\u{200f}"), "a\\u{202e}b\\u{2028}c\\u{200f}");
+        assert_eq!(line("e\u{301} \u{65e5}\u{672c} \"x\" \\"), "e\u{301} \u{65e5}\u{672c} \"x\" \\");
+    }
+
+    #[test]
+    fn names_are_cut_in_the_middle_by_columns() {
+        assert_eq!(cut("abcdefghij", 8), "abc..hij");
+        assert_eq!(cut("\u{65e5}\u{672c}\u{65e5}\u{672c}\u{65e5}", 8), "\u{65e5}..\u{65e5}");
+        assert!(width(&name(&"\u{65e5}".repeat(100))) <= LONGEST_NAME);
+    }
+
+    #[test]
+    fn lines_are_broken_at_blanks_and_words_only_where_they_must_be() {
+        assert_eq!(wrap("abcd efgh ijkl", 10, 0), ["abcd efgh", "ijkl"]);
+        assert_eq!(wrap("ab cd ef", 80, 0), ["ab cd ef"]);
+        assert_eq!(
+            wrap(&"x".repeat(20), 10, 2),
+            ["x".repeat(10), format!("  {}", "x".repeat(8)), "  xx".to_owned()]
+        );
+        assert!(wrap("  a   b", 80, 4).concat().starts_with("  a   b"));
+        for columns in 1..30 {
+            wrap("\u{65e5}\u{672c} abc \u{65e5}\u{672c}\u{65e5}\u{672c}", columns, 3);
+        }
+    }
+}

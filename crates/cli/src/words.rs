@@ -1,0 +1,106 @@
+//! Errors of the library, in the words of a person.
+
+use meshmap::{Address, Error, ErrorKind};
+
+/// An error without the path of the file: what is wrong, where, what was expected and what was found.
+pub(crate) fn error(error: &Error) -> String {
+    let format = error.format().map(|format| format!("{format}: ")).unwrap_or_default();
+    format + &about(error)
+}
+
+/// Like [`error`], without the format.
+pub(crate) fn about(error: &Error) -> String {
+    of_part(error, None)
+}
+
+/// Like [`about`], of an error about a part whose address has been told.
+pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
+    let what = place(error, told);
+    let (expected, found) = (error.expected_text(), error.found_text());
+    match error.kind() {
+        ErrorKind::UnknownFormat => {
+            let is_hint = found.contains("\": ");
+            let none = if is_hint {
+                ""
+            } else {
+                ", which is how no CGeo, OpenCTM, Second Life mesh, IQM or TMF file begins"
+            };
+            format!("unknown format: {found}{none}")
+        }
+        ErrorKind::Malformed if expected.starts_with("the checksum ") => {
+            let stored = expected.trim_start_matches("the checksum ");
+            format!("{what} is corrupt: checksum {stored} stored, {found} computed")
+        }
+        ErrorKind::Truncated if !found.is_empty() && !expected.is_empty() => {
+            let is_all = error.byte_range().is_some_and(|range| range.start == 0);
+            let has = if is_all { "the file has" } else { "there are" };
+            format!("{what} cut off: {expected} announced, {has} {found}")
+        }
+        ErrorKind::Malformed | ErrorKind::OutOfRange | ErrorKind::Mismatch if !found.is_empty() => {
+            if error.what() == "sections of a snapshot" && expected.contains("lead to") {
+                let end = error.byte_range().map_or(0, |range| range.end);
+                return format!(
+                    "{}: no end tag before the end of the file ({end:#x}): cut off, or an unknown dialect; please send \
+                     `meshmap info --report`",
+                    error.address().map_or_else(|| "snapshot".to_owned(), ToString::to_string)
+                );
+            }
+            let is_value = found.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '"'));
+            match (is_value, expected.is_empty()) {
+                (true, true) => format!("{what} is {found}"),
+                (true, false) => format!("{what} is {found}, expected {expected}"),
+                (false, true) => format!("{what}: {found}"),
+                (false, false) => format!("{what}: expected {expected}, found {found}"),
+            }
+        }
+        ErrorKind::Unsupported if !found.is_empty() => {
+            let expected =
+                if expected.is_empty() { String::new() } else { format!(": {expected} can be read") };
+            format!("{what} is {found}, which is not supported{expected}")
+        }
+        ErrorKind::LimitExceeded if !found.is_empty() => {
+            let expected =
+                if expected.is_empty() { String::new() } else { format!(": the limit is {expected}") };
+            format!("{what} needs {found}{expected}")
+        }
+        _ => match error.format() {
+            Some(format) => {
+                let message = error.message();
+                message.strip_prefix(&format!("{format}: ")).unwrap_or(&message).to_owned()
+            }
+            None => error.message(),
+        },
+    }
+}
+
+/// What and where: `iqmheader.ofs_joints (0x48..0x4c)`.
+fn place(error: &Error, told: Option<&Address>) -> String {
+    let of = error
+        .address()
+        .filter(|address| Some(*address) != told)
+        .map(|address| format!(" of {address}"))
+        .unwrap_or_default();
+    let stored = error.byte_range().map(|range| format!("{:#x}..{:#x}", range.start, range.end));
+    let inflated =
+        error.decoded_range().map(|range| format!("inflated {:#x}..{:#x}", range.start, range.end));
+    let ranges: Vec<String> = stored.into_iter().chain(inflated).collect();
+    let at = if ranges.is_empty() { String::new() } else { format!(" ({})", ranges.join(", ")) };
+    format!("{}{of}{at}", error.what())
+}
+
+/// The identifier of the kind of an error, in JSON.
+pub(crate) fn kind(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::UnknownFormat => "unknown_format",
+        ErrorKind::Truncated => "truncated",
+        ErrorKind::NeedBytes(_) => "need_bytes",
+        ErrorKind::Malformed => "malformed",
+        ErrorKind::Unsupported => "unsupported",
+        ErrorKind::LimitExceeded => "limit_exceeded",
+        ErrorKind::OutOfRange => "out_of_range",
+        ErrorKind::Mismatch => "mismatch",
+        ErrorKind::Cancelled => "cancelled",
+        ErrorKind::Io(_) => "io",
+        _ => "other",
+    }
+}

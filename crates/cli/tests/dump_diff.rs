@@ -1,0 +1,114 @@
+//! `meshmap dump` and `meshmap diff`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use meshmap::MeshFile;
+use meshmap_testing::data;
+
+fn meshmap(arguments: &[&str], paths: &[&Path], more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).args(more).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn values_are_those_of_the_library() {
+    let path = data::valid("iqm", "skin_multi_anim.iqm");
+    let MeshFile::Iqm(model) = MeshFile::open(&path).unwrap() else { panic!() };
+    let positions = model.positions().unwrap().unwrap();
+    let csv = meshmap(&["dump", "--as", "csv"], &[&path], &["vertex_arrays[0]"]);
+    let lines: Vec<&str> = text(&csv.stdout).lines().collect();
+    assert_eq!((lines[0], lines.len()), ("index,c0,c1,c2", positions.len() + 1));
+    for (line, position) in lines[1..].iter().zip(positions.iter()) {
+        let numbers: Vec<f32> = line.split(',').skip(1).map(|number| number.parse().unwrap()).collect();
+        assert_eq!(numbers, position);
+    }
+    let npy = meshmap(&["dump", "--as", "npy"], &[&path], &["vertex_arrays[0]"]).stdout;
+    let header = usize::from(u16::from_le_bytes([npy[8], npy[9]]));
+    assert!((10 + header).is_multiple_of(64));
+    let shape = format!("'descr': '<f4', 'fortran_order': False, 'shape': ({}, 3)", positions.len());
+    assert!(text(&npy[10..10 + header]).contains(&shape), "{}", text(&npy[10..10 + header]));
+    assert_eq!(&npy[10 + header..], positions.as_bytes());
+    let head = meshmap(&["dump", "--head", "2"], &[&path], &["triangles"]);
+    assert_eq!(text(&head.stdout).lines().count(), 2);
+}
+
+/// Each array that has a digest can be dumped.
+#[test]
+fn every_array_of_the_digest_has_an_address() {
+    for (format, file) in [
+        ("cgeo", "anim_a.cgeo"),
+        ("iqm", "skin_multi_anim.iqm"),
+        ("openctm", "hand_mg1_a.ctm"),
+        ("slmesh", "ours_skin_a.slmesh"),
+        ("tmf", "v020_custom_all.tmf"),
+    ] {
+        let path = data::valid(format, file);
+        let digest = meshmap(&["digest"], &[&path], &[]);
+        let digest: serde_json::Value = serde_json::from_slice(&digest.stdout).unwrap();
+        for address in digest["arrays"].as_object().unwrap().keys() {
+            let output = meshmap(&["dump", "--stats"], &[&path], &[address]);
+            assert_eq!(output.status.code(), Some(0), "{file}: {address}: {}", text(&output.stderr));
+        }
+        let list = meshmap(&["dump"], &[&path], &[]);
+        assert!(text(&list.stdout).lines().count() >= digest["arrays"].as_object().unwrap().len());
+    }
+    let absent = meshmap(&["dump"], &[&data::valid("iqm", "skin_multi_anim.iqm")], &["nothing"]);
+    assert_eq!(absent.status.code(), Some(2));
+    assert!(text(&absent.stderr).contains("it has vertex_arrays[0]"), "{}", text(&absent.stderr));
+}
+
+#[test]
+fn a_file_is_equal_to_itself() {
+    for format in ["cgeo", "iqm", "openctm", "slmesh", "tmf"] {
+        for file in data::folder(&format!("{format}/valid")) {
+            let output = meshmap(&["diff"], &[&file, &file], &[]);
+            assert_eq!(output.status.code(), Some(0), "{}: {}", file.display(), text(&output.stdout));
+        }
+    }
+}
+
+#[test]
+fn one_changed_value_is_found_at_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = data::valid("iqm", "skin_multi_anim.iqm");
+    let MeshFile::Iqm(model) = MeshFile::open(&path).unwrap() else { panic!() };
+    let array = model.vertex_arrays().next().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    // The y of the fourth position.
+    let at = array.range.start as usize + 3 * 12 + 4;
+    let value = f32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    bytes[at..at + 4].copy_from_slice(&f32::from_bits(value.to_bits() + 5).to_le_bytes());
+    let changed = folder.path().join("changed.iqm");
+    fs::write(&changed, bytes).unwrap();
+    let output = meshmap(&["diff"], &[&path, &changed], &[]);
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(printed.contains("first: vertex_arrays[0][3].y is ") && printed.contains("5 ulps"), "{printed}");
+    assert!(printed.ends_with("DIFFERENT\n"), "{printed}");
+    assert_eq!(meshmap(&["diff", "--tolerance", "0.001"], &[&path, &changed], &[]).status.code(), Some(0));
+}
+
+#[test]
+fn directories_are_compared_by_their_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+    for side in [&a, &b] {
+        fs::create_dir_all(side.join("deep")).unwrap();
+        fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), side.join("deep/same.iqm")).unwrap();
+        fs::write(side.join("notes.txt"), side.to_string_lossy().as_bytes()).unwrap();
+    }
+    let output = meshmap(&["diff"], &[&a, &b], &[]);
+    assert_eq!(
+        (output.status.code(), text(&output.stdout)),
+        (Some(0), "EQUAL: 1 equal, 0 different, 0 on one side only\n")
+    );
+    fs::copy(data::valid("tmf", "v021_unified_cube.tmf"), b.join("more.tmf")).unwrap();
+    let output = meshmap(&["diff"], &[&a, &b], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).starts_with("more.tmf: only in "), "{}", text(&output.stdout));
+}

@@ -1,0 +1,536 @@
+//! What a pipeline relies on: every broken part is told, by every command; JSON fits its schema; many files come in order.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use meshmap_testing::{data, fixtures};
+use serde_json::Value;
+
+const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
+
+fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn objects(output: &Output) -> Vec<Value> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The folders of the repository's files, and of the larger corpus.
+fn folders(kind: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> =
+        FORMATS.iter().map(|format| data::root().join(format).join(kind)).collect();
+    folders.extend(
+        data::corpus().iter().flat_map(|corpus| FORMATS.map(|format| corpus.join(format).join(kind))),
+    );
+    folders
+}
+
+/// The parts that an object calls broken, with their states.
+fn broken(object: &Value) -> BTreeSet<(String, String)> {
+    let parts = object["parts"].as_array().unwrap().iter();
+    let parts = parts.map(|part| {
+        (part["address"].as_str().unwrap().to_owned(), part["state"].as_str().unwrap().to_owned())
+    });
+    parts.filter(|(_, state)| !matches!(state.as_str(), "intact" | "not checked")).collect()
+}
+
+/// What of a value does not fit a schema; as much of the language as the schema of the command uses.
+fn misfits(value: &Value, schema: &Value, place: &str, found: &mut Vec<String>) {
+    let mut complaints: Vec<String> = Vec::new();
+    for (keyword, wanted) in schema.as_object().unwrap() {
+        match keyword.as_str() {
+            "$schema" | "title" | "description" => {}
+            "type" => {
+                let is = |name: &str| match name {
+                    "null" => value.is_null(),
+                    "string" => value.is_string(),
+                    "boolean" => value.is_boolean(),
+                    "integer" => value.is_i64() || value.is_u64(),
+                    "number" => value.is_number(),
+                    "array" => value.is_array(),
+                    "object" => value.is_object(),
+                    other => panic!("a type {other}"),
+                };
+                let fits = match wanted {
+                    Value::Array(names) => names.iter().any(|name| is(name.as_str().unwrap())),
+                    name => is(name.as_str().unwrap()),
+                };
+                if !fits {
+                    complaints.push("type".to_owned());
+                }
+            }
+            "enum" => {
+                if !wanted.as_array().unwrap().contains(value) {
+                    complaints.push("not among the values".to_owned());
+                }
+            }
+            "const" => {
+                if wanted != value {
+                    complaints.push("another constant".to_owned());
+                }
+            }
+            "minimum" => {
+                if value.as_f64().is_some_and(|number| number < wanted.as_f64().unwrap()) {
+                    complaints.push("too small".to_owned());
+                }
+            }
+            "minItems" | "maxItems" => {
+                let limit = wanted.as_u64().unwrap() as usize;
+                let wrong = |len: usize| if keyword == "minItems" { len < limit } else { len > limit };
+                if value.as_array().is_some_and(|items| wrong(items.len())) {
+                    complaints.push(keyword.clone());
+                }
+            }
+            "required" => {
+                if let Some(object) = value.as_object() {
+                    for name in wanted.as_array().unwrap() {
+                        if !object.contains_key(name.as_str().unwrap()) {
+                            complaints.push(format!("no {name}"));
+                        }
+                    }
+                }
+            }
+            "items" => {
+                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                    misfits(item, wanted, &format!("{place}[{index}]"), found);
+                }
+            }
+            "properties" => {
+                for (name, property) in value.as_object().into_iter().flatten() {
+                    if let Some(schema) = wanted.get(name) {
+                        misfits(property, schema, &format!("{place}.{name}"), found);
+                    }
+                }
+            }
+            "additionalProperties" => {
+                for (name, property) in value.as_object().into_iter().flatten() {
+                    match wanted {
+                        _ if schema.get("properties").is_some_and(|known| known.get(name).is_some()) => {}
+                        Value::Bool(false) => found.push(format!("{place}: a property {name}")),
+                        schema => misfits(property, schema, &format!("{place}.{name}"), found),
+                    }
+                }
+            }
+            "anyOf" => {
+                let fits = |schema: &Value| {
+                    let mut found = Vec::new();
+                    misfits(value, schema, place, &mut found);
+                    found.is_empty()
+                };
+                if !wanted.as_array().unwrap().iter().any(fits) {
+                    complaints.push("none of the alternatives".to_owned());
+                }
+            }
+            other => panic!("a keyword {other}"),
+        }
+    }
+    found.extend(complaints.into_iter().map(|what| format!("{place}: {what}: {value}")));
+}
+
+#[test]
+fn misfits_are_found() {
+    let schema = serde_json::json!({"type": "object", "required": ["a"], "additionalProperties": false,
+        "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "integer", "minimum": 0}}]}}});
+    let fits = |value: Value| {
+        let mut found = Vec::new();
+        misfits(&value, &schema, "", &mut found);
+        found.is_empty()
+    };
+    assert!(fits(serde_json::json!({"a": null})) && fits(serde_json::json!({"a": [1, 2]})));
+    for wrong in [r#"{}"#, r#"{"a": [-1]}"#, r#"{"a": ["x"]}"#, r#"{"a": null, "b": 1}"#, r#"[]"#] {
+        assert!(!fits(serde_json::from_str(wrong).unwrap()), "{wrong}");
+    }
+}
+
+#[test]
+fn every_object_fits_the_schema() {
+    let schema: Value = serde_json::from_slice(&meshmap(&["info", "--schema"], &[]).stdout).unwrap();
+    let folders: Vec<PathBuf> = ["valid", "bad"].iter().flat_map(|kind| folders(kind)).collect();
+    let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    for arguments in [&["info", "--json"][..], &["info", "--json", "--full"], &["verify", "--json"]] {
+        let objects = objects(&meshmap(arguments, &paths));
+        assert!(objects.len() > 300, "{}", objects.len());
+        for object in objects {
+            let mut found = Vec::new();
+            misfits(&object, &schema, "", &mut found);
+            assert_eq!(found, Vec::<String>::new(), "{}", object["path"]);
+        }
+    }
+}
+
+/// One bad file is an object, too.
+#[test]
+fn there_is_an_object_for_every_file() {
+    for path in ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"] {
+        let output = meshmap(&["info", "--json"], &[&data::root().join(path)]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
+        let objects = objects(&output);
+        assert_eq!(objects.len(), 1);
+        assert!(objects[0]["error"]["message"].is_string());
+    }
+    let missing = objects(&meshmap(&["info", "--json"], &[Path::new("/nowhere/at/all.iqm")]));
+    assert_eq!(missing[0]["error"]["kind"], "io");
+}
+
+#[test]
+fn counts_are_those_of_the_expectations() {
+    let files = FORMATS.iter().flat_map(|format| data::folder(&format!("{format}/valid")));
+    for file in files {
+        let object = objects(&meshmap(&["info", "--json"], &[&file])).remove(0);
+        let beside = PathBuf::from(format!("{}.expect.json", file.display()));
+        let expected = if beside.exists() { beside } else { file.with_extension("expect.json") };
+        let expected: Value = serde_json::from_slice(&fs::read(expected).unwrap()).unwrap();
+        let arrays = expected["arrays"].as_object().unwrap();
+        let is_positions = |path: &str| match object["format"].as_str().unwrap() {
+            "openctm" => path == "positions",
+            "tmf" => path.ends_with("].vertices"),
+            "iqm" => path == "vertex_arrays[0]",
+            "cgeo" => path.ends_with("].positions") && !path.contains("triangles"),
+            _ => path.ends_with("].positions"),
+        };
+        let positions = arrays.iter().filter(|(path, _)| is_positions(path));
+        let wanted: u64 = positions.map(|(_, array)| array["shape"][0].as_u64().unwrap()).sum();
+        let found: u64 = match object["format"].as_str().unwrap() {
+            "iqm" if wanted == 0 => 0,
+            "iqm" => object["iqm"]["vertices"].as_u64().unwrap(),
+            "openctm" => object["meshes"][0]["vertices"].as_u64().unwrap(),
+            _ => object["meshes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|mesh| mesh["vertices"].as_u64().unwrap())
+                .sum(),
+        };
+        assert_eq!(found, wanted, "{}", file.display());
+    }
+}
+
+/// Files that are cut off are bad for every command, and the same parts of them are.
+#[test]
+fn info_and_verify_name_the_same_parts_of_files_that_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in FORMATS {
+        for file in data::folder(&format!("{format}/valid")) {
+            let bytes = fs::read(&file).unwrap();
+            let name = file.file_name().unwrap().to_string_lossy().into_owned();
+            // What is cut off of this one is of no mesh.
+            for tenth in (1..10).filter(|tenth| *tenth < 9 || !name.contains("trailing")) {
+                let cut = &bytes[..bytes.len() * tenth / 10];
+                fs::write(folder.path().join(format!("{tenth}_{name}")), cut).unwrap();
+            }
+        }
+    }
+    let [info, verify] =
+        ["info", "verify"].map(|command| objects(&meshmap(&[command, "--json"], &[folder.path()])));
+    assert!(info.len() > 500 && info.len() == verify.len(), "{} {}", info.len(), verify.len());
+    for (info, verify) in info.iter().zip(&verify) {
+        assert_eq!(info["path"], verify["path"]);
+        assert!(!info["error"].is_null() && !verify["error"].is_null(), "{}", info["path"]);
+        assert_eq!(broken(info), broken(verify), "{}", info["path"]);
+    }
+}
+
+/// Whatever `info` shows as broken `verify` does, and what fails there has no digest.
+#[test]
+fn verify_tells_all_that_info_tells() {
+    for folder in folders("bad").iter().chain(&folders("valid")) {
+        let [info, verify] =
+            ["info", "verify"].map(|command| objects(&meshmap(&[command, "--json"], &[folder])));
+        for (info, verify) in info.iter().zip(&verify) {
+            let addresses = |object: &Value| {
+                broken(object).into_iter().map(|(address, _)| address).collect::<BTreeSet<_>>()
+            };
+            assert!(addresses(info).is_subset(&addresses(verify)), "{}", info["path"]);
+            assert!(info["error"].is_null() || !verify["error"].is_null(), "{}", info["path"]);
+        }
+    }
+}
+
+#[test]
+fn files_that_verify_passes_have_a_digest() {
+    for folder in folders("bad").iter().chain(&folders("valid")) {
+        for object in objects(&meshmap(&["verify", "--json"], &[folder]))
+            .iter()
+            .filter(|object| object["error"].is_null())
+        {
+            let path = Path::new(object["path"].as_str().unwrap());
+            let output = meshmap(&["digest"], &[path]);
+            assert_eq!(output.status.code(), Some(0), "{}: {}", path.display(), text(&output.stderr));
+        }
+    }
+}
+
+/// An asset that is cut off: what is incomplete, what is missing, and what is whole.
+#[test]
+fn verify_tells_every_broken_block_and_what_is_intact() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.slmesh");
+    let bytes = fs::read(data::valid("slmesh", "gen_08_server_header.slmesh")).unwrap();
+    fs::write(&path, &bytes[..bytes.len() * 7 / 10]).unwrap();
+    let output = meshmap(&["verify"], &[&path]);
+    let printed = text(&output.stdout);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), ""));
+    assert!(printed.contains("file cut off at 6,1") && printed.contains(" of 8,828 bytes"), "{printed}");
+    for state in [" incomplete  ", " missing     "] {
+        assert!(printed.contains(state), "{printed}");
+    }
+    assert!(printed.contains("     intact  ") && printed.contains("medium_lod, low_lod"), "{printed}");
+    assert!(printed.ends_with("FAIL: 1 of 1 files: 1 broken\n"), "{printed}");
+    let row = meshmap(&["info"], &[&path, &path]);
+    let row = text(&row.stdout);
+    assert!(
+        row.contains("file cut off at") && row.contains("; intact: ") && row.contains("; missing: "),
+        "{row}"
+    );
+}
+
+#[test]
+fn equal_lines_are_folded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.cgeo");
+    let bytes = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    fs::write(&path, &bytes[..9000]).unwrap();
+    let printed = meshmap(&["verify"], &[&path]);
+    let printed = text(&printed.stdout);
+    assert!(printed.contains("snapshots[6..11] missing     offsets beyond the end of the file"), "{printed}");
+    assert!(printed.contains("intact           snapshots[0..4]"), "{printed}");
+}
+
+#[test]
+fn rules_can_be_allowed_and_severities_fail() {
+    let far = data::valid("tmf", "v011_last_vertex_far.tmf");
+    // What every writer of the format does is a note, and no reason to fail.
+    let output = meshmap(&["verify", "--fail-on", "suspicious"], &[&far]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    let odd = data::valid("iqm", "ours_odd_a.iqm");
+    let object = objects(&meshmap(&["verify", "--json"], &[&odd])).remove(0);
+    let forbidden =
+        object["findings"].as_array().unwrap().iter().filter(|finding| finding["severity"] == "forbidden");
+    let rules: BTreeSet<&str> = forbidden.map(|finding| finding["rule"].as_str().unwrap()).collect();
+    assert!(!rules.is_empty());
+    let mut arguments = vec!["verify", "--fail-on", "forbidden"];
+    assert_eq!(meshmap(&arguments, &[&odd]).status.code(), Some(1));
+    rules.iter().for_each(|rule| arguments.extend(["--allow", *rule]));
+    assert_eq!(meshmap(&arguments, &[&odd]).status.code(), Some(0));
+}
+
+#[test]
+fn the_same_bytes_come_for_any_number_of_threads() {
+    let folders = folders("valid");
+    let paths: Vec<&Path> = folders.iter().take(5).map(PathBuf::as_path).collect();
+    for command in [&["info", "--json"][..], &["verify"], &["verify", "--json"]] {
+        let run = |threads: &str| meshmap(&[command, &["--threads", threads]].concat(), &paths).stdout;
+        let one = run("1");
+        assert!(one == run("2") && one == run("7"), "{command:?}");
+    }
+}
+
+#[test]
+fn no_file_at_all_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = meshmap(&["verify"], &[folder.path()]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "FAIL: no file to verify\n"));
+    assert_eq!(meshmap(&["info"], &[folder.path()]).status.code(), Some(1));
+}
+
+fn piped(arguments: &[&str], bytes: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn standard_input_and_pipes_are_read() {
+    let bytes = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let page = piped(&["info", "-"], &bytes);
+    assert!(text(&page.stdout).starts_with("(standard input)   IQM 2   6.7 KiB"), "{}", text(&page.stdout));
+    #[cfg(unix)]
+    {
+        let page = piped(&["info", "/dev/stdin"], &bytes);
+        assert!(text(&page.stdout).starts_with("stdin   IQM 2   6.7 KiB"), "{}", text(&page.stdout));
+    }
+}
+
+#[test]
+fn hidden_files_and_version_control_are_passed_over_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mesh = data::valid("iqm", "skin_scale_nonuniform.iqm");
+    for (directory, name) in
+        [(".git", "a.iqm"), (".hidden", "b.iqm"), ("plain", ".c.iqm"), ("plain", "d.iqm"), ("plain", "e.dat")]
+    {
+        fs::create_dir_all(folder.path().join(directory)).unwrap();
+        fs::copy(&mesh, folder.path().join(directory).join(name)).unwrap();
+    }
+    let last = |arguments: &[&str]| {
+        let output = meshmap(arguments, &[folder.path()]);
+        text(&output.stdout).lines().last().unwrap().to_owned()
+    };
+    assert_eq!(last(&["verify"]), "PASS: 2 files; skipped: 2 hidden, 1 of version control");
+    assert_eq!(last(&["verify", "--hidden"]), "PASS: 5 files");
+    assert_eq!(
+        last(&["verify", "-g", "*.dat"]),
+        "PASS: 1 file; skipped: 1 left out by a pattern, 2 hidden, 1 of version control"
+    );
+    assert_eq!(
+        last(&["verify", "-g", "!*.dat", "--hidden"]),
+        "PASS: 4 files; skipped: 1 left out by a pattern"
+    );
+    assert_eq!(
+        last(&["verify", "-g", "plain/*", "--hidden"]),
+        "PASS: 3 files; skipped: 2 left out by a pattern"
+    );
+    assert_eq!(
+        last(&["verify", "--format", "tmf"]),
+        "FAIL: no file to verify; skipped: 2 other, 2 hidden, 1 of version control"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn linked_directories_are_counted_and_special_files_do_not_hang() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("real")).unwrap();
+    fs::copy(data::valid("iqm", "skin_scale_nonuniform.iqm"), folder.path().join("real/a.iqm")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("real"), folder.path().join("link")).unwrap();
+    let made = Command::new("mkfifo").arg(folder.path().join("fifo.iqm")).status().unwrap();
+    assert!(made.success());
+    let output = meshmap(&["verify"], &[folder.path()]);
+    assert_eq!(text(&output.stdout), "PASS: 1 file; skipped: 1 linked directories, 1 special\n");
+}
+
+/// What is known is told when the user has had enough.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_verify_tells_what_it_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.iqm");
+    fs::write(&path, &fixtures::iqm::small()[..1000]).unwrap();
+    // Standard input that does not end: the second file is never done.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .args(["verify", "--threads", "1"])
+        .arg(&path)
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.code(), Some(130));
+    assert!(
+        text(&output.stdout).ends_with("STOPPED after 1 of 2 files: 1 broken\n"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+#[test]
+fn other_files_are_called_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    for (bytes, name) in [
+        (&b"ply\nformat"[..], "a PLY file"),
+        (b"\x1f\x8b\x08\0", "compressed with gzip"),
+        (b"\x89PNG\r\n\x1a\n", "a PNG picture"),
+        (b"IDP3\x0f\0\0\0", "a Quake 3 model"),
+    ] {
+        let path = folder.path().join("x");
+        fs::write(&path, bytes).unwrap();
+        let output = meshmap(&["info"], &[&path]);
+        assert!(text(&output.stderr).contains(name), "{}", text(&output.stderr));
+    }
+    let path = folder.path().join("cut.cgeo");
+    fs::write(&path, &fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()[..300]).unwrap();
+    let output = meshmap(&["info"], &[&path]);
+    assert!(
+        text(&output.stderr).contains("cgeo: header (0x5..0x1d8) cut off: 467 bytes"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_report_is_made_of_files_that_are_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cut.cgeo");
+    fs::write(&path, &fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()[..1500]).unwrap();
+    let output = meshmap(&["info", "--report"], &[&path]);
+    let report = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1));
+    for part in [
+        "format      cgeo",
+        "x           cgeo: snapshots[0]: no end tag",
+        "header      Version: 7",
+        "offset 0    0x",
+        "file ends",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    assert!(!report.contains("Box001") && !report.contains("Counts {"), "{report}");
+    let dialect = ["info", "--dialect", "zlib,stored,first_section,none"];
+    let forced = meshmap(&dialect, &[&data::valid("cgeo", "anim_a.cgeo")]);
+    assert!(text(&forced.stdout).contains("(forced)"), "{}", text(&forced.stdout));
+}
+
+#[test]
+fn flags_that_do_not_apply_are_told() {
+    let output = meshmap(&["info", "--snapshots"], &[&data::valid("iqm", "skin_multi_anim.iqm")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("are for CGeo files, this one is iqm"), "{}", text(&output.stderr));
+}
+
+/// Characters that turn the direction of writing or end a line are escaped, in names of files, too.
+#[cfg(unix)]
+#[test]
+fn names_cannot_disturb_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a\u{202e}b\u{2028}c.iqm");
+    fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), &path).unwrap();
+    for paths in [vec![path.as_path()], vec![folder.path()]] {
+        let output = meshmap(&["info"], &paths);
+        let printed = text(&output.stdout);
+        assert!(printed.contains("a\\u{202e}b\\u{2028}c.iqm"), "{printed}");
+    }
+}
+
+#[test]
+fn hulls_are_those_of_the_list_and_boxes_those_of_the_points() {
+    let convex = |object: &Value| object["slmesh"]["physics_convex"].clone();
+    let files = data::folder("slmesh/valid");
+    let with_hulls: Vec<Value> = files
+        .iter()
+        .map(|file| convex(&objects(&meshmap(&["info", "--json"], &[file])).remove(0)))
+        .filter(|convex| convex["hulls"].as_u64().is_some_and(|hulls| hulls > 0))
+        .collect();
+    assert!(!with_hulls.is_empty());
+    for (file, convex) in
+        files.iter().map(|file| (file, convex(&objects(&meshmap(&["info", "--json"], &[file])).remove(0))))
+    {
+        let digest = meshmap(&["digest"], &[file]);
+        let digest: Value = serde_json::from_slice(&digest.stdout).unwrap();
+        let listed = digest["arrays"]["physics_convex.hull_sizes"]["shape"][0].as_u64();
+        if let (Some(listed), Some(hulls)) = (listed, convex["hulls"].as_u64()) {
+            assert_eq!(listed, hulls, "{}", file.display());
+        }
+    }
+    let mg2 = data::valid("openctm", "cyl_MG2_multi.ctm");
+    let object = objects(&meshmap(&["info", "--json"], &[&mg2])).remove(0);
+    let grid = &object["openctm"]["bodies"][0]["mg2"];
+    assert_ne!(object["meshes"][0]["box"][1], grid["grid_max"]);
+}

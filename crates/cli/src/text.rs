@@ -17,7 +17,8 @@ pub(crate) fn count(number: impl TryInto<u64>) -> String {
 /// `1 joint`, `2 joints`, `2 meshes`, `2 bodies`, `2 vertices`.
 pub(crate) fn plural(number: impl TryInto<u64>, one: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
-    let many = match (one.strip_suffix('y'), one.strip_suffix("ex")) {
+    let stem = one.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    let many = match (stem, one.strip_suffix("ex")) {
         _ if number == 1 => one.to_owned(),
         (Some(stem), _) => format!("{stem}ies"),
         (_, Some(stem)) => format!("{stem}ices"),
@@ -186,6 +187,7 @@ mod tests {
         assert_eq!(plural(1_u64, "byte"), "1 byte");
         assert_eq!(plural(3_u64, "body"), "3 bodies");
         assert_eq!(plural(3_u64, "vertex"), "3 vertices");
+        assert_eq!(plural(3_u64, "array"), "3 arrays");
     }
 
     #[test]

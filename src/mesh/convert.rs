@@ -491,8 +491,8 @@ mod tests {
             VertexFormat::new(Scalar::I16, 1, true),
         ];
         for (to, greatest) in formats.into_iter().zip([255_u16, 127, 65_535, 32_767]) {
-            let greatest = f64::from(greatest);
-            let halves = (0..greatest as u32).map(|below| ((f64::from(below) + 0.5) / greatest) as f32);
+            let (count, greatest) = (u32::from(greatest), f64::from(greatest));
+            let halves = (0..count).map(|below| ((f64::from(below) + 0.5) / greatest) as f32);
             let around = halves
                 .flat_map(|half| [-1, 0, 1].map(|by| f32::from_bits(half.to_bits().wrapping_add_signed(by))));
             let floats: Vec<f32> = around.flat_map(|float| [float, -float]).collect();
@@ -501,8 +501,12 @@ mod tests {
             let least = if matches!(to.scalar, Scalar::I8 | Scalar::I16) { -1.0 } else { 0.0 };
             for (float, found) in floats.iter().zip(found.chunks(to.size())) {
                 let exact = (f64::from(*float).clamp(least, 1.0) * greatest).round_ties_even() as i32;
-                let exact =
-                    if to.size() == 1 { vec![exact as u8] } else { (exact as u16).to_ne_bytes().into() };
+                let exact = exact.cast_unsigned();
+                let exact = if to.size() == 1 {
+                    vec![exact.to_le_bytes()[0]]
+                } else {
+                    (exact as u16).to_ne_bytes().into()
+                };
                 assert_eq!(found, exact, "{float} to {to}");
             }
         }

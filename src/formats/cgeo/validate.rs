@@ -21,7 +21,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of reading. A snapshot that cannot be decoded is an unusable [finding](super::rules::SNAPSHOT).
+    /// Those of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A snapshot that cannot be decoded is an unusable [finding](super::rules::SNAPSHOT).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         self.validate_reporting(|_| {})
     }
@@ -41,7 +41,12 @@ impl Proxy {
                 if seen.insert(snapshot.range().start) { check.snapshot(self, &snapshot) } else { Ok(()) }
             });
             match result {
-                Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_)) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled
+                    ) =>
+                {
                     return Err(error);
                 }
                 Err(error) => {

@@ -21,7 +21,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of reading. A block that cannot be decoded is an unusable [finding](super::rules::BLOCK), and the others are
+    /// Those of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A block that cannot be decoded is an unusable [finding](super::rules::BLOCK), and the others are
     /// checked all the same. Wrong values are findings, too, which make the mesh unusable where their severity is
     /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
@@ -80,7 +80,11 @@ impl Asset {
 /// What a block holds; nothing where it cannot be decoded, which is a finding. What cannot be read stays an error.
 fn sound<T>(block: &'static str, read: Result<Option<T>>, broken: &mut Vec<Finding>) -> Result<Option<T>> {
     match read {
-        Err(error) if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_)) => Err(error),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled) =>
+        {
+            Err(error)
+        }
         Err(error) => {
             let place = FILE.of(Address::field(block)).of_error(&error);
             broken.push(Finding::new(rules::BLOCK, place, error.message()));

@@ -420,8 +420,13 @@ fn an_interrupted_verify_tells_what_it_knows() {
     let path = folder.path().join("cut.iqm");
     fs::write(&path, &fixtures::iqm::small()[..1000]).unwrap();
     // Standard input that does not end: the second file is never done.
-    let mut child = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(["verify", "--threads", "1"])
+    // Where the tests run in the background, Ctrl-C is ignored, and commands leave it so.
+    let mut command = Command::new("env");
+    if cfg!(target_os = "linux") {
+        command.arg("--default-signal=INT");
+    }
+    let mut child = command
+        .args([env!("CARGO_BIN_EXE_meshmap"), "verify", "--threads", "1"])
         .arg(&path)
         .arg("-")
         .stdin(Stdio::piped())

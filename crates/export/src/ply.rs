@@ -95,6 +95,8 @@ fn columns(views: &[MeshView], outcome: &mut Outcome) -> Vec<Column> {
         }
         columns.push(Column { semantic: semantic.clone(), names });
     }
+    // Where other attributes are stored before them: readers look for positions first.
+    columns.sort_by_key(|column| column.semantic != Semantic::Position);
     columns
 }
 

@@ -66,7 +66,10 @@ fn joints<W>(model: &Model, glb: &mut GlbFile<'_, W>) -> Result<(Vec<Index>, Vec
         let Trs { translate, rotate, scale } = joint.trs.normalized();
         let numbers = || translate.iter().chain(&rotate).chain(&scale);
         if let Some(value) = numbers().find(|number| !number.is_finite()) {
-            return Err(Error::NonFinite { address: format!("joints[{index}]"), value: *value });
+            return Err(Error::NotHeld {
+                target: "glb",
+                what: format!("joints[{index}] has the number {value}"),
+            });
         }
         let name = joint.name.to_string_lossy().into_owned();
         let node = Node {
@@ -148,8 +151,9 @@ fn animations<W: Write + Seek>(
             let poses: Vec<Trs> =
                 poses.iter().skip(joint).step_by(joints.len()).map(|pose| pose.normalized()).collect();
             if poses.iter().any(|pose| !is_finite(pose)) {
-                let address = format!("joints[{joint}] in the animation {}", anim.name.to_string_lossy());
-                return Err(Error::NonFinite { address, value: f32::NAN });
+                let name = anim.name.to_string_lossy();
+                let what = format!("joints[{joint}] in the animation {name} has a number that is not finite");
+                return Err(Error::NotHeld { target: "glb", what });
             }
             let rotations = continuous(poses.iter().map(|pose| pose.rotate));
             let translations: Vec<[f32; 3]> = poses.iter().map(|pose| pose.translate).collect();

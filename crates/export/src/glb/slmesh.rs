@@ -91,7 +91,8 @@ fn joints<W>(stored: &Stored, glb: &mut GlbFile<'_, W>, outcome: &mut Outcome) -
     for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
         let numbers = inverse.iter().chain(stored.bind_shape_matrix.iter().flatten());
         if let Some(value) = numbers.copied().find(|number| !number.is_finite()) {
-            return Err(Error::NonFinite { address: format!("skin.inverse_bind_matrix[{index}]"), value });
+            let what = format!("skin.inverse_bind_matrix[{index}] or the bind shape has the number {value}");
+            return Err(Error::NotHeld { target: "glb", what });
         }
         let inverse = inverse.map(f64::from);
         let with_shape = shape.map_or(inverse, |shape| matrix::multiply(&inverse, &shape));

@@ -10,6 +10,7 @@ pub mod digest;
 mod inputs;
 mod inspect;
 mod interrupt;
+mod many;
 mod pool;
 mod progress;
 mod report;

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +13,7 @@ use super::{Outcome, tell};
 use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::progress::Progress;
 use crate::screen::{Screen, Style};
-use crate::{interrupt, pool, text};
+use crate::{many, text};
 
 /// What is to be written, and where.
 pub(crate) struct Wish {
@@ -111,7 +110,7 @@ fn all(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let (start, interrupted) = (Instant::now(), interrupt::watch());
+    let start = Instant::now();
     let progress = Progress::of(&found, choice.quiet);
     let how = Reading {
         mmap: choice.mmap,
@@ -122,11 +121,8 @@ fn all(
     let (convert, force) = ((wish.convert)(target), wish.force);
     let work = move |job: &Job| one(job, &how, &convert, force);
     let (mut written, mut failed, mut up_to_date) = (0_u64, 0_u64, 0_u64);
-    let threads = choice.threads.unwrap_or_else(pool::usual_threads);
     let jobs = Arc::new(jobs);
-    let mut outcome = Ok(());
-    let handed = pool::in_order(&jobs, threads, interrupted, work, |index, done| {
-        let Some(Job { input, output }) = jobs.get(index) else { return ControlFlow::Break(()) };
+    let told = |Job { input, output }: &Job, done| {
         let lines = match done {
             Done::Written(lines) => {
                 written += 1;
@@ -146,13 +142,9 @@ fn all(
                 vec![screen.paint(Style::Bad, &format!("{}: {why}", input.shown()))]
             }
         };
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        outcome = progress.write(out, text.as_bytes());
-        progress.done(index + 1, jobs.len(), input.bytes);
-        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    progress.finish();
-    outcome?;
+        lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
+    };
+    let handed = many::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {
         failed += 1;
         writeln!(out, "{}: {error}", text::path(path))?;

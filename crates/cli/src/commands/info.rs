@@ -1,7 +1,6 @@
 //! `meshmap info`: what files are.
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,7 +14,7 @@ use crate::inspect::cgeo::List;
 use crate::inspect::{self, Depth, Inspection, page};
 use crate::progress::Progress;
 use crate::screen::{Screen, Style};
-use crate::{interrupt, pool, report, rows, text};
+use crate::{interrupt, many, report, rows, text};
 
 /// What is to be shown, and how it may be read.
 pub(crate) struct Wish {
@@ -60,7 +59,7 @@ pub(crate) fn run(
     if wish.json {
         json_lines(found, wish, choice, &how, out)
     } else {
-        many(found, wish, choice, &how, screen, out)
+        rows_of(found, wish, choice, &how, screen, out)
     }
 }
 
@@ -97,7 +96,7 @@ fn one(
 }
 
 /// Many files, a row each, and a line about all.
-fn many(
+fn rows_of(
     mut found: Found,
     wish: &Wish,
     choice: &Choice,
@@ -106,12 +105,10 @@ fn many(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
-    let interrupted = interrupt::watch();
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let layout = rows::Layout::of(&inputs, screen);
     let (mut good, mut bad, mut bytes) = (0_u64, 0_u64, 0_u64);
-    let mut outcome = Ok(());
     let (how, depth) = (*how, wish.depth());
     let work = move |input: &Input| {
         let inspection = inspect::inspect(input, &how, depth, true)?;
@@ -122,22 +119,17 @@ fn many(
         }
         Some((lines, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
     };
-    let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let handed = pool::in_order(&inputs, threads, interrupted, work, |index, result| {
-        match result {
-            None => found.skipped.others += 1,
-            Some((lines, is_broken, size)) => {
-                bad += u64::from(is_broken);
-                good += u64::from(!is_broken);
-                bytes += size;
-                outcome = progress.write(out, &lines);
-            }
-        }
-        progress.done(index + 1, inputs.len(), inputs.get(index).map_or(0, |input| input.bytes));
-        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    progress.finish();
-    outcome?;
+    let told = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
+        let Some((lines, is_broken, size)) = result else {
+            found.skipped.others += 1;
+            return Vec::new();
+        };
+        bad += u64::from(is_broken);
+        good += u64::from(!is_broken);
+        bytes += size;
+        lines
+    };
+    let handed = many::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {
         bad += 1;
         for line in layout.error(&text::path(path), error) {
@@ -172,7 +164,7 @@ fn json_lines(
     how: &Reading,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let interrupted = interrupt::watch();
+    interrupt::watch();
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     if let (true, [input]) = (found.single, inputs.as_slice()) {
@@ -184,7 +176,6 @@ fn json_lines(
         return Ok(Outcome::good_if(!inspection.is_broken()));
     }
     let (mut count, mut good) = (0_u64, true);
-    let mut outcome = Ok(());
     let (how, depth) = (*how, wish.depth());
     let work = move |input: &Input| {
         let inspection = inspect::inspect(input, &how, depth, true)?;
@@ -193,18 +184,13 @@ fn json_lines(
         drop(object(&inspection, &mut bytes));
         Some((bytes, inspection.is_broken()))
     };
-    let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let handed = pool::in_order(&inputs, threads, interrupted, work, |index, result| {
-        if let Some((bytes, is_broken)) = result {
-            count += 1;
-            good &= !is_broken;
-            outcome = progress.write(out, &bytes);
-        }
-        progress.done(index + 1, inputs.len(), inputs.get(index).map_or(0, |input| input.bytes));
-        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    progress.finish();
-    outcome?;
+    let told = |_: &Input, result: Option<(Vec<u8>, bool)>| {
+        let Some((bytes, is_broken)) = result else { return Vec::new() };
+        count += 1;
+        good &= !is_broken;
+        bytes
+    };
+    let handed = many::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {
         good = false;
         serde_json::to_writer(&mut *out, &inspect::json::of_no_file(path, error))?;

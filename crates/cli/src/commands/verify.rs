@@ -1,7 +1,6 @@
 //! `meshmap verify`: whether files are sound.
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::inspect::{self, Damage, Depth, Inspection, State, page};
 use crate::progress::Progress;
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
-use crate::{cross_check, interrupt, pool, text};
+use crate::{cross_check, interrupt, many, text};
 
 /// How strict the verdict is, and what is printed.
 #[derive(Clone, Debug)]
@@ -65,32 +64,26 @@ pub(crate) fn run(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let interrupted = interrupt::watch();
+    interrupt::watch();
     let mut found = inputs::find(paths, choice);
     let single = found.single && found.files.len() == 1;
     let how = Reading { mmap: choice.mmap, format: choice.format, dialect: None, is_one_of_many: !single };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let mut sum = Sum::default();
-    let mut outcome = Ok(());
     let work = {
         let wish = wish.clone();
         move |input: &Input| check(input, &wish, &how, single, screen)
     };
-    let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let handed = pool::in_order(&inputs, threads, interrupted, work, |index, result| {
-        match result {
-            None => found.skipped.others += 1,
-            Some((printed, verdict)) => {
-                sum.add(verdict);
-                outcome = progress.write(out, &printed);
-            }
-        }
-        progress.done(index + 1, inputs.len(), inputs.get(index).map_or(0, |input| input.bytes));
-        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    progress.finish();
-    outcome?;
+    let told = |_: &Input, result| {
+        let Some((printed, verdict)) = result else {
+            found.skipped.others += 1;
+            return Vec::new();
+        };
+        sum.add(verdict);
+        printed
+    };
+    let handed = many::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });

@@ -389,8 +389,9 @@ fn try_open(path: &Path) -> Result<(File, Metadata)> {
 
 /// Opens a file for reading. A named pipe without a writer is opened, too, instead of waiting for one.
 ///
-/// Looking at the file's kind beforehand would cost a second walk along the path, and could look at another file.
-#[cfg(unix)]
+/// Looking at the file's kind beforehand would cost a second walk along the path, and could look at another file. Miri does
+/// not know the flags.
+#[cfg(all(unix, not(miri)))]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path);
@@ -401,7 +402,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(any(not(unix), miri))]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }

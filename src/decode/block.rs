@@ -3,6 +3,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::fault::fault_error;
+use super::help::Help;
 use super::room::Room;
 use super::scratch::Scratch;
 use crate::bytes::Source;
@@ -143,7 +144,7 @@ impl Block {
     /// Bytes that are overwritten are not cleared first.
     pub(crate) fn inflate_into(
         &self,
-        input: &[u8],
+        input: &Bytes,
         options: &Options,
         budget: &Budget,
         out: &mut Vec<u8>,
@@ -158,7 +159,7 @@ impl Block {
     /// Inflates a stream; `reached` becomes the number of bytes that have come out, in case of an error, too.
     fn inflate(
         &self,
-        input: &[u8],
+        input: &Bytes,
         options: &Options,
         room: &mut Room<'_>,
         reached: &mut u64,
@@ -176,9 +177,14 @@ impl Block {
         let mut filled = 0_usize;
         let mut more = stored.saturating_mul(FIRST_GUESS).max(256);
         room.adopt();
+        let mut help = Help::with(&mut inflate, input, options, budget);
         loop {
             let length = as_u64(filled).saturating_add(more).max(as_u64(room.bytes.len())).min(most);
-            if !room.grow(length, self.what)? {
+            let mut has_room = room.grow(length, self.what)?;
+            if !has_room && help.end(&mut inflate) {
+                has_room = room.grow(length, self.what)?;
+            }
+            if !has_room {
                 break;
             }
             let free = room.bytes.get_mut(filled..).unwrap_or_default();
@@ -224,7 +230,7 @@ impl Block {
     /// Inflates a stream of a known length, into memory that is taken at once.
     fn inflate_exactly(
         &self,
-        input: &[u8],
+        input: &Bytes,
         length: usize,
         options: &Options,
         room: &mut Room<'_>,
@@ -232,6 +238,7 @@ impl Block {
     ) -> Result<()> {
         room.take(as_u64(input.len()), as_u64(length), self.what)?;
         let mut inflate = self.begin(input, options, scratch)?;
+        let _help = Help::with(&mut inflate, input, options, room.budget);
         let out = room.bytes.get_mut(..length).unwrap_or_default();
         let count = inflate.read(out).map_err(|fault| self.fault(&fault))?;
         inflate.finish().map_err(|fault| self.fault(&fault))?;

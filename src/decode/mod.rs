@@ -3,6 +3,7 @@
 mod block;
 mod decode_all;
 mod fault;
+mod help;
 mod once;
 mod room;
 mod scratch;
@@ -13,6 +14,7 @@ pub use scratch::Scratch;
 
 pub(crate) use block::lzma_into;
 pub(crate) use fault::fault_error;
+pub(crate) use help::Help;
 pub(crate) use once::Once;
 #[cfg(feature = "cache")]
 pub(crate) use once::may_wait_for;

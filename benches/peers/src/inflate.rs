@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use meshmap::slmesh::Asset;
-use meshmap::{Address, Block, Bytes, Codec, Options, Scratch, Source, cgeo};
+use meshmap::{Address, Block, Bytes, Codec, Options, Parallelism, Scratch, Source, cgeo};
 use meshmap_testing::fixtures;
 use meshmap_testing::measure::{Times, interleave};
 
@@ -129,7 +129,8 @@ fn times(packed: &Packed) -> [Times; PEERS.len() + 1] {
     let source = Source::from_bytes(stream.clone());
     let range = 0..stream.len() as u64;
     let block = Block::new("stream", Address::field("stream"), range, Codec::Deflate, Some(length as u64));
-    let (options, mut scratch) = (Options::default(), Scratch::default());
+    let options = Options::default().with_parallelism(Parallelism::Off);
+    let mut scratch = Scratch::default();
     let mut ours = || block.decode(&source, &options, &mut scratch).expect("a stream without faults");
 
     let mut inflate = zlib_rs::Inflate::new(false, 15);

@@ -7,6 +7,7 @@ mod libopenctm;
 mod lzma;
 mod openctm;
 mod slmesh;
+mod threads;
 mod tmf;
 mod usd;
 
@@ -54,6 +55,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if is_wanted("inflate") {
         inflate::streams()?;
+    }
+    if is_wanted("threads") {
+        threads::streams()?;
     }
     if is_wanted("usd") {
         usd::frames(&mut table)?;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use meshmap::openctm::{Mesh, MeshArrays, MeshBuffer};
-use meshmap::{Severity, Options, Parallelism, Scratch};
+use meshmap::{Options, Parallelism, Scratch, Severity};
 use meshmap_testing::measure::{Table, interleave};
 
 use crate::libopenctm::{self, Context, Method, c_path};

@@ -65,7 +65,11 @@ pub fn frames(table: &mut Table) -> Result<(), Box<dyn Error>> {
             &mut || usd().expect("an answer"),
         ],
     );
-    table.beside("points of a frame, base + difference", "usd-core: the same points in place", [ours, theirs]);
+    table.beside(
+        "points of a frame, base + difference",
+        "usd-core: the same points in place",
+        [ours, theirs],
+    );
     let whole = proxy.snapshot(0)?;
     let [ours, theirs] = interleave(
         50,

@@ -14,11 +14,16 @@ pub(super) struct Bits<'a> {
 }
 
 /// Where the next bit is, to go on there later.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Position {
     /// Bytes of the input that lie before the bit.
     pub(super) byte: usize,
     pub(super) bit: u32,
+}
+
+impl Position {
+    /// Beyond every input.
+    pub(super) const NEVER: Self = Self { byte: usize::MAX, bit: 0 };
 }
 
 /// The input ends before what is asked for.

@@ -37,7 +37,9 @@ pub(super) fn header<'a>(
             Content::Symbols
         }
         2 => {
-            codes(bits, tables, lengths_code)?;
+            let Lengths { lengths, litlens, end } = lengths(bits, lengths_code)?;
+            let (litlens, distances) = lengths.get(..end).unwrap_or_default().split_at(litlens);
+            tables.set(litlens, distances)?;
             Content::Symbols
         }
         _ => return Err(Problem::Corrupt("a block of type 3")),
@@ -45,14 +47,23 @@ pub(super) fn header<'a>(
     Ok((is_last, content))
 }
 
-/// Reads the codes of a dynamic block.
+/// The lengths of the codes of a dynamic block: of literals and lengths, then of distances.
+pub(super) struct Lengths {
+    pub(super) lengths: [u8; LITLENS + 32],
+    /// How many are of literals and lengths, less than `end`.
+    pub(super) litlens: usize,
+    /// How many there are.
+    pub(super) end: usize,
+}
+
+/// Reads the codes of a dynamic block, from after its kind.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
     reason = "numbers are compared with the length of arrays first; lengths of codes are at most 15"
 )]
-fn codes(bits: &mut Bits<'_>, tables: &mut Tables, lengths_code: &mut Code) -> Result<(), Problem> {
+pub(super) fn lengths(bits: &mut Bits<'_>, lengths_code: &mut Code) -> Result<Lengths, Problem> {
     const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
     const PROBLEMS: [Problem; 2] = [
         Problem::Corrupt("an over-subscribed code of code lengths"),
@@ -107,5 +118,5 @@ fn codes(bits: &mut Bits<'_>, tables: &mut Tables, lengths_code: &mut Code) -> R
         repeated.ok_or(Problem::Corrupt("more code lengths than there are codes"))?.fill(length);
         at += repeats as usize;
     }
-    tables.set(&lengths[..litlens], &lengths[litlens..end])
+    Ok(Lengths { lengths, litlens, end })
 }

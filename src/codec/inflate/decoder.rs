@@ -9,6 +9,7 @@ use super::history::History;
 use super::problem::Problem;
 use super::processor::Processor;
 use super::table::Tables;
+use super::unit::Unit;
 
 /// The decoder, and all of its memory.
 pub(super) struct Deflate {
@@ -62,12 +63,17 @@ impl Deflate {
         }
     }
 
-    /// Begins a stream at this byte of an input.
-    pub(super) fn reset(&mut self, byte: usize) {
-        self.position = Position { byte, bit: 0 };
-        self.phase = Phase::Header;
+    /// Begins a stream at this place of an input.
+    pub(super) fn reset(&mut self, position: Position) {
         self.history.clear();
-        self.is_last = false;
+        self.go_on(position, false);
+    }
+
+    /// Goes on with the block that begins here, or with the end of the stream.
+    pub(super) fn go_on(&mut self, position: Position, has_ended: bool) {
+        self.position = position;
+        self.phase = if has_ended { Phase::Ended } else { Phase::Header };
+        self.is_last = has_ended;
     }
 
     /// How many bytes of the input are used up, or have been begun.
@@ -80,8 +86,19 @@ impl Deflate {
         self.position
     }
 
+    /// Whether a block has ended, and another one comes.
+    pub(super) fn is_between_blocks(&self) -> bool {
+        matches!(self.phase, Phase::Header)
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         matches!(self.phase, Phase::Ended)
+    }
+
+    /// What lies before the slice that is being filled.
+    #[cfg(feature = "rayon")]
+    pub(super) fn history(&self) -> &History {
+        &self.history
     }
 
     /// Keeps what has been written to a slice, because the next bytes are written to another one.
@@ -91,18 +108,20 @@ impl Deflate {
         }
     }
 
-    /// Fills `out` from `at` up to `until` or some bytes more, where it is longer, or until the stream ends. `at` becomes
-    /// the end of what is written, in case of an error, too.
-    pub(super) fn run(
+    /// Fills `out` from `at` up to `until` or some bytes more, where it is longer, or until the stream ends, or a block
+    /// begins at `stop` or after it that is not the first one. `at` becomes the end of what is written, in case of an error,
+    /// too.
+    pub(super) fn run<U: Unit>(
         &mut self,
         input: &[u8],
-        out: &mut [u8],
+        out: &mut [U],
         at: &mut usize,
         until: usize,
+        stop: Position,
     ) -> Result<(), Problem> {
         let mut bits = Bits::new(input, self.position);
         let until = until.min(out.len());
-        let result = self.blocks(&mut bits, input, out, at, until);
+        let result = self.blocks(&mut bits, input, out, at, (until, stop));
         if *at == out.len() {
             self.end_here(&mut bits);
         }
@@ -110,17 +129,20 @@ impl Deflate {
         result
     }
 
-    fn blocks<'a>(
+    fn blocks<'a, U: Unit>(
         &mut self,
         bits: &mut Bits<'a>,
         input: &'a [u8],
-        out: &mut [u8],
+        out: &mut [U],
         at: &mut usize,
-        until: usize,
+        (until, stop): (usize, Position),
     ) -> Result<(), Problem> {
+        let mut is_first = self.is_between_blocks();
         while *at < until {
             match self.phase {
+                Phase::Header if !is_first && bits.position(input) >= stop => break,
                 Phase::Header => {
+                    is_first = false;
                     let start = *bits;
                     let header = header(bits, input, &mut self.tables, &mut self.lengths_code);
                     // Where there is an error, it is there again the next time.
@@ -142,7 +164,7 @@ impl Deflate {
                     if from.is_empty() {
                         return Err(Problem::Truncated);
                     }
-                    to.copy_from_slice(from);
+                    to.iter_mut().zip(from).for_each(|(place, byte)| *place = U::from(*byte));
                     bits.rest = rest;
                     *at = at.saturating_add(count);
                     self.phase = Phase::Stored(left.saturating_sub(count));
@@ -196,7 +218,7 @@ impl Deflate {
     }
 
     /// Decodes literals, as long as the table has them.
-    fn literals(&self, bits: &mut Bits<'_>, out: &mut [u8], at: &mut usize) {
+    fn literals<U: Unit>(&self, bits: &mut Bits<'_>, out: &mut [U], at: &mut usize) {
         loop {
             bits.fill(48);
             let entry = self.tables.litlen(bits.buffer);
@@ -207,19 +229,19 @@ impl Deflate {
             }
             bits.consume(entry.consumed());
             for (place, byte) in room.iter_mut().zip(entry.bytes()) {
-                *place = byte;
+                *place = U::from(byte);
             }
             *at = end;
         }
     }
 
     /// Decodes one symbol, bit by bit. Consumes none where there is an error.
-    fn symbol(&mut self, bits: &mut Bits<'_>, out: &mut [u8], at: &mut usize) -> Result<(), Problem> {
+    fn symbol<U: Unit>(&mut self, bits: &mut Bits<'_>, out: &mut [U], at: &mut usize) -> Result<(), Problem> {
         let start = *bits;
         match self.next(bits).inspect_err(|_| *bits = start)? {
             Symbol::Literal(byte) => {
                 if let Some(place) = out.get_mut(*at) {
-                    *place = byte;
+                    *place = U::from(byte);
                     *at = at.saturating_add(1);
                 }
             }
@@ -274,9 +296,9 @@ impl Deflate {
     }
 
     /// Copies a match for which there is room.
-    fn repeat(&self, out: &mut [u8], at: usize, distance: usize, length: usize) -> Option<()> {
+    fn repeat<U: Unit>(&self, out: &mut [U], at: usize, distance: usize, length: usize) -> Option<()> {
         if distance > at {
-            return self.history.repeat(out, at, distance, length);
+            return U::repeat_history(out, at, distance, length, &self.history);
         }
         let from = at.checked_sub(distance)?;
         for offset in 0..length {

@@ -2,10 +2,11 @@
 
 use super::bits::Bits;
 use super::code::Code;
-use super::copy::{BEYOND, repeat};
+use super::copy::BEYOND;
 use super::entry::Litlen;
 use super::history::History;
 use super::table::{LITLEN_BITS, Tables};
+use super::unit::Unit;
 
 /// Room for what one turn writes at most: four times two literals, one more, a match and what is written beyond it.
 pub(super) const ROOM: usize = 320;
@@ -29,11 +30,11 @@ pub(super) struct TooFar;
     reason = "the room is more than a turn writes, and numbers are those of entries"
 )]
 #[inline(always)]
-pub(super) fn run(
+pub(super) fn run<U: Unit>(
     bits: &mut Bits<'_>,
     tables: &Tables,
     history: &History,
-    out: &mut [u8],
+    out: &mut [U],
     at: &mut usize,
 ) -> Result<(), TooFar> {
     let (filled_at, mut result) = (at, Ok(()));
@@ -62,7 +63,7 @@ pub(super) fn run(
         let mut filled = 0;
         macro_rules! literals {
             () => {
-                room[filled..filled + 2].copy_from_slice(&entry.bytes());
+                room[filled..filled + 2].copy_from_slice(&entry.bytes().map(U::from));
                 filled += entry.literals();
                 consume!(entry);
                 entry = tables.litlen(buffer);
@@ -97,8 +98,8 @@ pub(super) fn run(
                 break;
             }
             if long.is_literals() {
-                let Some(byte) = out.get_mut(at) else { break };
-                [*byte, _] = long.bytes();
+                let Some(place) = out.get_mut(at) else { break };
+                [*place, _] = long.bytes().map(U::from);
                 at += 1;
                 consume!(long);
                 entry = tables.litlen(buffer);
@@ -106,7 +107,7 @@ pub(super) fn run(
             }
             entry = long;
         } else {
-            [room[filled], _] = entry.bytes();
+            [room[filled], _] = entry.bytes().map(U::from);
             at += filled;
         }
 
@@ -124,13 +125,13 @@ pub(super) fn run(
         consume!(distance_entry);
         let next = tables.litlen(buffer);
         if distance > start {
-            if history.repeat(out, start, distance, length).is_none() {
+            if U::repeat_history(out, start, distance, length, history).is_none() {
                 result = Err(TooFar);
                 at = start;
                 break;
             }
         } else {
-            repeat(out, start, distance, length);
+            U::repeat(out, start, distance, length);
         }
         at = start + length;
         entry = next;

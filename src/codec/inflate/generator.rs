@@ -172,8 +172,13 @@ const DISTANCES: [(usize, usize); 30] = [
 
 /// A stream, and what it inflates to.
 pub(super) fn stream(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
-    let (mut writer, mut out) = (Writer::default(), Vec::new());
     let blocks = 1 + random.below(4);
+    stream_of(random, blocks)
+}
+
+/// A stream of so many blocks, and what it inflates to.
+pub(super) fn stream_of(random: &mut Random, blocks: usize) -> (Vec<u8>, Vec<u8>) {
+    let (mut writer, mut out) = (Writer::default(), Vec::new());
     for block in 0..blocks {
         writer.bits(usize::from(block + 1 == blocks), 1);
         match random.below(5) {

@@ -27,6 +27,13 @@ impl History {
         distance <= at.saturating_add(self.filled)
     }
 
+    /// The last bytes, so many where they are there.
+    #[cfg(feature = "rayon")]
+    pub(super) fn last(&self, count: usize) -> &[u8] {
+        let bytes = self.bytes();
+        bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
+    }
+
     /// Keeps what is needed of the bytes that come after those that are there.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.bytes.resize(FAR.saturating_mul(2), 0);

@@ -12,6 +12,8 @@
 //! * Nothing is looked at after the output is full. miniz_oxide goes on to the next byte that would come out, over the end of
 //!   a block and the header of the next one; what it says of those is kept back until more is asked for.
 
+#[cfg(feature = "rayon")]
+mod ahead;
 mod bits;
 mod block;
 mod code;
@@ -24,6 +26,7 @@ mod problem;
 mod processor;
 mod reference;
 mod table;
+mod unit;
 mod wrap;
 
 #[cfg(fuzzing)]
@@ -38,8 +41,13 @@ pub use fuzzing::in_pieces;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+#[cfg(feature = "rayon")]
+use ahead::Ahead;
+#[cfg(feature = "rayon")]
+pub(crate) use ahead::Help;
 use bits::Position;
 use decoder::Deflate;
+use problem::Problem;
 use reference::{Miniz, Status};
 use wrap::{Checksum, Trailer, gzip_header, is_member, zlib_header};
 
@@ -51,6 +59,8 @@ use crate::num::as_u64;
 pub(crate) struct Inflater {
     deflate: Option<Box<Deflate>>,
     miniz: Option<Box<Miniz>>,
+    #[cfg(feature = "rayon")]
+    spare: ahead::Spare,
 }
 
 /// A stream that is being inflated.
@@ -66,6 +76,13 @@ pub(crate) struct Inflate<'a> {
     checksum: Checksum,
     ended: bool,
     cancel: Option<&'a AtomicBool>,
+    /// Where in the input it ends what the caller is known to want.
+    #[cfg(feature = "rayon")]
+    wanted: usize,
+    #[cfg(feature = "rayon")]
+    help: Option<Help>,
+    #[cfg(feature = "rayon")]
+    ahead: Option<Ahead>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,7 +120,43 @@ impl<'a> Inflate<'a> {
             (_, Decoder::Reference) => Engine::Miniz,
         };
         inflater.reset(engine, consumed);
-        Ok(Self { inflater, engine, codec, input, consumed, produced: 0, checksum, ended: false, cancel })
+        Ok(Self {
+            inflater,
+            engine,
+            codec,
+            input,
+            consumed,
+            produced: 0,
+            checksum,
+            ended: false,
+            cancel,
+            #[cfg(feature = "rayon")]
+            wanted: usize::MAX,
+            #[cfg(feature = "rayon")]
+            help: None,
+            #[cfg(feature = "rayon")]
+            ahead: None,
+        })
+    }
+
+    /// Lets other threads help, where that pays.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn with_help(&mut self, help: Help) {
+        self.help = Some(help).filter(|_| self.engine == Engine::Deflate);
+    }
+
+    /// Says that, of what comes next, so many bytes of output are wanted, and nothing after them.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn wants(&mut self, bytes: usize) {
+        // No stream is much longer than its content.
+        self.wanted = self.consumed.saturating_add(bytes);
+    }
+
+    /// Lets no other thread help any more, and gives their memory back.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn without_help(&mut self) {
+        (self.help, self.ahead) = (None, None);
+        self.inflater.spare = ahead::Spare::default();
     }
 
     /// Computes no checksum, because the stream will not be read to its end.
@@ -251,11 +304,11 @@ impl<'a> Inflate<'a> {
                 Ok(())
             }
             Engine::Deflate => {
+                let result = self.deflate(out, at, until);
                 let deflate = self.inflater.deflate();
-                let result = deflate.run(self.input, out, at, until);
                 self.consumed = deflate.consumed();
                 self.ended = deflate.has_ended();
-                result.map_err(problem::Problem::kind)
+                result.map_err(Problem::kind)
             }
             Engine::Miniz => {
                 let until = until.min(out.len());
@@ -276,6 +329,32 @@ impl<'a> Inflate<'a> {
                 Ok(())
             }
         }
+    }
+
+    #[cfg(not(feature = "rayon"))]
+    fn deflate(&mut self, out: &mut [u8], at: &mut usize, until: usize) -> Result<(), Problem> {
+        self.inflater.deflate().run(self.input, out, at, until, Position::NEVER)
+    }
+
+    /// Fills `out` as [`Deflate::run`] does, with the help of other threads where that pays.
+    #[cfg(feature = "rayon")]
+    fn deflate(&mut self, out: &mut [u8], at: &mut usize, until: usize) -> Result<(), Problem> {
+        self.inflater.deflate();
+        let Inflater { deflate: Some(deflate), spare, .. } = &mut *self.inflater else { return Ok(()) };
+        if let Some(help) = self.help.as_ref().filter(|_| self.ahead.is_none())
+            && help.pays(self.consumed)
+        {
+            self.ahead = Some(Ahead::new(help, deflate.position(), std::mem::take(spare)));
+        }
+        let Some(ahead) = &mut self.ahead else {
+            return deflate.run(self.input, out, at, until, Position::NEVER);
+        };
+        let result = ahead.run(deflate, out, at, (until, self.wanted), self.input);
+        if deflate.has_ended() {
+            *spare = ahead.close();
+            self.ahead = None;
+        }
+        result
     }
 
     fn fault(&self, kind: FaultKind) -> Fault {
@@ -299,7 +378,7 @@ impl Inflater {
     fn reset(&mut self, engine: Engine, byte: usize) {
         match engine {
             Engine::Stored => {}
-            Engine::Deflate => self.deflate().reset(byte),
+            Engine::Deflate => self.deflate().reset(Position { byte, bit: 0 }),
             Engine::Miniz => self.miniz().reset(),
         }
     }

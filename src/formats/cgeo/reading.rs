@@ -1,5 +1,7 @@
 //! How a snapshot reads its sections: no more bytes than needed, and each once.
 
+use bytes::Bytes;
+
 use super::raw;
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
@@ -114,17 +116,17 @@ impl Snapshot {
     pub(super) fn with_stream<T>(
         &self,
         section: &Section,
-        bytes: &[u8],
+        bytes: &Bytes,
         what: &'static str,
         (budget, scratch): (&Budget, &mut Scratch),
         job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
         let (dialect, options) = (self.proxy.dialect(), self.proxy.options());
-        let input = self.stream(section, bytes)?;
+        let input = bytes.slice_ref(self.stream(section, bytes)?);
         let Scratch { inflater, cancel, .. } = scratch;
         let range = section.content.clone();
         budget.count_read(&range);
-        let inflate = Inflate::new(inflater, input, dialect.codec, options.decoder, cancel.as_deref());
+        let inflate = Inflate::new(inflater, &input, dialect.codec, options.decoder, cancel.as_deref());
         let mut inflate = inflate
             .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
         if options.checksums == Checksums::Ignore {
@@ -132,7 +134,8 @@ impl Snapshot {
         }
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
-        job(&mut Stream::new(inflate, unit, budget)).map_err(|error| self.proxy.layout().source.tell(error))
+        job(&mut Stream::new(inflate, input.clone(), unit, options, budget))
+            .map_err(|error| self.proxy.layout().source.tell(error))
     }
 
     /// Runs a job on the stream of the mesh, with memory for the bytes that it skips.

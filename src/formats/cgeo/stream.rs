@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
@@ -17,9 +18,10 @@ use super::triangles::{Shape, Triangles};
 use crate::bytes::Array;
 use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault};
-use crate::decode::fault_error;
+use crate::decode::{Help, fault_error};
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize, decimal, span};
+use crate::options::Options;
 use crate::report::{Error, ErrorKind, Place, Result};
 
 /// The section that is inflated.
@@ -41,7 +43,12 @@ pub(crate) struct Stream<'a> {
     unit: Unit,
     /// The most bytes that a stream of this length can decode to.
     most: u64,
+    input: Bytes,
+    options: Options,
     budget: &'a Budget,
+    help: Option<Help<'a>>,
+    /// Whether it is read to its end.
+    is_whole: bool,
 }
 
 /// Where the lengths of the arrays come from.
@@ -132,14 +139,23 @@ impl<'a> Stream<'a> {
     /// Triples that are inflated at a time: in bytes, as many as the inflater likes.
     const WINDOW: usize = Inflate::PIECE / 12;
 
-    pub(crate) fn new(inflate: Inflate<'a>, unit: Unit, budget: &'a Budget) -> Self {
+    /// `inflate` inflates `input`.
+    pub(crate) fn new(
+        inflate: Inflate<'a>,
+        input: Bytes,
+        unit: Unit,
+        options: &Options,
+        budget: &'a Budget,
+    ) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
-        Self { inflate, most: unit.stored.saturating_mul(ratio), unit, budget }
+        let most = unit.stored.saturating_mul(ratio);
+        Self { inflate, unit, most, input, options: *options, budget, help: None, is_whole: true }
     }
 
     /// Computes no checksum, because only a part of the content is read.
     pub(crate) fn in_part(&mut self) -> &mut Self {
         self.inflate.without_checksum();
+        self.is_whole = false;
         self
     }
 
@@ -294,6 +310,7 @@ impl<'a> Stream<'a> {
     /// The first `count` differences, as they are stored.
     pub(crate) fn position_differences(&mut self, counts: &Counts, out: &mut Vec<[f32; 3]>) -> Result<()> {
         self.resize(out, counts.vertices.into(), "Vertex Differences")?;
+        self.announce(out.as_bytes().len());
         self.triples(out)
     }
 
@@ -326,6 +343,7 @@ impl<'a> Stream<'a> {
         let mut count = [0; 8];
         self.read(&mut count)?;
         self.resize(out, u64::from_le_bytes(count), "Point Count")?;
+        self.announce(out.as_bytes().len());
         self.triples(out)?;
         self.finish()
     }
@@ -354,8 +372,7 @@ impl<'a> Stream<'a> {
             // Each channel has a count of four bytes in the stream.
             self.may_come(channels.saturating_mul(4), "Map Channel Count")?;
         }
-        let room = self.budget.spend_all(channels.saturating_mul(MAP_CHANNEL), "Map Channel Count");
-        room.map_err(|error| self.place().locate(error))?;
+        self.take(|_, budget| budget.spend_all(channels.saturating_mul(MAP_CHANNEL), "Map Channel Count"))?;
         map_channels.resize_with(arrays.map_channels(), Vec::new);
         self.walk(arrays, Part::Triangles, |stream, part, count| {
             let out = match part {
@@ -371,6 +388,7 @@ impl<'a> Stream<'a> {
     /// Reads an array; adds that of the base where it is a difference.
     fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: &mut Vec<[f32; 3]>) -> Result<()> {
         self.resize(out, count, part.name(arrays))?;
+        self.announce(out.as_bytes().len());
         let Some(base) = arrays.base(part) else { return self.triples(out) };
         let base = base.as_slice();
         if let Some(stored) = self.inflate.stored(out.as_bytes().len())
@@ -399,8 +417,8 @@ impl<'a> Stream<'a> {
         let announced = shape.record().saturating_mul(u64::from(counts.triangles));
         self.may_come(shape.indices().saturating_mul(counts.triangles.into()), "Triangle Count")?;
         let records = out.take_records();
-        let room = self.budget.resize(records, self.unit.stored, announced, "Triangle Count");
-        room.map_err(|error| self.place().locate(error))?;
+        self.take(|stored, budget| budget.resize(records, stored, announced, "Triangle Count"))?;
+        self.announce(records.len());
         let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
         let mut next = [0];
         if length == records.len() {
@@ -411,8 +429,7 @@ impl<'a> Stream<'a> {
             }
             let longer =
                 shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
-            let room = self.budget.spend(self.unit.stored, longer, "Triangle Count");
-            room.map_err(|error| self.place().locate(error))?;
+            self.take(|stored, budget| budget.spend(stored, longer, "Triangle Count"))?;
             records.resize(as_usize(longer), 0);
             self.budget.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
@@ -442,6 +459,7 @@ impl<'a> Stream<'a> {
     /// Inflates and drops bytes.
     fn skip(&mut self, bytes: u64, buffer: &mut [u8], what: &'static str) -> Result<()> {
         self.may_come(bytes, what)?;
+        self.announce(as_usize(bytes));
         self.inflate.skip(bytes, buffer).map_err(|fault| self.fault(&fault))
     }
 
@@ -449,8 +467,32 @@ impl<'a> Stream<'a> {
     fn resize(&mut self, out: &mut Vec<[f32; 3]>, count: u64, what: &'static str) -> Result<()> {
         let bytes = count.saturating_mul(12);
         self.may_come(bytes, what)?;
-        let room = self.budget.resize(out, self.unit.stored, count, what);
-        room.map_err(|error| self.place().locate(error))
+        self.take(|stored, budget| budget.resize(out, stored, count, what))
+    }
+
+    /// Takes memory, for something that is stored in so many bytes: also what threads hold that help.
+    fn take(&mut self, mut take: impl FnMut(u64, &Budget) -> Result<()>) -> Result<()> {
+        let mut taken = take(self.unit.stored, self.budget);
+        if taken.is_err()
+            && let Some(help) = &mut self.help
+            && help.end(&mut self.inflate)
+        {
+            taken = take(self.unit.stored, self.budget);
+        }
+        taken.map_err(|error| self.place().locate(error))
+    }
+
+    /// Says that so many bytes come next, so that other threads help where that pays.
+    fn announce(&mut self, bytes: usize) {
+        /// The least output for which it does.
+        const LEAST: usize = 512 << 10;
+        #[cfg(feature = "rayon")]
+        if !self.is_whole {
+            self.inflate.wants(bytes);
+        }
+        if self.help.is_none() && bytes >= LEAST {
+            self.help = Some(Help::with(&mut self.inflate, &self.input, &self.options, self.budget));
+        }
     }
 
     /// Refuses more bytes than the rest of the stream can decode to.

@@ -58,7 +58,7 @@ impl Asset {
     fn fill(
         &self,
         block: Block,
-        stored: &[u8],
+        stored: &Bytes,
         content: &mut Vec<u8>,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,

@@ -1,0 +1,121 @@
+//! One stream, decoded by several threads.
+//!
+//! A thread that helps searches for a place further on where a block may begin, and decodes from there. It does not know
+//! the 32 KiB before: a copy of them is marked, and so is what is copied from it, until no marks are left. When the thread in
+//! front comes to that very place, between two blocks, it puts the bytes in for the marks, and goes on where the part ends.
+//! A part that begins anywhere else was none, and is dropped. So the bytes are those that one thread makes, and whatever is
+//! wrong with the stream is found by the thread in front.
+
+mod finder;
+mod part;
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use super::bits::Position;
+use super::decoder::Deflate;
+use super::problem::Problem;
+use part::Part;
+use queue::Queue;
+
+pub(super) use queue::Spare;
+
+/// Threads that help with a stream.
+pub(super) struct Ahead {
+    queue: Arc<Queue>,
+    bytes: part::Bytes,
+    /// The part that is being copied, and how far it is.
+    current: Option<(Part, (usize, usize))>,
+}
+
+/// What a stream needs for threads to help with it.
+pub(crate) struct Help {
+    input: bytes::Bytes,
+    /// How much memory they may take, in bytes.
+    most: u64,
+    /// A part is not begun nearer than this to the one before it, in bytes of the input.
+    nearest: usize,
+}
+
+impl Help {
+    const NEAREST: usize = 128 << 10;
+    /// The least input for which help pays, in bytes.
+    pub(crate) const LEAST: usize = 2 * Self::NEAREST;
+
+    /// Help with a stream of this whole input, by threads which may take so many bytes of memory.
+    pub(crate) fn new(input: bytes::Bytes, most: u64) -> Self {
+        Self { input, most, nearest: Self::NEAREST }
+    }
+
+    /// Whether it pays for what is left.
+    pub(super) fn pays(&self, consumed: usize) -> bool {
+        self.input.len().saturating_sub(consumed) >= self.nearest.saturating_mul(2)
+    }
+}
+
+impl Ahead {
+    pub(super) fn new(help: &Help, position: Position, spare: Spare) -> Self {
+        let Help { input, most, nearest } = help;
+        let queue = Queue::new(input.clone(), (*most, *nearest), position.byte, spare);
+        Self { queue, bytes: part::Bytes::new(), current: None }
+    }
+
+    /// Ends the work of other threads, and returns their memory.
+    pub(super) fn close(&mut self) -> Spare {
+        if let Some((part, _)) = self.current.take() {
+            self.queue.recycle(part);
+        }
+        self.queue.close()
+    }
+
+    /// Fills `out` as [`Deflate::run`] does. No part is begun at `end` of the input or after it.
+    pub(super) fn run(
+        &mut self,
+        deflate: &mut Deflate,
+        out: &mut [u8],
+        at: &mut usize,
+        (until, end): (usize, usize),
+        input: &[u8],
+    ) -> Result<(), Problem> {
+        let until = until.min(out.len());
+        while *at < until && !deflate.has_ended() {
+            if let Some((part, mut done)) = self.current.take() {
+                let room = out.get_mut(*at..until).unwrap_or_default();
+                *at = at.saturating_add(part.copy(&self.bytes, &mut done, room));
+                if done.0 < part.pieces() {
+                    self.current = Some((part, done));
+                } else {
+                    deflate.go_on(part.end, part.has_ended);
+                    self.queue.recycle(part);
+                }
+                continue;
+            }
+            if deflate.is_between_blocks() {
+                let part = self.queue.part(deflate.position());
+                let before = out.get(..*at).unwrap_or_default();
+                match part {
+                    Some(part) if self.bytes.set(deflate.history(), before) => {
+                        self.current = Some((part, (0, 0)));
+                        #[cfg(test)]
+                        tests::PARTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        self.queue.ask(deflate.position().byte, end);
+                        continue;
+                    }
+                    Some(part) => self.queue.recycle(part),
+                    None => {}
+                }
+                self.queue.ask(deflate.position().byte, end);
+            }
+            deflate.run(input, out, at, until, self.queue.stop())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,75 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::Help;
+use crate::codec::inflate::generator::{Random, mutate, stream_of};
+use crate::codec::inflate::{Inflate, Inflater};
+use crate::codec::{Codec, Decoder, Fault};
+
+/// How many parts have been used, so that tests can tell that there were any.
+pub(super) static PARTS: AtomicUsize = AtomicUsize::new(0);
+
+/// What came of a stream.
+#[derive(PartialEq)]
+struct Outcome {
+    content: Vec<u8>,
+    consumed: Option<usize>,
+    fault: Option<Fault>,
+}
+
+/// Content beyond this is not asked for.
+const MOST: usize = 8 << 20;
+
+/// Reads a stream in pieces of this length.
+fn read(inflater: &mut Inflater, stream: &bytes::Bytes, piece: usize, help: Option<Help>) -> Outcome {
+    let mut inflate = Inflate::new(inflater, stream, Codec::Deflate, Decoder::Fast, None).unwrap();
+    if let Some(help) = help {
+        inflate.with_help(help);
+    }
+    let mut content = Vec::new();
+    loop {
+        let mut out = vec![0x55; piece];
+        let result = inflate.read(&mut out);
+        let length = usize::try_from(inflate.produced()).unwrap() - content.len();
+        content.extend_from_slice(&out[..length]);
+        match result {
+            Err(fault) => {
+                return Outcome { content, consumed: None, fault: Some(fault) };
+            }
+            Ok(count) if count < piece => {
+                return Outcome { content, consumed: Some(inflate.consumed()), fault: None };
+            }
+            Ok(_) if content.len() > MOST => return Outcome { content, consumed: None, fault: None },
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Bytes, faults and where they are, and where the stream ends.
+#[test]
+#[cfg_attr(miri, ignore = "pools that outlive main leak; tests/threads.rs has a smaller one")]
+fn threads_change_nothing() {
+    let wanted = std::env::var("MESHMAP_INFLATE_STREAMS").ok();
+    let streams = wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(60);
+    let pools: Vec<_> =
+        (1..6).map(|count| rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap()).collect();
+    let (mut inflater, mut alone) = (Inflater::default(), Inflater::default());
+    for seed in 0..streams {
+        let random = &mut Random::new(seed);
+        let blocks = 2 + random.below(200);
+        let (mut stream, _) = stream_of(random, blocks);
+        if random.once_in(2) {
+            mutate(random, &mut stream);
+        }
+        let stream = bytes::Bytes::from(stream);
+        let piece = [1 << 20, 1 << 16, 1 << 12][random.below(3)] + random.below(1000);
+        let expected = read(&mut alone, &stream, piece, None);
+        for pool in &pools {
+            let nearest = [1, 100, 1000, 10_000][random.below(4)];
+            let most = [0, 1 << 18, 1 << 20, 1 << 30][random.below(4)];
+            let help = Some(Help { input: stream.clone(), most, nearest });
+            let found = pool.install(|| read(&mut inflater, &stream, piece, help));
+            assert!(found == expected, "{seed}: {:?} {:?}", found.fault, expected.fault);
+        }
+    }
+    assert!(PARTS.load(Ordering::Relaxed) > 0, "no part was ever used");
+}

@@ -194,6 +194,7 @@ pub(super) fn stream_of(random: &mut Random, blocks: usize) -> (Vec<u8>, Vec<u8>
 fn stored(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>) {
     let length = match random.below(16) {
         0 => 0,
+        _ if cfg!(miri) => random.below(50),
         1 => 65_535,
         2 => 40_000,
         _ => random.below(500),
@@ -283,7 +284,10 @@ fn symbols(random: &mut Random, writer: &mut Writer, out: &mut Vec<u8>, litlen: 
     let lengths: Vec<_> = known.iter().copied().filter(|symbol| (257..286).contains(symbol)).collect();
     let distances: Vec<_> = distance.symbols().into_iter().filter(|symbol| *symbol < 30).collect();
     let matches = 1 + random.below(9);
-    for _ in 0..[random.below(20), random.below(500), random.below(3000)][random.below(3)] {
+    // Miri takes long for each of them.
+    let most = if cfg!(miri) { [20, 50, 100] } else { [20, 500, 3000] };
+    let most = most[random.below(3)];
+    for _ in 0..random.below(most) {
         let is_match = !lengths.is_empty() && random.below(10) < matches;
         let reached: Vec<_> =
             distances.iter().copied().filter(|symbol| DISTANCES[*symbol].0 <= out.len()).collect();

@@ -239,8 +239,8 @@ impl<T: PackedElement> Packed<T> {
             let error = self.place().out_of_range("length of the output");
             return Err(error.expected(format!("{} elements", range.len())).found(out.len()).into());
         }
-        /// Fewer elements are faster on one thread: they take some twenty microseconds.
-        const PARALLEL: usize = 16 << 10;
+        /// Fewer elements are faster on one thread: they take some twenty microseconds. Miri would take long for many.
+        const PARALLEL: usize = if cfg!(miri) { 256 } else { 16 << 10 };
         if out.len() > PARALLEL && self.file.options.parallelism == Parallelism::Rayon {
             self.in_parallel(as_u64(range.start), out)
         } else {

@@ -14,7 +14,7 @@ pub(super) type Marked = u16;
 pub(super) const UNKNOWN: Marked = 1 << 15;
 
 /// How many units of the output a piece of memory has room for.
-const PIECE: usize = if cfg!(any(test, fuzzing)) { 2 << 10 } else { 64 << 10 };
+const PIECE: usize = if cfg!(any(test, fuzzing)) { 2 << 10 } else { 128 << 10 };
 /// What lies before them, for matches, and what may be written beyond.
 const LENGTH: usize = FAR + PIECE + Deflate::MARGIN;
 
@@ -290,34 +290,33 @@ impl Unit for Marked {
 }
 
 /// How many units are copied at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 const _: () = assert!(2 * AT_ONCE <= BEYOND);
 
+/// Copies a match that lies `distance` back to `at`.
 #[expect(clippy::arithmetic_side_effects, reason = "the caller has compared the distance with `at`")]
 #[inline(always)]
 fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
     let Some(out) = out.get_mut(at - distance..) else { return };
-    let (mut distance, end) = (distance, distance + length);
-    let mut to = distance;
+    let end = distance + length;
+    let (mut from, mut to) = (0, distance);
     if distance < AT_ONCE {
-        // The pattern, as often as makes it that long.
-        let period = distance;
-        distance *= AT_ONCE.div_ceil(distance);
-        let until = to + distance;
-        while to < until {
-            let Some(unit) = out.get(to - period).copied() else { return };
+        // As many units one by one as make a distance that is long enough, and a multiple of this one.
+        while to < AT_ONCE + distance {
+            let Some(unit) = out.get(from).copied() else { return };
             if let Some(place) = out.get_mut(to) {
                 *place = unit;
             }
-            to += 1;
+            (from, to) = (from + 1, to + 1);
         }
+        from = (to - AT_ONCE) % distance;
     }
     while to < end {
-        if let Some(units) = out.get(to - distance..).and_then(|out| out.first_chunk::<AT_ONCE>().copied())
+        if let Some(units) = out.get(from..).and_then(|out| out.first_chunk::<AT_ONCE>().copied())
             && let Some(place) = out.get_mut(to..).and_then(|out| out.first_chunk_mut())
         {
             *place = units;
         }
-        to += AT_ONCE;
+        (from, to) = (from + AT_ONCE, to + AT_ONCE);
     }
 }

@@ -309,7 +309,7 @@ fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
             }
             (from, to) = (from + 1, to + 1);
         }
-        from = (to - AT_ONCE) % distance;
+        from = to % distance;
     }
     while to < end {
         if let Some(units) = out.get(from..).and_then(|out| out.first_chunk::<AT_ONCE>().copied())

@@ -108,8 +108,9 @@ pub enum Strictness {
 pub enum Parallelism {
     /// Everything runs on the calling thread.
     Off,
-    /// Large jobs are split over the caller's rayon pool, which is the global one outside of any. The library makes no
-    /// pool. Without the feature `rayon`, everything runs on the calling thread.
+    /// Large jobs are split over the caller's rayon pool, which is the global one outside of any: arrays, blocks, and a
+    /// single deflate stream of 256 KiB or more. The library makes no pool. Without the feature `rayon`, everything runs on the
+    /// calling thread.
     #[default]
     Rayon,
 }

@@ -183,6 +183,26 @@ fn outcomes_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+#[cfg(feature = "rayon")]
+fn threads_that_help_with_a_stream_stay_within_the_limits() {
+    const LENGTH: u64 = 12 * MIB;
+    let _alone = alone();
+    let content = fixtures::rough(LENGTH as usize);
+    let stream = compress_to_vec_zlib(&content, 1);
+    let range = 0..stream.len() as u64;
+    let block = Block::new("block", Address::field("block"), range, Codec::Zlib, Some(LENGTH));
+    let source = Source::from_bytes(stream);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+    for room in [0, MIB, 8 * MIB, 64 * MIB] {
+        let decode =
+            || pool.install(|| block.decode(&source, &limited(LENGTH + room), &mut Scratch::default()));
+        let (decoded, peak) = peak(decode);
+        assert!(decoded.unwrap() == content);
+        assert!(peak < LENGTH + room + 4 * MIB, "{room}: {peak}");
+    }
+}
+
+#[test]
 fn all_blocks_of_an_asset_have_one_budget() {
     let _alone = alone();
     let mut writer = fixtures::slmesh::Writer::default();

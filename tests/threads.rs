@@ -108,6 +108,62 @@ fn playing_is_the_same_for_any_number_of_threads() {
     assert_eq!(seen, [3, 4, 5, 6, 7]);
 }
 
+/// Long streams, decoded by workers of the pool that also help with them, from inside and outside of it.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn long_streams_are_the_same_for_any_number_of_threads() {
+    let content = fixtures::rough(4 << 20);
+    let stream = miniz_oxide::deflate::compress_to_vec_zlib(&content, 1);
+    let range = 0..stream.len() as u64;
+    let address = meshmap::Address::field("block");
+    let block = meshmap::Block::new("block", address, range, meshmap::Codec::Zlib, None);
+    let damaged = |stream: &[u8]| {
+        let mut stream = stream.to_vec();
+        let place = stream.len() / 3 * 2;
+        stream[place..place + 8].fill(0xff);
+        Source::from_bytes(stream)
+    };
+    let (intact, damaged) = (Source::from_bytes(stream.clone()), damaged(&stream));
+    let decode = |source: &Source, parallelism| {
+        let options = Options::default().with_parallelism(parallelism);
+        block.decode(source, &options, &mut meshmap::Scratch::default()).map_err(|error| error.to_string())
+    };
+    let expected = [&intact, &damaged].map(|source| decode(source, Parallelism::Off));
+    assert!(expected[0].as_ref().unwrap() == &content && expected[1].is_err());
+    let check = || {
+        let found = [&intact, &damaged].map(|source| decode(source, Parallelism::Rayon));
+        assert!(found == expected);
+    };
+    with_watchdog(Duration::from_secs(120), || {
+        check();
+        for threads in [1, 2, 8] {
+            let pool = pool(threads);
+            pool.install(check);
+            pool.install(|| (0..8).into_par_iter().for_each(|_| check()));
+            pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| check())));
+        }
+    });
+}
+
+/// The base is a long stream, which whoever makes it decodes with the help of others, of whom some wait for it.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn long_base_is_decoded_while_others_wait_for_it() {
+    let (_, snapshots) = fixtures::cgeo::animation(300, 3);
+    let file = fixtures::cgeo::file(&snapshots, Dialect::default());
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let expected = played(&proxy);
+    for threads in [1, 2, 8] {
+        let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+        from_outside(threads, move || {
+            let positions = proxy.snapshot(1).unwrap().positions().unwrap();
+            assert_eq!(positions.len(), 300 * 300);
+        });
+        let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+        assert!(pool(threads).install(|| played(&proxy)) == expected, "{threads} threads");
+    }
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn base_is_decoded_once_whoever_asks() {

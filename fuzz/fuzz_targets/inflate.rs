@@ -1,9 +1,9 @@
 //! Whatever the bytes, the two decoders make the same of a stream, whole, as a prefix, and in pieces of any size: the same
-//! bytes and the same verdict, and they use as much of it.
+//! bytes and the same verdict, and they use as much of it. So does any number of threads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshmap::{Address, Block, Codec, Decoder, Limits, Options, Scratch, Source, inflate_in_pieces};
+use meshmap::{Address, Block, Bytes, Codec, Decoder, Limits, Options, Scratch, Source, inflate_in_pieces};
 
 /// Content beyond this is not asked for.
 const MOST: usize = 1 << 20;
@@ -36,12 +36,17 @@ fn in_pieces(data: &[u8]) {
     let Some(([scale, lengths @ ..], stream)) = data.split_first_chunk::<4>() else { return };
     let mut pieces = lengths.map(|length| usize::from(length) << (scale % 10));
     pieces[0] += 1;
-    let decode = |decoder, pieces: &[usize]| inflate_in_pieces(stream, decoder, pieces, MOST);
+    let stream = Bytes::copy_from_slice(stream);
+    let decode = |decoder, pieces: &[usize]| inflate_in_pieces(&stream, decoder, pieces, MOST, None);
     let (fast, is_error, consumed) = decode(Decoder::Fast, &pieces);
     let second = decode(Decoder::Reference, &pieces);
     // A block without a code for its end is refused before its symbols by one, and after some of them by the other.
     assert!(if is_error { second.0.starts_with(&fast) } else { second.0 == fast });
     assert_eq!((is_error, consumed), (second.1, second.2));
+    // Other threads begin parts wherever something looks like a block.
+    let nearest = Some(1 + usize::from(*scale));
+    let helped = inflate_in_pieces(&stream, Decoder::Fast, &pieces, MOST, nearest);
+    assert!(helped == (fast.clone(), is_error, consumed));
     if fast.len() <= MOST {
         assert!((fast, is_error, consumed) == decode(Decoder::Fast, &[MOST + 1]));
     }

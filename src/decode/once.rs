@@ -8,7 +8,8 @@ use crate::report::Result;
 /// A failure to make it is not kept: the next caller tries again. A failure that is to be kept is a part of the value:
 /// `Once<Result<T>>`.
 ///
-/// What makes the value must run nothing in parallel, so that a thread which waits cannot be one that is waited for.
+/// What makes the value must wait for no other thread, so that a thread which waits cannot be one that is waited for;
+/// but for threads that help with a stream, which wait for nothing themselves.
 pub(crate) struct Once<T> {
     value: OnceLock<T>,
     making: Mutex<()>,

@@ -49,6 +49,12 @@ impl Help {
         Self { input, most, nearest: Self::NEAREST }
     }
 
+    /// Help with parts that begin as near to one another as this.
+    #[cfg(fuzzing)]
+    pub(super) fn with_nearest(input: bytes::Bytes, nearest: usize) -> Self {
+        Self { input, most: 64 << 20, nearest }
+    }
+
     /// Whether it pays for what is left.
     pub(super) fn pays(&self, consumed: usize) -> bool {
         self.input.len().saturating_sub(consumed) >= self.nearest.saturating_mul(2)

@@ -127,8 +127,8 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
             outcome.change("texture coordinates v, now 1 - v", coords.iter().flatten().count() as u64);
         }
         lines(out, "vn", normals.as_deref().unwrap_or_default())?;
+        let corners: Vec<[u32; 3]> = triangles(view, turns).collect();
         if let Some(normals) = &normals {
-            let corners: Vec<[u32; 3]> = triangles(view, turns).collect();
             let normal_of = |triangle: usize, corner: usize| {
                 normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
             };
@@ -148,7 +148,7 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
                 materials.insert(material.clone());
             }
             current = material;
-            for triangle in triangles(view, turns).skip(group.triangles.start).take(group.triangles.len()) {
+            for triangle in corners.get(group.triangles).unwrap_or_default().iter().copied() {
                 let same = |is_there: bool| is_there.then_some(triangle);
                 face(out, triangle, same(coords.is_some()), same(normals.is_some()), first)?;
             }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 /// What became of a file's content.
@@ -13,19 +13,21 @@ pub struct Outcome {
     pub changed: BTreeMap<&'static str, u64>,
     /// What looks wrong, or was assumed, a line each.
     pub notes: Vec<String>,
+    /// The lines of `left_out` and `notes`, of which each is told once.
+    told: HashSet<String>,
 }
 
 impl Outcome {
     pub(crate) fn leave_out(&mut self, what: impl Into<String>) {
         let what = what.into();
-        if !self.left_out.contains(&what) {
+        if self.told.insert(what.clone()) {
             self.left_out.push(what);
         }
     }
 
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
-        if !self.notes.contains(&note) {
+        if self.told.insert(note.clone()) {
             self.notes.push(note);
         }
     }

@@ -1,5 +1,6 @@
 //! PLY: vertices with any properties, and triangles.
 
+use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -76,10 +77,11 @@ fn has_materials(views: &[MeshView]) -> bool {
 /// What all meshes have, in the order of the first one.
 fn columns(views: &[MeshView], outcome: &mut Outcome) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
+    let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
     let infos = views.iter().flat_map(MeshView::attributes);
     for info in infos {
         let semantic = &info.semantic;
-        if columns.iter().any(|column| column.semantic == *semantic) {
+        if !seen.insert(semantic) {
             continue;
         }
         if !views.iter().all(|view| view.has(semantic)) {
@@ -88,16 +90,24 @@ fn columns(views: &[MeshView], outcome: &mut Outcome) -> Vec<Column> {
         }
         let components = usize::try_from(info.format.components).unwrap_or(4).min(4);
         let mut names = names(semantic, components);
-        for name in &mut names {
-            while columns.iter().any(|column| column.names.contains(name)) {
-                name.push('_');
-            }
-        }
+        names.iter_mut().for_each(|name| *name = free(name, &mut taken));
         columns.push(Column { semantic: semantic.clone(), names });
     }
     // Where other attributes are stored before them: readers look for positions first.
     columns.sort_by_key(|column| column.semantic != Semantic::Position);
     columns
+}
+
+/// The name, or where it is taken already, with the first number behind it that makes it another one.
+fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
+    let mut free = name.to_owned();
+    while taken.contains_key(&free) {
+        let count = taken.entry(name.to_owned()).or_default();
+        *count += 1;
+        free = format!("{name}_{count}");
+    }
+    taken.insert(free.clone(), 0);
+    free
 }
 
 fn names(semantic: &Semantic, components: usize) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! A GLB file while it is written: JSON in memory, the binary chunk on its way out.
 
+use std::collections::HashMap;
 use std::io::{Seek, SeekFrom, Write};
 
 use super::document::{Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues};
@@ -30,6 +31,8 @@ pub(super) struct GlbFile<'a, W> {
     /// Length of the binary chunk so far.
     length: u64,
     pub(super) document: Document,
+    /// The materials of the document by name.
+    pub(super) materials: HashMap<String, Index>,
 }
 
 impl<'a, W: Write + Seek> GlbFile<'a, W> {
@@ -37,7 +40,7 @@ impl<'a, W: Write + Seek> GlbFile<'a, W> {
     pub(super) fn begin(out: &'a mut W, reserved: u64) -> Result<Self> {
         let reserved = reserved.next_multiple_of(4);
         out.seek(SeekFrom::Start(HEADER + CHUNK + reserved + CHUNK))?;
-        Ok(Self { out, reserved, length: 0, document: Document::default() })
+        Ok(Self { out, reserved, length: 0, document: Document::default(), materials: HashMap::new() })
     }
 
     /// Writes a part of the binary chunk.

@@ -5,9 +5,9 @@ use std::io::{Seek, Write};
 use meshmap::iqm::{Anim, Model, Trs};
 use meshmap::{Format, MeshFile};
 
-use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Sampler, Skin};
+use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
 use super::file::{GlbFile, Use};
-use super::{Rules, add_node, attributes, finish_scene, material, weights};
+use super::{Rules, add_mesh, add_node, attributes, finish_scene, material, weights};
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
@@ -37,21 +37,15 @@ pub(super) fn write<W: Write + Seek>(
         let Some(mut primitive) = primitive else { continue };
         primitive.material = view.material().map(|name| material(glb, name));
         let name = view.name().to_owned();
-        glb.document.meshes.push(Mesh {
-            name: name.clone(),
-            primitives: vec![primitive],
-            weights: Vec::new(),
-        });
-        let mesh = Some(glb.document.meshes.len() - 1);
         if influences.is_none() {
-            children.push(add_node(glb, Node { name, mesh, ..Node::default() }));
+            children.push(add_mesh(glb, name, primitive, None));
             continue;
         }
         let skin = match skin {
             Some(skin) => skin,
             None => *skin.insert(add_skin(model, &joints, glb)?),
         };
-        beside.push(add_node(glb, Node { name, mesh, skin: Some(skin), ..Node::default() }));
+        beside.push(add_mesh(glb, name, primitive, Some(skin)));
     }
     animations(model, &joints, convert, glb, outcome)?;
     finish_scene(glb, &rules, 1.0, children, beside);

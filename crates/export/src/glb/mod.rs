@@ -16,9 +16,9 @@ mod weights;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-use meshmap::{Axis, Format, MeshFile, VOrigin};
+use meshmap::{Axis, Format, MeshFile, Role, VOrigin};
 
-use self::document::{Index, Node, Scene};
+use self::document::{Index, Material, Mesh, Node, Primitive, Scene};
 use self::file::GlbFile;
 use crate::convert::Convert;
 use crate::error::Result;
@@ -62,7 +62,7 @@ fn guess(file: &MeshFile, convert: &Convert) -> Result<u64> {
             let joints = model.joint_count() as u64;
             model.len() as u64 + joints * (1 + model.anims().len() as u64)
         }
-        _ => file.meshes()?.len() as u64,
+        _ => file.meshes_where(Role::is_drawn_by_default)?.count() as u64,
     };
     Ok(BASE + PART * parts)
 }
@@ -123,6 +123,14 @@ fn finish_scene<W: Write + Seek>(
     glb.document.scene = Some(0);
 }
 
+/// A mesh of one primitive and a node for it, which has no place of its own.
+fn add_mesh<W>(glb: &mut GlbFile<'_, W>, name: String, primitive: Primitive, skin: Option<Index>) -> Index {
+    let mesh = Mesh { name: name.clone(), primitives: vec![primitive], weights: Vec::new() };
+    glb.document.meshes.push(mesh);
+    let mesh = Some(glb.document.meshes.len() - 1);
+    add_node(glb, Node { name, mesh, skin, ..Node::default() })
+}
+
 /// A node without a place of its own.
 fn add_node<W>(glb: &mut GlbFile<'_, W>, node: Node) -> Index {
     glb.document.nodes.push(node);
@@ -131,10 +139,11 @@ fn add_node<W>(glb: &mut GlbFile<'_, W>, node: Node) -> Index {
 
 /// The material of this name, which is added where it is new.
 fn material<W>(glb: &mut GlbFile<'_, W>, name: &str) -> Index {
-    let materials = &mut glb.document.materials;
-    if let Some(index) = materials.iter().rposition(|material| material.name == name) {
-        return index;
+    if let Some(index) = glb.materials.get(name) {
+        return *index;
     }
-    materials.push(document::Material { name: name.to_owned(), double_sided: true });
-    materials.len() - 1
+    let index = glb.document.materials.len();
+    glb.document.materials.push(Material { name: name.to_owned(), double_sided: true });
+    glb.materials.insert(name.to_owned(), index);
+    index
 }

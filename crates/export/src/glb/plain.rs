@@ -4,9 +4,8 @@ use std::io::{Seek, Write};
 
 use meshmap::MeshFile;
 
-use super::document::{Mesh, Node};
 use super::file::GlbFile;
-use super::{Rules, add_node, attributes, finish_scene, material};
+use super::{Rules, add_mesh, attributes, finish_scene, material};
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -25,14 +24,7 @@ pub(super) fn write<W: Write + Seek>(
             continue;
         };
         primitive.material = view.material().map(|name| material(glb, name));
-        let name = view.name().to_owned();
-        glb.document.meshes.push(Mesh {
-            name: name.clone(),
-            primitives: vec![primitive],
-            weights: Vec::new(),
-        });
-        let mesh = Some(glb.document.meshes.len() - 1);
-        children.push(add_node(glb, Node { name, mesh, ..Node::default() }));
+        children.push(add_mesh(glb, view.name().to_owned(), primitive, None));
     }
     finish_scene(glb, &rules, 1.0, children, Vec::new());
     Ok(())

@@ -5,9 +5,9 @@ use std::io::{Seek, Write};
 use meshmap::slmesh::{Asset, Skin as Stored};
 use meshmap::{Format, MeshFile};
 
-use super::document::{Index, Mesh, Node, Skin};
+use super::document::{Index, Node, Skin};
 use super::file::{GlbFile, Use};
-use super::{Rules, add_node, attributes, finish_scene, material, weights};
+use super::{Rules, add_mesh, add_node, attributes, finish_scene, material, weights};
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::matrix;
@@ -40,21 +40,15 @@ pub(super) fn write<W: Write + Seek>(
         let number = number.rsplit_once('[').and_then(|(_, number)| number.strip_suffix(']')).unwrap_or("0");
         let name = format!("face_{number}");
         primitive.material = Some(material(glb, &name));
-        glb.document.meshes.push(Mesh {
-            name: name.clone(),
-            primitives: vec![primitive],
-            weights: Vec::new(),
-        });
-        let mesh = Some(glb.document.meshes.len() - 1);
         match skin.as_ref().filter(|_| influences.is_some()) {
             Some(skin) => {
                 let index = match added {
                     Some(index) => index,
                     None => *added.insert(skin.add(glb)?),
                 };
-                beside.push(add_node(glb, Node { name, mesh, skin: Some(index), ..Node::default() }));
+                beside.push(add_mesh(glb, name, primitive, Some(index)));
             }
-            None => children.push(add_node(glb, Node { name, mesh, ..Node::default() })),
+            None => children.push(add_mesh(glb, name, primitive, None)),
         }
     }
     if let Some(skin) = skin.filter(|_| added.is_some()) {

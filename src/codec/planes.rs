@@ -126,8 +126,8 @@ mod tests {
 
     #[test]
     fn words_of_any_number_are_put_together() {
-        let counts = [0, 1, 2, 63, 64, 65, 127, 128, 200];
-        for count in counts.into_iter().take(if cfg!(miri) { 6 } else { counts.len() }) {
+        let counts = [0, 1, 65, 2, 63, 64, 127, 128, 200];
+        for count in counts.into_iter().take(if cfg!(miri) { 3 } else { counts.len() }) {
             round_trip::<1>(count);
             round_trip::<2>(count);
             round_trip::<3>(count);

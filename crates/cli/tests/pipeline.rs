@@ -342,7 +342,11 @@ fn no_bar_is_left_behind() {
         let name = folder.path().join(format!("模型の動画_{index}.iqm"));
         fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), name).unwrap();
     }
-    let command = format!("{} verify --threads 1 {}", env!("CARGO_BIN_EXE_meshmap"), folder.path().display());
+    let command = format!(
+        "{} verify --color never --threads 1 {}",
+        env!("CARGO_BIN_EXE_meshmap"),
+        folder.path().display()
+    );
     let mut script = Command::new("script");
     script.args(["-q", "-e", "-c", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
     let Ok(output) = script.output() else { return eprintln!("not looked at: no `script` here") };

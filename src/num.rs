@@ -1,5 +1,7 @@
 //! Sizes and ranges as files count them, and how numbers stand in messages.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::ops::Range;
 
 /// A length in memory, in the type that files and messages use.
@@ -63,9 +65,43 @@ pub(crate) fn decimal(number: u64) -> String {
     out
 }
 
+/// Two corners: `-1 0 2 .. 1 4 2.5`.
+pub(crate) fn interval<T: Display>(min: &[T], max: &[T]) -> String {
+    let numbers = |corner: &[T]| corner.iter().map(T::to_string).collect::<Vec<_>>().join(" ");
+    format!("{} .. {}", numbers(min), numbers(max))
+}
+
+/// The name of a component of a vector: x, y, z, w, and numbers from the fifth on.
+pub(crate) fn component(index: usize) -> Cow<'static, str> {
+    match ["x", "y", "z", "w"].get(index) {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(index.to_string()),
+    }
+}
+
+/// Bytes in the largest unit that they fill: `24 GiB`, `1.5 KiB`.
+pub(crate) fn binary(bytes: u64) -> String {
+    let unit = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let step = bytes.checked_ilog2().unwrap_or(0) / 10;
+    let shift = step.saturating_mul(10);
+    let (whole, rest) = (bytes >> shift, bytes & !(u64::MAX << shift));
+    let tenths = u128::from(rest).saturating_mul(10) >> shift;
+    let unit = unit.get(as_usize(step)).unwrap_or(&"");
+    if tenths == 0 { format!("{whole} {unit}") } else { format!("{whole}.{tenths} {unit}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn binary_units_have_one_decimal_where_it_is_not_0() {
+        let cases = [(0, "0 bytes"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (24 << 30, "24 GiB")];
+        for (number, text) in cases {
+            assert_eq!(binary(number), text);
+        }
+        assert_eq!(binary(u64::MAX), "15.9 EiB");
+    }
 
     #[test]
     fn decimal_groups_by_thousands() {

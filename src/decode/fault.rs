@@ -36,8 +36,9 @@ pub(crate) fn fault_error(fault: &Fault, what: &'static str, length: Option<u64>
             }
         }
         FaultKind::Checksum { stored, computed } => {
+            let name = if *stream == "zlib" { "Adler-32" } else { "CRC" };
             let error = error(ErrorKind::Malformed);
-            error.expected(format!("the checksum {computed:#010x}")).found(format_args!("{stored:#010x}"))
+            error.expected(format!("the {name} {computed:#010x}")).found(format_args!("{stored:#010x}"))
         }
         FaultKind::Cancelled => error(ErrorKind::Cancelled),
     }

@@ -21,4 +21,4 @@ pub use rule::{Rule, Severity};
 pub(crate) use finding::Findings;
 pub(crate) use parse_name::parse_name;
 pub(crate) use place::Place;
-pub(crate) use quoted::{parse_quoted, write_quoted};
+pub(crate) use quoted::{parse_quoted, quoted, write_quoted};

@@ -2,6 +2,17 @@
 
 use std::fmt::{self, Write};
 
+/// A text between quotes, on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    struct Quoted<'a>(&'a str);
+    impl fmt::Display for Quoted<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_quoted(f, self.0)
+        }
+    }
+    Quoted(text).to_string()
+}
+
 /// Writes a name between quotes, with `\"`, `\\`, `\n`, `\r`, `\t` and `\u{hex}` as in Rust.
 pub(crate) fn write_quoted(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     f.write_char('"')?;

@@ -23,7 +23,8 @@ pub struct Rule {
 pub enum Severity {
     /// Legal and harmless, but worth knowing.
     Note,
-    /// Legal, but usually a sign of a mistake, or a problem for programs that do not expect it.
+    /// Legal, or what ordinary writers do though the text says otherwise: usually a sign of a mistake, or a problem for
+    /// programs that do not expect it.
     Suspicious,
     /// The specification forbids it. It is read all the same, except with
     /// [`Strictness::Strict`](crate::Strictness::Strict).

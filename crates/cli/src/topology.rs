@@ -31,12 +31,12 @@ pub(crate) fn of_pairs(pairs: &[(String, Values, Values)], tolerance: f64) -> Op
         return Some(Match::TrianglesReordered { indices: indices.clone() });
     }
     let (a, b) = (points(a), points(b));
-    let (classes, largest) = matched(&a, &b, tolerance)?;
-    let own = first_alike(&a);
+    let cells = Cells::new(&a, tolerance)?;
+    let (classes, largest) = matched(&a, &b, &cells)?;
+    let own = cells.alike(&a, &left);
+    let classes: Vec<u64> = classes.into_iter().map(|class| place_in(&own, class)).collect();
     let of = |triangles: &[[u64; 3]], classes: &[u64]| {
-        let corner = |index: u64| {
-            usize::try_from(index).ok().and_then(|index| classes.get(index)).copied().unwrap_or(u64::MAX)
-        };
+        let corner = |index: u64| place_in(classes, index);
         sorted(&triangles.iter().map(|triangle| triangle.map(corner)).collect::<Vec<_>>())
     };
     (of(&left, &own) == of(&right, &classes)).then(|| Match::VerticesReordered {
@@ -72,45 +72,83 @@ fn first_alike(points: &[[f64; 3]]) -> Vec<u64> {
     (0..).zip(points).map(|(index, point)| *seen.entry(point.map(f64::to_bits)).or_insert(index)).collect()
 }
 
-/// For each point of `b` the nearest of `a` (of those at one place the first), and the greatest distance on an axis.
-/// `None` where a point has none within the tolerance, or where too many are near to tell them apart.
-fn matched(a: &[[f64; 3]], b: &[[f64; 3]], tolerance: f64) -> Option<(Vec<u64>, f64)> {
-    /// Places that are compared with each point; more in one cell would take a time that grows with their square.
-    const MOST: usize = 64;
-    let cell = tolerance.max(f64::from(f32::MIN_POSITIVE));
-    let key = |point: &[f64; 3]| point.map(|number| (number / cell).floor() as i64);
-    let own = first_alike(a);
-    let mut cells: HashMap<[i64; 3], Vec<u64>> = HashMap::new();
-    for ((index, point), first) in (0_u64..).zip(a).zip(&own) {
-        if index == *first && point.iter().all(|number| number.is_finite()) {
-            let cell = cells.entry(key(point)).or_default();
-            cell.push(index);
-            if cell.len() > MOST {
-                return None;
-            }
-        }
-    }
-    let mut largest = 0.0_f64;
-    let mut classes = Vec::with_capacity(b.len());
-    for point in b {
-        let [x, y, z] = key(point);
-        let mut nearest: Option<(f64, u64)> = None;
-        for step in 0..27 {
-            let around = [
-                x.saturating_add(step % 3 - 1),
-                y.saturating_add(step / 3 % 3 - 1),
-                z.saturating_add(step / 9 - 1),
-            ];
-            for index in cells.get(&around).into_iter().flatten() {
-                let other = a.get(usize::try_from(*index).ok()?)?;
-                let distance = point.iter().zip(other).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
-                if distance <= tolerance
-                    && nearest.is_none_or(|(least, first)| (distance, *index) < (least, first))
-                {
-                    nearest = Some((distance, *index));
+/// What a list has for an index.
+fn place_in(classes: &[u64], index: u64) -> u64 {
+    usize::try_from(index).ok().and_then(|index| classes.get(index)).copied().unwrap_or(u64::MAX)
+}
+
+/// Points by the cell of space that they are in; of those at one place the first alone.
+struct Cells {
+    tolerance: f64,
+    cell: f64,
+    /// For each point, the first that is at the same place.
+    own: Vec<u64>,
+    points: HashMap<[i64; 3], Vec<u64>>,
+}
+
+impl Cells {
+    /// `None` where too many are near each other to tell them apart.
+    fn new(points: &[[f64; 3]], tolerance: f64) -> Option<Self> {
+        /// Places that are compared with each point; more in one cell would take a time that grows with their square.
+        const MOST: usize = 64;
+        let cell = tolerance.max(f64::from(f32::MIN_POSITIVE));
+        let mut cells = Self { tolerance, cell, own: first_alike(points), points: HashMap::new() };
+        for ((index, point), first) in (0_u64..).zip(points).zip(&cells.own) {
+            if index == *first && point.iter().all(|number| number.is_finite()) {
+                let cell =
+                    cells.points.entry(point.map(|number| (number / cell).floor() as i64)).or_default();
+                cell.push(index);
+                if cell.len() > MOST {
+                    return None;
                 }
             }
         }
+        Some(cells)
+    }
+
+    /// The points within the tolerance of a point, with their greatest distance on an axis.
+    fn near(&self, points: &[[f64; 3]], point: [f64; 3]) -> impl Iterator<Item = (f64, u64)> {
+        let [x, y, z] = point.map(|number| (number / self.cell).floor() as i64);
+        let around = (0..27).map(move |step| {
+            [
+                x.saturating_add(step % 3 - 1),
+                y.saturating_add(step / 3 % 3 - 1),
+                z.saturating_add(step / 9 - 1),
+            ]
+        });
+        let indices = around.filter_map(|cell| self.points.get(&cell)).flatten();
+        indices.filter_map(move |index| {
+            let other = points.get(usize::try_from(*index).ok()?)?;
+            let distance = point.iter().zip(other).map(|(p, q)| (p - q).abs()).fold(0.0, f64::max);
+            (distance <= self.tolerance).then_some((distance, *index))
+        })
+    }
+
+    /// For each point, the first that cannot be told apart from it: at the same place or, unless an edge of a triangle is
+    /// as short as that, within the tolerance. Ends of a seam may differ by less than another file stores.
+    fn alike(&self, points: &[[f64; 3]], triangles: &[[u64; 3]]) -> Vec<u64> {
+        let first = |(index, point): (u64, &[f64; 3])| {
+            self.near(points, *point).map(|(_, near)| near).min().unwrap_or(index)
+        };
+        let near: Vec<u64> = (0..).zip(points).map(first).collect();
+        let joined: Vec<u64> = near.iter().map(|index| place_in(&near, *index)).collect();
+        let collapses = |[a, b, c]: &[u64; 3]| {
+            [(a, b), (b, c), (c, a)].into_iter().any(|(p, q)| {
+                place_in(&joined, *p) == place_in(&joined, *q)
+                    && place_in(&self.own, *p) != place_in(&self.own, *q)
+            })
+        };
+        if triangles.iter().any(collapses) { self.own.clone() } else { joined }
+    }
+}
+
+/// For each point of `b` the nearest of `a` (of those at one place the first), and the greatest distance on an axis.
+/// `None` where a point has none within the tolerance.
+fn matched(a: &[[f64; 3]], b: &[[f64; 3]], cells: &Cells) -> Option<(Vec<u64>, f64)> {
+    let mut largest = 0.0_f64;
+    let mut classes = Vec::with_capacity(b.len());
+    for point in b {
+        let nearest = cells.near(a, *point).min_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
         let (distance, index) = nearest?;
         largest = largest.max(distance);
         classes.push(index);
@@ -154,6 +192,16 @@ mod tests {
         // Turned over, one is another.
         let turned = pair("x.indices", (Scalar::U32, ints(&[0, 1, 2, 0, 2, 3])), ints(&[2, 3, 0, 2, 1, 0]));
         assert_eq!(of_pairs(&[positions, turned], 0.0), None);
+    }
+
+    /// The ends of a seam, which another file stores at one place.
+    #[test]
+    fn vertices_closer_than_the_tolerance_are_one_place() {
+        let seam = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0000001, 0.0, 0.0, 1.0, 0.0];
+        let other = [0.0, 0.0002, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0002, 0.0, 0.0, 1.0, 0.0];
+        let positions = pair("x.positions", (Scalar::F32, floats(&seam)), floats(&other));
+        let indices = pair("x.indices", (Scalar::U32, ints(&[0, 1, 2, 3, 2, 4])), ints(&[0, 2, 4, 3, 1, 2]));
+        assert!(matches!(of_pairs(&[positions, indices], 1e-3), Some(Match::VerticesReordered { .. })));
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Errors of the library, in the words of a person.
 
-use meshmap::{Address, Error, ErrorKind};
+use meshmap::{Address, Error, ErrorKind, Finding};
 
 /// An error without the path of the file: what is wrong, where, what was expected and what was found.
 pub(crate) fn error(error: &Error) -> String {
     let format = error.format().map(|format| format!("{format}: ")).unwrap_or_default();
     format + &about(error)
+}
+
+/// What a finding says of one value: `positions[3].x is inf`. `None` for findings about something else.
+pub(crate) fn of_value(finding: &Finding) -> Option<String> {
+    let address = finding.address.as_ref().filter(|_| finding.rule.id == "not_finite")?;
+    Some(format!("{address}.{}", finding.detail))
 }
 
 /// Like [`error`], without the format.
@@ -15,7 +21,7 @@ pub(crate) fn about(error: &Error) -> String {
 
 /// Like [`about`], of an error about a part whose address has been told.
 pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
-    let what = place(error, told);
+    let what = place(error, told, "");
     let (expected, found) = (error.expected_text(), error.found_text());
     match error.kind() {
         ErrorKind::UnknownFormat => {
@@ -27,9 +33,17 @@ pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
             };
             format!("unknown format: {found}{none}")
         }
-        ErrorKind::Malformed if expected.starts_with("the checksum ") => {
-            let stored = expected.trim_start_matches("the checksum ");
-            format!("{what} is corrupt: checksum {stored} stored, {found} computed")
+        ErrorKind::Malformed if is_checksum(expected) => {
+            let (name, computed) = expected.trim_start_matches("the ").split_once(' ').unwrap_or_default();
+            format!("{what} is corrupt: {name} {found} stored, {computed} computed")
+        }
+        ErrorKind::Malformed | ErrorKind::LimitExceeded if found.contains(", which needs ") => {
+            let (number, needed) = found.split_once(", which needs ").unwrap_or_default();
+            let what = place(error, told, &format!(" {number}"));
+            match expected.strip_prefix("what ").and_then(|rest| rest.split_once(" can inflate")) {
+                Some((stored, _)) => format!("{what} needs {needed}; {stored} cannot inflate to that"),
+                None => format!("{what} needs {needed}: the limit is {expected}"),
+            }
         }
         ErrorKind::Truncated if !found.is_empty() && !expected.is_empty() => {
             let is_all = error.byte_range().is_some_and(|range| range.start == 0);
@@ -73,8 +87,13 @@ pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
     }
 }
 
-/// What and where: `iqmheader.ofs_joints (0x48..0x4c)`.
-fn place(error: &Error, told: Option<&Address>) -> String {
+/// Whether a checksum is expected: `the Adler-32 0x199b7a0c`.
+fn is_checksum(expected: &str) -> bool {
+    ["the Adler-32 0x", "the CRC 0x"].iter().any(|name| expected.starts_with(name))
+}
+
+/// What and where: `iqmheader.ofs_joints (0x48..0x4c)`, with a number behind the name.
+fn place(error: &Error, told: Option<&Address>, number: &str) -> String {
     let of = error
         .address()
         .filter(|address| Some(*address) != told)
@@ -85,7 +104,7 @@ fn place(error: &Error, told: Option<&Address>) -> String {
         error.decoded_range().map(|range| format!("inflated {:#x}..{:#x}", range.start, range.end));
     let ranges: Vec<String> = stored.into_iter().chain(inflated).collect();
     let at = if ranges.is_empty() { String::new() } else { format!(" ({})", ranges.join(", ")) };
-    format!("{}{of}{at}", error.what())
+    format!("{}{number}{of}{at}", error.what())
 }
 
 /// The identifier of the kind of an error, in JSON.

@@ -93,6 +93,73 @@ fn one_changed_value_is_found_at_its_address() {
     assert_eq!(meshmap(&["diff", "--tolerance", "0.001"], &[&path, &changed], &[]).status.code(), Some(0));
 }
 
+/// Damaged files beside the good ones that they were made of.
+#[test]
+fn one_changed_value_of_a_damaged_file_is_found_at_its_address() {
+    let Some(corpus) = data::corpus() else { return eprintln!("not looked at: no larger corpus") };
+    let cases = [
+        (
+            "tmf",
+            "hand_v2_tri_prec31_a",
+            "fuzz_04_a",
+            "1 number of 6 differs; first: meshes[0].vertex_triangles[4] is 3 and 7299;",
+        ),
+        (
+            "tmf",
+            "hand_v2_tri_prec33_b",
+            "fuzz_39_b",
+            "1 number of 3 differs; first: meshes[0].uv_triangles[1] is 1 and 465;",
+        ),
+        (
+            "tmf",
+            "hand_two_a",
+            "fuzz_46_a",
+            "1 number of 12 differs; first: meshes[1].vertices[2].y is 2 and 1.7333333;",
+        ),
+        ("iqm", "unaligned_4", "pose_scale_inf", "frames[0][0] is 0.3717835 and inf;"),
+        ("iqm", "unaligned_4", "pose_scale_nan", "frames[0][0] is 0.3717835 and NaN;"),
+    ];
+    for (format, good, bad, words) in cases {
+        let [good, bad] = [("valid", good), ("bad", bad)]
+            .map(|(folder, name)| corpus.join(format).join(folder).join(format!("{name}.{format}")));
+        let output = meshmap(&["diff"], &[&good, &bad], &[]);
+        let printed = text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(1), "{printed}");
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+}
+
+/// RAW and MG1 store the same numbers; MG2 rounds positions to multiples of its precision, and orders vertices anew.
+#[test]
+fn encodings_of_one_mesh_are_equal_within_their_precision() {
+    let mut pairs = vec![("tri1_RAW_all", "tri1_MG1_all", "0"), ("cyl_RAW_pn", "cyl_MG2_pn", "0.001")];
+    let mut folder = data::root().join("openctm/valid");
+    if let Some(corpus) = data::corpus() {
+        folder = corpus.join("openctm/valid");
+        for [raw, packed, tolerance] in [
+            ["samename_RAW", "samename_MG1", "0"],
+            ["hills_RAW_pn", "hills_MG1_pn", "0"],
+            ["cyl_RAW_pn", "cyl_MG1_pn", "0"],
+            ["ico_RAW_pn", "ico_MG1_pn", "0"],
+            ["hills_RAW_pn", "hills_MG2_pn", "0.001"],
+            ["bag_RAW_pn", "bag_MG2_pn", "0.001"],
+        ] {
+            pairs.push((raw, packed, tolerance));
+        }
+    }
+    for (raw, packed, tolerance) in pairs {
+        let files = [raw, packed].map(|name| folder.join(format!("{name}.ctm")));
+        let output = meshmap(&["diff", "--tolerance", tolerance], &[&files[0], &files[1]], &[]);
+        assert_eq!(output.status.code(), Some(0), "{raw} {packed}: {}", text(&output.stdout));
+        assert!(text(&output.stdout).ends_with("EQUAL\n"));
+        // A tolerance below its precision tells MG2 from RAW.
+        if packed.contains("MG2") {
+            let output = meshmap(&["diff", "--tolerance", "0.00001"], &[&files[0], &files[1]], &[]);
+            assert_eq!(output.status.code(), Some(1), "{raw} {packed}");
+        }
+    }
+}
+
 #[test]
 fn directories_are_compared_by_their_paths() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,6 +9,7 @@ use std::process::Command;
 use insta::assert_snapshot;
 use meshmap_testing::data;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 /// Names of files of each format.
 type Files = [(&'static str, &'static [&'static str]); 5];
@@ -69,7 +70,13 @@ const DIGESTED: Files = [
 
 /// What a command line prints, as it looks where the working directory is that of the repository.
 fn transcript(arguments: &str) -> String {
+    transcript_at("100", arguments)
+}
+
+/// Like [`transcript`], where the terminal is so many columns wide.
+fn transcript_at(columns: &str, arguments: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .env("COLUMNS", columns)
         .args(arguments.split(' '))
         .current_dir(data::root().join("../.."))
         .output()
@@ -140,13 +147,36 @@ fn info_of_one_format_alone() {
 
 #[test]
 fn info_of_many_files() {
-    let mut text =
+    let text =
         transcript(&format!("info{}{} tests/data/iqm/regressions", paths("valid", GOOD), paths("bad", BAD)));
-    // How long it took.
+    assert_snapshot!(without_time(text));
+}
+
+/// A transcript without how long it took.
+fn without_time(mut text: String) -> String {
     let seconds =
         text.rfind(" s\n").and_then(|end| text[..end].rfind("   ").map(|start| start..end + 2)).unwrap();
     text.replace_range(seconds, "");
-    assert_snapshot!(text);
+    text
+}
+
+/// One file of each format, and directories with good and with bad files.
+#[test]
+fn pages_are_as_wide_as_the_terminal() {
+    for columns in ["60", "80", "100", "200"] {
+        let mut text = String::new();
+        for (format, files) in GOOD {
+            text += &transcript_at(columns, &format!("info tests/data/{format}/valid/{}", files[0]));
+        }
+        text += &without_time(transcript_at(columns, "info tests/data/tmf/valid tests/data/slmesh/bad"));
+        text += &transcript_at(columns, "verify tests/data/iqm/valid tests/data/iqm/bad");
+        // What is asked of it, and lines on standard error that are for programs, are as long as they are.
+        let wide = columns.parse::<usize>().unwrap().min(120);
+        for line in text.lines().filter(|line| !line.starts_with("$ ")) {
+            assert!(line.width() <= wide, "{columns}: {line}");
+        }
+        assert_snapshot!(format!("columns_{columns}"), text);
+    }
 }
 
 #[test]

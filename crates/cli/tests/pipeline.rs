@@ -310,7 +310,7 @@ fn rules_can_be_allowed_and_severities_fail() {
     // What every writer of the format does is a note, and no reason to fail.
     let output = meshmap(&["verify", "--fail-on", "suspicious"], &[&far]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
-    let odd = data::valid("iqm", "ours_odd_a.iqm");
+    let odd = data::valid("iqm", "ours_types_a.iqm");
     let object = objects(&meshmap(&["verify", "--json"], &[&odd])).remove(0);
     let forbidden =
         object["findings"].as_array().unwrap().iter().filter(|finding| finding["severity"] == "forbidden");
@@ -330,6 +330,30 @@ fn the_same_bytes_come_for_any_number_of_threads() {
         let run = |threads: &str| meshmap(&[command, &["--threads", threads]].concat(), &paths).stdout;
         let one = run("1");
         assert!(one == run("2") && one == run("7"), "{command:?}");
+    }
+}
+
+/// In a terminal, with names of wide characters: what the bar has drawn last is erased.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_bar_is_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..300 {
+        let name = folder.path().join(format!("模型の動画_{index}.iqm"));
+        fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), name).unwrap();
+    }
+    let command = format!(
+        "{} verify --color never --threads 1 {}",
+        env!("CARGO_BIN_EXE_meshmap"),
+        folder.path().display()
+    );
+    let mut script = Command::new("script");
+    script.args(["-q", "-e", "-c", &command, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
+    let Ok(output) = script.output() else { return eprintln!("not looked at: no `script` here") };
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("PASS: 300 files"), "{printed}");
+    if let Some((_, after)) = printed.rsplit_once(" left") {
+        assert!(after.contains("\u{1b}[2K") || after.contains("\u{1b}[K"), "{printed:?}");
     }
 }
 

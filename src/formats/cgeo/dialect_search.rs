@@ -16,7 +16,7 @@ use crate::bytes::Walk;
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault};
 use crate::num::{Span, size_u64, span};
-use crate::report::{Address, Error, ErrorKind, Finding, Result};
+use crate::report::{Address, Error, ErrorKind, Finding, Result, quoted};
 
 /// Finds the dialect on the first snapshots: usually on the very first one, and on one of the next where that is
 /// damaged.
@@ -242,6 +242,6 @@ pub(crate) fn contradiction(layout: &Layout, dialect: Dialect) -> Option<Finding
     if said == Some(is_compressed) || layout.table.is_empty() {
         return None;
     }
-    let detail = format!("{:?}, and the sections are {dialect}", value.to_string_lossy());
+    let detail = format!("{}, and the sections are {dialect}", quoted(&value.to_string_lossy()));
     Some(Finding::new(rules::COMPRESSED, FILE.of(Address::field("header")).at(layout.header.clone()), detail))
 }

@@ -10,7 +10,7 @@ use super::rules::{self, FILE};
 use crate::bytes::{Array, Source};
 use crate::format::Format;
 use crate::num::{as_u64, decimal, size_u64, span};
-use crate::report::{Address, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, ErrorKind, Finding, Findings, Result, quoted};
 
 /// Bytes that are read first from a lazy source: the header and, in most files, the offset table.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -161,8 +161,8 @@ fn find_table(
             findings.add(rules::SNAPSHOT_COUNT, || {
                 let stored = properties.get(names::SNAPSHOT_COUNT);
                 let stored =
-                    stored.map_or_else(|| "none".to_owned(), |stored| stored.to_string_lossy().into_owned());
-                let detail = format!("{stored:?} in the header, {count} in the table");
+                    stored.map_or_else(|| "none".to_owned(), |stored| quoted(&stored.to_string_lossy()));
+                let detail = format!("{stored} in the header, {count} in the table");
                 (FILE.of(Address::field("header")), detail)
             });
             let source = walk.source().with_ranges(&[start..at.saturating_add(4)], "offset table")?;

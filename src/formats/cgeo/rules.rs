@@ -15,8 +15,8 @@ pub const SNAPSHOT_COUNT: Rule = Rule::forbidden("snapshot_count", "Animation sn
 /// A property that the published text demands is absent, there twice, or not a number.
 pub const PROPERTY: Rule = Rule::forbidden("property", "property");
 
-/// A version that the published text does not describe.
-pub const VERSION: Rule = Rule::forbidden("version", "Version");
+/// A version that the published text does not describe. Newer ones are read like the last that it describes.
+pub const VERSION: Rule = Rule::suspicious("version", "Version");
 
 /// `Compressed` contradicts the sections. The sections count.
 pub const COMPRESSED: Rule = Rule::forbidden("compressed", "Compressed");

@@ -203,7 +203,7 @@ impl<'a> Sections<'a> {
         }
         let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
         if header_end > self.rest.end || self.left == 0 {
-            let error = lost("header of a section", at..header_end);
+            let error = lost("tag of a section", tag_range);
             let expected =
                 format!("a section of at most {MAX_SECTIONS}, or the end tag, before {:#x}", self.rest.end);
             return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));

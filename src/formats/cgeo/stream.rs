@@ -20,7 +20,7 @@ use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault};
 use crate::decode::{Help, fault_error};
 use crate::limits::Budget;
-use crate::num::{as_u64, as_usize, decimal, span};
+use crate::num::{as_u64, as_usize, binary, decimal, span};
 use crate::options::Options;
 use crate::report::{Error, ErrorKind, Place, Result};
 
@@ -125,12 +125,39 @@ impl<'a> Arrays<'a> {
     }
 }
 
+/// A number of elements: how many bytes they take, and where in the content the number is stored.
+struct Counted {
+    what: &'static str,
+    number: u64,
+    bytes: u64,
+    /// `None` for differences, which are as many as the first snapshot has elements.
+    at: Option<Range<u64>>,
+}
+
+impl Counted {
+    /// `number` triples of floats.
+    fn triples(what: &'static str, number: u64, at: Option<Range<u64>>) -> Self {
+        Self { what, number, bytes: number.saturating_mul(12), at }
+    }
+
+    /// The first `Vertex Differences`, or as many as are needed.
+    fn differences(counts: &Counts) -> Self {
+        Self::triples("Vertex Differences", counts.vertices.into(), None)
+    }
+}
+
 /// Gives the mesh that differences are added to.
 pub(crate) type Base<'a> = &'a dyn Fn() -> Result<Arc<Mesh>>;
 
 /// The greatest number of map channels; 3ds Max has a hundred. Each difference has those of the first snapshot, and
 /// stores nothing of empty ones.
 const MAX_CHANNELS: u32 = 4096;
+
+/// Where the counts of a complete mesh are in its content, behind the byte that says that it is complete.
+const VERTEX_COUNT: Range<u64> = 1..5;
+const NORMAL_COUNT: Range<u64> = 5..9;
+const MAP_CHANNEL_COUNT: Range<u64> = 9..13;
+const TRIANGLE_COUNT: Range<u64> = 13..17;
 
 /// Deflate makes no more of a byte than this.
 const DEFLATE_RATIO: u64 = 1032;
@@ -201,7 +228,8 @@ impl<'a> Stream<'a> {
         let counts = raw::MeshCounts::read_from_bytes(&bytes);
         let counts = Counts::new(&counts.unwrap_or_else(|_| raw::MeshCounts::new_zeroed()));
         if counts.map_channels > MAX_CHANNELS {
-            let error = self.place().error(ErrorKind::LimitExceeded, "Map Channel Count");
+            let place = self.place().decoded_at(MAP_CHANNEL_COUNT);
+            let error = place.error(ErrorKind::LimitExceeded, "Map Channel Count");
             return Err(error.expected(format!("at most {MAX_CHANNELS}")).found(counts.map_channels));
         }
         Ok(counts)
@@ -282,7 +310,7 @@ impl<'a> Stream<'a> {
             if let Part::MapChannel(_) = part {
                 before = before.saturating_add(count);
             }
-            stream.skip(count.saturating_mul(12), skipped, part.name(arrays))
+            stream.skip(&stream.counted(arrays, part, count), skipped)
         })?;
         Ok(before)
     }
@@ -300,16 +328,16 @@ impl<'a> Stream<'a> {
             {
                 before = before.saturating_add(count);
             }
-            let bytes = count.saturating_mul(12);
-            place = span(start.saturating_add(stream.inflate.produced()), bytes);
-            stream.skip(bytes, &mut [], part.name(arrays))
+            let counted = stream.counted(arrays, part, count);
+            place = span(start.saturating_add(stream.inflate.produced()), counted.bytes);
+            stream.skip(&counted, &mut [])
         })?;
         Ok((place, before))
     }
 
     /// The first `count` differences, as they are stored.
     pub(crate) fn position_differences(&mut self, counts: &Counts, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.resize(out, counts.vertices.into(), "Vertex Differences")?;
+        self.resize(out, &Counted::differences(counts))?;
         self.announce(out.as_bytes().len());
         self.triples(out)
     }
@@ -323,7 +351,7 @@ impl<'a> Stream<'a> {
     ) -> Result<()> {
         let arrays = Arrays::Complete(counts);
         self.walk(arrays, Part::Triangles, |stream, part, count| {
-            stream.skip(count.saturating_mul(12), skipped, part.name(arrays))
+            stream.skip(&stream.counted(arrays, part, count), skipped)
         })?;
         self.triangles(counts, out)
     }
@@ -342,7 +370,7 @@ impl<'a> Stream<'a> {
     pub(crate) fn point_cloud(&mut self, out: &mut Vec<[f32; 3]>) -> Result<()> {
         let mut count = [0; 8];
         self.read(&mut count)?;
-        self.resize(out, u64::from_le_bytes(count), "Point Count")?;
+        self.resize(out, &Counted::triples("Point Count", u64::from_le_bytes(count), Some(0..8)))?;
         self.announce(out.as_bytes().len());
         self.triples(out)?;
         self.finish()
@@ -368,11 +396,14 @@ impl<'a> Stream<'a> {
     fn all_arrays(&mut self, arrays: Arrays<'_>, out: &mut MeshBuffer) -> Result<()> {
         let MeshBuffer { positions, normals, map_channels, .. } = out;
         let channels = as_u64(arrays.map_channels());
-        if let Arrays::Complete(_) = arrays {
-            // Each channel has a count of four bytes in the stream.
-            self.may_come(channels.saturating_mul(4), "Map Channel Count")?;
-        }
-        self.take(|_, budget| budget.spend_all(channels.saturating_mul(MAP_CHANNEL), "Map Channel Count"))?;
+        let at = matches!(arrays, Arrays::Complete(_)).then_some(MAP_CHANNEL_COUNT);
+        // Each channel of a complete mesh has a count of four bytes in the stream.
+        let bytes = at.as_ref().map_or(0, |_| channels.saturating_mul(4));
+        let counted = Counted { what: "Map Channel Count", number: channels, bytes, at };
+        self.may_come(&counted)?;
+        self.take(&counted, |_, budget| {
+            budget.spend_all(channels.saturating_mul(MAP_CHANNEL), counted.what)
+        })?;
         map_channels.resize_with(arrays.map_channels(), Vec::new);
         self.walk(arrays, Part::Triangles, |stream, part, count| {
             let out = match part {
@@ -387,7 +418,7 @@ impl<'a> Stream<'a> {
 
     /// Reads an array; adds that of the base where it is a difference.
     fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.resize(out, count, part.name(arrays))?;
+        self.resize(out, &self.counted(arrays, part, count))?;
         self.announce(out.as_bytes().len());
         let Some(base) = arrays.base(part) else { return self.triples(out) };
         let base = base.as_slice();
@@ -415,9 +446,12 @@ impl<'a> Stream<'a> {
     fn triangles(&mut self, counts: &Counts, out: &mut Triangles) -> Result<()> {
         let shape = Shape::of_version_7(counts);
         let announced = shape.record().saturating_mul(u64::from(counts.triangles));
-        self.may_come(shape.indices().saturating_mul(counts.triangles.into()), "Triangle Count")?;
+        let number = u64::from(counts.triangles);
+        let bytes = shape.indices().saturating_mul(number);
+        let counted = Counted { what: "Triangle Count", number, bytes, at: Some(TRIANGLE_COUNT) };
+        self.may_come(&counted)?;
         let records = out.take_records();
-        self.take(|stored, budget| budget.resize(records, stored, announced, "Triangle Count"))?;
+        self.take(&counted, |stored, budget| budget.resize(records, stored, announced, counted.what))?;
         self.announce(records.len());
         let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
         let mut next = [0];
@@ -429,7 +463,7 @@ impl<'a> Stream<'a> {
             }
             let longer =
                 shape.longest().saturating_mul(counts.triangles.into()).max(announced.saturating_add(1));
-            self.take(|stored, budget| budget.spend(stored, longer, "Triangle Count"))?;
+            self.take(&counted, |stored, budget| budget.spend(stored, longer, counted.what))?;
             records.resize(as_usize(longer), 0);
             self.budget.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
@@ -440,7 +474,10 @@ impl<'a> Stream<'a> {
         records.truncate(length);
         let found = Shape::of_length(counts, as_u64(length)).ok_or_else(|| {
             let error = self.malformed("Triangle Data", as_u64(length));
-            error.expected(format!("{announced} bytes")).found(format_args!("{length} or more"))
+            let [announced, length] = [announced, as_u64(length)].map(decimal);
+            error
+                .expected(format!("{announced} bytes"))
+                .found(format_args!("another length: {length} or more"))
         })?;
         self.finish()?;
         out.set_shape(found);
@@ -456,22 +493,21 @@ impl<'a> Stream<'a> {
         self.inflate.read_exact(out).map_err(|fault| self.fault(&fault))
     }
 
-    /// Inflates and drops bytes.
-    fn skip(&mut self, bytes: u64, buffer: &mut [u8], what: &'static str) -> Result<()> {
-        self.may_come(bytes, what)?;
-        self.announce(as_usize(bytes));
-        self.inflate.skip(bytes, buffer).map_err(|fault| self.fault(&fault))
+    /// Inflates and drops elements.
+    fn skip(&mut self, counted: &Counted, buffer: &mut [u8]) -> Result<()> {
+        self.may_come(counted)?;
+        self.announce(as_usize(counted.bytes));
+        self.inflate.skip(counted.bytes, buffer).map_err(|fault| self.fault(&fault))
     }
 
-    /// Makes room for `count` triples.
-    fn resize(&mut self, out: &mut Vec<[f32; 3]>, count: u64, what: &'static str) -> Result<()> {
-        let bytes = count.saturating_mul(12);
-        self.may_come(bytes, what)?;
-        self.take(|stored, budget| budget.resize(out, stored, count, what))
+    /// Makes room for triples.
+    fn resize(&mut self, out: &mut Vec<[f32; 3]>, counted: &Counted) -> Result<()> {
+        self.may_come(counted)?;
+        self.take(counted, |stored, budget| budget.resize(out, stored, counted.number, counted.what))
     }
 
-    /// Takes memory, for something that is stored in so many bytes: also what threads hold that help.
-    fn take(&mut self, mut take: impl FnMut(u64, &Budget) -> Result<()>) -> Result<()> {
+    /// Takes memory for elements that are stored in so many bytes, where needed that of threads which help.
+    fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Budget) -> Result<()>) -> Result<()> {
         let mut taken = take(self.unit.stored, self.budget);
         if taken.is_err()
             && let Some(help) = &mut self.help
@@ -479,7 +515,7 @@ impl<'a> Stream<'a> {
         {
             taken = take(self.unit.stored, self.budget);
         }
-        taken.map_err(|error| self.place().locate(error))
+        taken.map_err(|error| self.too_large(error, counted))
     }
 
     /// Says that so many bytes come next, so that other threads help where that pays.
@@ -495,14 +531,49 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Refuses more bytes than the rest of the stream can decode to.
-    fn may_come(&self, bytes: u64, what: &'static str) -> Result<()> {
-        let most = self.most.saturating_sub(self.inflate.produced());
-        if bytes <= most {
+    /// The elements of an array, after what comes before them in the stream has been read.
+    fn counted(&self, arrays: Arrays<'_>, part: Part, number: u64) -> Counted {
+        let produced = self.inflate.produced();
+        let at = match (arrays, part) {
+            (Arrays::Difference(_) | Arrays::DifferenceOf(..), _) => None,
+            (Arrays::Complete(_), Part::Positions) => Some(VERTEX_COUNT),
+            (Arrays::Complete(_), Part::Normals) => Some(NORMAL_COUNT),
+            (Arrays::Complete(_), Part::MapChannel(_)) => Some(produced.saturating_sub(4)..produced),
+            (Arrays::Complete(_), Part::Triangles) => Some(TRIANGLE_COUNT),
+        };
+        Counted::triples(part.name(arrays), number, at)
+    }
+
+    /// Refuses more elements than the rest of the stream can decode to.
+    fn may_come(&self, counted: &Counted) -> Result<()> {
+        if counted.bytes <= self.most.saturating_sub(self.inflate.produced()) {
             return Ok(());
         }
-        let error = self.malformed(what, 4);
-        Err(error.expected(format!("at most {} bytes of content", decimal(most))).found(decimal(bytes)))
+        let stored = decimal(self.unit.stored);
+        let needs = format!("{}, which needs {}", decimal(counted.number), binary(counted.bytes));
+        Err(match &counted.at {
+            Some(at) => {
+                let error = self.place().decoded_at(at.clone()).malformed(counted.what);
+                error.expected(format!("what {stored} stored bytes can inflate to")).found(needs)
+            }
+            None => {
+                let error =
+                    self.place().malformed(counted.what).expected(format!("as many as there are: {needs}"));
+                error.found(format_args!("only {stored} stored bytes, which cannot inflate to that"))
+            }
+        })
+    }
+
+    /// An error about memory for elements, with their number and its place.
+    fn too_large(&self, error: Error, counted: &Counted) -> Error {
+        let error = match &counted.at {
+            Some(at) => {
+                let needs = format!("{}, which needs {} bytes", decimal(counted.number), error.found_text());
+                error.decoded_at(at.clone()).found(needs)
+            }
+            None => error,
+        };
+        self.place().locate(error)
     }
 
     /// The error about the last `bytes` of the decoded content.

@@ -13,7 +13,7 @@ use super::snapshot::Snapshot;
 use super::unit::UnitEvidence;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
-use crate::num::{Span, as_u64};
+use crate::num::{Span, as_u64, component, interval};
 use crate::report::{Address, ErrorKind, Finding, Findings, Result};
 
 impl Proxy {
@@ -171,8 +171,11 @@ impl Check {
 
     fn numbers(&mut self, snapshot: &Snapshot) {
         let arrays = [("positions", &self.buffer.positions), ("normals", &self.buffer.normals)];
-        let channels = self.buffer.map_channels.iter().map(|channel| ("map_channels", channel));
-        for (name, numbers) in arrays.into_iter().chain(channels) {
+        let arrays = arrays.map(|(name, numbers)| (snapshot.address().then(name), numbers));
+        let channels = (0..).zip(&self.buffer.map_channels);
+        let channels =
+            channels.map(|(index, channel)| (snapshot.address().then("map_channels").index(index), channel));
+        for (address, numbers) in arrays.into_iter().chain(channels) {
             let numbers = numbers.as_flattened();
             // A first look without a place in mind is several times as fast.
             if !numbers.iter().fold(false, |wrong, number| wrong | !number.is_finite()) {
@@ -180,7 +183,9 @@ impl Check {
             }
             let count = as_u64(numbers.iter().filter(|number| !number.is_finite()).count());
             self.findings.add_many(rules::NOT_FINITE, count, || {
-                (FILE.of(snapshot.address().then(name)), format!("a number of {name}"))
+                let wrong = numbers.iter().copied().enumerate().find(|(_, number)| !number.is_finite());
+                let (first, number) = wrong.unwrap_or_default();
+                (FILE.of(address.index(as_u64(first / 3))), format!("{} is {number}", component(first % 3)))
             });
         }
     }
@@ -196,10 +201,8 @@ impl Check {
         let close = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() <= tolerance);
         if !close(stored.min, computed.min) || !close(stored.max, computed.max) {
             self.findings.add(rules::BOUNDING_BOX, || {
-                let detail = format!(
-                    "{:?} .. {:?}; the positions are in {:?} .. {:?}",
-                    stored.min, stored.max, computed.min, computed.max
-                );
+                let [stored, computed] = [stored, computed].map(|bounds| interval(&bounds.min, &bounds.max));
+                let detail = format!("{stored}; the positions are in {computed}");
                 (FILE.of(snapshot.address()), detail)
             });
         }
@@ -235,7 +238,9 @@ impl Check {
                 .any(|(said, found)| (said - found).abs() > said.abs().max(found.abs()) * 0.01)
             {
                 self.findings.add(rules::HEADER_BOX, || {
-                    let detail = format!("{said:?}; the stored box of snapshot 0 has {found:?}");
+                    let size = |[x, y, z]: [f64; 3]| format!("{x} x {y} x {z}");
+                    let (said, found) = (size(said), size(found));
+                    let detail = format!("{said}; the stored box of snapshot 0 has {found}");
                     (FILE.of(header()), detail)
                 });
             }

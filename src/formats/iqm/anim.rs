@@ -11,7 +11,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
 use crate::bytes::Text;
-use crate::report::{Address, ErrorKind, Result};
+use crate::report::{Address, ErrorKind, Result, quoted};
 
 impl Model {
     /// The poses: the parent and the channel ranges of each joint that moves.
@@ -52,7 +52,8 @@ impl Model {
         if let Some((index, (joint, pose))) = differing.next() {
             let count = differing.count().saturating_add(1);
             let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), |p| p.to_string());
-            let expected = format!("parent {} in joint {:?}", parent(joint.parent), joint.name);
+            let expected =
+                format!("parent {} in joint {}", parent(joint.parent), quoted(&joint.name.to_string_lossy()));
             let found =
                 format!("{} in the animation; {count} of {joints} joints differ", parent(pose.parent));
             let error = mismatch("parents of joints and poses").of(Address::field("joints").index(index));

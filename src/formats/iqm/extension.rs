@@ -14,7 +14,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::table;
 use crate::bytes::{Array, Element, Text};
-use crate::num::{Span, size_u64, span};
+use crate::num::{Span, decimal, size_u64, span};
 use crate::report::Result;
 
 /// A node of the extension list: named data.
@@ -153,20 +153,30 @@ impl Model {
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;
-        let run = |start: u64, count: u64, size: u64| {
-            let part = span(start, count.saturating_mul(size));
-            if part.end <= node.data.end {
-                return Ok(part);
-            }
-            let expected = format!("an end at {:#x}, that of the extension, or before", node.data.end);
-            let error = FILE.at(part.clone()).malformed("FTE_SKINS").expected(expected);
-            Err(error.found(format_args!("{:#x}", part.end)))
-        };
-        let head = run(node.data.start, 1, size_u64::<raw::FteSkins>())?;
+        // What is stored of a length: that of the data, and two counts in it.
+        let head = span(node.data.start, size_u64::<raw::FteSkins>());
+        let numskins = span(head.end, self.layout().meshes.len_u64().saturating_mul(size_u64::<u32>()));
+        if numskins.end > node.data.end {
+            let error = FILE.at(node.node.part(4, 4)).malformed("iqmextension.num_data");
+            let needed = decimal(numskins.end.saturating_sub(head.start));
+            let expected = format!("at least {needed} bytes of FTE_SKINS");
+            return Err(error.expected(expected).found(decimal(node.data.length())));
+        }
         let raw::FteSkins { numskinframes, nummeshskins } = source.read_struct(head.start, "FTE_SKINS")?;
-        let numskins = run(head.end, self.layout().meshes.len_u64(), size_u64::<u32>())?;
-        let frames = run(numskins.end, numskinframes.get().into(), size_u64::<raw::FteSkinFrame>())?;
-        let skins = run(frames.end, nummeshskins.get().into(), size_u64::<raw::FteMeshSkin>())?;
+        let run = |start: u64, (what, field, count): (&'static str, u64, U32), size: u64| {
+            let room = node.data.end.saturating_sub(start).checked_div(size).unwrap_or(0);
+            let count = u64::from(count.get());
+            if count <= room {
+                return Ok(span(start, count.saturating_mul(size)));
+            }
+            let expected = format!("at most {}, for which there is room in the extension", decimal(room));
+            let error = FILE.at(head.part(field, 4)).malformed(what).expected(expected);
+            Err(error.found(decimal(count)))
+        };
+        let frame_count = ("FTE_SKINS.numskinframes", 0, numskinframes);
+        let frames = run(numskins.end, frame_count, size_u64::<raw::FteSkinFrame>())?;
+        let skin_count = ("FTE_SKINS.nummeshskins", 4, nummeshskins);
+        let skins = run(frames.end, skin_count, size_u64::<raw::FteMeshSkin>())?;
 
         let mut names = self.names();
         let frame = |(range, frame): (Range<u64>, raw::FteSkinFrame)| {

@@ -12,8 +12,8 @@ use super::tables::{Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
 use crate::mesh::AttributeList;
-use crate::num::{as_u64, decimal, size_u64};
-use crate::report::{ErrorKind, Finding, Result};
+use crate::num::{as_u64, decimal, size_u64, span};
+use crate::report::{Error, ErrorKind, Finding, Result};
 
 /// Bytes that a lazy source reads first: header and, mostly, every table.
 pub(crate) const HEAD: u64 = 64 << 10;
@@ -159,30 +159,61 @@ impl Sections {
             [size_u64::<raw::Joint>(), size_u64::<raw::Pose>()]
         };
         let frame = u64::from(header.num_framechannels.get()).saturating_mul(2);
-        let section =
-            |offset: U32, count: U32, size, what| bound.section(offset, count.get().into(), size, what);
-        let optional = |offset: U32, count, size, what| match offset.get() {
-            0 => Ok(0..0),
-            _ => section(offset, count, size, what),
-        };
         let h = header;
+        let num_triangles = Field::new("iqmheader.num_triangles", 0x38, h.num_triangles);
+        let num_frames = Field::new("iqmheader.num_frames", 0x5c, h.num_frames);
+        let section = |offset: (&'static str, u64, U32), count: Field, size| {
+            let (what, at, offset) = offset;
+            bound.section(Field::new(what, at, offset), count, size)
+        };
+        let optional = |offset: (&'static str, u64, U32), count, size| match offset.2.get() {
+            0 => Ok(0..0),
+            _ => section(offset, count, size),
+        };
         Ok(Self {
-            text: section(h.ofs_text, h.num_text, 1, "text")?,
-            meshes: section(h.ofs_meshes, h.num_meshes, size_u64::<raw::Mesh>(), "iqmmesh[]")?,
-            vertex_arrays: section(
-                h.ofs_vertexarrays,
-                h.num_vertexarrays,
-                size_u64::<raw::VertexArray>(),
-                "iqmvertexarray[]",
+            text: section(
+                ("iqmheader.ofs_text", 0x20, h.ofs_text),
+                Field::new("iqmheader.num_text", 0x1c, h.num_text),
+                1,
             )?,
-            triangles: section(h.ofs_triangles, h.num_triangles, 12, "iqmtriangle[]")?,
-            adjacency: optional(h.ofs_adjacency, h.num_triangles, 12, "iqmadjacency[]")?,
-            joints: section(h.ofs_joints, h.num_joints, joint, "iqmjoint[]")?,
-            poses: section(h.ofs_poses, h.num_poses, pose, "iqmpose[]")?,
-            anims: section(h.ofs_anims, h.num_anims, size_u64::<raw::Anim>(), "iqmanim[]")?,
-            frames: section(h.ofs_frames, h.num_frames, frame, "frames[]")?,
-            bounds: optional(h.ofs_bounds, h.num_frames, size_u64::<raw::Bounds>(), "iqmbounds[]")?,
-            comment: section(h.ofs_comment, h.num_comment, 1, "comment")?,
+            meshes: section(
+                ("iqmheader.ofs_meshes", 0x28, h.ofs_meshes),
+                Field::new("iqmheader.num_meshes", 0x24, h.num_meshes),
+                size_u64::<raw::Mesh>(),
+            )?,
+            vertex_arrays: section(
+                ("iqmheader.ofs_vertexarrays", 0x34, h.ofs_vertexarrays),
+                Field::new("iqmheader.num_vertexarrays", 0x2c, h.num_vertexarrays),
+                size_u64::<raw::VertexArray>(),
+            )?,
+            triangles: section(("iqmheader.ofs_triangles", 0x3c, h.ofs_triangles), num_triangles, 12)?,
+            adjacency: optional(("iqmheader.ofs_adjacency", 0x40, h.ofs_adjacency), num_triangles, 12)?,
+            joints: section(
+                ("iqmheader.ofs_joints", 0x48, h.ofs_joints),
+                Field::new("iqmheader.num_joints", 0x44, h.num_joints),
+                joint,
+            )?,
+            poses: section(
+                ("iqmheader.ofs_poses", 0x50, h.ofs_poses),
+                Field::new("iqmheader.num_poses", 0x4c, h.num_poses),
+                pose,
+            )?,
+            anims: section(
+                ("iqmheader.ofs_anims", 0x58, h.ofs_anims),
+                Field::new("iqmheader.num_anims", 0x54, h.num_anims),
+                size_u64::<raw::Anim>(),
+            )?,
+            frames: section(("iqmheader.ofs_frames", 0x64, h.ofs_frames), num_frames, frame)?,
+            bounds: optional(
+                ("iqmheader.ofs_bounds", 0x68, h.ofs_bounds),
+                num_frames,
+                size_u64::<raw::Bounds>(),
+            )?,
+            comment: section(
+                ("iqmheader.ofs_comment", 0x70, h.ofs_comment),
+                Field::new("iqmheader.num_comment", 0x6c, h.num_comment),
+                1,
+            )?,
         })
     }
 }
@@ -212,6 +243,33 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     Ok(())
 }
 
+/// A number of four bytes, where it is stored.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    what: &'static str,
+    at: u64,
+    value: u32,
+}
+
+impl Field {
+    pub(crate) fn new(what: &'static str, at: u64, value: U32) -> Self {
+        Self { what, at, value: value.get() }
+    }
+
+    pub(crate) fn is_zero(self) -> bool {
+        self.value == 0
+    }
+
+    /// A count of 1 in place of the one that is stored.
+    pub(crate) fn one(self) -> Self {
+        Self { value: 1, ..self }
+    }
+
+    fn malformed(self) -> Error {
+        FILE.at(span(self.at, 4)).malformed(self.what)
+    }
+}
+
 /// The end of the file by `filesize`, which no range may pass.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
@@ -225,33 +283,30 @@ impl Bound {
 
     /// The bytes of `count` elements of `size` bytes at an offset.
     ///
-    /// They must be after the header and within `filesize`.
-    pub(crate) fn section(
-        self,
-        offset: U32,
-        count: u64,
-        size: u64,
-        what: &'static str,
-    ) -> Result<Range<u64>> {
-        if count == 0 || size == 0 {
+    /// They must be after the header and within `filesize`. What is wrong is the offset where not one element fits, and
+    /// the count where some do.
+    pub(crate) fn section(self, offset: Field, count: Field, size: u64) -> Result<Range<u64>> {
+        if count.value == 0 || size == 0 {
             return Ok(0..0);
         }
-        let start = u64::from(offset.get());
-        let end = count.checked_mul(size).and_then(|bytes| start.checked_add(bytes));
-        let header = size_u64::<raw::Header>();
-        let error = || FILE.at(start..end.unwrap_or(u64::MAX)).malformed(what);
-        if start < header {
-            let expected = format!("a start at {header:#x} or later");
-            return Err(error().expected(expected).found(format_args!("{start:#x}")));
+        let start = u64::from(offset.value);
+        if start < size_u64::<raw::Header>() {
+            return Err(offset.malformed().found(format_args!("{start:#x}, inside the header")));
         }
-        match end {
-            Some(end) if end <= self.filesize => Ok(start..end),
-            end => {
-                let found =
-                    end.map_or_else(|| "more than 64 bits hold".to_owned(), |end| format!("{end:#x}"));
-                let expected = format!("an end at {:#x} (filesize) or before", self.filesize);
-                Err(error().expected(expected).found(found))
-            }
+        let room = self.filesize.saturating_sub(start).checked_div(size).unwrap_or(0);
+        if room == 0 {
+            let end = self.filesize;
+            let expected = format!("room for {} bytes before {end:#x} (filesize)", decimal(size));
+            return Err(offset.malformed().expected(expected).found(format_args!("{start:#x}")));
         }
+        let wanted = u64::from(count.value);
+        if wanted > room {
+            let end = self.filesize;
+            let room = decimal(room);
+            let expected =
+                format!("at most {room}, for which there is room from {start:#x} to {end:#x} (filesize)");
+            return Err(count.malformed().expected(expected).found(decimal(wanted)));
+        }
+        Ok(span(start, wanted.saturating_mul(size)))
     }
 }

@@ -14,7 +14,7 @@ pub(super) const FILE: Place = Place::file(Format::Iqm);
 ///
 /// About one real file in ten, written by the exporters of Red Eclipse and early versions of the FTE engine's compiler.
 /// Read like any other file; some engines crash on it.
-pub const UNALIGNED: Rule = Rule::forbidden("unaligned", "alignment");
+pub const UNALIGNED: Rule = Rule::suspicious("unaligned", "alignment");
 
 /// Bytes after `filesize`, or four or more after the last section; not read.
 pub const TRAILING_BYTES: Rule = Rule::suspicious("trailing_bytes", "trailing bytes");

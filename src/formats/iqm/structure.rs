@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use zerocopy::little_endian::U32;
 
-use super::layout::{Bound, ExtensionNode, IQM_CUSTOM, Layout};
+use super::layout::{Bound, ExtensionNode, Field, IQM_CUSTOM, Layout};
 use super::names::Names;
 use super::raw;
 use super::rules::{self, FILE};
@@ -40,9 +40,13 @@ impl Layout {
             names.check(mesh.name.get(), "iqmmesh.name", || row.field(0, 4))?;
             names.check(mesh.material.get(), "iqmmesh.material", || row.field(4, 4))?;
             let vertices = [mesh.first_vertex, mesh.num_vertexes, header.num_vertexes];
-            check_run(vertices, "iqmmesh.num_vertexes", || row.field(8, 8))?;
+            check_run(vertices, ["iqmmesh.first_vertex", "iqmmesh.num_vertexes"], |at| {
+                row.field(at.saturating_add(8), 4)
+            })?;
             let triangles = [mesh.first_triangle, mesh.num_triangles, header.num_triangles];
-            check_run(triangles, "iqmmesh.num_triangles", || row.field(16, 8))?;
+            check_run(triangles, ["iqmmesh.first_triangle", "iqmmesh.num_triangles"], |at| {
+                row.field(at.saturating_add(16), 4)
+            })?;
         }
         Ok(())
     }
@@ -61,8 +65,9 @@ impl Layout {
                 return Err(error.expected("1 or more").found(0));
             }
             let element = u64::from(array.size.get()).saturating_mul(as_u64(scalar.size()));
-            let range = bound.section(array.offset, self.num_vertexes(), element, "vertex array");
-            range.map_err(|error| error.of(row.address()))?;
+            let offset = Field::new("iqmvertexarray.offset", row.start.saturating_add(16), array.offset);
+            let count = Field::new("iqmheader.num_vertexes", 0x30, self.header.num_vertexes);
+            bound.section(offset, count, element).map_err(|error| error.of(row.address()))?;
         }
         Ok(())
     }
@@ -95,7 +100,9 @@ impl Layout {
         for (row, anim) in self.anim_rows() {
             names.check(anim.name.get(), "iqmanim.name", || row.field(0, 4))?;
             let frames = [anim.first_frame, anim.num_frames, self.header.num_frames];
-            check_run(frames, "iqmanim.num_frames", || row.field(4, 8))?;
+            check_run(frames, ["iqmanim.first_frame", "iqmanim.num_frames"], |at| {
+                row.field(at.saturating_add(4), 4)
+            })?;
         }
         Ok(())
     }
@@ -116,12 +123,13 @@ impl Layout {
         let fits = bound.filesize.checked_div(node_size).unwrap_or(u64::MAX);
         let mut walk = self.source.walk();
         let mut extensions = Vec::new();
-        let mut next = self.header.ofs_extensions;
+        let mut next = Field::new("iqmheader.ofs_extensions", 0x78, self.header.ofs_extensions);
+        let count = Field::new("iqmheader.num_extensions", NUM_EXTENSIONS.start, self.header.num_extensions);
         for index in 0..announced {
-            if next.get() == 0 {
+            if next.is_zero() {
                 break;
             }
-            let node = bound.section(next, 1, node_size, "iqmextension")?;
+            let node = bound.section(next, count.one(), node_size)?;
             let row = Row { start: node.start, table: "extensions", index };
             if index >= fits {
                 let error = row.field(12, 4).malformed("iqmextension.ofs_extensions");
@@ -135,16 +143,17 @@ impl Layout {
             }
             let extension: raw::Extension = walk.read_struct(node.start, "iqmextension")?;
             names.check(extension.name.get(), "iqmextension.name", || row.field(0, 4))?;
-            let size = extension.num_data.get().into();
-            let data = bound.section(extension.ofs_data, size, 1, "iqmextension.ofs_data");
+            let field = |what, offset, value| Field::new(what, node.start.saturating_add(offset), value);
+            let size = field("iqmextension.num_data", 4, extension.num_data);
+            let data = bound.section(field("iqmextension.ofs_data", 8, extension.ofs_data), size, 1);
             let data = data.map_err(|error| error.of(row.address()))?;
+            next = field("iqmextension.ofs_extensions", 12, extension.ofs_extensions);
             extensions.push(ExtensionNode { node, name: extension.name.get(), data });
-            next = extension.ofs_extensions;
         }
         check_no_cycle(&extensions)?;
         let found = as_u64(extensions.len());
-        if found != announced || next.get() != 0 {
-            let more = if next.get() == 0 { "" } else { " and a link to one more" };
+        if found != announced || !next.is_zero() {
+            let more = if next.is_zero() { "" } else { " and a link to one more" };
             findings.add(rules::EXTENSION_COUNT, || {
                 (FILE.at(NUM_EXTENSIONS), format!("{announced} announced, {found} in the list{more}"))
             });
@@ -200,11 +209,11 @@ impl Layout {
     /// Notes parts that are not aligned or overlap, and bytes after the last one.
     fn note_parts(&self, findings: &mut Findings) -> Result<()> {
         let mut parts = self.parts();
-        for Part { name, range, alignment } in &parts {
+        for Part { name, range, alignment, offset_at } in &parts {
             let start = range.start;
             if !start.is_multiple_of(*alignment) {
                 let detail = || format!("{name}: expected a multiple of {alignment}, found {start:#x}");
-                findings.add(rules::UNALIGNED, || (FILE.at(range.clone()), detail()));
+                findings.add(rules::UNALIGNED, || (FILE.at(span(*offset_at, 4)), detail()));
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
@@ -245,26 +254,37 @@ impl Layout {
         const MAX_ARRAYS: usize = 4096;
         let s = &self.sections;
         let sections = [
-            ("header", &(0..size_u64::<raw::Header>())),
-            ("text", &s.text),
-            ("meshes", &s.meshes),
-            ("vertexarrays", &s.vertex_arrays),
-            ("triangles", &s.triangles),
-            ("adjacency", &s.adjacency),
-            ("joints", &s.joints),
-            ("poses", &s.poses),
-            ("anims", &s.anims),
-            ("frames", &s.frames),
-            ("bounds", &s.bounds),
-            ("comment", &s.comment),
+            ("header", 0, &(0..size_u64::<raw::Header>())),
+            ("text", 0x20, &s.text),
+            ("meshes", 0x28, &s.meshes),
+            ("vertexarrays", 0x34, &s.vertex_arrays),
+            ("triangles", 0x3c, &s.triangles),
+            ("adjacency", 0x40, &s.adjacency),
+            ("joints", 0x48, &s.joints),
+            ("poses", 0x50, &s.poses),
+            ("anims", 0x58, &s.anims),
+            ("frames", 0x64, &s.frames),
+            ("bounds", 0x68, &s.bounds),
+            ("comment", 0x70, &s.comment),
         ];
-        let part = |(name, range): (_, &Range<u64>)| Part { name, range: range.clone(), alignment: 4 };
-        let arrays = self.vertex_arrays.iter().take(MAX_ARRAYS).filter_map(|array| {
+        let part = |(name, offset_at, range): (_, u64, &Range<u64>)| Part {
+            name,
+            range: range.clone(),
+            alignment: 4,
+            offset_at,
+        };
+        let arrays = self.vertex_array_rows().take(MAX_ARRAYS).filter_map(|(row, array)| {
             let alignment = as_u64(scalar(array.format.get())?.size().max(4));
-            Some(Part { name: "vertex array", range: self.array_range(&array)?, alignment })
+            let (range, offset_at) = (self.array_range(&array)?, row.start.saturating_add(16));
+            Some(Part { name: "vertex array", range, alignment, offset_at })
         });
-        let nodes = self.extensions.iter().map(|extension| ("extension", &extension.node));
-        let data = self.extensions.iter().map(|extension| ("extension data", &extension.data));
+        let before = self.extensions.iter().map(|extension| extension.node.start.saturating_add(12));
+        let nodes = std::iter::once(0x78).chain(before).zip(&self.extensions);
+        let nodes = nodes.map(|(offset_at, extension)| ("extension", offset_at, &extension.node));
+        let data = self
+            .extensions
+            .iter()
+            .map(|extension| ("extension data", extension.node.start.saturating_add(8), &extension.data));
         let all = sections.into_iter().map(part).chain(arrays).chain(nodes.chain(data).map(part));
         all.filter(|part| !part.range.is_empty()).collect()
     }
@@ -369,16 +389,22 @@ struct Part {
     name: &'static str,
     range: Range<u64>,
     alignment: u64,
+    /// Where its offset is stored.
+    offset_at: u64,
 }
 
-/// Checks that of a run, first and count together are not more than the total.
-fn check_run(run: [U32; 3], what: &'static str, place: impl FnOnce() -> Place) -> Result<()> {
-    let [first, count, total] = run.map(U32::get);
-    if u64::from(first).saturating_add(count.into()) <= total.into() {
+/// Checks that of a run, first and count together are not more than the total. `field` is the place of the first, at 0, or
+/// of the count behind it.
+fn check_run(run: [U32; 3], what: [&'static str; 2], field: impl FnOnce(u64) -> Place) -> Result<()> {
+    let ([first, count, total], [first_name, count_name]) = (run.map(U32::get), what);
+    let Some(left) = total.checked_sub(first) else {
+        return Err(field(0).malformed(first_name).expected(format!("at most {total}")).found(first));
+    };
+    if count <= left {
         return Ok(());
     }
-    let error = place().malformed(what).expected(format!("an end at {total} or before"));
-    Err(error.found(format_args!("{first} + {count}")))
+    let expected = format!("at most {left}, from {first} to the end at {total}");
+    Err(field(4).malformed(count_name).expected(expected).found(count))
 }
 
 /// Checks that a parent comes before its children, which rules out cycles.

@@ -8,9 +8,9 @@ use super::layout::Layout;
 use super::model::{Model, run};
 use super::rules::{self, FILE};
 use super::vertex_array::VertexArrayType;
-use crate::bytes::Array;
+use crate::bytes::{Array, F16, Scalar};
 use crate::mesh::scan;
-use crate::num::{Span, as_u64, span};
+use crate::num::{Span, as_u64, as_usize, component, interval, span};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
@@ -201,7 +201,10 @@ impl Check<'_> {
             let vertex = place.first.checked_div(array.size.into()).unwrap_or(0);
             let address = Address::field("vertex_arrays").index(as_u64(index)).index(vertex);
             self.findings.add_many(rules::NOT_FINITE, place.count, || {
-                let detail = format!("a component of {}", array.semantic(0));
+                let component = component(as_usize(place.first.checked_rem(array.size.into()).unwrap_or(0)));
+                let bytes = attribute.as_bytes().get(as_usize(place.first.saturating_mul(size))..);
+                let number = shown(array.format, bytes.unwrap_or_default());
+                let detail = format!("{component} is {number}, of {}", array.semantic(0));
                 (FILE.of(address).at(span(start, size)), detail)
             });
         }
@@ -243,9 +246,11 @@ impl Check<'_> {
         const TOLERANCE: f32 = 1e-3;
         for (index, joint) in (0..).zip(self.model.joints()) {
             let address = || Address::field("joints").index(index);
-            let mut numbers = joint.trs.translate.iter().chain(&joint.trs.rotate).chain(&joint.trs.scale);
-            if !numbers.all(|number| number.is_finite()) {
-                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), "a joint"));
+            let trs = &joint.trs;
+            let parts = [("translate", &trs.translate[..]), ("rotate", &trs.rotate), ("scale", &trs.scale)];
+            if let Some((name, axis, number)) = first_not_finite(parts) {
+                let detail = || format!("{name}.{} is {number}", component(axis));
+                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
             }
             let length = joint.trs.rotate.iter().map(|component| component * component).sum::<f32>().sqrt();
             if (length - 1.0).abs() > TOLERANCE {
@@ -259,11 +264,13 @@ impl Check<'_> {
     fn poses(&mut self) {
         for (index, pose) in (0..).zip(self.model.poses()) {
             let stored = |channel: usize| pose.channelmask >> channel & 1 != 0;
-            let scales = pose.channelscale.iter().enumerate().filter(|(channel, _)| stored(*channel));
-            let mut numbers = pose.channeloffset.iter().chain(scales.map(|(_, scale)| scale));
-            if !numbers.all(|number| number.is_finite()) {
+            let mut scales = pose.channelscale;
+            let unused = scales.iter_mut().enumerate().filter(|(channel, _)| !stored(*channel));
+            unused.for_each(|(_, scale)| *scale = 0.0);
+            let parts = [("channeloffset", &pose.channeloffset[..]), ("channelscale", &scales)];
+            if let Some((name, channel, number)) = first_not_finite(parts) {
                 let place = FILE.of(Address::field("poses").index(index));
-                self.findings.add(rules::NOT_FINITE, || (place, "a channel of a pose"));
+                self.findings.add(rules::NOT_FINITE, || (place, format!("{name}[{channel}] is {number}")));
             }
         }
     }
@@ -273,16 +280,35 @@ impl Check<'_> {
         for (frame, bounds) in (0..).zip(bounds.iter()) {
             let (mins, maxs) = (bounds.bbmins.map(|n| n.get()), bounds.bbmaxs.map(|n| n.get()));
             let address = || Address::field("bounds").index(frame);
-            let mut numbers =
-                mins.iter().chain(&maxs).copied().chain([bounds.xyradius.get(), bounds.radius.get()]);
-            if !numbers.all(f32::is_finite) {
-                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), "a frame's box"));
+            let radii = [bounds.xyradius.get(), bounds.radius.get()];
+            if let Some((name, axis, number)) = first_not_finite([("bbmins", &mins[..]), ("bbmaxs", &maxs)]) {
+                let detail = || format!("{name}.{} is {number}", component(axis));
+                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
+            } else if let Some((_, index, number)) = first_not_finite([("", &radii[..])]) {
+                let name = if index == 0 { "xyradius" } else { "radius" };
+                self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), format!("{name} is {number}")));
             }
             if mins.iter().zip(&maxs).any(|(min, max)| min > max) {
-                self.findings
-                    .add(rules::INVERTED_BOUNDS, || (FILE.of(address()), format!("{mins:?} .. {maxs:?}")));
+                self.findings.add(rules::INVERTED_BOUNDS, || (FILE.of(address()), interval(&mins, &maxs)));
             }
         }
         Ok(())
+    }
+}
+
+/// The first number that is infinite or not a number, its index, and the name of its part.
+fn first_not_finite<'a, const N: usize>(parts: [(&'a str, &[f32]); N]) -> Option<(&'a str, usize, f32)> {
+    let wrong = |numbers: &[f32]| numbers.iter().copied().enumerate().find(|(_, number)| !number.is_finite());
+    parts.into_iter().find_map(|(name, numbers)| wrong(numbers).map(|(index, number)| (name, index, number)))
+}
+
+/// The float that these bytes begin with.
+fn shown(format: Scalar, bytes: &[u8]) -> f64 {
+    match format {
+        Scalar::F64 => bytes.first_chunk().map_or(0.0, |bytes| f64::from_le_bytes(*bytes)),
+        Scalar::F16 => {
+            bytes.first_chunk().map_or(0.0, |bytes| F16(u16::from_le_bytes(*bytes)).to_f32().into())
+        }
+        _ => bytes.first_chunk().map_or(0.0, |bytes| f32::from_le_bytes(*bytes).into()),
     }
 }

@@ -81,10 +81,13 @@ fn view(model: &Model, address: Address, mesh: &Mesh) -> Result<MeshView> {
     let mut findings = Vec::new();
     let mut vertices = own.clone();
     if let Some((least, greatest)) = index_bounds(&triangles) {
-        let place = FILE.of(address.clone()).at(range);
+        let place = FILE.of(address.clone()).at(range.clone());
         if greatest >= num_vertexes {
+            let first = triangles.iter().position(|index| index >= num_vertexes).unwrap_or_default();
+            let index = triangles.get(first).unwrap_or(greatest);
+            let place = place.at(range.part(as_u64(first).saturating_mul(4), 4));
             let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-            return Err(error.expected(format!("less than {num_vertexes} (num_vertexes)")).found(greatest));
+            return Err(error.expected(format!("less than {num_vertexes} (num_vertexes)")).found(index));
         }
         if least < own.start || greatest >= own.end {
             let detail = outside_mesh(least, greatest, &own);

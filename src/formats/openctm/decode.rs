@@ -175,7 +175,7 @@ impl Decode<'_> {
     pub(crate) fn check_indices(&self, triangles: &[[u32; 3]]) -> Result<()> {
         let (corners, count) = (triangles.as_flattened(), self.layout.vertex_count());
         let Some(found) = scan::out_of_range(corners.iter().copied(), count) else { return Ok(()) };
-        let place = self.layout.place_in(&self.layout.indices, found.first);
+        let place = self.layout.place_of_word(&self.layout.indices, found.first, found.first);
         let index = corners.get(as_usize(found.first)).copied().unwrap_or_default();
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
         Err(error.expected(format!("less than {count}")).found(index))

@@ -12,7 +12,7 @@ use crate::bytes::Walk;
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
 use crate::limits::{Budget, Limits};
-use crate::num::{as_u64, as_usize, decimal, size_u64, span};
+use crate::num::{Span, as_u64, as_usize, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
 /// What is read first of a file that is read lazily, in bytes: all of a typical tile.
@@ -197,6 +197,15 @@ impl Layout {
     pub(crate) fn place_in(&self, section: &Section, element: u64) -> Place {
         FILE.of(section.part.address(self.body).index(element)).at(section.stored_range())
     }
+
+    /// An element of an array, with the bytes of one of the array's 32-bit words where it is stored as it is.
+    pub(crate) fn place_of_word(&self, section: &Section, element: u64, word: u64) -> Place {
+        let place = self.place_in(section, element);
+        match section.props {
+            None => place.at(section.range.part(word.saturating_mul(4), 4)),
+            Some(_) => place,
+        }
+    }
 }
 
 fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
@@ -368,9 +377,14 @@ impl Reader<'_> {
         }
         let [x, y, z] = grid.div.map(U32::get);
         let boxes = GridBoxes::new(&grid).ok_or_else(|| {
-            let error = FILE.at(field(36, 12)).malformed(rules::GRID_TOO_FINE.name);
-            let expected = "at least 1 each, and a product of the first two that is no multiple of 2^32";
-            error.expected(expected).found(format_args!("{x} {y} {z}"))
+            let zero =
+                [(x, "div_x", 36), (y, "div_y", 40), (z, "div_z", 44)].into_iter().find(|(n, ..)| *n == 0);
+            if let Some((_, what, offset)) = zero {
+                return FILE.at(field(offset, 4)).malformed(what).expected("at least 1").found(0);
+            }
+            let error = FILE.at(field(36, 4)).malformed("div_x");
+            let expected = format!("a product with div_y, {y}, that is no multiple of 2^32");
+            error.expected(expected).found(x)
         })?;
         let cells = u128::from(x).saturating_mul(y.into()).saturating_mul(z.into());
         if cells > 1 << 32 {

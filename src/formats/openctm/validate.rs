@@ -10,7 +10,7 @@ use crate::bytes::{Array, Element, Scalar};
 use crate::decode::Scratch;
 use crate::limits::Budget;
 use crate::mesh::scan;
-use crate::num::{as_u64, as_usize, decimal};
+use crate::num::{as_u64, as_usize, component, decimal};
 use crate::report::{Finding, Findings, Result};
 
 impl Mesh {
@@ -91,7 +91,7 @@ impl<'a> Check<'a> {
             let index = corners.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
                 let detail = format!("expected less than {count}, found {index}");
-                (self.mesh.layout.place_in(section, found.first), detail)
+                (self.mesh.layout.place_of_word(section, found.first, found.first), detail)
             });
         }
         if let (1, Some([a, b, c])) = (triangles.len(), triangles.get(0))
@@ -114,7 +114,9 @@ impl<'a> Check<'a> {
             let vertex = found.first.checked_div(section.components).unwrap_or(0);
             let bytes = array.as_bytes().as_chunks().0.get(as_usize(found.first)).copied();
             let number = f32::from_le_bytes(bytes.unwrap_or_default());
-            (self.mesh.layout.place_in(section, vertex), format!("expected a finite number, found {number}"))
+            let component = component(as_usize(found.first.checked_rem(section.components).unwrap_or(0)));
+            let place = self.mesh.layout.place_of_word(section, vertex, found.first);
+            (place, format!("{component} is {number}"))
         });
     }
 

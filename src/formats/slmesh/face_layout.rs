@@ -106,12 +106,13 @@ impl FaceLayout {
         let vertices = self.vertex_count();
         let as_many = |value: Value<'_>, size: usize| {
             let span = value.binary_of(size)?;
-            let found = span.len().checked_div(size).unwrap_or(0);
-            if found == vertices {
+            let needed = vertices.saturating_mul(size);
+            if span.len() == needed {
                 return Ok(span);
             }
-            let expected = format!("{}, as there are positions", decimal(as_u64(vertices)));
-            Err(value.error().expected(expected).found(decimal(as_u64(found))))
+            let [needed, vertices, found] = [needed, vertices, span.len()].map(|n| decimal(as_u64(n)));
+            let expected = format!("{needed} bytes, for as many elements as there are positions: {vertices}");
+            Err(value.wrong_count().expected(expected).found(format_args!("{found} bytes")))
         };
         self.normals = normal.map(|value| as_many(value, 6)).transpose()?;
         self.tex_coords = tex_coord.map(|value| as_many(value, 4)).transpose()?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::limits::Limits;
-use crate::num::{as_u64, decimal};
+use crate::num::{as_u64, decimal, span};
 use crate::report::{Error, Result};
 
 /// A value of a map, by its bytes in the input. The syntax of all that it holds has been checked.
@@ -71,6 +71,16 @@ impl<'a> Value<'a> {
         as_u64(self.start)..as_u64(self.end)
     }
 
+    /// Where the length of a binary, or the number of elements of an array or a map is stored.
+    pub(crate) fn count_range(&self) -> Range<u64> {
+        span(as_u64(self.start).saturating_add(1), 4)
+    }
+
+    /// The error for a value of another length.
+    pub(crate) fn wrong_count(&self) -> Error {
+        FILE.at(self.count_range()).malformed(self.what)
+    }
+
     /// The value, if it is a simple one; of others, how they begin.
     pub(crate) fn event(&self) -> Result<Event<'a>> {
         self.reader().expect_event()
@@ -91,7 +101,7 @@ impl<'a> Value<'a> {
             return Ok(span);
         }
         let found = format!("{} bytes", decimal(as_u64(span.len())));
-        Err(self.error().expected(format!("elements of {size} bytes")).found(found))
+        Err(self.wrong_count().expected(format!("elements of {size} bytes")).found(found))
     }
 
     /// Whether it is a string in quotes.
@@ -121,7 +131,7 @@ impl<'a> Value<'a> {
         match reader.expect_event()? {
             Event::BeginArray(count) if usize::try_from(count) == Ok(N) => {}
             Event::BeginArray(count) => {
-                return Err(self.error().expected(format!("{N} numbers")).found(count));
+                return Err(self.wrong_count().expected(format!("{N} numbers")).found(count));
             }
             other => return Err(self.wrong(format!("{N} numbers"), other)),
         }

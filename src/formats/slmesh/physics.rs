@@ -60,9 +60,14 @@ impl PhysicsConvex {
         let found = convex.positions.as_ref().map_or(0, |span| span.len() / 6);
         match (hull_list, found.checked_sub(expected)) {
             (Some(list), None) => {
-                let error = positions.unwrap_or(list).error();
-                let expected = format!("{} points, as HullList says", decimal(as_u64(expected)));
-                return Err(error.expected(expected).found(decimal(as_u64(found))));
+                let [expected, found] = [expected, found].map(as_u64);
+                let points = format!("the {} points of HullList", decimal(expected));
+                let Some(positions) = positions else {
+                    return Err(list.error().expected(format!("Positions of {points}")).found("none"));
+                };
+                let [needed, found] = [expected, found].map(|points| decimal(points.saturating_mul(6)));
+                let error = positions.wrong_count().expected(format!("{needed} bytes, for {points}"));
+                return Err(error.found(format_args!("{found} bytes")));
             }
             (_, surplus) => convex.surplus = surplus.unwrap_or(0),
         }

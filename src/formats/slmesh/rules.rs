@@ -18,7 +18,9 @@ pub const HIGH_LOD_MISSING: Rule = Rule::forbidden("high_lod_missing", "high_lod
 pub const LOD_GAP: Rule = Rule::forbidden("lod_gap", "levels of detail");
 
 /// There is no "physics_convex", which the specification demands.
-pub const CONVEX_MISSING: Rule = Rule::forbidden("convex_missing", "physics_convex");
+///
+/// The viewer itself writes parts of larger models without one.
+pub const CONVEX_MISSING: Rule = Rule::suspicious("convex_missing", "physics_convex");
 
 /// A version above 999, which the caller allowed, or one that is no whole number.
 pub const VERSION: Rule = Rule::suspicious("version", "version");
@@ -31,10 +33,10 @@ pub const NOT_FOUND: Rule = Rule::suspicious("not_found", "404");
 /// Found in test files of other readers.
 pub const FACE_COUNT: Rule = Rule::forbidden("face_count", "number of faces");
 
-/// A level of detail does not have fewer triangles than the next higher one.
+/// A level of detail does not have fewer triangles than the next higher one, as the specification demands.
 ///
-/// Uploads of simple meshes have equal ones.
-pub const LOD_TRIANGLES: Rule = Rule::forbidden("lod_triangles", "number of triangles");
+/// What the viewer uploads of simple meshes has equal ones.
+pub const LOD_TRIANGLES: Rule = Rule::suspicious("lod_triangles", "number of triangles");
 
 /// An index that is not less than the number of vertices.
 ///

@@ -97,7 +97,7 @@ impl Skin {
 
 fn texts(content: &Bytes, value: Value<'_>) -> Result<Vec<Text>> {
     let mut elements = value.elements("an array of names")?;
-    check_count(elements.left(), SKIN, "joints", value.range())?;
+    check_count(elements.left(), SKIN, "joints", value.count_range())?;
     let mut texts = Vec::new();
     while let Some(element) = elements.next()? {
         match element.event()? {
@@ -110,7 +110,7 @@ fn texts(content: &Bytes, value: Value<'_>) -> Result<Vec<Text>> {
 
 fn matrices(value: Value<'_>) -> Result<Array<[f32; 16]>> {
     let mut elements = value.elements("an array of matrices")?;
-    check_count(elements.left(), SKIN, "joints", value.range())?;
+    check_count(elements.left(), SKIN, "joints", value.count_range())?;
     let mut matrices = Vec::new();
     while let Some(element) = elements.next()? {
         matrices.push(element.numbers()?);

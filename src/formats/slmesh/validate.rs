@@ -10,7 +10,7 @@ use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::bytes::Array;
 use crate::decode::Scratch;
-use crate::num::as_u64;
+use crate::num::{as_u64, interval};
 use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
 impl Asset {
@@ -143,7 +143,7 @@ fn domains(face: &Face, findings: &mut Findings) {
             let mut numbers = domain.min.iter().chain(&domain.max);
             // Not a number is outside, too.
             if numbers.any(|number| !(-LIMIT..=LIMIT).contains(number)) {
-                let detail = format!("{:?} .. {:?}", domain.min, domain.max);
+                let detail = interval(&domain.min, &domain.max);
                 findings.add(rules::DOMAIN_OUTSIDE, || (place(), detail));
             }
             inverted(&domain, findings, place);
@@ -160,7 +160,7 @@ fn domains(face: &Face, findings: &mut Findings) {
 
 fn inverted<const N: usize>(domain: &Domain<N>, findings: &mut Findings, place: impl Fn() -> Place) {
     if domain.min.iter().zip(&domain.max).any(|(min, max)| min > max) {
-        let detail = format!("{:?} .. {:?}", domain.min, domain.max);
+        let detail = interval(&domain.min, &domain.max);
         findings.add(rules::DOMAIN_INVERTED, || (place(), detail));
     }
 }
@@ -169,7 +169,7 @@ fn triangles(face: &Face, findings: &mut Findings) {
     let place = || FILE.of(face.address().then("indices")).at(face.range());
     let vertices = face.vertex_count();
     if face.layout().odd_indices > 0 {
-        let detail = format!("{} more than whole triangles", face.layout().odd_indices);
+        let detail = format!("a rest of {} after whole triangles", face.layout().odd_indices);
         findings.add(rules::ODD_INDICES, || (place(), detail));
     }
     if let Some((corner, index)) = face.wrong_index() {
@@ -245,11 +245,27 @@ fn check_skin(skin: &Skin, findings: &mut Findings) {
             findings.add(what, || (place(), detail));
         }
     }
-    let alt = skin.alt_inverse_bind_matrices.iter().flat_map(|matrices| matrices.iter());
-    let inverse = skin.inverse_bind_matrices.iter().flat_map(|matrices| matrices.iter());
-    let mut matrices = skin.bind_shape_matrix.into_iter().chain(inverse).chain(alt);
-    let is_finite = matrices.all(|matrix| matrix.iter().all(|number| number.is_finite()));
-    if !is_finite || skin.pelvis_offset.is_some_and(|offset| !offset.is_finite()) {
-        findings.add(rules::NOT_FINITE, || (place(), "in a matrix or an offset"));
+    not_finite(skin, |number| findings.add(rules::NOT_FINITE, || (place(), number)));
+}
+
+/// Calls `note` for each number that is infinite or not a number: which it is.
+fn not_finite(skin: &Skin, mut note: impl FnMut(String)) {
+    let wrong = |matrix: &[f32; 16]| matrix.iter().copied().enumerate().find(|(_, n)| !n.is_finite());
+    if let Some((element, number)) = skin.bind_shape_matrix.as_ref().and_then(wrong) {
+        note(format!("bind_shape_matrix[{element}] is {number}"));
+    }
+    let lists = [
+        ("inverse_bind_matrix", &skin.inverse_bind_matrices),
+        ("alt_inverse_bind_matrix", &skin.alt_inverse_bind_matrices),
+    ];
+    for (name, matrices) in lists {
+        for (index, matrix) in matrices.iter().flat_map(|matrices| matrices.iter()).enumerate() {
+            if let Some((element, number)) = wrong(&matrix) {
+                note(format!("{name}[{index}][{element}] is {number}"));
+            }
+        }
+    }
+    if let Some(offset) = skin.pelvis_offset.filter(|offset| !offset.is_finite()) {
+        note(format!("pelvis_offset is {offset}"));
     }
 }

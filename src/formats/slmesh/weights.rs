@@ -242,7 +242,7 @@ impl Miscount {
         match self {
             Self::Fewer(found) => error.found(format_args!("those of {found}")),
             Self::Cut(vertex) => error.found(format_args!("an end inside those of vertex {vertex}")),
-            Self::Longer(bytes) => error.found(format_args!("{bytes} bytes more")),
+            Self::Longer(bytes) => error.found(format_args!("data that goes on for {bytes} bytes")),
         }
     }
 }

@@ -120,6 +120,13 @@ struct Reader<'a> {
     omitted: Budget,
 }
 
+/// Where the numbers of the header of a bit array are stored.
+#[derive(Default)]
+struct Fields {
+    count: Range<u64>,
+    precision: Range<u64>,
+}
+
 /// A segment, by the indices of its mesh and its own.
 #[derive(Clone, Copy)]
 struct Position {
@@ -249,26 +256,29 @@ impl Reader<'_> {
             return Err(error.expected("0 (or 1 of normal triangles)").found(segment.compression));
         }
         segment.bits = segment.data.start;
-        match segment.kind {
-            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {}
+        let fields = match segment.kind {
+            SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => Fields::default(),
             SegmentType::Vertex => {
                 let header: raw::Vertex = self.header(position, segment)?;
                 (segment.count, segment.precision) = (header.vertex_count.get(), header.prec);
+                Fields { count: segment.data.part(0, 8), precision: segment.data.part(56, 3) }
             }
             SegmentType::Normal | SegmentType::Tangent => self.count_precision(position, segment)?,
             SegmentType::Uv => self.precision_count(position, segment)?,
             SegmentType::CustomColorRgba => {
                 self.custom_name(position, segment)?;
-                self.count_precision(position, segment)?;
+                self.count_precision(position, segment)?
             }
             SegmentType::CustomFloat => {
                 self.custom_name(position, segment)?;
+                let start = segment.bits;
                 let header: raw::CustomFloat = self.header(position, segment)?;
                 (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
+                Fields { count: span(start, 8), precision: span(start.saturating_add(24), 1) }
             }
             SegmentType::CustomIndex | SegmentType::CustomInteger => {
                 self.custom_name(position, segment)?;
-                self.indices(position, segment)?;
+                self.indices(position, segment)?
             }
             SegmentType::SharedTriangle => {
                 segment.mask = self.header(position, segment)?;
@@ -277,43 +287,45 @@ impl Reader<'_> {
                     let place = position.place().at(span(segment.data.start, 1));
                     self.findings.add(rules::SHARED_MASK, || (place, detail));
                 }
-                self.indices(position, segment)?;
+                self.indices(position, segment)?
             }
             SegmentType::VertexTriangle
             | SegmentType::NormalTriangle
             | SegmentType::UvTriangle
             | SegmentType::TangentTriangle => self.indices(position, segment)?,
-        }
-        self.check_bits(position, segment)
+        };
+        self.check_bits(position, segment, &fields)
     }
 
-    fn count_precision(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+    fn count_precision(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
+        let start = segment.bits;
         let header: raw::CountPrecision = self.header(position, segment)?;
         (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
-        Ok(())
+        Ok(Fields { count: span(start, 8), precision: span(start.saturating_add(8), 1) })
     }
 
-    fn precision_count(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+    fn precision_count(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
+        let start = segment.bits;
         let header: raw::PrecisionCount = self.header(position, segment)?;
         (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
-        Ok(())
+        Ok(Fields { precision: span(start, 1), count: span(start.saturating_add(1), 8) })
     }
 
-    fn indices(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
-        self.precision_count(position, segment)?;
+    fn indices(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
+        let fields = self.precision_count(position, segment)?;
         if self.file_layout == FileLayout::B {
             segment.base = self.header::<U64>(position, segment)?.get();
         }
-        Ok(())
+        Ok(fields)
     }
 
     /// The next structure before the bit array.
     fn header<T: FromBytes>(&mut self, position: Position, segment: &mut Segment) -> Result<T> {
         let (start, end) = (segment.bits, segment.bits.saturating_add(size_u64::<T>()));
         if end > segment.data.end {
-            let error = position.place().at(segment.data.clone()).malformed(segment.kind.what());
+            let error = position.place().at(self.data_length_of(segment)).malformed("data_length");
             let needed = decimal(end.saturating_sub(segment.data.start));
-            let error = error.expected(format!("at least {needed} bytes (data_length)"));
+            let error = error.expected(format!("at least {needed} bytes of {}", segment.kind.what()));
             return Err(error.found(decimal(segment.data.length())));
         }
         segment.bits = end;
@@ -321,15 +333,25 @@ impl Reader<'_> {
         header.map_err(|error| position.place().locate(error))
     }
 
+    /// Where `data_length` of a segment is stored.
+    fn data_length_of(&self, segment: &Segment) -> Range<u64> {
+        match self.file_layout {
+            FileLayout::A => segment.range.part(2, 8),
+            FileLayout::B => segment.range.part(1, 4),
+        }
+    }
+
     /// Checks the name of custom data.
     fn custom_name(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
+        let stored = segment.bits;
         let len: u8 = self.header(position, segment)?;
         let name = span(segment.bits, len.into());
         let place = || position.place().at(name.clone());
         if name.end > segment.data.end {
-            let error = place().malformed("name of custom data");
-            let expected = format!("an end at {:#x} (data_length) or before", segment.data.end);
-            return Err(error.expected(expected).found(format_args!("{:#x}", name.end)));
+            let error = position.place().at(span(stored, 1)).malformed("length of the name of custom data");
+            let room = segment.data.end.saturating_sub(name.start);
+            let expected = format!("at most {room}, the rest of the segment (data_length)");
+            return Err(error.expected(expected).found(len));
         }
         let bytes = self.walk.get(name.clone(), "name of custom data");
         if str::from_utf8(&bytes.map_err(|error| place().locate(error))?).is_err() {
@@ -340,22 +362,25 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn check_bits(&mut self, position: Position, segment: &Segment) -> Result<()> {
+    fn check_bits(&mut self, position: Position, segment: &Segment, fields: &Fields) -> Result<()> {
         const MAX_BITS: u8 = 64;
         let place = |range: Range<u64>| position.place().at(range);
         let [width, ..] = segment.precision;
         if segment.kind != SegmentType::Vertex && width > MAX_BITS {
-            let error = place(segment.data.start..segment.bits).malformed("precision");
+            let error = place(fields.precision.clone()).malformed("precision");
             return Err(error.expected("at most 64 bits").found(width));
         }
         let (range, record) = (segment.bits..segment.data.end, segment.record_bits());
         let there = range.length();
         let needed = packed_len(segment.count, record);
         let Some(needed) = needed.filter(|needed| *needed <= there) else {
-            let needed = needed.map_or_else(|| "more than 64 bits count".to_owned(), decimal);
-            let count = decimal(segment.count);
-            let expected = format!("{needed} bytes for {count} elements of {record} bits");
-            return Err(place(range).malformed(segment.kind.what()).expected(expected).found(decimal(there)));
+            let what = if segment.kind == SegmentType::Vertex { "vertex_count" } else { "count" };
+            let most = there.saturating_mul(8).checked_div(record).unwrap_or(0);
+            let [most, there] = [most, there].map(decimal);
+            let of = segment.kind.what();
+            let expected = format!("at most {most} elements of {record} bits in the {there} bytes of {of}");
+            let error = place(fields.count.clone()).malformed(what);
+            return Err(error.expected(expected).found(decimal(segment.count)));
         };
         if needed < there {
             let tail = range.start.saturating_add(needed)..range.end;
@@ -363,7 +388,11 @@ impl Reader<'_> {
             self.findings.add(rules::SEGMENT_TAIL, || (place(tail), detail));
         }
         if record == 0 {
-            self.spend_omitted(position, segment)?;
+            let counted = self.spend_omitted(segment);
+            counted.map_err(|error| {
+                let needs = format!("{}, which needs {}", decimal(segment.count), error.found_text());
+                place(fields.count.clone()).locate(error.found(needs))
+            })?;
         }
         let has_no_bits = match segment.kind {
             SegmentType::Vertex => segment.precision.contains(&0),
@@ -388,16 +417,16 @@ impl Reader<'_> {
             };
             segment.count = normals;
             let segment = segment.clone();
-            self.spend_omitted(Position { mesh, segment: as_u64(index.saturating_sub(first)) }, &segment)?;
+            let position = Position { mesh, segment: as_u64(index.saturating_sub(first)) };
+            let spent = self.spend_omitted(&segment);
+            spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))?;
         }
         Ok(())
     }
 
     /// Limits elements that take up no bytes, all segments together.
-    fn spend_omitted(&mut self, position: Position, segment: &Segment) -> Result<()> {
-        let bytes = segment.decoded_bytes().unwrap_or(0);
-        let spent = self.omitted.spend(0, bytes, segment.kind.what());
-        spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))
+    fn spend_omitted(&mut self, segment: &Segment) -> Result<()> {
+        self.omitted.spend(0, segment.decoded_bytes().unwrap_or(0), segment.kind.what())
     }
 
     /// Reads all coordinates of more than 32 bits, and decides what their scale is.

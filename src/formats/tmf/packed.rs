@@ -319,6 +319,18 @@ impl<T: PackedElement> Packed<T> {
         })
     }
 
+    /// The bytes in which the bits of an element are; the whole file where it is not stored.
+    pub(crate) fn place_of(&self, index: u64) -> Place {
+        let place = FILE.of(self.address.clone().index(index));
+        let before = self.parts.partition_point(|part| part.first <= index).saturating_sub(1);
+        let stored = self.parts.get(before).and_then(|part| Some((part, self.segment(part)?)));
+        let Some((part, segment)) = stored else { return place };
+        let record = segment.record_bits();
+        let bit = index.saturating_sub(part.first).saturating_mul(record);
+        let at = |bit: u64| segment.bits.saturating_add(bit).min(segment.data.end);
+        place.at(at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8)))
+    }
+
     fn segment(&self, part: &Part) -> Option<&Segment> {
         self.file.layout.segments.get(part.segment)
     }

@@ -8,7 +8,7 @@ use super::rules::{self, FILE};
 use super::segment::SegmentType;
 use super::view::unassigned_arrays;
 use crate::mesh::{Bounds, scan};
-use crate::num::{as_u64, as_usize};
+use crate::num::{as_u64, as_usize, component, interval};
 use crate::report::{Finding, Findings, Result};
 
 impl Document {
@@ -61,15 +61,23 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         let end = as_usize(entry.count).saturating_add(first);
         let mut bounds: Option<Bounds> = None;
         let mut not_finite = 0_u64;
-        each_block(&vertices, first..end, |_, points| {
+        let mut wrong_one: Option<(usize, usize, f32)> = None;
+        each_block(&vertices, first..end, |begin, points| {
             bounds = Bounds::around(points.iter().copied().chain(bounds.iter().flat_map(|b| [b.min, b.max])));
             let wrong = points.as_flattened().iter().filter(|number| !number.is_finite()).count();
             not_finite = not_finite.saturating_add(as_u64(wrong));
+            let numbers = points.as_flattened().iter().copied().enumerate();
+            wrong_one = wrong_one.or_else(|| {
+                let (place, number) = numbers.clone().find(|(_, number)| !number.is_finite())?;
+                Some((begin.saturating_add(place / 3), place % 3, number))
+            });
         })?;
         first = end;
         let address = || mesh.address().then("segments").index(index);
         findings.add_many(rules::NOT_FINITE, not_finite, || {
-            (FILE.of(address()).at(entry.range.clone()), "a coordinate")
+            let (vertex, axis, number) = wrong_one.unwrap_or_default();
+            let place = vertices.place_of(as_u64(vertex)).at(entry.range.clone());
+            (place, format!("{} is {number}", component(axis)))
         });
         let Some(bounds) = bounds else { continue };
         let stored = stored_box(&vertex_header(&mesh.file.source, entry)?);
@@ -85,8 +93,9 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
             findings.add(rules::STORED_BOX, || {
                 let [x, y, z] = stored;
                 let detail = format!(
-                    "{} {} {} .. {} {} {}, of the points {:?} .. {:?}",
-                    x.0, y.0, z.0, x.1, y.1, z.1, bounds.min, bounds.max
+                    "{}, of the points {}",
+                    interval(&[x.0, y.0, z.0], &[x.1, y.1, z.1]),
+                    interval(&bounds.min, &bounds.max)
                 );
                 (FILE.of(address()).at(entry.data.start..entry.bits), detail)
             });
@@ -108,7 +117,7 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     for (stream, count) in streams.iter().zip(counts) {
         let Some(stream) = stream else { continue };
         if !seen.iter().any(|(other, of)| other.shares(stream) && *of == count) {
-            indices(mesh, stream, count, findings)?;
+            indices(stream, count, findings)?;
             seen.push((stream, count));
         }
     }
@@ -128,7 +137,7 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
 }
 
 /// Checks indices against the number of elements, where there are any.
-fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
+fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
     let count = count.unwrap_or(usize::MAX);
     let mut wrong: Option<(u64, u32)> = None;
     let mut places = 0_u64;
@@ -145,7 +154,7 @@ fn indices(mesh: &Mesh, stream: &Packed<u32>, count: Option<usize>, findings: &m
     if let Some((corner, index)) = wrong {
         findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
             let detail = format!("expected less than {count}, found {index}");
-            (FILE.of(stream.address().clone().index(corner)).at(mesh.range()), detail)
+            (stream.place_of(corner), detail)
         });
     }
     Ok(())
@@ -182,12 +191,18 @@ fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
             CustomValues::ColorRgba(values) => each_block(&values, 0..values.len(), |_, _| {})?,
             CustomValues::Float(values) => {
                 let mut wrong = 0_u64;
-                each_block(&values, 0..values.len(), |_, floats| {
+                let mut wrong_one: Option<(usize, f32)> = None;
+                each_block(&values, 0..values.len(), |begin, floats| {
                     let here = floats.iter().filter(|float| !float.is_finite()).count();
                     wrong = wrong.saturating_add(as_u64(here));
+                    wrong_one = wrong_one.or_else(|| {
+                        let place = floats.iter().position(|float| !float.is_finite())?;
+                        Some((begin.saturating_add(place), floats.get(place).copied()?))
+                    });
                 })?;
                 findings.add_many(rules::NOT_FINITE, wrong, || {
-                    (FILE.of(values.address().clone()), "a custom float")
+                    let (index, number) = wrong_one.unwrap_or_default();
+                    (values.place_of(as_u64(index)), format!("x is {number}"))
                 });
             }
         }

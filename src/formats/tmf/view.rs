@@ -232,14 +232,15 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
         let Some(found) = scan::out_of_range(stream.indices.iter(), stream.count) else { continue };
         let index = stream.indices.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
         let of = attributes.iter().find(|(_, _, stream)| *stream == number);
-        let name = match of.map(|(semantic, _, _)| semantic) {
-            Some(Semantic::Normal) => "normal_triangles",
-            Some(Semantic::TexCoord(_)) => "uv_triangles",
-            Some(Semantic::Tangent) => "tangent_triangles",
-            _ => "vertex_triangles",
+        let (name, stored) = match of.map(|(semantic, _, _)| semantic) {
+            Some(Semantic::Normal) => ("normal_triangles", mesh.normal_triangles()),
+            Some(Semantic::TexCoord(_)) => ("uv_triangles", mesh.uv_triangles()),
+            Some(Semantic::Tangent) => ("tangent_triangles", mesh.tangent_triangles()),
+            _ => ("vertex_triangles", mesh.vertex_triangles()),
         };
-        let error = FILE.malformed(rules::INDEX_OUT_OF_RANGE.name).at(mesh.range());
-        let error = error.of(mesh.address().then(name).index(found.first));
+        let place = FILE.of(mesh.address().then(name).index(found.first)).at(mesh.range());
+        let place = stored.map_or(place, |stored| stored.place_of(found.first));
+        let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
         return Err(error.expected(format!("less than {}", stream.count)).found(index));
     }
     Ok(())

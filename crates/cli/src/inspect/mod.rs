@@ -362,7 +362,11 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
         let detail = finding.detail.strip_prefix(&format!("{}: ", file.format())).unwrap_or(&finding.detail);
         let problem = match again(file, finding) {
             Some(error) => error.into(),
-            None => Problem::other("malformed", format!("{}: {detail}{count}", finding.rule.name)),
+            None => {
+                let words =
+                    words::of_value(finding).unwrap_or_else(|| format!("{}: {detail}", finding.rule.name));
+                Problem::other("malformed", format!("{words}{count}"))
+            }
         };
         let range = finding.byte_range.clone();
         damages.add(Damage { address, state: State::Broken, range, problem, rule: Some(finding.rule) });

@@ -5,7 +5,7 @@ use meshmap::Severity;
 use super::{Facts, Inspection, State, cgeo, iqm, openctm, slmesh, tmf};
 use crate::screen::{Screen, Style};
 use crate::table::Table;
-use crate::text;
+use crate::{text, words};
 
 /// A page ends before this line, where it can.
 const PAGE: usize = 25;
@@ -166,7 +166,10 @@ pub(crate) fn finding(finding: &meshmap::Finding) -> String {
         0 | 1 => String::new(),
         count => format!(" ({} occurrences)", text::count(count)),
     };
-    format!("{place}{}: {}{count}", finding.rule.name, finding.detail)
+    match words::of_value(finding) {
+        Some(words) => format!("{words}{count}"),
+        None => format!("{place}{}: {}{count}", finding.rule.name, finding.detail),
+    }
 }
 
 /// All that is broken of a file that could be opened, or could not: on one line.

@@ -1,0 +1,121 @@
+//! What the command says of damaged files: what is wrong, where, and what of it still can be used.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use meshmap_testing::{data, fixtures};
+
+/// What a command prints of a file, on both channels, without the ends of lines.
+fn said(command: &str, path: &Path) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg(command).arg(path).output().unwrap();
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A file with these bytes; the folder is deleted with the value.
+fn file(name: &str, bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    (folder, path)
+}
+
+fn bad(path: &str) -> PathBuf {
+    data::root().join(path)
+}
+
+/// The stored checksum is that of the file: Adler-32, big-endian, at the end of the block.
+#[test]
+fn checksums_are_named_and_the_stored_one_is_the_file_s() {
+    let path = bad("slmesh/bad/own_a_adler_high_lod.slmesh");
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(bytes[0x48a..0x48e], 0x199b_7a0d_u32.to_be_bytes());
+    let words = "is corrupt: Adler-32 0x199b7a0d stored, 0x199b7a0c computed; intact: medium_lod, low_lod,";
+    assert!(said("info", &path).contains(words), "{}", said("info", &path));
+}
+
+#[test]
+fn offsets_and_counts_are_told_by_the_fields_that_have_them() {
+    let with = |field: usize, value: u32| {
+        let mut bytes = fixtures::iqm::small();
+        bytes[field..field + 4].copy_from_slice(&value.to_le_bytes());
+        let (_folder, path) = file("x.iqm", &bytes);
+        said("info", &path)
+    };
+    let cases = [
+        (0x48, 0x10, "iqm: iqmheader.ofs_joints (0x48..0x4c) is 0x10, inside the header"),
+        (0x48, 0x7fff_fff0, "iqm: iqmheader.ofs_joints (0x48..0x4c) is 0x7ffffff0, expected room for"),
+        (0x44, 1 << 30, "iqm: iqmheader.num_joints (0x44..0x48) is 1,073,741,824, expected at most"),
+    ];
+    for (field, value, words) in cases {
+        assert!(with(field, value).contains(words), "{words}: {}", with(field, value));
+    }
+    let said = said("info", &bad("tmf/bad/count_vert_b.tmf"));
+    let words = "tmf: vertex_count of meshes[0].segments[0] (0x1e..0x26) is 4,611,686,018,427,387,904, expected at most 0 \
+                 elements of 29 bits in the 0 bytes of VertexSegment";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn counts_that_no_stream_can_hold_are_told_with_what_they_need() {
+    // The vertices of a mesh of a zlib stream.
+    let Some(corpus) = data::corpus() else { return eprintln!("not looked at: no larger corpus") };
+    let said = said("verify", &corpus.join("cgeo/bad/mesh_vertices_high_a.cgeo"));
+    let words = "Vertex Count 2,147,483,648 (0x22a..0xa38, inflated 0x1..0x5) needs 24 GiB; 2,062 stored bytes cannot inflate \
+                 to that";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn a_value_is_told_with_its_array_its_index_and_its_component() {
+    let Some(corpus) = data::corpus() else { return eprintln!("not looked at: no larger corpus") };
+    let words = said("verify", &corpus.join("openctm/bad/inf_raw_b.ctm"));
+    assert!(words.contains("bodies[0].positions[3].") && words.contains(" is inf"), "{words}");
+    let words = said("verify", &data::valid("iqm", "fte_ext.iqm"));
+    assert!(words.contains("].x is NaN, of ") || words.contains("].y is NaN, of "), "{words}");
+}
+
+#[test]
+fn files_that_are_cut_off_say_how_much_of_what_is_there() {
+    let proxy = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let (_folder, path) = file("cut.cgeo", &proxy[..300]);
+    let words = said("info", &path);
+    assert!(words.contains("cgeo: header (0x5..0x1d8) cut off: 467 bytes"), "{words}");
+    let (_folder, path) = file("cut.cgeo", &proxy[..1500]);
+    let words = said("info", &path);
+    let wanted = "snapshots[0]: no end tag before the end of the file (0x5dc): cut off, or an unknown dialect; please send \
+                  `meshmap info --report`";
+    assert!(words.contains(wanted), "{words}");
+    let asset = fs::read(data::valid("slmesh", "gen_08_server_header.slmesh")).unwrap();
+    let (_folder, path) = file("cut.slmesh", &asset[..asset.len() * 7 / 10]);
+    let words = said("verify", &path);
+    assert!(words.contains("file cut off at 6,179 of 8,828 bytes"), "{words}");
+}
+
+/// No page of a damaged file has a value as Rust's debug output prints it.
+#[test]
+fn no_page_prints_values_as_rust_does() {
+    for format in ["cgeo", "iqm", "openctm", "slmesh", "tmf"] {
+        let mut folders = vec![data::root().join(format).join("bad")];
+        folders.extend(data::corpus().map(|corpus| corpus.join(format).join("bad")));
+        for folder in folders {
+            let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+                .args(["verify", "--json"])
+                .arg(&folder)
+                .output()
+                .unwrap();
+            for line in String::from_utf8(output.stdout).unwrap().lines() {
+                let object: serde_json::Value = serde_json::from_str(line).unwrap();
+                let findings = object["findings"].as_array().unwrap().iter();
+                let messages =
+                    findings.map(|finding| &finding["message"]).chain([&object["error"]["message"]]);
+                for message in messages.filter_map(serde_json::Value::as_str) {
+                    for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {
+                        assert!(!message.contains(sign), "{}: {message}", object["path"]);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -313,7 +313,7 @@ fn strict_reading_refuses_what_the_text_forbids_only() {
     assert!(read("skin_multi_anim.iqm").is_ok() && read("ours_odd_a.iqm").is_ok());
     let error = read("ours_types_a.iqm").unwrap_err();
     assert_eq!((error.kind(), error.format()), (ErrorKind::Malformed, Some(meshmap::Format::Iqm)));
-    assert_eq!(error.what(), rules::ARRAY_ORDER.name);
+    assert_eq!(error.what(), rules::RESERVED_TYPE.name);
 }
 
 #[test]

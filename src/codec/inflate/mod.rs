@@ -152,10 +152,13 @@ impl<'a> Inflate<'a> {
         self.wanted = self.consumed.saturating_add(bytes);
     }
 
-    /// Lets no other thread help any more, and gives their memory back.
+    /// Lets no other thread help any more, and gives their memory back. Between two reads.
     #[cfg(feature = "rayon")]
     pub(crate) fn without_help(&mut self) {
-        (self.help, self.ahead) = (None, None);
+        self.help = None;
+        if let Some(mut ahead) = self.ahead.take() {
+            ahead.give_up(self.inflater.deflate(), self.input);
+        }
         self.inflater.spare = ahead::Spare::default();
     }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::bits::Position;
 use super::decoder::Deflate;
+use super::history::FAR;
 use super::problem::Problem;
 use part::Part;
 use queue::Queue;
@@ -74,6 +75,28 @@ impl Ahead {
             self.queue.recycle(part);
         }
         self.queue.close()
+    }
+
+    /// Ends the work of other threads. What is left of the part that is being copied is to be decoded once more.
+    pub(super) fn give_up(&mut self, deflate: &mut Deflate, input: &[u8]) {
+        drop(self.queue.close());
+        let Some((part, done)) = self.current.take() else { return };
+        let mut left = part.length_before(done);
+        let start = part.start;
+        drop(part);
+        deflate.reset(start);
+        deflate.leave(self.bytes.before());
+        let mut again = vec![0; left.min(FAR)];
+        while left > 0 {
+            let (mut at, until) = (0, left.min(again.len()));
+            let out = again.get_mut(..until).unwrap_or_default();
+            // Another thread has decoded it without a fault.
+            if deflate.run(input, out, &mut at, until, Position::NEVER).is_err() || at == 0 {
+                return;
+            }
+            deflate.leave(out);
+            left = left.saturating_sub(at);
+        }
     }
 
     /// Fills `out` as [`Deflate::run`] does. No part is begun at `end` of the input or after it.

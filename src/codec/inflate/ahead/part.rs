@@ -44,6 +44,8 @@ pub(super) trait Memory {
 
 /// What is decoded of a part.
 pub(super) struct Part {
+    /// Where the first block begins.
+    pub(super) start: Position,
     /// Where the block begins that comes after the last one.
     pub(super) end: Position,
     /// Whether the stream ends there.
@@ -149,8 +151,15 @@ impl Part {
             Some(last) => last.filled = filled,
             None => marked.last_mut()?.filled = filled,
         }
-        let part = Self { end: position, has_ended, marked, known };
+        let part = Self { start, end: position, has_ended, marked, known };
         (!control.is_dropped()).then_some(part)
+    }
+
+    /// How many bytes come before a place: a piece and how much of it.
+    pub(super) fn length_before(&self, (piece, offset): (usize, usize)) -> usize {
+        let marked = self.marked.iter().map(|piece| piece.content().len());
+        let known = self.known.iter().map(|piece| piece.content().len());
+        marked.chain(known).take(piece).fold(offset, usize::saturating_add)
     }
 
     /// How many pieces it is made of.
@@ -266,6 +275,11 @@ impl Bytes {
             before.copy_from_slice(far);
         }
         is_there
+    }
+
+    /// The bytes before the part.
+    pub(super) fn before(&self) -> &[u8] {
+        self.0.last_chunk::<FAR>().map_or(&[], |before| before)
     }
 
     #[inline]

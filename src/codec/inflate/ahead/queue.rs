@@ -10,6 +10,7 @@ use super::finder::find;
 use super::part::{Control, Marked, Memory, Part, Piece};
 use crate::codec::inflate::bits::Position;
 use crate::codec::inflate::decoder::Deflate;
+use crate::num::as_u64;
 
 /// A part is not begun further than this from the one before it, in bytes of the input.
 const FURTHEST: usize = 2 << 20;
@@ -266,7 +267,7 @@ impl State {
 
 impl Spare {
     fn size(&self) -> u64 {
-        let size = |count: usize, size: u64| u64::try_from(count).unwrap_or(u64::MAX).saturating_mul(size);
+        let size = |count: usize, size: u64| as_u64(count).saturating_mul(size);
         size(self.marked.len(), Piece::<Marked>::SIZE)
             .saturating_add(size(self.known.len(), Piece::<u8>::SIZE))
     }

@@ -19,14 +19,24 @@ struct Outcome {
 /// Content beyond this is not asked for.
 const MOST: usize = 8 << 20;
 
-/// Reads a stream in pieces of this length.
-fn read(inflater: &mut Inflater, stream: &bytes::Bytes, piece: usize, help: Option<Help>) -> Outcome {
+/// Reads a stream in pieces of this length, so many of them with help.
+fn read(
+    inflater: &mut Inflater,
+    stream: &bytes::Bytes,
+    piece: usize,
+    help: Option<Help>,
+    mut helped: usize,
+) -> Outcome {
     let mut inflate = Inflate::new(inflater, stream, Codec::Deflate, Decoder::Fast, None).unwrap();
     if let Some(help) = help {
         inflate.with_help(help);
     }
     let mut content = Vec::new();
     loop {
+        if helped == 0 {
+            inflate.without_help();
+        }
+        helped = helped.saturating_sub(1);
         let mut out = vec![0x55; piece];
         let result = inflate.read(&mut out);
         let length = usize::try_from(inflate.produced()).unwrap() - content.len();
@@ -64,12 +74,13 @@ fn threads_change_nothing() {
         let stream = bytes::Bytes::from(stream);
         let pieces = if cfg!(miri) { [1 << 12; 3] } else { [1 << 20, 1 << 16, 1 << 12] };
         let piece = pieces[random.below(3)] + random.below(1000);
-        let expected = read(&mut alone, &stream, piece, None);
+        let expected = read(&mut alone, &stream, piece, None, 0);
         for pool in &pools {
             let nearest = if cfg!(miri) { 1 } else { [1, 100, 1000, 10_000][random.below(4)] };
             let most = if cfg!(miri) { 1 << 30 } else { [0, 1 << 18, 1 << 20, 1 << 30][random.below(4)] };
+            let helped = [usize::MAX, 1 + random.below(20)][random.below(2)];
             let help = Some(Help { input: stream.clone(), most, nearest });
-            let found = pool.install(|| read(&mut inflater, &stream, piece, help));
+            let found = pool.install(|| read(&mut inflater, &stream, piece, help, helped));
             assert!(found == expected, "{seed}: {:?} {:?}", found.fault, expected.fault);
         }
     }

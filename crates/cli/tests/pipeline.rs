@@ -457,8 +457,9 @@ fn an_interrupted_verify_tells_what_it_knows() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let stdin = child.stdin.take().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    let mut stdin = child.stdin.take().unwrap();
+    // More than a pipe holds: when it is written, the command has come to the second file.
+    stdin.write_all(&vec![0; 1 << 20]).unwrap();
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     drop(stdin);

@@ -20,14 +20,17 @@ pub(crate) fn streams() -> Result<(), Box<dyn Error>> {
     keep_pages();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     let mut out = String::new();
-    writeln!(out, "| stream | bytes | ratio | two threads | two streams on two threads |")?;
-    writeln!(out, "|---|--:|--:|--:|--:|")?;
+    writeln!(
+        out,
+        "| stream | bytes | ratio | one thread, MB/s | two threads | two streams on two threads |"
+    )?;
+    writeln!(out, "|---|--:|--:|--:|--:|--:|")?;
     for (name, content, add) in contents()? {
         for length in [MEGABYTE / 2, MEGABYTE, 2 * MEGABYTE, 4 * MEGABYTE, 16 * MEGABYTE, 100 * MEGABYTE] {
             let stream = compress(&long(&content, length, add));
-            let [threads, ceiling] = ratios(&pool, &stream, length);
+            let [speed, threads, ceiling] = ratios(&pool, &stream, length);
             let ratio = stream.len() as f64 / length as f64;
-            writeln!(out, "| {name} | {length} | {ratio:.2} | {threads:.2} | {ceiling:.2} |")?;
+            writeln!(out, "| {name} | {length} | {ratio:.2} | {speed:.0} | {threads:.2} | {ceiling:.2} |")?;
         }
     }
     print!("{out}");
@@ -90,8 +93,9 @@ fn compress(content: &[u8]) -> Bytes {
     Bytes::copy_from_slice(stream)
 }
 
-/// How many times as fast one stream is on two threads; and two streams, each on a thread of its own.
-fn ratios(pool: &ThreadPool, stream: &Bytes, length: usize) -> [f64; 2] {
+/// The speed of one thread; how many times as fast one stream is on two threads; and two streams, each on a thread of its
+/// own.
+fn ratios(pool: &ThreadPool, stream: &Bytes, length: usize) -> [f64; 3] {
     let source = Source::from_bytes(stream.clone());
     let range = 0..stream.len() as u64;
     let block = Block::new("stream", Address::field("stream"), range, Codec::Deflate, Some(length as u64));
@@ -107,7 +111,7 @@ fn ratios(pool: &ThreadPool, stream: &Bytes, length: usize) -> [f64; 2] {
     let [one, two, both] = interleave(
         rounds,
         [
-            &mut || drop(black_box(decode(Parallelism::Off, &mut scratch))),
+            &mut || drop(black_box(pool.install(|| decode(Parallelism::Off, &mut scratch)))),
             &mut || drop(black_box(pool.install(|| decode(Parallelism::Rayon, &mut shared)))),
             &mut || {
                 pool.join(
@@ -117,5 +121,5 @@ fn ratios(pool: &ThreadPool, stream: &Bytes, length: usize) -> [f64; 2] {
             },
         ],
     );
-    [one.times_of(two), 2.0 * one.times_of(both)]
+    [length as f64 / one.seconds() / 1e6, one.times_of(two), 2.0 * one.times_of(both)]
 }

@@ -32,7 +32,7 @@ pub(crate) fn usual_threads() -> NonZero<usize> {
 
 /// Runs `work` on the items, and `hand_on` with each result, in order, on the calling thread.
 ///
-/// Results wait while an earlier one is worked on, but no more than a few for each thread. Ends where `hand_on` breaks or
+/// Results wait while an earlier one is worked on, but no more than 256 for each thread. Ends where `hand_on` breaks or
 /// `interrupted` is set, without waiting for what is being worked on; returns how many results were handed on.
 pub(crate) fn in_order<I, T, W>(
     items: &Arc<Vec<I>>,
@@ -47,7 +47,7 @@ where
     W: Fn(&I) -> T + Send + Sync + 'static,
 {
     let threads = threads.get().min(items.len());
-    let ahead = threads * 8;
+    let ahead = threads * 256;
     let state = State { next: 0, handed: 0, done: BTreeMap::new(), stopped: false };
     let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
     let work = Arc::new(work);

@@ -41,7 +41,7 @@ pub(crate) struct Help {
 }
 
 impl Help {
-    const NEAREST: usize = 128 << 10;
+    const NEAREST: usize = 256 << 10;
     /// The least input for which help pays, in bytes.
     pub(crate) const LEAST: usize = 2 * Self::NEAREST;
 

@@ -173,7 +173,7 @@ impl Part {
         let copied = match (self.marked.get(piece), piece.checked_sub(self.marked.len())) {
             (Some(piece), _) => {
                 let from = piece.content().get(offset..).unwrap_or_default();
-                out.iter_mut().zip(from).for_each(|(to, marked)| *to = bytes.of(*marked));
+                bytes.write(from, out);
                 (out.len().min(from.len()), offset.saturating_add(out.len()) >= piece.content().len())
             }
             (None, index) => {
@@ -280,6 +280,23 @@ impl Bytes {
     /// The bytes before the part.
     pub(super) fn before(&self) -> &[u8] {
         self.0.last_chunk::<FAR>().map_or(&[], |before| before)
+    }
+
+    /// Writes what marked bytes are, as many as there is room for.
+    fn write(&self, from: &[Marked], out: &mut [u8]) {
+        /// So many are written at once where all of them are known.
+        const GROUP: usize = 32;
+        let length = from.len().min(out.len());
+        let (from, last) = from.get(..length).unwrap_or_default().as_chunks::<GROUP>();
+        let (out, rest) = out.get_mut(..length).unwrap_or_default().as_chunks_mut::<GROUP>();
+        for (from, out) in from.iter().zip(out) {
+            if from.iter().fold(0, |all, unit| all | unit) < UNKNOWN {
+                *out = from.map(|unit| unit.to_le_bytes()[0]);
+            } else {
+                *out = from.map(|unit| self.of(unit));
+            }
+        }
+        rest.iter_mut().zip(last).for_each(|(to, unit)| *to = self.of(*unit));
     }
 
     #[inline]

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// How often the caller looks whether it was interrupted while it waits.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How many results of each thread wait at most: lines of small files while a large one is worked on.
+const AHEAD: usize = 256;
+
 struct Shared<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
@@ -32,7 +35,7 @@ pub(crate) fn usual_threads() -> NonZero<usize> {
 
 /// Runs `work` on the items, and `hand_on` with each result, in order, on the calling thread.
 ///
-/// Results wait while an earlier one is worked on, but no more than 256 for each thread. Ends where `hand_on` breaks or
+/// Results wait while an earlier one is worked on, but no more than [`AHEAD`] for each thread. Ends where `hand_on` breaks or
 /// `interrupted` is set, without waiting for what is being worked on; returns how many results were handed on.
 pub(crate) fn in_order<I, T, W>(
     items: &Arc<Vec<I>>,
@@ -47,7 +50,7 @@ where
     W: Fn(&I) -> T + Send + Sync + 'static,
 {
     let threads = threads.get().min(items.len());
-    let ahead = threads * 256;
+    let ahead = threads * AHEAD;
     let state = State { next: 0, handed: 0, done: BTreeMap::new(), stopped: false };
     let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
     let work = Arc::new(work);
@@ -167,6 +170,6 @@ mod tests {
             first.get_or_insert(made);
             ControlFlow::Continue(())
         });
-        assert!(first.unwrap() <= 16, "{first:?}");
+        assert!(first.unwrap() <= 2 * AHEAD, "{first:?}");
     }
 }

@@ -2,13 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::cgeo::Dialect;
 use meshmap::{Address, Axis, Severity};
-use meshmap_export::{Convert, NonFinite, Target};
+use meshmap_export::{Convert, Lods, NonFinite, Target};
 
 use crate::commands::{Outcome, convert, diff, digest, dump, info, tell, verify};
 use crate::inputs::Choice;
@@ -143,17 +145,18 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Convert files to GLB, OBJ, PLY, STL or PC2: one file, or whole directories.
+    /// Convert files to glTF, OBJ, PLY, STL or PC2: one file, or whole directories.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
-        proxy.cgeo --every 10 -o proxy.glb\n  meshmap convert assets/ --to glb -o converted/"))]
+        proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
+        meshmap convert assets/ --to glb -o converted/"))]
     Convert {
         /// Files, directories to walk, or `-` for standard input.
         #[arg(required = true)]
         paths: Vec<PathBuf>,
-        /// The file to write or, of directories and several files, the directory.
+        /// The file to write or, of directories and several files, the directory; `-` is standard output.
         #[arg(short, long, value_name = "PATH")]
         output: PathBuf,
-        /// The format: glb, obj, ply, stl or pc2 [default: by the ending of the output].
+        /// The format: glb, gltf, obj, ply, stl or pc2 [default: by the ending of the output].
         #[arg(long, value_name = "FORMAT", value_parser = parse_target)]
         to: Option<Target>,
         /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
@@ -165,18 +168,43 @@ enum Command {
         /// Turn all triangles around.
         #[arg(long)]
         flip: bool,
+        /// Which snapshots of a CGeo file: one, such as 7, or a range with both ends, such as 0..39, or 0..39:2 for
+        /// every second one. Formats without animations take the first.
+        #[arg(long, value_name = "RANGE", value_parser = parse_snapshots)]
+        snapshot: Option<Snapshots>,
         /// Only each N-th snapshot.
-        #[arg(long, value_name = "N", default_value = "1")]
-        every: std::num::NonZero<usize>,
+        #[arg(long, value_name = "N")]
+        every: Option<NonZero<usize>>,
+        /// Which level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
+        #[arg(long, value_name = "LEVEL", value_parser = parse_lods)]
+        lod: Option<Lods>,
+        /// Add the animations of these IQM files, or of those in these directories whose joints are the same.
+        #[arg(long, value_name = "PATH", num_args = 1..)]
+        with: Vec<PathBuf>,
         /// Snapshots or frames a second [default: what the file says].
         #[arg(long, value_name = "RATE", value_parser = parse_rate)]
         fps: Option<f64>,
+        /// What a length of 1 is: mm, cm, m, in, ft, or a number of millimetres [default: what the file says].
+        #[arg(long, value_name = "LENGTH", value_parser = parse_unit)]
+        unit: Option<f64>,
+        /// In glTF, the integers of a Second Life asset as they are stored, which not all programs read.
+        #[arg(long)]
+        quantized: bool,
+        /// In glTF, the joints of a Second Life asset below those that they hang on.
+        #[arg(long)]
+        nest: bool,
+        /// In glTF, the normals of snapshots, too.
+        #[arg(long)]
+        morph_normals: bool,
         /// All values of morph targets, for programs that cannot read sparse ones.
         #[arg(long)]
         dense: bool,
         /// Write 0 for numbers that are infinite, or none.
         #[arg(long)]
         zero_non_finite: bool,
+        /// Read what was written again, compare it with the file, and say what is equal bit for bit.
+        #[arg(long)]
+        check: bool,
         /// Show what would be written.
         #[arg(long)]
         dry_run: bool,
@@ -206,6 +234,57 @@ enum Command {
 fn parse_target(text: &str) -> Result<Target, String> {
     let target = Target::ALL.into_iter().find(|target| target.name() == text);
     target.ok_or_else(|| format!("expected {}", Target::ALL.map(Target::name).join(", ")))
+}
+
+/// Snapshots from a first to a last one, each so many.
+#[derive(Clone, Debug, PartialEq)]
+struct Snapshots {
+    range: RangeInclusive<usize>,
+    every: Option<NonZero<usize>>,
+}
+
+fn parse_snapshots(text: &str) -> Result<Snapshots, String> {
+    let (range, every) = match text.split_once(':') {
+        Some((range, every)) => (range, Some(every.parse::<NonZero<usize>>().ok())),
+        None => (text, None),
+    };
+    let number = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
+    let ends = match range.split_once("..") {
+        Some((first, last)) => number(first, 0).zip(number(last, usize::MAX)),
+        None => range.parse().ok().map(|one| (one, one)),
+    };
+    match (ends, every) {
+        (Some((first, last)), None) if first <= last => Ok(Snapshots { range: first..=last, every: None }),
+        (Some((first, last)), Some(Some(every))) if first <= last => {
+            Ok(Snapshots { range: first..=last, every: Some(every) })
+        }
+        _ => Err("expected a number such as 7, or a range such as 0..39 or 0..39:2".to_owned()),
+    }
+}
+
+fn parse_lods(text: &str) -> Result<Lods, String> {
+    match text.strip_suffix("_lod").unwrap_or(text) {
+        "high" => Ok(Lods::Only(0)),
+        "medium" => Ok(Lods::Only(1)),
+        "low" => Ok(Lods::Only(2)),
+        "lowest" => Ok(Lods::Only(3)),
+        "all" => Ok(Lods::All),
+        _ => Err("expected high, medium, low, lowest or all".to_owned()),
+    }
+}
+
+/// A length in millimetres.
+fn parse_unit(text: &str) -> Result<f64, String> {
+    match text {
+        "mm" => Ok(1.0),
+        "cm" => Ok(10.0),
+        "m" => Ok(1000.0),
+        "in" => Ok(25.4),
+        "ft" => Ok(304.8),
+        _ => {
+            parse_rate(text).map_err(|_| "expected mm, cm, m, in, ft, or a number of millimetres".to_owned())
+        }
+    }
 }
 
 fn parse_axis(text: &str) -> Result<Axis, String> {
@@ -315,10 +394,18 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
             mesh,
             up,
             flip,
+            snapshot,
             every,
+            lod,
+            with,
             fps,
+            unit,
+            quantized,
+            nest,
+            morph_normals,
             dense,
             zero_non_finite,
+            check,
             dry_run,
             force,
             choice,
@@ -326,13 +413,32 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
             threads(&choice);
             let non_finite = if zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
             let convert = move |target| {
-                let convert = Convert::new(target).with_flip(flip).with_every(every.get()).with_dense(dense);
-                let convert =
-                    mesh.iter().cloned().fold(convert.with_non_finite(non_finite), Convert::with_mesh);
-                let convert = up.map_or_else(|| convert.clone(), |up| convert.clone().with_up(up));
-                fps.map_or_else(|| convert.clone(), |rate| convert.clone().with_rate(rate))
+                let mut convert = Convert::new(target)
+                    .with_flip(flip)
+                    .with_dense(dense)
+                    .with_non_finite(non_finite)
+                    .with_lods(lod.unwrap_or_default())
+                    .with_quantized(quantized)
+                    .with_nested_joints(nest)
+                    .with_morph_normals(morph_normals);
+                if let Some(Snapshots { range, .. }) = &snapshot {
+                    convert = convert.with_snapshots(range.clone());
+                }
+                if let Some(every) = snapshot.as_ref().and_then(|snapshot| snapshot.every).or(every) {
+                    convert = convert.with_every(every.get());
+                }
+                if let Some(up) = up {
+                    convert = convert.with_up(up);
+                }
+                if let Some(rate) = fps {
+                    convert = convert.with_rate(rate);
+                }
+                if let Some(millimeters) = unit {
+                    convert = convert.with_unit(millimeters);
+                }
+                mesh.iter().cloned().fold(convert, Convert::with_mesh)
             };
-            let wish = convert::Wish { output, to, convert: Box::new(convert), dry_run, force };
+            let wish = convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force };
             convert::run(&paths, &wish, &choice, screen, out)
         }
         Command::Digest { path, mmap } => digest::run(&path, mmap, out),

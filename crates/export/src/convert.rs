@@ -1,10 +1,12 @@
+use std::ops::RangeInclusive;
 use std::path::Path;
 
+use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Format, MeshFile};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::{glb, obj, pc2, ply, stl};
+use crate::{gltf, obj, pc2, ply, stl};
 
 /// A format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +14,8 @@ use crate::{glb, obj, pc2, ply, stl};
 pub enum Target {
     /// Binary glTF 2.0: geometry, materials, skins, animations, and snapshots as morph targets.
     Glb,
+    /// glTF 2.0 as JSON, with the numbers in files below 2 GiB beside it: `NAME.bin`, `NAME_1.bin` and so on.
+    Gltf,
     /// Wavefront OBJ, with an MTL beside it.
     Obj,
     /// PLY, binary and little-endian.
@@ -24,18 +28,25 @@ pub enum Target {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Glb, Self::Obj, Self::Ply, Self::Stl, Self::Pc2];
+    pub const ALL: [Self; 6] = [Self::Glb, Self::Gltf, Self::Obj, Self::Ply, Self::Stl, Self::Pc2];
 
     /// Its name, which is the extension of its files, too.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Glb => "glb",
+            Self::Gltf => "gltf",
             Self::Obj => "obj",
             Self::Ply => "ply",
             Self::Stl => "stl",
             Self::Pc2 => "pc2",
         }
+    }
+
+    /// Whether it is written as one file, with none beside it.
+    #[must_use]
+    pub fn is_one_file(self) -> bool {
+        !matches!(self, Self::Gltf | Self::Obj | Self::Pc2)
     }
 
     /// The target of files with this name, by its extension in any case.
@@ -57,6 +68,19 @@ pub enum NonFinite {
     Zero,
 }
 
+/// Which levels of detail are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Lods {
+    /// The finest that there is.
+    #[default]
+    Finest,
+    /// This one, where 0 is the finest that the format has.
+    Only(u32),
+    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; elsewhere as meshes of their own.
+    All,
+}
+
 /// A conversion, and its settings.
 #[derive(Clone, Debug)]
 pub struct Convert {
@@ -66,8 +90,15 @@ pub struct Convert {
     pub(crate) flip: bool,
     pub(crate) non_finite: NonFinite,
     pub(crate) dense: bool,
-    pub(crate) every: usize,
+    snapshots: RangeInclusive<usize>,
+    every: usize,
     pub(crate) rate: Option<f64>,
+    pub(crate) millimeters: Option<f64>,
+    pub(crate) lods: Lods,
+    pub(crate) quantized: bool,
+    pub(crate) nest: bool,
+    pub(crate) morph_normals: bool,
+    pub(crate) animations: Vec<(String, Model)>,
 }
 
 impl Convert {
@@ -82,13 +113,20 @@ impl Convert {
             flip: false,
             non_finite: NonFinite::Refuse,
             dense: false,
+            snapshots: 0..=usize::MAX,
             every: 1,
             rate: None,
+            millimeters: None,
+            lods: Lods::Finest,
+            quantized: false,
+            nest: false,
+            morph_normals: false,
+            animations: Vec::new(),
         }
     }
 
-    /// Writes this mesh; several calls write several. Of a CGeo file as GLB or PC2, snapshots go together: see
-    /// [`with_every`](Self::with_every).
+    /// Writes this mesh; several calls write several. Snapshots of a CGeo file go together as an animation: see
+    /// [`with_snapshots`](Self::with_snapshots).
     #[must_use]
     pub fn with_mesh(mut self, address: Address) -> Self {
         self.meshes.push(address);
@@ -119,7 +157,13 @@ impl Convert {
         Self { dense, ..self }
     }
 
-    /// Writes each `every`-th snapshot of a CGeo file.
+    /// Writes these snapshots of a CGeo file; targets without time hold the first of them.
+    #[must_use]
+    pub fn with_snapshots(self, snapshots: RangeInclusive<usize>) -> Self {
+        Self { snapshots, ..self }
+    }
+
+    /// Writes each `every`-th of the snapshots.
     #[must_use]
     pub fn with_every(self, every: usize) -> Self {
         Self { every: every.max(1), ..self }
@@ -129,6 +173,64 @@ impl Convert {
     #[must_use]
     pub fn with_rate(self, rate: f64) -> Self {
         Self { rate: Some(rate), ..self }
+    }
+
+    /// Takes this for what a length of 1 means, in millimetres, whatever the file says.
+    #[must_use]
+    pub fn with_unit(self, millimeters: f64) -> Self {
+        Self { millimeters: Some(millimeters), ..self }
+    }
+
+    /// Which levels of detail of a Second Life asset are written.
+    #[must_use]
+    pub fn with_lods(self, lods: Lods) -> Self {
+        Self { lods, ..self }
+    }
+
+    /// Writes positions and texture coordinates of a Second Life asset as glTF with the integers that the file stores
+    /// (`KHR_mesh_quantization`), which not all programs read.
+    #[must_use]
+    pub fn with_quantized(self, quantized: bool) -> Self {
+        Self { quantized, ..self }
+    }
+
+    /// Puts the joints of a Second Life asset below those that they hang on in the avatar's skeleton. Otherwise each is
+    /// beside the others.
+    #[must_use]
+    pub fn with_nested_joints(self, nest: bool) -> Self {
+        Self { nest, ..self }
+    }
+
+    /// Writes the normals of snapshots as morph targets, too.
+    #[must_use]
+    pub fn with_morph_normals(self, morph_normals: bool) -> Self {
+        Self { morph_normals, ..self }
+    }
+
+    /// Adds the animations of another IQM file to those of the file that is written as glTF. `name` is what the outcome
+    /// calls it, where its joints are others and it is left out.
+    #[must_use]
+    pub fn with_animations(mut self, name: impl Into<String>, animations: Model) -> Self {
+        self.animations.push((name.into(), animations));
+        self
+    }
+
+    /// The snapshots that are written, of so many.
+    pub(crate) fn snapshots(&self, count: usize) -> Result<Vec<usize>> {
+        let (start, end) = (*self.snapshots.start(), *self.snapshots.end());
+        if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
+            return Ok((start..=end.min(count - 1)).step_by(self.every).collect());
+        }
+        let what = match count {
+            0 => "the file has no snapshots".to_owned(),
+            _ => format!("snapshots {start} to {end} are not all among 0 to {}", count - 1),
+        };
+        Err(Error::NotHeld { target: self.target.name(), what })
+    }
+
+    /// How many metres a length of 1 is; `stored` are the millimetres that the file says.
+    pub(crate) fn metres(&self, stored: Option<f64>) -> Option<f64> {
+        self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
     }
 
     /// Whether corners are written in another order than the file's.
@@ -147,8 +249,11 @@ impl Convert {
     /// [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
         let (path, mut outcome) = (path.as_ref(), Outcome::default());
+        if !self.animations.is_empty() && !matches!(self.target, Target::Glb | Target::Gltf) {
+            outcome.leave_out("the animations of other files");
+        }
         match self.target {
-            Target::Glb => glb::write(file, self, path, &mut outcome)?,
+            Target::Glb | Target::Gltf => gltf::write(file, self, path, &mut outcome)?,
             Target::Obj => obj::write(file, self, path, &mut outcome)?,
             Target::Ply => ply::write(file, self, path, &mut outcome)?,
             Target::Stl => stl::write(file, self, path, &mut outcome)?,

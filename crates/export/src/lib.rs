@@ -21,7 +21,7 @@
 mod check;
 mod convert;
 mod error;
-mod glb;
+mod gltf;
 mod matrix;
 mod obj;
 mod outcome;
@@ -30,7 +30,10 @@ mod pc2;
 mod ply;
 mod select;
 mod stl;
+mod verify;
 
-pub use convert::{Convert, NonFinite, Target};
+pub use convert::{Convert, Lods, NonFinite, Target};
 pub use error::{Error, Result};
 pub use outcome::Outcome;
+pub use output::is_part;
+pub use verify::Checked;

@@ -18,7 +18,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     match file.as_cgeo() {
         Some(proxy) if convert.meshes.is_empty() => {
             if proxy.len() > 1 {
-                outcome.leave_out("snapshots after the first");
+                outcome.leave_out("all snapshots but one");
             }
             write_cgeo(proxy, convert, path, outcome)
         }
@@ -26,9 +26,10 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     }
 }
 
-/// The first snapshot of a CGeo file, with the indices of each stream as they are stored.
+/// The first of the snapshots of a CGeo file, with the indices of each stream as they are stored.
 pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let mesh = proxy.snapshot(0)?.mesh()?;
+    let snapshot = convert.snapshots(proxy.len())?.first().copied().unwrap_or_default();
+    let mesh = proxy.snapshot(snapshot)?.mesh()?;
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let Mesh { positions, normals, map_channels, triangles, .. } = &mesh;
     let mut materials = BTreeSet::new();
@@ -38,7 +39,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
     writeln!(out, "o {}", token(&name, "mesh"))?;
     let mut checked = |values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
         let mut values = values;
-        finite(&mut values, || format!("snapshots[0].{what}"), convert, outcome)?;
+        finite(&mut values, || format!("snapshots[{snapshot}].{what}"), convert, outcome)?;
         Ok(values)
     };
     let positions = checked(positions.to_vec(), "positions")?;
@@ -71,6 +72,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
         };
         winding(corners.iter().copied(), &positions, normal_of, outcome);
     }
+    outcome.wrote(positions.len(), corners.len());
     let ids = triangles.material_ids();
     let turns = convert.turns(meshmap::Format::CGeo);
     let mut current = None;
@@ -86,8 +88,9 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
-    output.finish(outcome)?;
-    write_materials(&materials, path, outcome)
+    // What says that all is there comes last.
+    write_materials(&materials, path, outcome)?;
+    output.finish(outcome)
 }
 
 fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
@@ -134,6 +137,7 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
             };
             winding(corners.iter().copied(), &positions, normal_of, outcome);
         }
+        outcome.wrote(positions.len(), corners.len());
         let mut current = None;
         for group in view.groups() {
             let material = match (view.material(), view.material_ids()) {
@@ -162,8 +166,9 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
             *first += count as u64;
         }
     }
-    output.finish(outcome)?;
-    write_materials(&materials, path, outcome)
+    // What says that all is there comes last.
+    write_materials(&materials, path, outcome)?;
+    output.finish(outcome)
 }
 
 fn begin(path: &Path, out: &mut impl Write) -> Result<()> {

@@ -7,6 +7,14 @@ use std::path::PathBuf;
 pub struct Outcome {
     /// The files that were written.
     pub files: Vec<PathBuf>,
+    /// Triangles that were written.
+    pub triangles: u64,
+    /// Vertices that were written, or positions where targets have no vertices.
+    pub vertices: u64,
+    /// Snapshots of a CGeo file that were written.
+    pub snapshots: u64,
+    /// Animations that were written.
+    pub animations: u64,
     /// What the target does not hold, a line each.
     pub left_out: Vec<String>,
     /// Numbers that are not those of the file: what was done, and to how many elements.
@@ -18,6 +26,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// A mesh was written.
+    pub(crate) fn wrote(&mut self, vertices: usize, triangles: usize) {
+        self.vertices += vertices as u64;
+        self.triangles += triangles as u64;
+    }
+
     pub(crate) fn leave_out(&mut self, what: impl Into<String>) {
         let what = what.into();
         if self.told.insert(what.clone()) {

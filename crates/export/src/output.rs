@@ -9,6 +9,16 @@ use tempfile::NamedTempFile;
 use crate::error::Result;
 use crate::outcome::Outcome;
 
+const PREFIX: &str = ".meshmap-";
+const SUFFIX: &str = ".part";
+
+/// Whether this is the name of a file that is being written, or was when its program was killed.
+#[must_use]
+pub fn is_part(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
+}
+
 /// A file beside its place, which it takes when it is complete.
 pub(crate) struct Output {
     path: PathBuf,
@@ -19,7 +29,7 @@ impl Output {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".meshmap-").suffix(".part");
+        builder.prefix(PREFIX).suffix(SUFFIX);
         // Files are private until then; what a user writes is not.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));

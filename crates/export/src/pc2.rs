@@ -16,12 +16,12 @@ use crate::output::Output;
 
 pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let not_held = |what: String| Error::NotHeld { target: "pc2", what };
-    let Some(proxy) = file.as_cgeo().filter(|proxy| !proxy.is_empty()) else {
+    let Some(proxy) = file.as_cgeo() else {
         return Err(not_held("only snapshots of CGeo files are point caches".to_owned()));
     };
-    let snapshots: Vec<usize> = (0..proxy.len()).step_by(convert.every).collect();
-    let topology = proxy.snapshot(0)?.topology()?;
-    let points = proxy.snapshot(0)?.counts()?.vertices;
+    let snapshots = convert.snapshots(proxy.len())?;
+    let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
+    let (topology, points) = (first.topology()?, first.counts()?.vertices);
     let mut output = Output::create(path)?;
     let out = output.file();
     let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
@@ -35,13 +35,17 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     for index in snapshots {
         let snapshot = proxy.snapshot(index)?;
         if snapshot.topology()? != topology {
-            return Err(not_held(format!("snapshot {index} has other triangles than snapshot 0")));
+            return Err(not_held(format!(
+                "snapshot {index} has other triangles than snapshot {}",
+                first.index()
+            )));
         }
         snapshot.positions_into(&mut positions, &mut scratch)?;
         finite(&mut positions, || format!("snapshots[{index}].positions"), convert, outcome)?;
         bytes.clear();
         bytes.extend(positions.as_flattened().iter().flat_map(|number| number.to_le_bytes()));
         out.write_all(&bytes)?;
+        outcome.snapshots += 1;
     }
     outcome
         .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");

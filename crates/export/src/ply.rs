@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::{MeshFile, MeshView, Semantic};
+use meshmap::{MeshFile, MeshView, Semantic, VOrigin};
 
 use crate::check::{finite, triangles};
 use crate::convert::Convert;
@@ -28,6 +28,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
         return Err(Error::NotHeld { target: "ply", what });
     }
+    outcome.wrote(vertices, faces);
     let materials = has_materials(&views);
     let mut output = Output::create(path)?;
     let out = output.file();
@@ -40,8 +41,9 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
         writeln!(out, "property int material_index")?;
     }
     writeln!(out, "end_header")?;
+    let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
     for view in &views {
-        write_vertices(view, &columns, convert, out, outcome)?;
+        write_vertices(view, turns_v, &columns, convert, out, outcome)?;
     }
     let turns = convert.turns(file.format());
     let (mut first, mut mesh) = (0_u32, 0_i32);
@@ -133,6 +135,7 @@ fn names(semantic: &Semantic, components: usize) -> Vec<String> {
 
 fn write_vertices(
     view: &MeshView,
+    turns_v: bool,
     columns: &[Column],
     convert: &Convert,
     out: &mut impl Write,
@@ -144,6 +147,10 @@ fn write_vertices(
         let mut values = attribute.to_f32::<4>();
         drop(attribute);
         finite(&mut values, || format!("{}.{semantic}", view.address()), convert, outcome)?;
+        if turns_v && matches!(semantic, Semantic::TexCoord(_)) {
+            values.iter_mut().for_each(|[_, v, ..]| *v = 1.0 - *v);
+            outcome.change("texture coordinates v, now 1 - v", values.len() as u64);
+        }
         arrays.push((values, names.len()));
     }
     for vertex in 0..view.vertex_count() {

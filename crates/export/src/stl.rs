@@ -36,6 +36,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
         let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
         let mut positions = positions.to_f32x3();
         finite(&mut positions, || format!("{}.position", view.address()), convert, outcome)?;
+        outcome.wrote(positions.len(), view.triangle_count());
         for corners in triangles(view, turns) {
             let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
             let normal = face_normal(corners);

@@ -1,9 +1,10 @@
-//! GLB: binary glTF 2.0, written in one pass.
+//! glTF 2.0, written in one pass: GLB, or JSON with the numbers in files beside it.
 //!
 //! The numbers of vertices are the file's. One root node has the rotation that turns the format's up axis to Y, and the
 //! scale of its unit.
 
 mod attributes;
+mod avatar;
 mod cgeo;
 mod document;
 mod file;
@@ -13,34 +14,40 @@ mod plain;
 mod slmesh;
 mod weights;
 
-use std::io::{Seek, Write};
 use std::path::Path;
 
 use meshmap::{Axis, Format, MeshFile, Role, VOrigin};
 
 use self::document::{Index, Material, Mesh, Node, Primitive, Scene};
-use self::file::GlbFile;
-use crate::convert::Convert;
+use self::file::Gltf;
+use crate::convert::{Convert, Target};
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::output::Output;
 
 pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let mut reserved = guess(file, convert)?;
     loop {
-        let (mut output, mut own) = (Output::create(path)?, Outcome::default());
-        let mut glb = GlbFile::begin(output.file(), reserved)?;
+        let mut own = Outcome::default();
+        let mut gltf = match convert.target {
+            Target::Gltf => Gltf::parts(path),
+            _ => Gltf::binary(path, reserved)?,
+        };
+        if !convert.animations.is_empty() && file.as_iqm().is_none() {
+            own.leave_out(format!(
+                "the animations of other files, which {} files do not take",
+                file.format()
+            ));
+        }
         match file {
             MeshFile::CGeo(proxy) if convert.meshes.is_empty() => {
-                cgeo::write(proxy, convert, &mut glb, &mut own)?
+                cgeo::write(proxy, convert, &mut gltf, &mut own)?
             }
-            MeshFile::Iqm(model) => iqm::write(file, model, convert, &mut glb, &mut own)?,
-            MeshFile::SlMesh(asset) => slmesh::write(file, asset, convert, &mut glb, &mut own)?,
-            _ => plain::write(file, convert, &mut glb, &mut own)?,
+            MeshFile::Iqm(model) => iqm::write(file, model, convert, &mut gltf, &mut own)?,
+            MeshFile::SlMesh(asset) => slmesh::write(file, asset, convert, &mut gltf, &mut own)?,
+            _ => plain::write(file, convert, &mut gltf, &mut own)?,
         }
-        match glb.finish()? {
+        match gltf.finish(&mut own)? {
             Ok(()) => {
-                output.finish(&mut own)?;
                 *outcome = own;
                 return Ok(());
             }
@@ -57,7 +64,7 @@ fn guess(file: &MeshFile, convert: &Convert) -> Result<u64> {
     const PART: u64 = 2 << 10;
     const TARGET: u64 = 512;
     let parts = match file {
-        MeshFile::CGeo(proxy) => return Ok(BASE + TARGET * (proxy.len() / convert.every) as u64),
+        MeshFile::CGeo(proxy) => return Ok(BASE + TARGET * convert.snapshots(proxy.len())?.len() as u64),
         MeshFile::Iqm(model) => {
             let joints = model.joint_count() as u64;
             model.len() as u64 + joints * (1 + model.anims().len() as u64)
@@ -95,13 +102,7 @@ impl Rules {
 }
 
 /// The scene: a root with the rotation and the scale, and `beside` it what may not be below it.
-fn finish_scene<W: Write + Seek>(
-    glb: &mut GlbFile<'_, W>,
-    rules: &Rules,
-    metres: f64,
-    children: Vec<Index>,
-    beside: Vec<Index>,
-) {
+fn finish_scene(gltf: &mut Gltf, rules: &Rules, metres: f64, children: Vec<Index>, beside: Vec<Index>) {
     let half = std::f32::consts::FRAC_1_SQRT_2;
     let rotation = match rules.up {
         Axis::X => Some([0.0, 0.0, half, half]),
@@ -110,40 +111,40 @@ fn finish_scene<W: Write + Seek>(
     };
     #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
     let scale = (metres != 1.0).then_some([metres as f32; 3]);
-    glb.document.nodes.push(Node {
+    gltf.document.nodes.push(Node {
         name: "meshmap_root".to_owned(),
         rotation,
         scale,
         children,
         ..Node::default()
     });
-    let mut nodes = vec![glb.document.nodes.len() - 1];
+    let mut nodes = vec![gltf.document.nodes.len() - 1];
     nodes.extend(beside);
-    glb.document.scenes.push(Scene { nodes });
-    glb.document.scene = Some(0);
+    gltf.document.scenes.push(Scene { nodes });
+    gltf.document.scene = Some(0);
 }
 
 /// A mesh of one primitive and a node for it, which has no place of its own.
-fn add_mesh<W>(glb: &mut GlbFile<'_, W>, name: String, primitive: Primitive, skin: Option<Index>) -> Index {
+fn add_mesh(gltf: &mut Gltf, name: String, primitive: Primitive, skin: Option<Index>) -> Index {
     let mesh = Mesh { name: name.clone(), primitives: vec![primitive], weights: Vec::new() };
-    glb.document.meshes.push(mesh);
-    let mesh = Some(glb.document.meshes.len() - 1);
-    add_node(glb, Node { name, mesh, skin, ..Node::default() })
+    gltf.document.meshes.push(mesh);
+    let mesh = Some(gltf.document.meshes.len() - 1);
+    add_node(gltf, Node { name, mesh, skin, ..Node::default() })
 }
 
 /// A node without a place of its own.
-fn add_node<W>(glb: &mut GlbFile<'_, W>, node: Node) -> Index {
-    glb.document.nodes.push(node);
-    glb.document.nodes.len() - 1
+fn add_node(gltf: &mut Gltf, node: Node) -> Index {
+    gltf.document.nodes.push(node);
+    gltf.document.nodes.len() - 1
 }
 
 /// The material of this name, which is added where it is new.
-fn material<W>(glb: &mut GlbFile<'_, W>, name: &str) -> Index {
-    if let Some(index) = glb.materials.get(name) {
+fn material(gltf: &mut Gltf, name: &str) -> Index {
+    if let Some(index) = gltf.materials.get(name) {
         return *index;
     }
-    let index = glb.document.materials.len();
-    glb.document.materials.push(Material { name: name.to_owned(), double_sided: true });
-    glb.materials.insert(name.to_owned(), index);
+    let index = gltf.document.materials.len();
+    gltf.document.materials.push(Material { name: name.to_owned(), double_sided: true });
+    gltf.materials.insert(name.to_owned(), index);
     index
 }

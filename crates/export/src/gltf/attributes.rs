@@ -1,35 +1,42 @@
 //! The attributes of a mesh of any format.
 
 use std::collections::BTreeMap;
-use std::io::{Seek, Write};
 
-use meshmap::{Attribute, MeshView, Scalar, Semantic, VertexFormat};
+use meshmap::{Array, Attribute, Dequant, MeshView, Scalar, Semantic, VertexFormat};
 
 use super::Rules;
 use super::document::{Index, Primitive};
-use super::file::{GlbFile, Use};
-use super::normals::{make_unit, make_unit_tangents};
+use super::file::{Gltf, Use};
+use super::normals::{against_scale, make_unit, make_unit_tangents};
 use super::weights::{Influences, Weights};
 use crate::check::{finite, triangles, winding};
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
 
-/// A mesh as one primitive; `None` where there is nothing to draw.
-pub(super) fn primitive<W: Write + Seek>(
-    glb: &mut GlbFile<'_, W>,
+/// A mesh as one primitive.
+pub(super) struct Geometry {
+    pub(super) primitive: Primitive,
+    /// What makes numbers of positions that are written as integers.
+    pub(super) dequant: Option<Dequant>,
+}
+
+/// Writes a mesh; `None` where there is nothing to draw.
+pub(super) fn primitive(
+    gltf: &mut Gltf,
     view: &MeshView,
     influences: Option<&Influences>,
     rules: &Rules,
     convert: &Convert,
     outcome: &mut Outcome,
-) -> Result<Option<Primitive>> {
+) -> Result<Option<Geometry>> {
     if view.triangle_count() == 0 {
         outcome.leave_out(format!("{}, which has no triangles", view.address()));
         return Ok(None);
     }
     let corners: Vec<[u32; 3]> = triangles(view, rules.turns).collect();
-    let mut writer = Writer { glb, view, rules, convert, outcome, attributes: BTreeMap::new() };
+    let mut writer =
+        Writer { gltf, view, rules, convert, outcome, dequant: None, attributes: BTreeMap::new() };
     let positions = writer.positions()?;
     writer.normals(&positions, &corners)?;
     for info in view.attributes() {
@@ -38,21 +45,24 @@ pub(super) fn primitive<W: Write + Seek>(
     if let Some(influences) = influences {
         writer.influences(influences)?;
     }
-    let attributes = writer.attributes;
-    let indices = glb.indices(corners.as_flattened(), positions.len())?;
-    Ok(Some(Primitive { attributes, indices, material: None, targets: Vec::new() }))
+    writer.outcome.wrote(positions.len(), corners.len());
+    let (attributes, dequant) = (writer.attributes, writer.dequant);
+    let indices = gltf.indices(corners.as_flattened(), positions.len())?;
+    let primitive = Primitive { attributes, indices, material: None, targets: Vec::new() };
+    Ok(Some(Geometry { primitive, dequant }))
 }
 
-struct Writer<'a, 'b, W> {
-    glb: &'a mut GlbFile<'b, W>,
+struct Writer<'a> {
+    gltf: &'a mut Gltf,
     view: &'a MeshView,
     rules: &'a Rules,
     convert: &'a Convert,
     outcome: &'a mut Outcome,
+    dequant: Option<Dequant>,
     attributes: BTreeMap<String, Index>,
 }
 
-impl<W: Write + Seek> Writer<'_, '_, W> {
+impl Writer<'_> {
     fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
         let mut values = attribute.to_f32::<N>();
         let address = || format!("{}.{}", self.view.address(), attribute.semantic());
@@ -67,9 +77,30 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     fn positions(&mut self) -> Result<Vec<[f32; 3]>> {
         let Some(attribute) = self.view.attribute(&Semantic::Position)? else { return Ok(Vec::new()) };
         let positions = self.array::<3>(&attribute)?;
-        let accessor = self.glb.floats(&positions, Use::Vertices, true)?;
+        let accessor = match self.integers(&attribute) {
+            Some((integers, dequant)) => {
+                self.dequant = Some(dequant);
+                self.gltf.quantized_positions(&integers)?
+            }
+            None => self.gltf.floats(&positions, Use::Vertices, true)?,
+        };
         self.add("POSITION", accessor);
         Ok(positions)
+    }
+
+    /// Positions as they are stored, where they are written so.
+    fn integers(&mut self, attribute: &Attribute) -> Option<(Array<[u16; 3]>, Dequant)> {
+        if !self.convert.quantized {
+            return None;
+        }
+        let dequant = attribute.dequant().filter(|_| attribute.format().normalized);
+        let (integers, dequant) = attribute.array::<[u16; 3]>().zip(dequant)?;
+        // A scale of 0 leaves no normals.
+        if dequant.scale.iter().any(|scale| *scale <= 0.0) {
+            self.outcome.note(format!("{} is flat: its positions are floats", self.view.address()));
+            return None;
+        }
+        Some((integers, dequant))
     }
 
     fn normals(&mut self, positions: &[[f32; 3]], corners: &[[u32; 3]]) -> Result<()> {
@@ -80,7 +111,11 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         };
         winding(corners.iter().copied(), positions, normal_of, self.outcome);
         make_unit(&mut normals, positions, corners, self.outcome);
-        let accessor = self.glb.floats(&normals, Use::Vertices, false)?;
+        if let Some(dequant) = self.dequant {
+            against_scale(&mut normals, dequant.scale);
+            self.outcome.change("normals, turned for the scale of their node", normals.len() as u64);
+        }
+        let accessor = self.gltf.floats(&normals, Use::Vertices, false)?;
         self.add("NORMAL", accessor);
         Ok(())
     }
@@ -108,7 +143,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.outcome.leave_out("tangents that have no normals, no length or no sign");
             return Ok(());
         }
-        let accessor = self.glb.floats(&tangents, Use::Vertices, false)?;
+        let accessor = self.gltf.floats(&tangents, Use::Vertices, false)?;
         self.add("TANGENT", accessor);
         Ok(())
     }
@@ -118,12 +153,24 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         if attribute.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
         }
+        let whole = |dequant: &Dequant| dequant.scale == [1.0; 4] && dequant.offset == [0.0; 4];
+        let integers = attribute.array::<[u16; 2]>().filter(|_| attribute.format().normalized);
+        if let Some(integers) =
+            integers.filter(|_| self.convert.quantized && attribute.dequant().as_ref().is_none_or(whole))
+        {
+            let flips = self.rules.flips_v;
+            let pairs: Vec<[u16; 2]> =
+                integers.iter().map(|[u, v]| if flips { [u, u16::MAX - v] } else { [u, v] }).collect();
+            let accessor = self.gltf.quantized_pairs(&pairs)?;
+            self.add(&format!("TEXCOORD_{set}"), accessor);
+            return Ok(());
+        }
         let mut coords = self.array::<2>(&attribute)?;
         if self.rules.flips_v {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
             self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
         }
-        let accessor = self.glb.floats(&coords, Use::Vertices, false)?;
+        let accessor = self.gltf.floats(&coords, Use::Vertices, false)?;
         self.add(&format!("TEXCOORD_{set}"), accessor);
         Ok(())
     }
@@ -132,13 +179,13 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let Some(attribute) = self.view.attribute(&Semantic::Color(set))? else { return Ok(()) };
         if attribute.format() == VertexFormat::UNORM8X4 {
             let bytes = attribute.as_bytes().as_chunks::<4>().0.to_vec();
-            let accessor = self.glb.bytes(&bytes, true)?;
+            let accessor = self.gltf.bytes(&bytes, true)?;
             self.add(&format!("COLOR_{set}"), accessor);
             return Ok(());
         }
         let colors = self.array::<4>(&attribute)?;
         let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
-        let accessor = self.glb.floats(&colors, Use::Vertices, false)?;
+        let accessor = self.gltf.floats(&colors, Use::Vertices, false)?;
         // What is not in 0..=1 is no colour of glTF.
         let name = if is_color { format!("COLOR_{set}") } else { self.free_name(&format!("COLOR_{set}")) };
         self.add(&name, accessor);
@@ -160,17 +207,17 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
         let accessor = match components {
             1 => {
-                self.glb.floats(&values.iter().map(|[x, ..]| [*x]).collect::<Vec<_>>(), Use::Vertices, false)
+                self.gltf.floats(&values.iter().map(|[x, ..]| [*x]).collect::<Vec<_>>(), Use::Vertices, false)
             }
             2 => {
                 let pairs: Vec<_> = values.iter().map(|[x, y, ..]| [*x, *y]).collect();
-                self.glb.floats(&pairs, Use::Vertices, false)
+                self.gltf.floats(&pairs, Use::Vertices, false)
             }
             3 => {
                 let triples: Vec<_> = values.iter().map(|[x, y, z, _]| [*x, *y, *z]).collect();
-                self.glb.floats(&triples, Use::Vertices, false)
+                self.gltf.floats(&triples, Use::Vertices, false)
             }
-            _ => self.glb.floats(&values, Use::Vertices, false),
+            _ => self.gltf.floats(&values, Use::Vertices, false),
         }?;
         let name = self.free_name(name);
         self.add(&name, accessor);
@@ -192,14 +239,14 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let joints = if are_bytes {
             let narrow = |joint: u16| u8::try_from(joint).unwrap_or(u8::MAX);
             let bytes: Vec<[u8; 4]> = influences.joints.iter().map(|joints| joints.map(narrow)).collect();
-            self.glb.bytes(&bytes, false)?
+            self.gltf.bytes(&bytes, false)?
         } else {
-            self.glb.shorts(&influences.joints)?
+            self.gltf.shorts(&influences.joints)?
         };
         self.add("JOINTS_0", joints);
         let weights = match &influences.weights {
-            Weights::Bytes(bytes) => self.glb.bytes(bytes, true)?,
-            Weights::Floats(floats) => self.glb.floats(floats, Use::Vertices, false)?,
+            Weights::Bytes(bytes) => self.gltf.bytes(bytes, true)?,
+            Weights::Floats(floats) => self.gltf.floats(floats, Use::Vertices, false)?,
         };
         self.add("WEIGHTS_0", weights);
         Ok(())

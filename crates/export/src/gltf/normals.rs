@@ -63,6 +63,19 @@ pub(super) fn make_unit(
     outcome.change("normals of length 0, now that of a triangle", replaced);
 }
 
+/// Turns normals so that a node with this scale, which turns them back, shows them as they were.
+pub(super) fn against_scale(normals: &mut [[f32; 3]], scale: [f32; 4]) {
+    for normal in normals {
+        let mut wide = *normal;
+        for (number, scale) in wide.iter_mut().zip(scale) {
+            *number *= scale;
+        }
+        if let Unit::Becomes(unit) = unit(wide) {
+            *normal = unit;
+        }
+    }
+}
+
 /// Whether all tangents are of unit length, or can be, and have a sign.
 pub(super) fn make_unit_tangents(tangents: &mut [[f32; 4]], outcome: &mut Outcome) -> bool {
     let mut scaled = 0;

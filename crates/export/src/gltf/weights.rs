@@ -108,7 +108,7 @@ fn check(mesh: &Address, indices: &[[u16; 4]], joints: usize) -> Result<()> {
     wrong.map_or(Ok(()), |vertex| {
         let of = indices.get(vertex).copied().unwrap_or_default();
         Err(Error::NotHeld {
-            target: "glb",
+            target: "glTF",
             what: format!("{mesh}.joints[{vertex}] is {of:?}, where there are {joints} joints"),
         })
     })

@@ -1,13 +1,12 @@
 //! CGeo: snapshots as morph targets, which hold the differences that the file stores.
 
 use std::collections::BTreeMap;
-use std::io::{Seek, Write};
 
 use meshmap::cgeo::{Mesh as Stored, Proxy, TopologyId};
 use meshmap::{Format, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler};
-use super::file::{GlbFile, Use};
+use super::file::{Gltf, Use};
 use super::normals::make_unit;
 use super::{Rules, add_node, finish_scene, material};
 use crate::check::{finite, turned, winding};
@@ -21,17 +20,12 @@ const MOST_TARGETS: usize = 256;
 /// Up to as many materials, each has vertices of its own; more share them, for the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
 
-pub(super) fn write<W: Write + Seek>(
-    proxy: &Proxy,
-    convert: &Convert,
-    glb: &mut GlbFile<'_, W>,
-    outcome: &mut Outcome,
-) -> Result<()> {
+pub(super) fn write(proxy: &Proxy, convert: &Convert, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
     let rules = Rules::of(Format::CGeo, convert, outcome);
-    let snapshots: Vec<usize> = (0..proxy.len()).step_by(convert.every).collect();
+    let snapshots = convert.snapshots(proxy.len())?;
     if snapshots.len() > MOST_TARGETS + 1 {
         return Err(Error::NotHeld {
-            target: "glb",
+            target: "glTF",
             what: format!(
                 "{} snapshots are more than the {} that viewers can hold: write each {}th of them, or a PC2",
                 snapshots.len(),
@@ -45,7 +39,7 @@ pub(super) fn write<W: Write + Seek>(
     }
     let times = times(proxy, &snapshots, convert, outcome)?;
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut writer = Writer { proxy, convert, rules: &rules, glb, outcome, scratch: Scratch::default() };
+    let mut writer = Writer { proxy, convert, rules: &rules, gltf, outcome, scratch: Scratch::default() };
     let mut runs: Vec<Run> = Vec::new();
     let mut rest = snapshots.as_slice();
     while let Some((first, others)) = rest.split_first() {
@@ -53,13 +47,13 @@ pub(super) fn write<W: Write + Seek>(
         runs.extend(run);
         rest = rest.get(1 + used..).unwrap_or_default();
     }
-    let metres = proxy.unit_length().map_or(1.0, |unit| unit.millimeters / 1000.0);
-    if proxy.unit_length().is_none() {
+    let metres = convert.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
         outcome.note("the file does not say what a length of 1 is: taken for a metre");
-    }
-    animate(glb, &runs, &times, snapshots.len())?;
+        1.0
+    });
+    animate(gltf, &runs, &times, snapshots.len())?;
     let children = runs.into_iter().map(|run| run.node).collect();
-    finish_scene(glb, &rules, metres, children, Vec::new());
+    finish_scene(gltf, &rules, metres, children, Vec::new());
     Ok(())
 }
 
@@ -81,15 +75,20 @@ fn times(proxy: &Proxy, snapshots: &[usize], convert: &Convert, outcome: &mut Ou
         clippy::cast_possible_truncation,
         reason = "the nearest is written"
     )]
-    let times: Vec<f32> = snapshots.iter().map(|index| (*index as f64 * step) as f32).collect();
+    let times: Vec<f32> = {
+        let first = snapshots.first().copied().unwrap_or_default();
+        snapshots.iter().map(|index| ((index - first) as f64 * step) as f32).collect()
+    };
     if step > 0.0 && step.is_finite() && times.is_sorted_by(|a, b| a < b) {
         return Ok(times);
     }
     Err(Error::NotHeld {
-        target: "glb",
+        target: "glTF",
         what: format!("snapshots of {step} seconds, whose times do not ascend"),
     })
 }
+
+type Normals = Vec<[f32; 3]>;
 
 /// Snapshots with the same triangles: a mesh with a target for each but the first.
 struct Run {
@@ -99,16 +98,16 @@ struct Run {
     targets: usize,
 }
 
-struct Writer<'a, 'b, W> {
+struct Writer<'a> {
     proxy: &'a Proxy,
     convert: &'a Convert,
     rules: &'a Rules,
-    glb: &'a mut GlbFile<'b, W>,
+    gltf: &'a mut Gltf,
     outcome: &'a mut Outcome,
     scratch: Scratch,
 }
 
-impl<W: Write + Seek> Writer<'_, '_, W> {
+impl Writer<'_> {
     /// Writes a snapshot, and as many after it as have its triangles; returns how many those are.
     fn run(
         &mut self,
@@ -130,44 +129,99 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.convert, self.outcome)?;
         let remap = origin.vertex_remap_by_material()?;
         let parts = parts(&remap, self.rules.turns);
-        let mut primitives = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
+        let (mut primitives, normals) = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
+        let normals = normals.filter(|_| self.convert.morph_normals);
         drop(origin.map_channels);
-        let (topology, sources) = (origin.topology, remap.sources(0).unwrap_or_default().to_vec());
-        drop(remap);
-        let (mut used, mut moved) = (0, vec![[0.0; 3]; sources.len()]);
+        let topology = origin.topology;
+        self.outcome.wrote(remap.vertex_count(), remap.indices().len() / 3);
+        let mut used = 0;
         for index in others {
             let Some(differences) = self.differences(*index, topology, &positions, is_stored)? else { break };
-            for (vertex, source) in moved.iter_mut().zip(&sources) {
-                *vertex = differences.get(*source as usize).copied().unwrap_or_default();
-            }
-            let mut shared = None;
-            for (primitive, part) in primitives.iter_mut().zip(&parts) {
-                let accessor = match shared {
-                    Some(accessor) => accessor,
-                    None => {
-                        let part = moved.get(part.vertices.clone()).unwrap_or_default();
-                        self.glb.sparse(part, self.convert.dense)?
+            let moved = remap.gather(0, &differences)?;
+            let turned = match &normals {
+                Some(normals) => {
+                    let mut now = positions.clone();
+                    for (position, difference) in
+                        now.as_flattened_mut().iter_mut().zip(differences.as_flattened())
+                    {
+                        *position += difference;
                     }
-                };
-                if part.vertices == (0..moved.len()) {
-                    shared = Some(accessor);
+                    Some(self.normal_differences(*index, normals, &remap, &parts, &now)?)
                 }
-                primitive.targets.push(BTreeMap::from([("POSITION", accessor)]));
+                None => None,
+            };
+            for primitive in &mut primitives {
+                primitive.targets.push(BTreeMap::new());
+            }
+            self.add_targets("POSITION", &moved, &mut primitives, &parts)?;
+            if let Some(turned) = turned {
+                self.add_targets("NORMAL", &turned, &mut primitives, &parts)?;
             }
             used += 1;
         }
+        self.outcome.snapshots += 1 + used as u64;
         if used > 0 {
-            self.outcome.leave_out("normals and texture coordinates of snapshots after the first");
+            let what = if normals.is_some() { "texture" } else { "normals and texture" };
+            self.outcome.leave_out(format!("{what} coordinates of all snapshots but one"));
         }
         let name = if others.is_empty() || used == others.len() && place == 0 {
             name.to_owned()
         } else {
             format!("{name}_{first}")
         };
-        self.glb.document.meshes.push(Mesh { name: name.clone(), primitives, weights: vec![0.0; used] });
-        let mesh = Some(self.glb.document.meshes.len() - 1);
-        let node = add_node(self.glb, Node { name, mesh, ..Node::default() });
+        self.gltf.document.meshes.push(Mesh { name: name.clone(), primitives, weights: vec![0.0; used] });
+        let mesh = Some(self.gltf.document.meshes.len() - 1);
+        let node = add_node(self.gltf, Node { name, mesh, ..Node::default() });
         Ok((Some(Run { node, first: place, targets: used }), used))
+    }
+
+    /// A target of all primitives.
+    fn add_targets(
+        &mut self,
+        name: &'static str,
+        differences: &[[f32; 3]],
+        primitives: &mut [Primitive],
+        parts: &[Part],
+    ) -> Result<()> {
+        let mut shared = None;
+        for (primitive, part) in primitives.iter_mut().zip(parts) {
+            let accessor = match shared {
+                Some(accessor) => accessor,
+                None => {
+                    let part = differences.get(part.vertices.clone()).unwrap_or_default();
+                    self.gltf.sparse(part, self.convert.dense)?
+                }
+            };
+            if part.vertices == (0..differences.len()) {
+                shared = Some(accessor);
+            }
+            if let Some(target) = primitive.targets.last_mut() {
+                target.insert(name, accessor);
+            }
+        }
+        Ok(())
+    }
+
+    /// What turns the normals of the origin, which are of unit length, to those of another snapshot.
+    fn normal_differences(
+        &mut self,
+        index: usize,
+        origin: &[[f32; 3]],
+        remap: &VertexRemap,
+        parts: &[Part],
+        positions: &[[f32; 3]],
+    ) -> Result<Vec<[f32; 3]>> {
+        let mut normals = Vec::new();
+        self.proxy.snapshot(index)?.normals_into(&mut normals, &mut self.scratch)?;
+        finite(&mut normals, || format!("snapshots[{index}].normals"), self.convert, self.outcome)?;
+        let mut normals = remap.gather(1, &normals)?;
+        let corners: Vec<[u32; 3]> = parts.iter().flat_map(|part| part.corners(0)).collect();
+        make_unit(&mut normals, &remap.gather(0, positions)?, &corners, self.outcome);
+        for (normal, from) in normals.as_flattened_mut().iter_mut().zip(origin.as_flattened()) {
+            *normal -= from;
+        }
+        self.outcome.change("normals of morph targets, now differences", normals.len() as u64);
+        Ok(normals)
     }
 
     /// Whether stored differences are those to these positions.
@@ -207,7 +261,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         Ok(is_exact.then_some(differences))
     }
 
-    /// A primitive for each part, without targets.
+    /// A primitive for each part, without targets; and the normals that were written.
     fn primitives(
         &mut self,
         origin: &mut Stored,
@@ -215,7 +269,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         positions: &[[f32; 3]],
         remap: &VertexRemap,
         parts: &[Part],
-    ) -> Result<Vec<Primitive>> {
+    ) -> Result<(Vec<Primitive>, Option<Normals>)> {
         let corners: Vec<[u32; 3]> = parts.iter().flat_map(|part| part.corners(0)).collect();
         let vertices = remap.gather(0, positions)?;
         let mut stream = 1;
@@ -257,14 +311,14 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 None => {
                     let mut attributes = BTreeMap::new();
                     let part = vertices.get(range.clone()).unwrap_or_default();
-                    attributes.insert("POSITION".to_owned(), self.glb.floats(part, Use::Vertices, true)?);
+                    attributes.insert("POSITION".to_owned(), self.gltf.floats(part, Use::Vertices, true)?);
                     if let Some(normals) = normals.as_ref().and_then(|normals| normals.get(range.clone())) {
                         attributes
-                            .insert("NORMAL".to_owned(), self.glb.floats(normals, Use::Vertices, false)?);
+                            .insert("NORMAL".to_owned(), self.gltf.floats(normals, Use::Vertices, false)?);
                     }
                     for (set, coords) in channels.iter().enumerate() {
                         let coords = coords.get(range.clone()).unwrap_or_default();
-                        let accessor = self.glb.floats(coords, Use::Vertices, false)?;
+                        let accessor = self.gltf.floats(coords, Use::Vertices, false)?;
                         attributes.insert(format!("TEXCOORD_{set}"), accessor);
                     }
                     attributes
@@ -272,15 +326,15 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             };
             let first = u32::try_from(range.start).unwrap_or(u32::MAX);
             let corners: Vec<[u32; 3]> = part.corners(first).collect();
-            let indices = self.glb.indices(corners.as_flattened(), range.len())?;
+            let indices = self.gltf.indices(corners.as_flattened(), range.len())?;
             if range == (0..vertices.len()) {
                 shared = Some(attributes.clone());
             }
             let has_ids = origin.triangles.material_ids().is_some();
-            let material = has_ids.then(|| material(self.glb, &format!("material_{}", part.material)));
+            let material = has_ids.then(|| material(self.gltf, &format!("material_{}", part.material)));
             primitives.push(Primitive { attributes, indices, material, targets: Vec::new() });
         }
-        Ok(primitives)
+        Ok((primitives, normals))
     }
 }
 
@@ -320,17 +374,12 @@ fn parts(remap: &VertexRemap, turns: bool) -> Vec<Part> {
 }
 
 /// The animation that shows each snapshot at its time.
-fn animate<W: Write + Seek>(
-    glb: &mut GlbFile<'_, W>,
-    runs: &[Run],
-    times: &[f32],
-    snapshots: usize,
-) -> Result<()> {
+fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], snapshots: usize) -> Result<()> {
     if snapshots < 2 || runs.is_empty() {
         return Ok(());
     }
     let keys: Vec<[f32; 1]> = times.iter().map(|time| [*time]).collect();
-    let input = glb.floats(&keys, Use::Other, true)?;
+    let input = gltf.floats(&keys, Use::Other, true)?;
     let (mut channels, mut samplers) = (Vec::new(), Vec::new());
     let mut add = |output, node, path, interpolation| {
         samplers.push(Sampler { input, output, interpolation });
@@ -349,16 +398,16 @@ fn animate<W: Write + Seek>(
                     *weight = [1.0];
                 }
             }
-            add(glb.floats(&weights, Use::Other, false)?, run.node, "weights", "LINEAR");
+            add(gltf.floats(&weights, Use::Other, false)?, run.node, "weights", "LINEAR");
         }
         if runs.len() > 1 {
             let shown = |key: usize| if (run.first..end).contains(&key) { [1.0; 3] } else { [0.0; 3] };
             let scales: Vec<[f32; 3]> = (0..snapshots).map(shown).collect();
-            add(glb.floats(&scales, Use::Other, false)?, run.node, "scale", "STEP");
+            add(gltf.floats(&scales, Use::Other, false)?, run.node, "scale", "STEP");
         }
     }
     if !channels.is_empty() {
-        glb.document.animations.push(Animation { name: "snapshots".to_owned(), channels, samplers });
+        gltf.document.animations.push(Animation { name: "snapshots".to_owned(), channels, samplers });
     }
     Ok(())
 }

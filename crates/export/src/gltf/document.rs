@@ -1,6 +1,6 @@
 //! The JSON of a glTF file, as far as it is written here: names are those of the specification.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -11,6 +11,10 @@ pub(super) type Index = usize;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
     pub(super) asset: Asset,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) extensions_used: BTreeSet<&'static str>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) extensions_required: BTreeSet<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) scene: Option<Index>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -69,6 +73,20 @@ pub(super) struct Node {
     pub(super) scale: Option<[f32; 3]>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) children: Vec<Index>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) extensions: Option<NodeExtensions>,
+}
+
+#[derive(Serialize)]
+pub(super) struct NodeExtensions {
+    #[serde(rename = "MSFT_lod")]
+    pub(super) lod: Coarser,
+}
+
+/// Nodes that stand for another one where it is small on the screen, finer ones first.
+#[derive(Serialize)]
+pub(super) struct Coarser {
+    pub(super) ids: Vec<Index>,
 }
 
 #[derive(Serialize)]
@@ -177,13 +195,17 @@ pub(super) struct BufferView {
     pub(super) byte_offset: u64,
     pub(super) byte_length: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) byte_stride: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) target: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Buffer {
     pub(super) byte_length: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) uri: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]

@@ -1,27 +1,26 @@
 //! IQM: meshes, their skeleton as nodes, and animations.
 
-use std::io::{Seek, Write};
-
 use meshmap::iqm::{Anim, Model, Trs};
 use meshmap::{Format, MeshFile};
 
+use super::attributes::Geometry;
 use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
-use super::file::{GlbFile, Use};
+use super::file::{Gltf, Use};
 use super::{Rules, add_mesh, add_node, attributes, finish_scene, material, weights};
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::select;
 
-pub(super) fn write<W: Write + Seek>(
+pub(super) fn write(
     file: &MeshFile,
     model: &Model,
     convert: &Convert,
-    glb: &mut GlbFile<'_, W>,
+    gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
     let rules = Rules::of(Format::Iqm, convert, outcome);
-    let (joints, roots) = joints(model, glb)?;
+    let (joints, roots) = joints(model, gltf)?;
     let mut skin = None;
     let (mut children, mut beside) = (roots, Vec::new());
     let views = if model.is_empty() && convert.meshes.is_empty() {
@@ -33,35 +32,42 @@ pub(super) fn write<W: Write + Seek>(
     for view in views {
         let influences =
             if joints.is_empty() { None } else { weights::of_view(&view, joints.len(), outcome)? };
-        let primitive = attributes::primitive(glb, &view, influences.as_ref(), &rules, convert, outcome)?;
-        let Some(mut primitive) = primitive else { continue };
-        primitive.material = view.material().map(|name| material(glb, name));
+        let geometry = attributes::primitive(gltf, &view, influences.as_ref(), &rules, convert, outcome)?;
+        let Some(Geometry { mut primitive, .. }) = geometry else { continue };
+        primitive.material = view.material().map(|name| material(gltf, name));
         let name = view.name().to_owned();
         if influences.is_none() {
-            children.push(add_mesh(glb, name, primitive, None));
+            children.push(add_mesh(gltf, name, primitive, None));
             continue;
         }
         let skin = match skin {
             Some(skin) => skin,
-            None => *skin.insert(add_skin(model, &joints, glb)?),
+            None => *skin.insert(add_skin(model, &joints, gltf)?),
         };
-        beside.push(add_mesh(glb, name, primitive, Some(skin)));
+        beside.push(add_mesh(gltf, name, primitive, Some(skin)));
     }
-    animations(model, &joints, convert, glb, outcome)?;
-    finish_scene(glb, &rules, 1.0, children, beside);
+    animations(model, &joints, convert, gltf, outcome)?;
+    for (name, animation) in &convert.animations {
+        match model.attach(animation) {
+            Ok(joined) => animations(&joined, &joints, convert, gltf, outcome)?,
+            Err(error) => outcome.leave_out(format!("the animations of {name}: {error}")),
+        }
+    }
+    let metres = convert.metres(None).unwrap_or(1.0);
+    finish_scene(gltf, &rules, metres, children, beside);
     Ok(())
 }
 
 /// A node for each joint; returns all, and those without a parent.
-fn joints<W>(model: &Model, glb: &mut GlbFile<'_, W>) -> Result<(Vec<Index>, Vec<Index>)> {
-    let first = glb.document.nodes.len();
+fn joints(model: &Model, gltf: &mut Gltf) -> Result<(Vec<Index>, Vec<Index>)> {
+    let first = gltf.document.nodes.len();
     let mut roots = Vec::new();
     for (index, joint) in model.joints().enumerate() {
         let Trs { translate, rotate, scale } = joint.trs.normalized();
         let numbers = || translate.iter().chain(&rotate).chain(&scale);
         if let Some(value) = numbers().find(|number| !number.is_finite()) {
             return Err(Error::NotHeld {
-                target: "glb",
+                target: "glTF",
                 what: format!("joints[{index}] has the number {value}"),
             });
         }
@@ -73,27 +79,27 @@ fn joints<W>(model: &Model, glb: &mut GlbFile<'_, W>) -> Result<(Vec<Index>, Vec
             scale: Some(scale),
             ..Node::default()
         };
-        let node = add_node(glb, node);
+        let node = add_node(gltf, node);
         // Parents come before their children.
         let parent = joint.parent.map(|parent| first + parent as usize);
-        match parent.and_then(|parent| glb.document.nodes.get_mut(parent)) {
+        match parent.and_then(|parent| gltf.document.nodes.get_mut(parent)) {
             Some(parent) => parent.children.push(node),
             None => roots.push(node),
         }
     }
-    Ok(((first..glb.document.nodes.len()).collect(), roots))
+    Ok(((first..gltf.document.nodes.len()).collect(), roots))
 }
 
-fn add_skin<W: Write + Seek>(model: &Model, joints: &[Index], glb: &mut GlbFile<'_, W>) -> Result<Index> {
+fn add_skin(model: &Model, joints: &[Index], gltf: &mut Gltf) -> Result<Index> {
     let mut matrices = Vec::new();
     if let Some(skeleton) = model.skeleton() {
         for matrix in skeleton.inverse_bind_matrices() {
             matrices.push(columns(matrix));
         }
     }
-    let inverse_bind_matrices = glb.floats(&matrices, Use::Other, false)?;
-    glb.document.skins.push(Skin { inverse_bind_matrices, joints: joints.to_vec() });
-    Ok(glb.document.skins.len() - 1)
+    let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
+    gltf.document.skins.push(Skin { inverse_bind_matrices, joints: joints.to_vec() });
+    Ok(gltf.document.skins.len() - 1)
 }
 
 /// Three rows, and 0 0 0 1, column by column.
@@ -109,11 +115,11 @@ fn columns(rows: &[[f32; 4]; 3]) -> [f32; 16] {
     columns
 }
 
-fn animations<W: Write + Seek>(
+fn animations(
     model: &Model,
     joints: &[Index],
     convert: &Convert,
-    glb: &mut GlbFile<'_, W>,
+    gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
     let frames = model.frames();
@@ -147,7 +153,7 @@ fn animations<W: Write + Seek>(
             if poses.iter().any(|pose| !is_finite(pose)) {
                 let name = anim.name.to_string_lossy();
                 let what = format!("joints[{joint}] in the animation {name} has a number that is not finite");
-                return Err(Error::NotHeld { target: "glb", what });
+                return Err(Error::NotHeld { target: "glTF", what });
             }
             let rotations = continuous(poses.iter().map(|pose| pose.rotate));
             let translations: Vec<[f32; 3]> = poses.iter().map(|pose| pose.translate).collect();
@@ -155,18 +161,18 @@ fn animations<W: Write + Seek>(
             let mut outputs = Vec::new();
             // What stays in the bind pose needs no keys.
             if translations.iter().any(|translate| *translate != bind.translate) {
-                outputs.push(("translation", glb.floats(&translations, Use::Other, false)?));
+                outputs.push(("translation", gltf.floats(&translations, Use::Other, false)?));
             }
             if rotations.iter().any(|rotate| *rotate != bind.rotate) {
-                outputs.push(("rotation", glb.floats(&rotations, Use::Other, false)?));
+                outputs.push(("rotation", gltf.floats(&rotations, Use::Other, false)?));
             }
             if scales.iter().any(|scale| *scale != bind.scale) {
-                outputs.push(("scale", glb.floats(&scales, Use::Other, false)?));
+                outputs.push(("scale", gltf.floats(&scales, Use::Other, false)?));
             }
             for (path, output) in outputs {
                 let input = match input {
                     Some(input) => input,
-                    None => *input.insert(glb.floats(&keys, Use::Other, true)?),
+                    None => *input.insert(gltf.floats(&keys, Use::Other, true)?),
                 };
                 samplers.push(Sampler { input, output, interpolation: "LINEAR" });
                 channels.push(Channel {
@@ -180,7 +186,8 @@ fn animations<W: Write + Seek>(
             outcome.leave_out(format!("the animation {name}, in which nothing moves"));
             continue;
         }
-        glb.document.animations.push(Animation { name, channels, samplers });
+        outcome.animations += 1;
+        gltf.document.animations.push(Animation { name, channels, samplers });
     }
     Ok(())
 }
@@ -206,7 +213,7 @@ fn times(anim: &Anim, count: usize, convert: &Convert, outcome: &mut Outcome) ->
         return Ok(times);
     }
     let what = format!("{count} frames at {rate} a second, whose times do not ascend");
-    Err(Error::NotHeld { target: "glb", what })
+    Err(Error::NotHeld { target: "glTF", what })
 }
 
 fn is_finite(pose: &Trs) -> bool {

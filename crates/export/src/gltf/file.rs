@@ -1,0 +1,360 @@
+//! A glTF file while it is written: the JSON in memory, the numbers on their way out.
+
+use std::collections::HashMap;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use meshmap::Array;
+
+use super::document::{Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues};
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::output::Output;
+
+pub(super) const UNSIGNED_BYTE: u32 = 5121;
+pub(super) const UNSIGNED_SHORT: u32 = 5123;
+pub(super) const UNSIGNED_INT: u32 = 5125;
+pub(super) const FLOAT: u32 = 5126;
+
+/// What a buffer view is for.
+#[derive(Clone, Copy)]
+pub(super) enum Use {
+    Vertices,
+    /// Vertices that are so many bytes apart.
+    Spaced(u32),
+    Indices,
+    /// Sparse values, keys, matrices.
+    Other,
+}
+
+/// Length of the file's header, and of that of a chunk.
+const HEADER: u64 = 12;
+const CHUNK: u64 = 8;
+
+/// The most bytes of a file of numbers: programs in browsers cannot read longer ones.
+const MOST_PART: u64 = (1 << 31) - 1;
+
+pub(super) struct Gltf {
+    container: Container,
+    pub(super) document: Document,
+    /// The materials of the document by name.
+    pub(super) materials: HashMap<String, Index>,
+}
+
+enum Container {
+    /// One file: the JSON, for which room is kept, and the numbers.
+    Binary { output: Output, reserved: u64 },
+    /// The JSON is a file of its own; the numbers are in these beside it.
+    Parts { path: PathBuf, most: u64, files: Vec<Output> },
+}
+
+impl Gltf {
+    /// Begins a GLB, with room for this much JSON.
+    pub(super) fn binary(path: &Path, reserved: u64) -> Result<Self> {
+        let reserved = reserved.next_multiple_of(4);
+        let mut output = Output::create(path)?;
+        output.file().seek(SeekFrom::Start(HEADER + CHUNK + reserved + CHUNK))?;
+        Ok(Self::new(Container::Binary { output, reserved }))
+    }
+
+    /// Begins a file of JSON, with the numbers in files beside it.
+    pub(super) fn parts(path: &Path) -> Self {
+        Self::new(Container::Parts { path: path.to_owned(), most: MOST_PART, files: Vec::new() })
+    }
+
+    fn new(container: Container) -> Self {
+        Self { container, document: Document::default(), materials: HashMap::new() }
+    }
+
+    /// Writes numbers as a view of a buffer.
+    pub(super) fn view(&mut self, bytes: &[u8], of: Use) -> Result<Index> {
+        let padding = bytes.len().next_multiple_of(4) - bytes.len();
+        let length = (bytes.len() + padding) as u64;
+        self.make_room(length)?;
+        let out = match &mut self.container {
+            Container::Binary { output, .. } => Some(output),
+            Container::Parts { files, .. } => files.last_mut(),
+        };
+        if let Some(out) = out {
+            out.file().write_all(bytes)?;
+            out.file().write_all(&[0; 4][..padding])?;
+        }
+        let buffer = self.document.buffers.len().saturating_sub(1);
+        let mut byte_offset = 0;
+        if let Some(buffer) = self.document.buffers.last_mut() {
+            byte_offset = buffer.byte_length;
+            buffer.byte_length += length;
+        }
+        let target = match of {
+            Use::Vertices | Use::Spaced(_) => Some(34_962),
+            Use::Indices => Some(34_963),
+            Use::Other => None,
+        };
+        let byte_stride = if let Use::Spaced(stride) = of { Some(stride) } else { None };
+        let byte_length = bytes.len() as u64;
+        self.document.buffer_views.push(BufferView { buffer, byte_offset, byte_length, byte_stride, target });
+        Ok(self.document.buffer_views.len() - 1)
+    }
+
+    /// Begins a buffer where there is none, or where the last one is full.
+    fn make_room(&mut self, length: u64) -> Result<()> {
+        let written = self.document.buffers.last().map(|buffer| buffer.byte_length);
+        match &mut self.container {
+            Container::Binary { reserved, .. } => {
+                let total = HEADER + CHUNK + *reserved + CHUNK + written.unwrap_or_default() + length;
+                if total > u64::from(u32::MAX) {
+                    let what = "more than 4 GiB, which is the most of one file: write a .gltf, whose numbers are in \
+                                several";
+                    return Err(Error::NotHeld { target: "glTF", what: what.to_owned() });
+                }
+                if written.is_none() {
+                    self.document.buffers.push(Buffer::default());
+                }
+            }
+            Container::Parts { path, most, files } => {
+                if written.is_none_or(|written| written > 0 && written + length > *most) {
+                    let name = part_name(path, files.len())?;
+                    files.push(Output::create(&path.with_file_name(&name))?);
+                    self.document.buffers.push(Buffer { byte_length: 0, uri: Some(escaped(&name)) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn accessor(&mut self, accessor: Accessor) -> Index {
+        self.document.accessors.push(accessor);
+        self.document.accessors.len() - 1
+    }
+
+    /// Floats; with their least and greatest where `has_bounds`.
+    pub(super) fn floats<const N: usize>(
+        &mut self,
+        elements: &[[f32; N]],
+        of: Use,
+        has_bounds: bool,
+    ) -> Result<Index> {
+        let buffer_view = self.view(&bytes_of(elements), of)?;
+        let (min, max) = if has_bounds { bounds(elements) } else { <_>::default() };
+        Ok(self.accessor(Accessor {
+            buffer_view: Some(buffer_view),
+            component_type: FLOAT,
+            count: elements.len(),
+            kind: kind(N),
+            min,
+            max,
+            ..Accessor::default()
+        }))
+    }
+
+    /// Bytes, packed by fours.
+    pub(super) fn bytes(&mut self, elements: &[[u8; 4]], normalized: bool) -> Result<Index> {
+        let buffer_view = self.view(elements.as_flattened(), Use::Vertices)?;
+        Ok(self.accessor(Accessor {
+            buffer_view: Some(buffer_view),
+            component_type: UNSIGNED_BYTE,
+            normalized,
+            count: elements.len(),
+            kind: "VEC4",
+            ..Accessor::default()
+        }))
+    }
+
+    /// Numbers of 16 bits, by fours.
+    pub(super) fn shorts(&mut self, elements: &[[u16; 4]]) -> Result<Index> {
+        let bytes: Vec<u8> = elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+        let buffer_view = self.view(&bytes, Use::Vertices)?;
+        Ok(self.accessor(Accessor {
+            buffer_view: Some(buffer_view),
+            component_type: UNSIGNED_SHORT,
+            count: elements.len(),
+            kind: "VEC4",
+            ..Accessor::default()
+        }))
+    }
+
+    /// Positions as normalized integers, eight bytes apart.
+    pub(super) fn quantized_positions(&mut self, elements: &Array<[u16; 3]>) -> Result<Index> {
+        let mut bytes = Vec::with_capacity(elements.len() * 8);
+        let (mut min, mut max) = ([u16::MAX; 3], [0; 3]);
+        for element in elements {
+            for (component, number) in element.into_iter().enumerate() {
+                min[component] = min[component].min(number);
+                max[component] = max[component].max(number);
+                bytes.extend(number.to_le_bytes());
+            }
+            bytes.extend([0; 2]);
+        }
+        let buffer_view = self.view(&bytes, Use::Spaced(8))?;
+        // That positions may be integers.
+        self.document.extensions_used.insert("KHR_mesh_quantization");
+        self.document.extensions_required.insert("KHR_mesh_quantization");
+        Ok(self.accessor(Accessor {
+            buffer_view: Some(buffer_view),
+            component_type: UNSIGNED_SHORT,
+            normalized: true,
+            count: elements.len(),
+            kind: "VEC3",
+            min: min.map(f32::from).to_vec(),
+            max: max.map(f32::from).to_vec(),
+            ..Accessor::default()
+        }))
+    }
+
+    /// Pairs of normalized integers.
+    pub(super) fn quantized_pairs(&mut self, elements: &[[u16; 2]]) -> Result<Index> {
+        let bytes: Vec<u8> = elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
+        let buffer_view = self.view(&bytes, Use::Vertices)?;
+        Ok(self.accessor(Accessor {
+            buffer_view: Some(buffer_view),
+            component_type: UNSIGNED_SHORT,
+            normalized: true,
+            count: elements.len(),
+            kind: "VEC2",
+            ..Accessor::default()
+        }))
+    }
+
+    /// Indices, of 16 bits where there are so few vertices that none is 65,535, which restarts primitives.
+    pub(super) fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index> {
+        let (bytes, component_type) = index_bytes(indices, vertices);
+        let buffer_view = self.view(&bytes, Use::Indices)?;
+        Ok(self.accessor(Accessor {
+            buffer_view: Some(buffer_view),
+            component_type,
+            count: indices.len(),
+            kind: "SCALAR",
+            ..Accessor::default()
+        }))
+    }
+
+    /// Triples of which only those are written that are not 0, unless all take less room.
+    pub(super) fn sparse(&mut self, elements: &[[f32; 3]], is_dense: bool) -> Result<Index> {
+        let mut moved: Vec<u32> = Vec::new();
+        for (index, element) in (0_u32..).zip(elements) {
+            if element.iter().any(|number| *number != 0.0) {
+                moved.push(index);
+            }
+        }
+        let index_size = if elements.len() <= 65_535 { 2 } else { 4 };
+        if is_dense || moved.len() * (12 + index_size) >= elements.len() * 12 {
+            return self.floats(elements, Use::Vertices, true);
+        }
+        if moved.is_empty() {
+            // Readers want a place for the values.
+            moved.push(0);
+        }
+        let values: Vec<[f32; 3]> =
+            moved.iter().filter_map(|index| elements.get(*index as usize)).copied().collect();
+        let (mut min, mut max) = bounds(&values);
+        if values.len() < elements.len() {
+            // Those that are not listed are 0.
+            min.iter_mut().for_each(|number| *number = number.min(0.0));
+            max.iter_mut().for_each(|number| *number = number.max(0.0));
+        }
+        let (bytes, component_type) = index_bytes(&moved, elements.len());
+        let indices = SparseIndices { buffer_view: self.view(&bytes, Use::Other)?, component_type };
+        let sparse_values = SparseValues { buffer_view: self.view(&bytes_of(&values), Use::Other)? };
+        Ok(self.accessor(Accessor {
+            component_type: FLOAT,
+            count: elements.len(),
+            kind: "VEC3",
+            min,
+            max,
+            sparse: Some(Sparse { count: moved.len(), indices, values: sparse_values }),
+            ..Accessor::default()
+        }))
+    }
+
+    /// Writes the JSON, and puts the files into their places. `Err` with the length that the JSON takes, where less is
+    /// kept for it.
+    pub(super) fn finish(self, outcome: &mut Outcome) -> Result<Result<(), u64>> {
+        let mut json = serde_json::to_vec(&self.document)?;
+        let (mut output, reserved) = match self.container {
+            Container::Binary { output, reserved } => (output, reserved),
+            Container::Parts { path, files, .. } => {
+                let mut output = Output::create(&path)?;
+                output.file().write_all(&json)?;
+                // What says that all is there comes last.
+                for file in files {
+                    file.finish(outcome)?;
+                }
+                return output.finish(outcome).map(Ok);
+            }
+        };
+        if json.len() as u64 > reserved {
+            return Ok(Err(json.len() as u64));
+        }
+        json.resize(usize::try_from(reserved).unwrap_or(usize::MAX), b' ');
+        let numbers = self.document.buffers.first().map(|buffer| buffer.byte_length);
+        // A file without numbers has no chunk of them.
+        let total = HEADER + CHUNK + reserved + numbers.map_or(0, |numbers| CHUNK + numbers);
+        let number = |length: u64| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+        let head = [*b"glTF", number(2), number(total), number(reserved), *b"JSON"];
+        let out = output.file();
+        out.seek(SeekFrom::Start(0))?;
+        out.write_all(head.as_flattened())?;
+        out.write_all(&json)?;
+        if let Some(numbers) = numbers {
+            out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
+        }
+        output.finish(outcome).map(Ok)
+    }
+}
+
+/// The name of the file beside a glTF that holds a part of its numbers.
+fn part_name(path: &Path, part: usize) -> Result<String> {
+    let name = path.file_stem().and_then(|name| name.to_str()).map(|name| match part {
+        0 => format!("{name}.bin"),
+        _ => format!("{name}_{part}.bin"),
+    });
+    let what = || "the file's name is not UTF-8, so that it cannot name the files beside it".to_owned();
+    name.ok_or_else(|| Error::NotHeld { target: "gltf", what: what() })
+}
+
+/// A name as a URI: what has a meaning there is escaped.
+fn escaped(name: &str) -> String {
+    let mut uri = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+fn bytes_of<const N: usize>(elements: &[[f32; N]]) -> Vec<u8> {
+    elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+fn index_bytes(indices: &[u32], vertices: usize) -> (Vec<u8>, u32) {
+    if vertices <= 65_535 {
+        let narrow = indices.iter().map(|index| u16::try_from(*index).unwrap_or(u16::MAX));
+        (narrow.flat_map(u16::to_le_bytes).collect(), UNSIGNED_SHORT)
+    } else {
+        (indices.iter().flat_map(|index| index.to_le_bytes()).collect(), UNSIGNED_INT)
+    }
+}
+
+fn kind(components: usize) -> &'static str {
+    match components {
+        1 => "SCALAR",
+        2 => "VEC2",
+        3 => "VEC3",
+        4 => "VEC4",
+        _ => "MAT4",
+    }
+}
+
+fn bounds<const N: usize>(elements: &[[f32; N]]) -> (Vec<f32>, Vec<f32>) {
+    let mut min = [f32::INFINITY; N];
+    let mut max = [f32::NEG_INFINITY; N];
+    for element in elements {
+        for component in 0..N {
+            min[component] = min[component].min(element[component]);
+            max[component] = max[component].max(element[component]);
+        }
+    }
+    (min.to_vec(), max.to_vec())
+}

@@ -1,0 +1,30 @@
+//! OpenCTM, TMF, and single meshes of any format: geometry alone.
+
+use meshmap::MeshFile;
+
+use super::attributes::Geometry;
+use super::file::Gltf;
+use super::{Rules, add_mesh, attributes, finish_scene, material};
+use crate::convert::Convert;
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::select;
+
+pub(super) fn write(
+    file: &MeshFile,
+    convert: &Convert,
+    gltf: &mut Gltf,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let rules = Rules::of(file.format(), convert, outcome);
+    let mut children = Vec::new();
+    for view in select::meshes(file, convert, outcome)? {
+        let geometry = attributes::primitive(gltf, &view, None, &rules, convert, outcome)?;
+        let Some(Geometry { mut primitive, .. }) = geometry else { continue };
+        primitive.material = view.material().map(|name| material(gltf, name));
+        children.push(add_mesh(gltf, view.name().to_owned(), primitive, None));
+    }
+    let metres = convert.metres(None).unwrap_or(1.0);
+    finish_scene(gltf, &rules, metres, children, Vec::new());
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! Second Life meshes: faces, and their skin.
+
+use std::collections::{BTreeMap, HashMap};
+
+use meshmap::slmesh::{Asset, Skin as Stored};
+use meshmap::{Dequant, Format, MeshFile, MeshView, Role, Segment};
+
+use super::attributes::Geometry;
+use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
+use super::file::{Gltf, Use};
+use super::{Rules, add_mesh, add_node, attributes, avatar, finish_scene, material, weights};
+use crate::convert::Convert;
+use crate::error::{Error, Result};
+use crate::matrix;
+use crate::outcome::Outcome;
+use crate::select;
+
+pub(super) fn write(
+    file: &MeshFile,
+    asset: &Asset,
+    convert: &Convert,
+    gltf: &mut Gltf,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let rules = Rules::of(Format::SlMesh, convert, outcome);
+    let skin = match asset.skin()? {
+        Some(stored) => joints(&stored, convert, gltf, outcome)?,
+        None => None,
+    };
+    let count = skin.as_ref().map_or(0, |skin| skin.nodes.len());
+    let (mut children, mut beside) = (Vec::new(), Vec::new());
+    let mut skins = Skins::default();
+    // By the number of the face, levels of detail of it: the finest is in the scene.
+    let mut levels: BTreeMap<usize, Vec<Index>> = BTreeMap::new();
+    for view in select::meshes(file, convert, outcome)? {
+        let influences = match &skin {
+            Some(_) => weights::of_view(&view, count, outcome)?,
+            None => None,
+        };
+        let geometry = attributes::primitive(gltf, &view, influences.as_ref(), &rules, convert, outcome)?;
+        let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
+        let number = number_of(&view);
+        let material_name = format!("face_{number}");
+        let finer = levels.entry(number).or_default();
+        let name = match (view.role(), finer.is_empty()) {
+            (Role::Lod(level), false) => format!("{material_name}_lod{level}"),
+            _ => material_name.clone(),
+        };
+        primitive.material = Some(material(gltf, &material_name));
+        let node = match skin.as_ref().filter(|_| influences.is_some()) {
+            Some(skin) => {
+                let index = skins.get(skin, dequant, gltf)?;
+                add_mesh(gltf, name, primitive, Some(index))
+            }
+            None => {
+                let node = add_mesh(gltf, name, primitive, None);
+                if let (Some(Dequant { scale, offset, .. }), Some(node)) =
+                    (dequant, gltf.document.nodes.get_mut(node))
+                {
+                    let [[x, y, z, _], [a, b, c, _]] = [offset, scale];
+                    (node.translation, node.scale) = (Some([x, y, z]), Some([a, b, c]));
+                }
+                node
+            }
+        };
+        if finer.is_empty() {
+            if influences.is_some() { &mut beside } else { &mut children }.push(node);
+        }
+        finer.push(node);
+    }
+    for nodes in levels.into_values() {
+        if let [finest, coarser @ ..] = nodes.as_slice()
+            && !coarser.is_empty()
+            && let Some(node) = gltf.document.nodes.get_mut(*finest)
+        {
+            node.extensions = Some(NodeExtensions { lod: Coarser { ids: coarser.to_vec() } });
+            gltf.document.extensions_used.insert("MSFT_lod");
+        }
+    }
+    if let Some(skin) = skin.filter(|_| !skins.added.is_empty()) {
+        children.extend(skin.roots);
+    } else if count > 0 {
+        outcome.leave_out("the skin, which no face has weights of");
+    }
+    let metres = convert.metres(None).unwrap_or(1.0);
+    finish_scene(gltf, &rules, metres, children, beside);
+    Ok(())
+}
+
+/// The number of a face in its level of detail.
+fn number_of(view: &MeshView) -> usize {
+    match view.address().segments() {
+        [.., Segment::Index(number)] => usize::try_from(*number).unwrap_or_default(),
+        _ => 0,
+    }
+}
+
+/// The skins that were written: one, or one for each way that integers become positions.
+#[derive(Default)]
+struct Skins {
+    added: Vec<(Option<Dequant>, Index)>,
+}
+
+impl Skins {
+    fn get(&mut self, joints: &Joints, dequant: Option<Dequant>, gltf: &mut Gltf) -> Result<Index> {
+        if let Some((_, index)) = self.added.iter().find(|(other, _)| *other == dequant) {
+            return Ok(*index);
+        }
+        let matrices: Vec<[f32; 16]> =
+            joints.inverse.iter().map(|inverse| with_dequant(inverse, dequant)).collect();
+        let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
+        gltf.document.skins.push(Skin { inverse_bind_matrices, joints: joints.nodes.clone() });
+        let index = gltf.document.skins.len() - 1;
+        self.added.push((dequant, index));
+        Ok(index)
+    }
+}
+
+/// A matrix that takes integers where this one takes positions.
+fn with_dequant(matrix: &[f64; 16], dequant: Option<Dequant>) -> [f32; 16] {
+    let mut product = *matrix;
+    if let Some(Dequant { scale, offset, .. }) = dequant {
+        let mut place = [0.0; 16];
+        for component in 0..3 {
+            place[component * 5] = f64::from(scale[component]);
+            place[12 + component] = f64::from(offset[component]);
+        }
+        place[15] = 1.0;
+        product = matrix::multiply(matrix, &place);
+    }
+    let mut rounded = rounded(&product);
+    for (at, number) in [(3, 0.0), (7, 0.0), (11, 0.0), (15, 1.0)] {
+        rounded[at] = number;
+    }
+    rounded
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+fn rounded(matrix: &[f64; 16]) -> [f32; 16] {
+    matrix.map(|number| number as f32)
+}
+
+struct Joints {
+    nodes: Vec<Index>,
+    /// Those that hang on no other.
+    roots: Vec<Index>,
+    /// What brings a vertex from the mesh into each joint.
+    inverse: Vec<[f64; 16]>,
+}
+
+/// A node for each joint, where the mesh is bound to it; `None` without joints.
+fn joints(
+    stored: &Stored,
+    convert: &Convert,
+    gltf: &mut Gltf,
+    outcome: &mut Outcome,
+) -> Result<Option<Joints>> {
+    let (Some(names), Some(inverse)) = (&stored.joint_names, &stored.inverse_bind_matrices) else {
+        outcome.leave_out("the skin, which has no joints or no matrices");
+        return Ok(None);
+    };
+    if stored.alt_inverse_bind_matrices.is_some() {
+        outcome.leave_out("the places that joints are moved to (alt_inverse_bind_matrix)");
+    }
+    if stored.pelvis_offset.is_some_and(|offset| offset != 0.0) {
+        outcome.leave_out("the offset of the pelvis");
+    }
+    if stored.lock_scale_if_joint_position {
+        outcome.leave_out("that the scale of moved joints is locked");
+    }
+    let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let shape = stored.bind_shape_matrix.map(|matrix| matrix.map(f64::from));
+    let (mut bound, mut with_shape) = (Vec::new(), Vec::new());
+    for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
+        let numbers = inverse.iter().chain(stored.bind_shape_matrix.iter().flatten());
+        if let Some(value) = numbers.copied().find(|number| !number.is_finite()) {
+            let what = format!("skin.inverse_bind_matrix[{index}] or the bind shape has the number {value}");
+            return Err(Error::NotHeld { target: "glTF", what });
+        }
+        let inverse = inverse.map(f64::from);
+        with_shape.push(shape.map_or(inverse, |shape| matrix::multiply(&inverse, &shape)));
+        let place = matrix::invert(&inverse).filter(matrix::is_orthogonal);
+        if place.is_none() {
+            outcome.note(format!(
+                "the joint {name} has a matrix that is singular or sheared: it stands at the origin"
+            ));
+        }
+        bound.push(place);
+    }
+    let parents = if convert.nest { parents(&names, bound.len()) } else { vec![None; bound.len()] };
+    let first = gltf.document.nodes.len();
+    let mut joints = Joints { nodes: Vec::new(), roots: Vec::new(), inverse: with_shape };
+    let mut parented = Vec::new();
+    for (index, ((name, place), parent)) in names.into_iter().zip(&bound).zip(parents).enumerate() {
+        let below = || {
+            let parent = parent?;
+            let from = matrix::invert(bound.get(parent)?.as_ref()?)?;
+            let local = Some(matrix::multiply(&from, place.as_ref()?)).filter(matrix::is_orthogonal)?;
+            Some((parent, local))
+        };
+        let local = match below() {
+            Some((parent, local)) => {
+                parented.push((parent, index));
+                Some(local)
+            }
+            None => *place,
+        };
+        let local = local.as_ref().map(rounded).filter(|matrix| {
+            !matrix.iter().enumerate().all(|(at, number)| *number == f32::from(u8::from(at % 5 == 0)))
+        });
+        let node = add_node(gltf, Node { name, matrix: local, ..Node::default() });
+        joints.nodes.push(node);
+    }
+    let is_below = |joint: usize| parented.iter().any(|(_, index)| *index == joint);
+    joints.roots =
+        (0..joints.nodes.len()).filter(|joint| !is_below(*joint)).map(|joint| first + joint).collect();
+    for (parent, index) in &parented {
+        if let Some(node) = gltf.document.nodes.get_mut(first + parent) {
+            node.children.push(first + index);
+        }
+    }
+    Ok(Some(joints).filter(|joints| !joints.nodes.is_empty()))
+}
+
+/// For each joint the nearest one above it in the avatar's skeleton that the asset has, too.
+fn parents(names: &[String], count: usize) -> Vec<Option<usize>> {
+    let indices: HashMap<&str, usize> =
+        (0..count).rev().filter_map(|index| Some((names.get(index)?.as_str(), index))).collect();
+    let parent_of = |(index, name): (usize, &String)| {
+        // Of joints with one name, the others stay where they are.
+        if indices.get(name.as_str()) != Some(&index) {
+            return None;
+        }
+        let mut above = avatar::parent(name);
+        while let Some(name) = above {
+            if let Some(parent) = indices.get(name.as_str()) {
+                return Some(*parent);
+            }
+            above = avatar::parent(&name);
+        }
+        None
+    };
+    names.iter().take(count).enumerate().map(parent_of).collect()
+}

@@ -1,0 +1,262 @@
+//! Reads glTF: meshes with their morph targets, and the keys of animations.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::shape::{Shape, Stream};
+
+type Result<T> = std::result::Result<T, String>;
+
+pub(super) struct Gltf {
+    json: Value,
+    /// The file of each buffer, and where in it the buffer begins.
+    buffers: Vec<(File, u64)>,
+}
+
+/// Numbers of an accessor, one component after another.
+struct Numbers {
+    values: Vec<f64>,
+    components: usize,
+}
+
+impl Gltf {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let told = |error: std::io::Error| format!("{}: {error}", path.display());
+        let mut file = File::open(path).map_err(told)?;
+        let mut head = [0; 20];
+        let is_binary = file.read_exact(&mut head).is_ok() && head.starts_with(b"glTF");
+        if !is_binary {
+            let text = std::fs::read(path).map_err(told)?;
+            let json: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+            let uris = list(&json, "buffers").iter().map(|buffer| buffer["uri"].as_str().unwrap_or_default());
+            let open =
+                |uri| File::open(path.with_file_name(unescaped(uri))).map(|file| (file, 0)).map_err(told);
+            let buffers = uris.map(open).collect::<Result<_>>()?;
+            return Ok(Self { json, buffers });
+        }
+        let word = |at: usize| {
+            let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            u64::from(bytes.map_or(0, u32::from_le_bytes))
+        };
+        let length = file.metadata().map_err(told)?.len();
+        if word(8) != length || word(12) > length {
+            return Err(format!("the header says {} bytes, where the file has {length}", word(8)));
+        }
+        let mut text = Vec::new();
+        Read::by_ref(&mut file).take(word(12)).read_to_end(&mut text).map_err(told)?;
+        let json = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
+        Ok(Self { json, buffers: vec![(file, 20 + word(12) + 8)] })
+    }
+
+    pub(super) fn mesh_count(&self) -> usize {
+        list(&self.json, "meshes").len()
+    }
+
+    pub(super) fn primitive_count(&self, mesh: usize) -> usize {
+        list(self.mesh(mesh), "primitives").len()
+    }
+
+    pub(super) fn target_count(&self, mesh: usize) -> usize {
+        list(self.primitive(mesh, 0), "targets").len()
+    }
+
+    /// The name of the material of a primitive.
+    pub(super) fn material(&self, mesh: usize, primitive: usize) -> Option<&str> {
+        let material = index(&self.primitive(mesh, primitive)["material"])?;
+        list(&self.json, "materials").get(material)?["name"].as_str()
+    }
+
+    /// Whether the positions of a mesh are integers.
+    pub(super) fn has_integers(&self, mesh: usize) -> bool {
+        let accessor = index(&self.primitive(mesh, 0)["attributes"]["POSITION"]);
+        let accessor = accessor.and_then(|accessor| list(&self.json, "accessors").get(accessor));
+        accessor.is_some_and(|accessor| accessor["componentType"] != 5126)
+    }
+
+    /// A primitive, its integers as they are stored where the positions are integers.
+    pub(super) fn shape(&mut self, mesh: usize, primitive: usize) -> Result<Shape> {
+        let of = self.primitive(mesh, primitive);
+        let attribute = |name: &str| index(&of["attributes"][name]);
+        let (positions, normals) = (attribute("POSITION"), attribute("NORMAL"));
+        let coords: Vec<usize> = (0..).map_while(|set| attribute(&format!("TEXCOORD_{set}"))).collect();
+        let indices = index(&of["indices"]);
+        let is_normalized = !self.has_integers(mesh);
+        let positions = positions.ok_or("a primitive without positions")?;
+        let mut shape =
+            Shape { positions: Rc::new(self.elements(positions, is_normalized)?), ..Shape::default() };
+        let indices = self.numbers(indices.ok_or("a primitive without indices")?, false)?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates, and is looked up"
+        )]
+        let corners =
+            indices.values.as_chunks::<3>().0.iter().map(|corners| corners.map(|corner| corner as u32));
+        shape.corners = corners.collect();
+        if let Some(normals) = normals {
+            shape.normals = Some(Stream { values: Rc::new(self.elements(normals, true)?), corners: None });
+        }
+        for coords in coords {
+            shape.coords.push(Stream { values: Rc::new(self.elements(coords, true)?), corners: None });
+        }
+        Ok(shape)
+    }
+
+    /// What a morph target adds to the positions of a primitive.
+    pub(super) fn target(&mut self, mesh: usize, primitive: usize, target: usize) -> Result<Vec<[f32; 3]>> {
+        let target = list(self.primitive(mesh, primitive), "targets").get(target);
+        let accessor = target.and_then(|target| index(&target["POSITION"]));
+        self.elements(accessor.ok_or("a morph target without positions")?, true)
+    }
+
+    /// The times of the first sampler of the first animation.
+    pub(super) fn times(&mut self) -> Result<Option<Vec<f32>>> {
+        let sampler = &self.json["animations"][0]["samplers"][0];
+        let Some(accessor) = index(&sampler["input"]) else { return Ok(None) };
+        Ok(Some(self.elements::<1>(accessor, true)?.into_iter().map(|[time]| time).collect()))
+    }
+
+    fn mesh(&self, mesh: usize) -> &Value {
+        &self.json["meshes"][mesh]
+    }
+
+    fn primitive(&self, mesh: usize, primitive: usize) -> &Value {
+        &self.mesh(mesh)["primitives"][primitive]
+    }
+
+    fn elements<const N: usize>(&mut self, accessor: usize, is_normalized: bool) -> Result<Vec<[f32; N]>> {
+        let Numbers { values, components } = self.numbers(accessor, is_normalized)?;
+        if components != N {
+            return Err(format!("accessors[{accessor}] has {components} components, where {N} are meant"));
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "floats, and integers that floats hold")]
+        Ok(values.as_chunks::<N>().0.iter().map(|element| element.map(|number| number as f32)).collect())
+    }
+
+    fn numbers(&mut self, accessor: usize, is_normalized: bool) -> Result<Numbers> {
+        let of = list(&self.json, "accessors").get(accessor).cloned().ok_or("no such accessor")?;
+        let components = match of["type"].as_str() {
+            Some("SCALAR") => 1,
+            Some("VEC2") => 2,
+            Some("VEC3") => 3,
+            Some("VEC4") => 4,
+            other => return Err(format!("accessors[{accessor}] is of the type {other:?}")),
+        };
+        let count = index(&of["count"]).ok_or("an accessor without a count")?;
+        let kind = of["componentType"].as_u64().unwrap_or_default();
+        let is_normalized = is_normalized && of["normalized"] == true;
+        let offset = of["byteOffset"].as_u64().unwrap_or_default();
+        let mut values = match index(&of["bufferView"]) {
+            Some(view) => self.read(view, offset, kind, (count, components), is_normalized)?,
+            None => vec![0.0; count.checked_mul(components).ok_or("a count that is too large")?],
+        };
+        let sparse = &of["sparse"];
+        if let Some(count) = index(&sparse["count"]) {
+            let part = |of: &Value| (index(&of["bufferView"]), of["byteOffset"].as_u64().unwrap_or_default());
+            let (Some(view), offset) = part(&sparse["indices"]) else {
+                return Err("sparse without indices".into());
+            };
+            let indices = self.read(
+                view,
+                offset,
+                sparse["indices"]["componentType"].as_u64().unwrap_or_default(),
+                (count, 1),
+                false,
+            )?;
+            let (Some(view), offset) = part(&sparse["values"]) else {
+                return Err("sparse without values".into());
+            };
+            let replaced = self.read(view, offset, kind, (count, components), is_normalized)?;
+            for (index, element) in indices.iter().zip(replaced.chunks_exact(components)) {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "saturates, and is looked up"
+                )]
+                let start = (*index as usize).saturating_mul(components);
+                let place = values.get_mut(start..start.saturating_add(components));
+                place.ok_or("a sparse index beyond the end")?.copy_from_slice(element);
+            }
+        }
+        Ok(Numbers { values, components })
+    }
+
+    /// Elements of a buffer view.
+    fn read(
+        &mut self,
+        view: usize,
+        offset: u64,
+        kind: u64,
+        (count, components): (usize, usize),
+        is_normalized: bool,
+    ) -> Result<Vec<f64>> {
+        let of = list(&self.json, "bufferViews").get(view).ok_or("no such buffer view")?;
+        let size = match kind {
+            5121 => 1,
+            5123 => 2,
+            5125 | 5126 => 4,
+            _ => return Err(format!("numbers of the kind {kind}")),
+        };
+        let element = size * components;
+        let stride = index(&of["byteStride"]).unwrap_or(element);
+        let start = of["byteOffset"].as_u64().unwrap_or_default() + offset;
+        let length = index(&of["byteLength"]).unwrap_or_default();
+        let needed =
+            count.checked_sub(1).map_or(Some(0), |last| last.checked_mul(stride)?.checked_add(element));
+        if needed.is_none_or(|needed| needed as u64 + offset > length as u64) {
+            return Err(format!("bufferViews[{view}] has {length} bytes, too few for {count} elements"));
+        }
+        let (file, base) =
+            self.buffers.get_mut(index(&of["buffer"]).unwrap_or_default()).ok_or("no such buffer")?;
+        let mut bytes = vec![0; needed.unwrap_or_default()];
+        let read = file.seek(SeekFrom::Start(*base + start)).and_then(|_| file.read_exact(&mut bytes));
+        read.map_err(|error| format!("bufferViews[{view}]: {error}"))?;
+        let number = |bytes: &[u8]| -> f64 {
+            match (kind, bytes) {
+                (5121, [a]) if is_normalized => f64::from(f32::from(*a) / 255.0),
+                (5121, [a]) => f64::from(*a),
+                (5123, [a, b]) if is_normalized => {
+                    f64::from(f32::from(u16::from_le_bytes([*a, *b])) / 65_535.0)
+                }
+                (5123, [a, b]) => f64::from(u16::from_le_bytes([*a, *b])),
+                (5125, [a, b, c, d]) => f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+                (_, [a, b, c, d]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
+                _ => f64::NAN,
+            }
+        };
+        let elements = bytes.chunks(stride.max(1)).take(count);
+        Ok(elements.flat_map(|bytes| bytes.chunks_exact(size).take(components).map(number)).collect())
+    }
+}
+
+fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+    of[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn index(of: &Value) -> Option<usize> {
+    usize::try_from(of.as_u64()?).ok()
+}
+
+/// A name without the escapes of a URI.
+fn unescaped(uri: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), uri.as_bytes());
+    while let Some((first, others)) = rest.split_first() {
+        let escaped =
+            others.get(..2).filter(|_| *first == b'%').and_then(|two| std::str::from_utf8(two).ok());
+        match escaped.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &others[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = others;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

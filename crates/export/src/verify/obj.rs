@@ -1,0 +1,73 @@
+//! Reads OBJ, as far as triangles go.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::rc::Rc;
+
+use super::shape::{Shape, Stream};
+
+/// The objects of a file, in their order.
+pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let (mut positions, mut coords, mut normals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut objects: Vec<Corners> = Vec::new();
+    for (number, line) in (1_u64..).zip(BufReader::new(file).lines()) {
+        let line = line.map_err(|error| error.to_string())?;
+        let (kind, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let wrong = || format!("line {number} is {line:?}");
+        match kind {
+            "v" => positions.push(numbers::<3>(rest).ok_or_else(wrong)?),
+            "vt" => coords.push(numbers::<2>(rest).ok_or_else(wrong)?),
+            "vn" => normals.push(numbers::<3>(rest).ok_or_else(wrong)?),
+            "o" => objects.push(Corners::default()),
+            "f" => objects.last_mut().and_then(|object| object.add(rest)).ok_or_else(wrong)?,
+            _ => {}
+        }
+    }
+    let (positions, coords, normals) = (Rc::new(positions), Rc::new(coords), Rc::new(normals));
+    let shape = |object: Corners| Shape {
+        positions: Rc::clone(&positions),
+        normals: object.stream(&object.normals, &normals),
+        coords: object.stream(&object.coords, &coords).into_iter().collect(),
+        corners: object.positions,
+    };
+    Ok(objects.into_iter().map(shape).collect())
+}
+
+#[derive(Default)]
+struct Corners {
+    positions: Vec<[u32; 3]>,
+    coords: Vec<[u32; 3]>,
+    normals: Vec<[u32; 3]>,
+}
+
+impl Corners {
+    fn add(&mut self, text: &str) -> Option<()> {
+        let (mut triangle, mut words) = ([[None; 3]; 3], text.split(' '));
+        for corner in &mut triangle {
+            for (index, text) in corner.iter_mut().zip(words.next()?.split('/')) {
+                // Numbers count from 1.
+                *index = if text.is_empty() { None } else { Some(text.parse::<u32>().ok()?.checked_sub(1)?) };
+            }
+        }
+        let stream = |which: usize| Some([triangle[0][which]?, triangle[1][which]?, triangle[2][which]?]);
+        self.positions.push(stream(0)?);
+        self.coords.extend(stream(1));
+        self.normals.extend(stream(2));
+        words.next().is_none().then_some(())
+    }
+
+    fn stream<const N: usize>(&self, corners: &[[u32; 3]], values: &Rc<Vec<[f32; N]>>) -> Option<Stream<N>> {
+        let is_whole = !corners.is_empty() && corners.len() == self.positions.len();
+        is_whole.then(|| Stream { values: Rc::clone(values), corners: Some(corners.to_vec()) })
+    }
+}
+
+fn numbers<const N: usize>(text: &str) -> Option<[f32; N]> {
+    let (mut numbers, mut words) = ([0.0; N], text.split(' '));
+    for number in &mut numbers {
+        *number = words.next()?.parse().ok()?;
+    }
+    Some(numbers)
+}

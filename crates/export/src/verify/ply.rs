@@ -1,0 +1,71 @@
+//! Reads binary PLY of floats and triangles.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+use super::shape::{Shape, Stream};
+
+pub(super) fn read(path: &Path) -> Result<Shape, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let mut file = BufReader::new(File::open(path).map_err(told)?);
+    let (mut properties, mut counts) = (HashMap::<String, usize>::new(), [0_usize; 2]);
+    let mut has_material = false;
+    loop {
+        let mut line = String::new();
+        if file.read_line(&mut line).map_err(told)? == 0 {
+            return Err("a header without an end".to_owned());
+        }
+        let count = |text: &str| text.parse().map_err(|_| format!("the count {text:?}"));
+        match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+            ["end_header"] => break,
+            ["element", "vertex", text] => counts[0] = count(text)?,
+            ["element", "face", text] => counts[1] = count(text)?,
+            ["property", "float", name] => {
+                let place = properties.len();
+                properties.insert((*name).to_owned(), place);
+            }
+            ["property", "int", "material_index"] => has_material = true,
+            _ => {}
+        }
+    }
+    let columns =
+        |names: &[&str]| names.iter().map(|name| properties.get(*name).copied()).collect::<Option<Vec<_>>>();
+    let [x, normal, coord] = [columns(&["x", "y", "z"]), columns(&["nx", "ny", "nz"]), columns(&["s", "t"])];
+    let x = x.ok_or("no positions")?;
+    let (mut positions, mut normals, mut coords) = (Vec::new(), Vec::new(), Vec::new());
+    let mut row = vec![0; properties.len() * 4];
+    for _ in 0..counts[0] {
+        file.read_exact(&mut row).map_err(told)?;
+        positions.push(element::<3>(&row, &x));
+        normals.extend(normal.as_ref().map(|columns| element::<3>(&row, columns)));
+        coords.extend(coord.as_ref().map(|columns| element::<2>(&row, columns)));
+    }
+    let mut shape = Shape { positions: Rc::new(positions), ..Shape::default() };
+    shape.normals = normal.map(|_| Stream { values: Rc::new(normals), corners: None });
+    shape.coords.extend(coord.map(|_| Stream { values: Rc::new(coords), corners: None }));
+    let mut face = vec![0; if has_material { 17 } else { 13 }];
+    for index in 0..counts[1] {
+        file.read_exact(&mut face).map_err(told)?;
+        let corners = face.get(1..13).unwrap_or_default().as_chunks::<4>().0;
+        match (face.first(), corners) {
+            (Some(3), [a, b, c]) => shape.corners.push([a, b, c].map(|corner| u32::from_le_bytes(*corner))),
+            _ => return Err(format!("face {index} is no triangle")),
+        }
+    }
+    match file.read(&mut [0]).map_err(told)? {
+        0 => Ok(shape),
+        _ => Err("bytes after the last face".to_owned()),
+    }
+}
+
+fn element<const N: usize>(row: &[u8], columns: &[usize]) -> [f32; N] {
+    let mut element = [0.0; N];
+    for (number, column) in element.iter_mut().zip(columns) {
+        let bytes = row.as_chunks::<4>().0.get(*column).copied().unwrap_or_default();
+        *number = f32::from_le_bytes(bytes);
+    }
+    element
+}

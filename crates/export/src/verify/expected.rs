@@ -70,8 +70,9 @@ impl Rules {
 
 /// A mesh of any format. `are_integers`: positions as the integers that are stored.
 pub(super) fn view(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
-    let mut shape = Shape::default();
+    let (mut shape, mut scale) = (Shape::default(), None);
     if let Some(attribute) = view.attribute(&Semantic::Position)? {
+        scale = attribute.dequant().filter(|_| are_integers).map(|dequant| dequant.scale);
         shape.positions = Rc::new(match attribute.array::<[u16; 3]>().filter(|_| are_integers) {
             Some(integers) => integers.iter().map(|integers| integers.map(f32::from)).collect(),
             None => rules.finite(attribute.to_f32x3()),
@@ -79,7 +80,14 @@ pub(super) fn view(view: &MeshView, rules: Rules, are_integers: bool) -> Result<
     }
     shape.corners = view.indices().triangles().map(|corners| rules.turned(corners)).collect();
     if let Some(normals) = view.attribute(&Semantic::Normal)?.filter(|_| rules.normals) {
-        shape.normals = Some(Stream { values: Rc::new(rules.finite(normals.to_f32x3())), corners: None });
+        let mut values = rules.finite(normals.to_f32x3());
+        // The scale of a node turns normals, which are written so that they are right then.
+        for (number, scale) in
+            values.iter_mut().flat_map(|normal| normal.iter_mut().zip(scale.unwrap_or([1.0; 4])))
+        {
+            *number *= scale;
+        }
+        shape.normals = Some(Stream { values: Rc::new(values), corners: None });
     }
     for info in view.attributes() {
         let Semantic::TexCoord(set) = info.semantic else { continue };

@@ -1,0 +1,245 @@
+//! What can be chosen: levels of detail, snapshots, integers, nested joints, animations of other files.
+
+use std::fs;
+use std::path::Path;
+
+use meshmap::MeshFile;
+use meshmap::iqm::Model;
+use meshmap_export::{Convert, Lods, Outcome, Target};
+use meshmap_testing::data;
+use serde_json::Value;
+
+fn open(format: &str, name: &str) -> MeshFile {
+    MeshFile::open(data::valid(format, name)).unwrap()
+}
+
+/// Converts, has what was written checked, and returns the JSON of the glTF.
+fn json(file: &MeshFile, convert: &Convert, folder: &Path) -> (Value, Outcome) {
+    let path = folder.join("out.gltf");
+    let outcome = convert.write_file(file, &path).unwrap();
+    let checked = convert.check_file(file, &path).unwrap();
+    assert_eq!(checked.differs, [""; 0]);
+    (serde_json::from_slice(&fs::read(path).unwrap()).unwrap(), outcome)
+}
+
+fn parts() -> Convert {
+    Convert::new(Target::Gltf)
+}
+
+#[test]
+fn parts_of_a_gltf_are_named_by_its_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("cgeo", "anim_a.cgeo");
+    let path = folder.path().join("two words.gltf");
+    let outcome = parts().write_file(&file, &path).unwrap();
+    let names: Vec<_> =
+        outcome.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["two words.bin", "two words.gltf"]);
+    let json: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(json["buffers"][0]["uri"], "two%20words.bin");
+    let length = fs::metadata(folder.path().join("two words.bin")).unwrap().len();
+    assert_eq!(json["buffers"][0]["byteLength"], length);
+    // The crate, which shares nothing with the writer, finds the part, too.
+    let (document, buffers, _) = gltf_import(&path);
+    let primitive = document.meshes().next().unwrap().primitives().next().unwrap();
+    let reader = primitive.reader(|buffer| Some(&buffers[buffer.index()]));
+    assert!(reader.read_positions().unwrap().count() > 10);
+}
+
+fn gltf_import(path: &Path) -> (gltf::Document, Vec<Vec<u8>>, ()) {
+    let gltf = gltf::Gltf::open(path).unwrap();
+    let read = |buffer: gltf::Buffer<'_>| match buffer.source() {
+        gltf::buffer::Source::Uri(uri) => fs::read(path.with_file_name(uri.replace("%20", " "))).unwrap(),
+        gltf::buffer::Source::Bin => unreachable!("a glTF has no binary chunk"),
+    };
+    let buffers = gltf.document.buffers().map(read).collect();
+    (gltf.document, buffers, ())
+}
+
+#[test]
+fn all_levels_of_detail_stand_beside_the_finest() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("slmesh", "nodemv_02_static_4lod.slmesh");
+    let (json, outcome) = json(&file, &parts().with_lods(Lods::All), folder.path());
+    assert_eq!(json["meshes"].as_array().unwrap().len(), 4);
+    assert_eq!(json["extensionsUsed"], serde_json::json!(["MSFT_lod"]));
+    let nodes = json["nodes"].as_array().unwrap();
+    let finest = nodes.iter().position(|node| node["name"] == "face_0").unwrap();
+    let coarser = &nodes[finest]["extensions"]["MSFT_lod"]["ids"];
+    let names: Vec<_> =
+        coarser.as_array().unwrap().iter().map(|id| &nodes[id.as_u64().unwrap() as usize]["name"]).collect();
+    assert_eq!(names, ["face_0_lod1", "face_0_lod2", "face_0_lod3"]);
+    // Only the finest is in the scene.
+    let root = nodes.iter().find(|node| node["name"] == "meshmap_root").unwrap();
+    assert_eq!(root["children"], serde_json::json!([finest]));
+    assert!(!outcome.left_out.iter().any(|what| what.contains("level of detail")), "{:?}", outcome.left_out);
+}
+
+#[test]
+fn one_level_of_detail_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("slmesh", "nodemv_02_static_4lod.slmesh");
+    let mut counts = Vec::new();
+    for level in 0..4 {
+        let (_, outcome) = json(&file, &parts().with_lods(Lods::Only(level)), folder.path());
+        assert_eq!(outcome.left_out.iter().filter(|what| what.contains("level of detail")).count(), 3);
+        counts.push(outcome.triangles);
+    }
+    assert!(counts.is_sorted_by(|finer, coarser| finer > coarser), "{counts:?}");
+}
+
+#[test]
+fn quantized_positions_are_the_integers_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["nodemv_02_static_4lod.slmesh", "ours_skin_a.slmesh", "ours_gzip_a.slmesh"] {
+        let file = open("slmesh", name);
+        let (json, outcome) = json(&file, &parts().with_quantized(true), folder.path());
+        let bytes = fs::read(folder.path().join("out.bin")).unwrap();
+        let asset = file.as_slmesh().unwrap();
+        let lod = asset.lod(asset.best_lod(meshmap::slmesh::Lod::High).unwrap()).unwrap().unwrap();
+        let faces: Vec<_> = lod.faces().filter(|face| face.triangle_count() > 0).collect();
+        assert_eq!(json["extensionsRequired"], serde_json::json!(["KHR_mesh_quantization"]), "{name}");
+        for (mesh, face) in json["meshes"].as_array().unwrap().iter().zip(faces) {
+            let accessor = &json["accessors"][index(&mesh["primitives"][0]["attributes"]["POSITION"])];
+            assert_eq!((&accessor["componentType"], &accessor["normalized"]), (&5123.into(), &true.into()));
+            let view = &json["bufferViews"][index(&accessor["bufferView"])];
+            assert_eq!(view["byteStride"], 8);
+            for (element, stored) in
+                bytes[index(&view["byteOffset"])..].chunks(8).zip(face.raw_positions().iter())
+            {
+                assert_eq!(element[..6], *stored.map(u16::to_le_bytes).as_flattened());
+            }
+        }
+        assert!(
+            outcome.changed.keys().any(|what| what.contains("scale of their node")),
+            "{:?}",
+            outcome.changed
+        );
+    }
+}
+
+fn index(value: &Value) -> usize {
+    usize::try_from(value.as_u64().unwrap_or_default()).unwrap()
+}
+
+/// Where a node is, with all above it: what its matrices make of the origin.
+fn place(nodes: &[Value], node: usize) -> [f64; 3] {
+    let mut point = [0.0; 3];
+    let mut at = Some(node);
+    while let Some(index_of) = at {
+        if let Some(matrix) = nodes[index_of]["matrix"].as_array() {
+            let m: Vec<f64> = matrix.iter().map(|number| number.as_f64().unwrap()).collect();
+            point = [0, 1, 2].map(|row| (0..3).map(|k| m[k * 4 + row] * point[k]).sum::<f64>() + m[12 + row]);
+        }
+        at = nodes.iter().position(|node| {
+            node["children"]
+                .as_array()
+                .is_some_and(|children| children.iter().any(|child| index(child) == index_of))
+        });
+    }
+    point
+}
+
+#[test]
+fn nested_joints_are_where_flat_ones_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("slmesh", "odd_s08_pelvis_array.slmesh");
+    let (flat, _) = json(&file, &parts(), folder.path());
+    let (nested, _) = json(&file, &parts().with_nested_joints(true), folder.path());
+    let joint = |json: &Value, name: &str| {
+        json["nodes"].as_array().unwrap().iter().position(|node| node["name"] == name).unwrap()
+    };
+    let children = &nested["nodes"][joint(&nested, "mPelvis")]["children"];
+    assert_eq!(*children, serde_json::json!([joint(&nested, "mTorso")]));
+    assert_eq!(flat["nodes"][joint(&flat, "mPelvis")]["children"], Value::Null);
+    for name in ["mPelvis", "mTorso"] {
+        let [a, b] = [&flat, &nested].map(|json| place(json["nodes"].as_array().unwrap(), joint(json, name)));
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-6), "{name}: {a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_range_of_snapshots_begins_at_time_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("cgeo", "anim_a.cgeo");
+    let convert = parts().with_snapshots(3..=9).with_every(2);
+    let (json, outcome) = json(&file, &convert, folder.path());
+    assert_eq!(outcome.snapshots, 4);
+    let input = &json["accessors"][index(&json["animations"][0]["samplers"][0]["input"])];
+    assert_eq!(input["count"], 4);
+    assert_eq!(input["min"], serde_json::json!([0.0]));
+    let beyond = parts().with_snapshots(3..=4000).write_file(&file, folder.path().join("out.gltf"));
+    assert!(beyond.unwrap_err().to_string().contains("are not all among 0 to"));
+}
+
+#[test]
+fn normals_of_snapshots_are_targets_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("cgeo", "anim_a.cgeo");
+    let (json, outcome) = json(&file, &parts().with_morph_normals(true), folder.path());
+    for target in json["meshes"][0]["primitives"][0]["targets"].as_array().unwrap() {
+        assert!(target["NORMAL"].is_u64() && target["POSITION"].is_u64());
+    }
+    assert!(outcome.left_out.iter().all(|what| !what.contains("normals")), "{:?}", outcome.left_out);
+    assert!(outcome.changed.contains_key("normals of morph targets, now differences"));
+}
+
+#[test]
+fn a_unit_is_the_scale_of_the_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, _) = json(&open("tmf", "v011_multi_names.tmf"), &parts().with_unit(25.4), folder.path());
+    let root = json["nodes"].as_array().unwrap().iter().find(|node| node["name"] == "meshmap_root").unwrap();
+    assert_eq!(root["scale"][0].as_f64().unwrap() as f32, 0.0254);
+}
+
+#[test]
+fn animations_of_another_file_join_where_the_joints_are_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("iqm", "skin_multi_anim.iqm");
+    let model = |name: &str| Model::open(data::valid("iqm", name)).unwrap();
+    let own = model("skin_multi_anim.iqm").anims().len() as u64;
+    let convert = parts()
+        .with_animations("again.iqm", model("skin_multi_anim.iqm"))
+        .with_animations("other.iqm", model("ours_masks_a.iqm"));
+    let (json, outcome) = json(&file, &convert, folder.path());
+    assert_eq!(json["animations"].as_array().unwrap().len() as u64, outcome.animations);
+    assert!(outcome.animations > own, "{} of {own}", outcome.animations);
+    let other = outcome.left_out.iter().find(|what| what.contains("other.iqm")).unwrap();
+    assert!(other.contains("joint"), "{other}");
+    let ply = Convert::new(Target::Ply).with_animations("again.iqm", model("skin_multi_anim.iqm"));
+    let outcome = ply.write_file(&file, folder.path().join("out.ply")).unwrap();
+    assert!(outcome.left_out.contains(&"the animations of other files".to_owned()));
+}
+
+/// A check that could not fail would be none: each byte of the numbers that is turned over is found.
+#[test]
+fn a_check_finds_what_was_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        (Target::Glb, "cgeo", "anim_a.cgeo"),
+        (Target::Glb, "tmf", "v011_multi_names.tmf"),
+        (Target::Ply, "iqm", "skin_multi_anim.iqm"),
+        (Target::Stl, "slmesh", "ours_gzip_a.slmesh"),
+        (Target::Pc2, "cgeo", "anim_a.cgeo"),
+        (Target::Obj, "tmf", "v011_multi_names.tmf"),
+    ];
+    for (target, format, name) in cases {
+        let (file, convert) = (open(format, name), Convert::new(target));
+        let path = folder.path().join("out").with_extension(target.name());
+        convert.write_file(&file, &path).unwrap();
+        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0], "{name}");
+        let whole = fs::read(&path).unwrap();
+        let mut found = 0;
+        let places: Vec<usize> = (0..whole.len()).step_by(whole.len() / 97 + 1).collect();
+        for place in &places {
+            let mut damaged = whole.clone();
+            damaged[*place] ^= 0x45;
+            fs::write(&path, &damaged).unwrap();
+            found += usize::from(!convert.check_file(&file, &path).unwrap().differs.is_empty());
+        }
+        // Some bytes are names, padding, and numbers that are not compared.
+        assert!(found * 3 > places.len(), "{name}: {found} of {}", places.len());
+        fs::write(&path, &whole[..whole.len() - 10]).unwrap();
+        assert_ne!(convert.check_file(&file, &path).unwrap().differs, [""; 0], "{name}, cut");
+    }
+}

@@ -412,7 +412,7 @@ fn decoded(document: &meshmap::tmf::Document) -> Vec<u8> {
 fn packed_arrays_are_the_same_for_any_number_of_threads() {
     let open = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        let source = Source::from_bytes(fixtures::tmf::grid(if cfg!(miri) { 20 } else { 300 }));
+        let source = Source::from_bytes(fixtures::tmf::grid(if cfg!(miri) { 9 } else { 300 }));
         meshmap::tmf::Document::from_source_with(source, &options).unwrap()
     };
     let expected = decoded(&open(Parallelism::Off));
@@ -426,7 +426,7 @@ fn packed_arrays_are_the_same_for_any_number_of_threads() {
         let document = open(Parallelism::Rayon);
         for threads in THREADS {
             pool(*threads).install(|| {
-                (0..if cfg!(miri) { 2 } else { 16 })
+                (0..if cfg!(miri) { 1 } else { 16 })
                     .into_par_iter()
                     .for_each(|_| assert!(decoded(&document) == expected));
             });

@@ -60,7 +60,7 @@ const LONG: Plan = Plan {
     most_bytes: 16 << 20,
     step: 2,
     enough: Duration::from_secs(2),
-    patience: Duration::from_secs(60),
+    patience: Duration::from_secs(600),
     budget: Duration::from_secs(20),
 };
 

@@ -24,7 +24,8 @@ static ALLOCATOR: Counting = Counting;
 const USAGE: &str = "usage: memory [--short] [FILTER..]: cases whose name has one of the filters in it";
 const MIB: i64 = 1 << 20;
 const MOST_MEMORY: i64 = 6 << 30;
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Without a sign of life for so long, a process is ended: it hangs, however busy the machine is.
+const PATIENCE: Duration = Duration::from_secs(600);
 const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 
 fn main() -> ExitCode {

@@ -61,7 +61,7 @@ const LONG: Plan = Plan {
     step: 2,
     enough: Duration::from_secs(2),
     patience: Duration::from_secs(600),
-    budget: Duration::from_secs(20),
+    budget: Duration::from_secs(5),
 };
 
 const MOST_ITEMS: usize = 4_000_000;

@@ -13,6 +13,12 @@ pub(crate) fn finite<const N: usize>(
     convert: &Convert,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    // The usual case, without a branch for each number.
+    let greatest =
+        elements.as_flattened().iter().fold(0, |most: u32, number| most.max(number.abs().to_bits()));
+    if greatest < f32::INFINITY.to_bits() {
+        return Ok(());
+    }
     let mut replaced = 0;
     for (index, element) in elements.iter_mut().enumerate() {
         for number in element.iter_mut().filter(|number| !number.is_finite()) {

@@ -17,6 +17,10 @@ use crate::outcome::Outcome;
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
 
+/// How much JSON a file takes, and each primitive of each snapshot, more or less.
+const JSON: u64 = 16 << 10;
+const JSON_OF_TARGET: u64 = 400;
+
 /// Up to as many materials, each has vertices of its own; more share them, for the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
 
@@ -125,19 +129,23 @@ impl Writer<'_> {
             return Ok((None, 0));
         }
         let mut positions = origin.positions.to_vec();
-        let is_stored = self.is_base(&positions)?;
+        let is_stored = first == 0 || self.are_first(&positions)?;
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.convert, self.outcome)?;
         let remap = origin.vertex_remap_by_material()?;
         let parts = parts(&remap, self.rules.turns);
+        let targets = parts.len() * (others.len() + 1) * if self.convert.morph_normals { 2 } else { 1 };
+        self.gltf.expect_json(JSON + JSON_OF_TARGET * targets as u64)?;
         let (mut primitives, normals) = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
         let normals = normals.filter(|_| self.convert.morph_normals);
         drop(origin.map_channels);
         let topology = origin.topology;
         self.outcome.wrote(remap.vertex_count(), remap.indices().len() / 3);
         let mut used = 0;
+        let mut differences = Vec::new();
         for index in others {
-            let Some(differences) = self.differences(*index, topology, &positions, is_stored)? else { break };
-            let moved = remap.gather(0, &differences)?;
+            if !self.differences(*index, topology, &positions, is_stored, &mut differences)? {
+                break;
+            }
             let turned = match &normals {
                 Some(normals) => {
                     let mut now = positions.clone();
@@ -153,9 +161,9 @@ impl Writer<'_> {
             for primitive in &mut primitives {
                 primitive.targets.push(BTreeMap::new());
             }
-            self.add_targets("POSITION", &moved, &mut primitives, &parts)?;
+            self.add_targets("POSITION", &differences, remap.sources(0), &mut primitives, &parts)?;
             if let Some(turned) = turned {
-                self.add_targets("NORMAL", &turned, &mut primitives, &parts)?;
+                self.add_targets("NORMAL", &turned, None, &mut primitives, &parts)?;
             }
             used += 1;
         }
@@ -175,24 +183,32 @@ impl Writer<'_> {
         Ok((Some(Run { node, first: place, targets: used }), used))
     }
 
-    /// A target of all primitives.
+    /// A target of all primitives: a difference for each vertex, or for the one that `sources` says.
     fn add_targets(
         &mut self,
         name: &'static str,
         differences: &[[f32; 3]],
+        sources: Option<&[u32]>,
         primitives: &mut [Primitive],
         parts: &[Part],
     ) -> Result<()> {
+        let count = sources.map_or(differences.len(), <[u32]>::len);
         let mut shared = None;
         for (primitive, part) in primitives.iter_mut().zip(parts) {
-            let accessor = match shared {
-                Some(accessor) => accessor,
-                None => {
-                    let part = differences.get(part.vertices.clone()).unwrap_or_default();
-                    self.gltf.sparse(part, self.convert.dense)?
+            let (range, is_dense) = (part.vertices.clone(), self.convert.dense);
+            let accessor = match (shared, sources) {
+                (Some(accessor), _) => accessor,
+                (None, Some(sources)) => {
+                    let of = |source: &u32| differences.get(*source as usize).copied().unwrap_or_default();
+                    let sources = sources.get(range.clone()).unwrap_or_default();
+                    self.gltf.sparse(sources.iter().map(of), is_dense)?
+                }
+                (None, None) => {
+                    let part = differences.get(range.clone()).unwrap_or_default();
+                    self.gltf.sparse(part.iter().copied(), is_dense)?
                 }
             };
-            if part.vertices == (0..differences.len()) {
+            if range == (0..count) {
                 shared = Some(accessor);
             }
             if let Some(target) = primitive.targets.last_mut() {
@@ -224,41 +240,40 @@ impl Writer<'_> {
         Ok(normals)
     }
 
-    /// Whether stored differences are those to these positions.
-    fn is_base(&self, positions: &[[f32; 3]]) -> Result<bool> {
-        let base = self.proxy.base()?;
+    /// Whether these positions are those of the file's first snapshot, to which stored differences are.
+    fn are_first(&self, positions: &[[f32; 3]]) -> Result<bool> {
+        let first = self.proxy.snapshot(0)?.positions()?;
         let bits = |positions: &[f32; 3]| positions.map(f32::to_bits);
-        Ok(base.positions.len() == positions.len()
-            && base.positions.iter().zip(positions).all(|(a, b)| bits(&a) == bits(b)))
+        Ok(first.len() == positions.len() && first.iter().zip(positions).all(|(a, b)| bits(&a) == bits(b)))
     }
 
-    /// What moves the positions of the origin to those of another snapshot; `None` where it needs a mesh of its own.
+    /// What moves the positions of the origin to those of another snapshot; `false` where it needs a mesh of its own.
     fn differences(
         &mut self,
         index: usize,
         topology: TopologyId,
         origin: &[[f32; 3]],
         is_stored: bool,
-    ) -> Result<Option<Vec<[f32; 3]>>> {
+        differences: &mut Vec<[f32; 3]>,
+    ) -> Result<bool> {
         let snapshot = self.proxy.snapshot(index)?;
         if snapshot.topology()? != topology {
-            return Ok(None);
+            return Ok(false);
         }
-        let mut differences = Vec::new();
         let address = || format!("snapshots[{index}].positions");
-        if is_stored && snapshot.position_differences_into(&mut differences, &mut self.scratch)? {
-            finite(&mut differences, address, self.convert, self.outcome)?;
-            return Ok(Some(differences));
+        if is_stored && snapshot.position_differences_into(differences, &mut self.scratch)? {
+            finite(differences, address, self.convert, self.outcome)?;
+            return Ok(true);
         }
-        snapshot.positions_into(&mut differences, &mut self.scratch)?;
-        finite(&mut differences, address, self.convert, self.outcome)?;
+        snapshot.positions_into(differences, &mut self.scratch)?;
+        finite(differences, address, self.convert, self.outcome)?;
         let mut is_exact = differences.len() == origin.len();
         for (position, from) in differences.as_flattened_mut().iter_mut().zip(origin.as_flattened()) {
             let difference = *position - from;
             is_exact &= from + difference == *position;
             *position = difference;
         }
-        Ok(is_exact.then_some(differences))
+        Ok(is_exact)
     }
 
     /// A primitive for each part, without targets; and the normals that were written.

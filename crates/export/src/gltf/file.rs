@@ -39,6 +39,8 @@ pub(super) struct Gltf {
     pub(super) document: Document,
     /// The materials of the document by name.
     pub(super) materials: HashMap<String, Index>,
+    /// Sparse indices and values before they are written.
+    work: (Vec<u32>, Vec<[[u8; 4]; 3]>),
 }
 
 enum Container {
@@ -63,7 +65,18 @@ impl Gltf {
     }
 
     fn new(container: Container) -> Self {
-        Self { container, document: Document::default(), materials: HashMap::new() }
+        Self { container, document: Document::default(), materials: HashMap::new(), work: <_>::default() }
+    }
+
+    /// Keeps room for this much JSON, unless numbers have been written already.
+    pub(super) fn expect_json(&mut self, bytes: u64) -> Result<()> {
+        if let (Container::Binary { output, reserved }, []) =
+            (&mut self.container, self.document.buffers.as_slice())
+        {
+            *reserved = (*reserved).max(bytes.next_multiple_of(4));
+            output.file().seek(SeekFrom::Start(HEADER + CHUNK + *reserved + CHUNK))?;
+        }
+        Ok(())
     }
 
     /// Writes numbers as a view of a buffer.
@@ -229,41 +242,54 @@ impl Gltf {
     }
 
     /// Triples of which only those are written that are not 0, unless all take less room.
-    pub(super) fn sparse(&mut self, elements: &[[f32; 3]], is_dense: bool) -> Result<Index> {
-        let mut moved: Vec<u32> = Vec::new();
-        for (index, element) in (0_u32..).zip(elements) {
-            if element.iter().any(|number| *number != 0.0) {
-                moved.push(index);
+    pub(super) fn sparse(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [f32; 3]> + Clone,
+        is_dense: bool,
+    ) -> Result<Index> {
+        let all = elements.len();
+        let (mut listed, mut values) = std::mem::take(&mut self.work);
+        listed.resize(listed.len().max(all), 0);
+        values.resize(values.len().max(all), [[0; 4]; 3]);
+        // Those that are not listed are 0.
+        let (mut count, mut min, mut max) = (0, [0.0_f32; 3], [0.0_f32; 3]);
+        // Each takes the next place, which the one after it takes again where it was 0: faster than a branch.
+        for (index, element) in (0_u32..).zip(elements.clone()) {
+            if let (Some(place), Some(value)) = (listed.get_mut(count), values.get_mut(count)) {
+                (*place, *value) = (index, element.map(f32::to_le_bytes));
+            }
+            let [x, y, z] = element.map(f32::to_bits);
+            count += usize::from((x | y | z) << 1 != 0);
+            for (component, number) in element.into_iter().enumerate() {
+                min[component] = if number < min[component] { number } else { min[component] };
+                max[component] = if number > max[component] { number } else { max[component] };
             }
         }
-        let index_size = if elements.len() <= 65_535 { 2 } else { 4 };
-        if is_dense || moved.len() * (12 + index_size) >= elements.len() * 12 {
-            return self.floats(elements, Use::Vertices, true);
-        }
-        if moved.is_empty() {
+        if count == 0 && all > 0 {
             // Readers want a place for the values.
-            moved.push(0);
+            (listed[0], values[0], count) = (0, [[0; 4]; 3], 1);
         }
-        let values: Vec<[f32; 3]> =
-            moved.iter().filter_map(|index| elements.get(*index as usize)).copied().collect();
-        let (mut min, mut max) = bounds(&values);
-        if values.len() < elements.len() {
-            // Those that are not listed are 0.
-            min.iter_mut().for_each(|number| *number = number.min(0.0));
-            max.iter_mut().for_each(|number| *number = number.max(0.0));
-        }
-        let (bytes, component_type) = index_bytes(&moved, elements.len());
-        let indices = SparseIndices { buffer_view: self.view(&bytes, Use::Other)?, component_type };
-        let sparse_values = SparseValues { buffer_view: self.view(&bytes_of(&values), Use::Other)? };
-        Ok(self.accessor(Accessor {
-            component_type: FLOAT,
-            count: elements.len(),
-            kind: "VEC3",
-            min,
-            max,
-            sparse: Some(Sparse { count: moved.len(), indices, values: sparse_values }),
-            ..Accessor::default()
-        }))
+        let (indices, component_type) = index_bytes(listed.get(..count).unwrap_or_default(), all);
+        let accessor = if is_dense || count * 12 + indices.len() >= all * 12 {
+            self.floats(&elements.collect::<Vec<_>>(), Use::Vertices, true)?
+        } else {
+            let sparse_indices =
+                SparseIndices { buffer_view: self.view(&indices, Use::Other)?, component_type };
+            let values = values.get(..count).unwrap_or_default();
+            let sparse_values =
+                SparseValues { buffer_view: self.view(values.as_flattened().as_flattened(), Use::Other)? };
+            self.accessor(Accessor {
+                component_type: FLOAT,
+                count: all,
+                kind: "VEC3",
+                min: min.to_vec(),
+                max: max.to_vec(),
+                sparse: Some(Sparse { count, indices: sparse_indices, values: sparse_values }),
+                ..Accessor::default()
+            })
+        };
+        self.work = (listed, values);
+        Ok(accessor)
     }
 
     /// Writes the JSON, and puts the files into their places. `Err` with the length that the JSON takes, where less is
@@ -325,15 +351,23 @@ fn escaped(name: &str) -> String {
 }
 
 fn bytes_of<const N: usize>(elements: &[[f32; N]]) -> Vec<u8> {
-    elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect()
+    let mut bytes = vec![0; elements.len() * N * 4];
+    for (place, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(elements.as_flattened()) {
+        *place = number.to_le_bytes();
+    }
+    bytes
 }
 
+/// Up to as many vertices, indices have 16 bits: 65,535 restarts primitives.
+const MOST_NARROW: usize = 65_535;
+
 fn index_bytes(indices: &[u32], vertices: usize) -> (Vec<u8>, u32) {
-    if vertices <= 65_535 {
-        let narrow = indices.iter().map(|index| u16::try_from(*index).unwrap_or(u16::MAX));
-        (narrow.flat_map(u16::to_le_bytes).collect(), UNSIGNED_SHORT)
+    if vertices <= MOST_NARROW {
+        let narrow = indices.iter().map(|index| u16::try_from(*index).unwrap_or(u16::MAX).to_le_bytes());
+        (narrow.collect::<Vec<_>>().into_flattened(), UNSIGNED_SHORT)
     } else {
-        (indices.iter().flat_map(|index| index.to_le_bytes()).collect(), UNSIGNED_INT)
+        let wide = indices.iter().map(|index| index.to_le_bytes());
+        (wide.collect::<Vec<_>>().into_flattened(), UNSIGNED_INT)
     }
 }
 

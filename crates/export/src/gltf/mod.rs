@@ -25,7 +25,7 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 
 pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let mut reserved = guess(file, convert)?;
+    let mut reserved = guess(file)?;
     loop {
         let mut own = Outcome::default();
         let mut gltf = match convert.target {
@@ -58,13 +58,13 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
 }
 
 /// How much JSON a file will take, more or less.
-fn guess(file: &MeshFile, convert: &Convert) -> Result<u64> {
+fn guess(file: &MeshFile) -> Result<u64> {
     const BASE: u64 = 8 << 10;
-    /// Of a mesh with its attributes, or a joint with its channels; and of a morph target.
+    /// Of a mesh with its attributes, or a joint with its channels.
     const PART: u64 = 2 << 10;
-    const TARGET: u64 = 512;
     let parts = match file {
-        MeshFile::CGeo(proxy) => return Ok(BASE + TARGET * convert.snapshots(proxy.len())?.len() as u64),
+        // More is known when the first snapshot is decoded.
+        MeshFile::CGeo(_) => 0,
         MeshFile::Iqm(model) => {
             let joints = model.joint_count() as u64;
             model.len() as u64 + joints * (1 + model.anims().len() as u64)

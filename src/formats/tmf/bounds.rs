@@ -1,5 +1,7 @@
 //! The box around positions, without an array of all of them.
 
+use std::sync::Arc;
+
 use super::packed::{File, Packed};
 use crate::limits::Budget;
 use crate::mesh::Bounds;
@@ -48,6 +50,6 @@ impl Packed<[f32; 3]> {
     fn with_bytes_read(&self) -> Result<Self> {
         let ranges: Vec<_> = self.ranges().collect();
         let source = self.file().source.with_ranges(&ranges, "bit array")?;
-        Ok(self.clone().in_file(File { source, ..self.file().clone() }))
+        Ok(self.clone().in_file(Arc::new(File { source, ..self.file().clone() })))
     }
 }

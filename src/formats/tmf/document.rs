@@ -23,7 +23,7 @@ use crate::report::{Address, Finding, Item, Result};
 /// asked for.
 #[derive(Clone)]
 pub struct Document {
-    file: File,
+    file: Arc<File>,
 }
 
 impl Document {
@@ -63,7 +63,7 @@ impl Document {
         let layout = Layout::read(&source, &options.limits).map_err(|error| source.tell(error))?;
         let layout = Arc::new(layout);
         let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
-        let document = Self { file: File { layout, source, options: *options, angles } };
+        let document = Self { file: Arc::new(File { layout, source, options: *options, angles }) };
         refuse_forbidden(options, Format::Tmf, || document.validate())
             .map_err(|error| document.source().tell(error))?;
         Ok(document)

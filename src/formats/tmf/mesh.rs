@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::decode::{Quad, Vector};
 use super::layout::MeshLayout;
@@ -17,13 +18,13 @@ use crate::report::{Address, Result};
 /// Cloning is cheap. An array is `None` where the mesh has no segment of it.
 #[derive(Clone)]
 pub struct Mesh {
-    pub(crate) file: File,
+    pub(crate) file: Arc<File>,
     index: usize,
 }
 
 impl Mesh {
-    pub(crate) fn new(file: &File, index: usize) -> Self {
-        Self { file: file.clone(), index }
+    pub(crate) fn new(file: &Arc<File>, index: usize) -> Self {
+        Self { file: Arc::clone(file), index }
     }
 
     /// Reads everything now; the result does no further I/O.
@@ -33,7 +34,7 @@ impl Mesh {
     /// Those of reading.
     pub fn load(&self) -> Result<Self> {
         let source = self.file.source.with_ranges(&[self.range()], "mesh")?;
-        Ok(Self { file: File { source, ..self.file.clone() }, index: self.index })
+        Ok(Self { file: Arc::new(File { source, ..(*self.file).clone() }), index: self.index })
     }
 
     fn entry(&self) -> Option<&MeshLayout> {
@@ -170,7 +171,9 @@ impl Mesh {
     /// Those of reading the names.
     pub fn custom(&self) -> Result<Vec<Custom>> {
         let segments = self.entry().map(|mesh| mesh.segments.clone()).unwrap_or_default();
-        let mut all = Vec::new();
+        // There may be thousands: no more room than they take.
+        let count = self.own_segments().iter().filter(|segment| segment.kind.is_custom()).count();
+        let mut all = Vec::with_capacity(count);
         for (index, segment) in segments.zip(self.own_segments()) {
             let address = self.address().then("custom").index(as_u64(all.len()));
             let values = match segment.kind {

@@ -35,7 +35,7 @@ use crate::report::{Address, Error, Place, Result};
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub struct Packed<T: PackedElement> {
-    file: File,
+    file: Arc<File>,
     address: Address,
     kind: T::Kind,
     parts: Arc<[Part]>,
@@ -83,7 +83,7 @@ impl PackedElement for [f32; 4] {}
 impl<T: PackedElement> Packed<T> {
     /// The array in these segments; `None` where there are none.
     pub(crate) fn new(
-        file: &File,
+        file: &Arc<File>,
         address: Address,
         kind: T::Kind,
         segments: impl Iterator<Item = usize>,
@@ -186,7 +186,7 @@ impl<T: PackedElement> Packed<T> {
     }
 
     /// The same array of the same file, whose bytes come from elsewhere.
-    pub(crate) fn in_file(self, file: File) -> Self {
+    pub(crate) fn in_file(self, file: Arc<File>) -> Self {
         Self { file, ..self }
     }
 
@@ -278,7 +278,7 @@ impl<T: PackedElement> Packed<T> {
 
     /// Elements of one segment, with their bytes.
     fn run<'a>(&'a self, segment: &'a Segment, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
-        let File { source, angles, .. } = &self.file;
+        let File { source, angles, .. } = &*self.file;
         let decoder = T::decoder(self.kind, &Parts { segment, source, angles, count: out.len() })?;
         let record = segment.record_bits();
         let bit = first.saturating_mul(record);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use zerocopy::{Immutable, IntoBytes};
 
 use super::document::Document;
-use super::mesh::{CustomValues, Mesh};
+use super::mesh::{Custom, CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use super::rules::{self, FILE};
 use crate::bytes::Array;
@@ -83,12 +83,12 @@ impl Mesh {
     /// and the errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
         let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;
-        let info = |(semantic, values, _): &(Semantic, Values, usize)| AttributeInfo {
-            semantic: semantic.clone(),
-            format: values.format(),
-        };
-        let infos = attributes.iter().map(info).collect();
-        let arrays = attributes.into_iter().map(|(_, values, stream)| (values, stream)).collect();
+        let (mut infos, mut arrays) =
+            (Vec::with_capacity(attributes.len()), Vec::with_capacity(attributes.len()));
+        for (semantic, values, stream) in attributes {
+            infos.push(AttributeInfo { semantic, format: values.format() });
+            arrays.push((values, stream));
+        }
         let limits = self.file.options.limits;
         let (indices, arrays) = (Indices::new(indices, 0), Arrays { arrays, remap, limits });
         let view = MeshView::new(FILE, self.address(), Role::Geometry, vertex_count, indices, infos, arrays);
@@ -202,26 +202,28 @@ fn unassigned(semantic: &Semantic, count: usize) -> String {
 /// Adds the custom data with an element for each vertex of the file.
 fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<(Semantic, Values, usize)>) -> Result<()> {
     let mut colors = 0_u32;
-    let mut taken: HashSet<Semantic> = attributes.iter().map(|(have, _, _)| have.clone()).collect();
-    for custom in mesh.custom()? {
-        if custom.values.len() != vertices || vertices == 0 {
-            continue;
-        }
-        let name = || Semantic::Custom(custom.name.to_string_lossy().into_owned());
-        let (semantic, values) = match custom.values {
-            CustomValues::ColorRgba(colours) => {
+    let mut taken = HashSet::new();
+    let all = mesh.custom()?;
+    let is_whole = |custom: &Custom| vertices > 0 && custom.values.len() == vertices;
+    attributes.reserve_exact(all.iter().filter(|custom| is_whole(custom)).count());
+    for custom in all.into_iter().filter(is_whole) {
+        let semantic = match &custom.values {
+            CustomValues::ColorRgba(_) => {
                 colors = colors.saturating_add(1);
-                (Semantic::Color(colors.saturating_sub(1)), Values::F32x4(colours))
+                Semantic::Color(colors.saturating_sub(1))
             }
-            CustomValues::Float(floats) => (name(), Values::F32(floats)),
-            CustomValues::Index(integers) | CustomValues::Integer(integers) => {
-                (name(), Values::U32(integers))
+            // The first of each name, as in the crate.
+            _ if taken.insert(custom.name.clone()) => {
+                Semantic::Custom(custom.name.to_string_lossy().into_owned())
             }
+            _ => continue,
         };
-        // The first of each name, as in the crate.
-        if taken.insert(semantic.clone()) {
-            attributes.push((semantic, values, 0));
-        }
+        let values = match custom.values {
+            CustomValues::ColorRgba(colours) => Values::F32x4(colours),
+            CustomValues::Float(floats) => Values::F32(floats),
+            CustomValues::Index(integers) | CustomValues::Integer(integers) => Values::U32(integers),
+        };
+        attributes.push((semantic, values, 0));
     }
     Ok(())
 }

@@ -143,7 +143,7 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Convert files to GLB, OBJ, PLY, STL or PC2: one file, or whole directories.
+    /// Convert files to GLB, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --every 10 -o proxy.glb\n  meshmap convert assets/ --to glb -o converted/"))]
     Convert {
@@ -153,7 +153,7 @@ enum Command {
         /// The file to write or, of directories and several files, the directory.
         #[arg(short, long, value_name = "PATH")]
         output: PathBuf,
-        /// The format: glb, obj, ply, stl or pc2 [default: by the ending of the output].
+        /// The format: glb, obj, ply, stl, pc2 or usdc [default: by the ending of the output].
         #[arg(long, value_name = "FORMAT", value_parser = parse_target)]
         to: Option<Target>,
         /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.

@@ -4,7 +4,7 @@ use meshmap::{Address, Axis, Format, MeshFile};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::{glb, obj, pc2, ply, stl};
+use crate::{glb, obj, pc2, ply, stl, usd};
 
 /// A format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,11 +20,13 @@ pub enum Target {
     Stl,
     /// A point cache of Blender and 3ds Max, with an OBJ beside it: the snapshots of a CGeo file.
     Pc2,
+    /// USD, as a crate file: geometry, materials, and snapshots as time samples.
+    Usdc,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Glb, Self::Obj, Self::Ply, Self::Stl, Self::Pc2];
+    pub const ALL: [Self; 6] = [Self::Glb, Self::Obj, Self::Ply, Self::Stl, Self::Pc2, Self::Usdc];
 
     /// Its name, which is the extension of its files, too.
     #[must_use]
@@ -35,6 +37,7 @@ impl Target {
             Self::Ply => "ply",
             Self::Stl => "stl",
             Self::Pc2 => "pc2",
+            Self::Usdc => "usdc",
         }
     }
 
@@ -87,7 +90,7 @@ impl Convert {
         }
     }
 
-    /// Writes this mesh; several calls write several. Of a CGeo file as GLB or PC2, snapshots go together: see
+    /// Writes this mesh; several calls write several. Of a CGeo file as GLB, PC2 or USD, snapshots go together: see
     /// [`with_every`](Self::with_every).
     #[must_use]
     pub fn with_mesh(mut self, address: Address) -> Self {
@@ -95,7 +98,8 @@ impl Convert {
         self
     }
 
-    /// Takes this axis for the one that points up, whatever the format says. It is turned to Y in GLB alone.
+    /// Takes this axis for the one that points up, whatever the format says. It is turned to Y in GLB, and
+    /// told in USD.
     #[must_use]
     pub fn with_up(self, up: Axis) -> Self {
         Self { up: Some(up), ..self }
@@ -153,6 +157,7 @@ impl Convert {
             Target::Ply => ply::write(file, self, path, &mut outcome)?,
             Target::Stl => stl::write(file, self, path, &mut outcome)?,
             Target::Pc2 => pc2::write(file, self, path, &mut outcome)?,
+            Target::Usdc => usd::write(file, self, path, &mut outcome)?,
         }
         Ok(outcome)
     }

@@ -37,7 +37,7 @@ pub(super) fn write<W: Write + Seek>(
     }
     let count = proxy.len().div_ceil(convert.every);
     let rate = rate(proxy, convert, count > 1, outcome)?;
-    let mut writer = Writer { convert, file, outcome, tracks: Tracks::default(), topology: None, empty: 0 };
+    let mut writer = Writer { convert, file, outcome, tracks: Tracks::default(), topology: None, drawn: 0 };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in (0..proxy.len()).step_by(convert.every).enumerate() {
         proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
@@ -115,8 +115,10 @@ struct Array {
 struct Corners {
     values: Array,
     indices: Samples,
-    /// Snapshots that have it, as long as all do.
+    /// How many of the snapshots that have triangles have it, as long as all do.
     count: usize,
+    /// The place after the last of them.
+    end: usize,
 }
 
 /// The triangles of a snapshot, and how long the arrays are that they have indices for.
@@ -133,8 +135,8 @@ struct Writer<'a, 'b, W> {
     tracks: Tracks,
     /// Of the snapshot before.
     topology: Option<Topology>,
-    /// Snapshots at the beginning that have no triangles.
-    empty: usize,
+    /// How many snapshots before have triangles.
+    drawn: usize,
 }
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
@@ -156,12 +158,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.tracks.points.set(place, &mesh.positions, points);
             self.tracks.extent.set(place, self.file.floats(extent(&mesh.positions).into_iter())?);
         }
-        if mesh.triangles.is_empty() {
-            self.nothing(place);
-            return Ok(());
-        }
-        for (stream, values) in streams(mesh) {
-            self.stream(place, index, mesh, (stream, values), is_new)?;
+        // A snapshot without triangles lacks no normals and coordinates.
+        if !mesh.triangles.is_empty() {
+            for (stream, values) in streams(mesh) {
+                self.stream(place, index, mesh, (stream, values), is_new)?;
+            }
+            self.drawn += 1;
         }
         Ok(())
     }
@@ -198,13 +200,10 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         is_new: bool,
     ) -> Result<()> {
         let track = self.tracks.streams.entry(stream).or_default();
-        if track.count == 0 && self.empty > 0 {
-            track.nothing(0);
-            track.count = self.empty;
-        }
-        if track.count != place {
+        if track.count != self.drawn {
             return Ok(());
         }
+        track.pass(place, stream);
         track.count += 1;
         if is_new {
             let (indices, what) = match stream {
@@ -229,21 +228,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         Ok(())
     }
 
-    /// A snapshot without triangles needs no normals and coordinates to have them all.
-    fn nothing(&mut self, place: usize) {
-        self.empty += usize::from(self.empty == place);
-        for track in self.tracks.streams.values_mut().filter(|track| track.count == place) {
-            track.nothing(place);
-            track.count += 1;
-        }
-    }
-
     /// Makes the mesh of what has been written.
     fn finish(self, prim: &mut Prim, clock: &mut Clock, materials: &mut Materials) -> Result<()> {
-        let Self { file, outcome, tracks, .. } = self;
-        let count = clock.count();
+        let Self { file, outcome, mut tracks, drawn, .. } = self;
+        tracks.streams.iter_mut().for_each(|(stream, track)| track.pass(clock.count(), *stream));
         let mut is_whole = |stream: &Stream, track: &Corners| {
-            if track.count == count {
+            if track.count == drawn {
                 return true;
             }
             outcome.leave_out(match stream {
@@ -324,9 +314,14 @@ impl Array {
 }
 
 impl Corners {
-    fn nothing(&mut self, place: usize) {
-        self.values.set(place, &[], Rep::empty(Kind::floats(3)));
-        self.indices.set(place, Rep::empty(Kind::Int));
+    /// Has nothing at the snapshots before this place that have no triangles.
+    fn pass(&mut self, place: usize, stream: Stream) {
+        if self.end < place {
+            let components = if stream == Stream::Normals { 3 } else { 2 };
+            self.values.set(self.end, &[], Rep::empty(Kind::floats(components)));
+            self.indices.set(self.end, Rep::empty(Kind::Int));
+        }
+        self.end = place + 1;
     }
 }
 

@@ -31,6 +31,8 @@ mod ply;
 mod select;
 mod stl;
 mod usd;
+#[expect(dead_code, reason = "tests read what was written with it")]
+mod verify;
 
 pub use convert::{Convert, NonFinite, Target};
 pub use error::{Error, Result};

@@ -1,0 +1,3 @@
+//! Readers of what was written, which share nothing with the writers.
+
+pub(crate) mod usdc;

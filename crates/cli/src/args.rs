@@ -145,7 +145,7 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Convert files to glTF, OBJ, PLY, STL or PC2: one file, or whole directories.
+    /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert assets/ --to glb -o converted/"))]
@@ -156,7 +156,7 @@ enum Command {
         /// The file to write or, of directories and several files, the directory; `-` is standard output.
         #[arg(short, long, value_name = "PATH")]
         output: PathBuf,
-        /// The format: glb, gltf, obj, ply, stl or pc2 [default: by the ending of the output].
+        /// The format: glb, gltf, obj, ply, stl, pc2 or usdc [default: by the ending of the output].
         #[arg(long, value_name = "FORMAT", value_parser = parse_target)]
         to: Option<Target>,
         /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.

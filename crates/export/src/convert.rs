@@ -6,7 +6,7 @@ use meshmap::{Address, Axis, Format, MeshFile};
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::{gltf, obj, pc2, ply, stl};
+use crate::{gltf, obj, pc2, ply, stl, usd};
 
 /// A format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,11 +24,14 @@ pub enum Target {
     Stl,
     /// A point cache of Blender and 3ds Max, with an OBJ beside it: the snapshots of a CGeo file.
     Pc2,
+    /// USD, as a crate file: geometry, materials, and snapshots as time samples.
+    Usdc,
 }
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Glb, Self::Gltf, Self::Obj, Self::Ply, Self::Stl, Self::Pc2];
+    pub const ALL: [Self; 7] =
+        [Self::Glb, Self::Gltf, Self::Obj, Self::Ply, Self::Stl, Self::Pc2, Self::Usdc];
 
     /// Its name, which is the extension of its files, too.
     #[must_use]
@@ -40,6 +43,7 @@ impl Target {
             Self::Ply => "ply",
             Self::Stl => "stl",
             Self::Pc2 => "pc2",
+            Self::Usdc => "usdc",
         }
     }
 
@@ -133,7 +137,8 @@ impl Convert {
         self
     }
 
-    /// Takes this axis for the one that points up, whatever the format says. It is turned to Y in GLB alone.
+    /// Takes this axis for the one that points up, whatever the format says. It is turned to Y in GLB, and
+    /// told in USD.
     #[must_use]
     pub fn with_up(self, up: Axis) -> Self {
         Self { up: Some(up), ..self }
@@ -228,6 +233,11 @@ impl Convert {
         Err(Error::NotHeld { target: self.target.name(), what })
     }
 
+    /// How far the snapshots that are written are apart.
+    pub(crate) fn every(&self) -> usize {
+        self.every
+    }
+
     /// How many metres a length of 1 is; `stored` are the millimetres that the file says.
     pub(crate) fn metres(&self, stored: Option<f64>) -> Option<f64> {
         self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
@@ -258,6 +268,7 @@ impl Convert {
             Target::Ply => ply::write(file, self, path, &mut outcome)?,
             Target::Stl => stl::write(file, self, path, &mut outcome)?,
             Target::Pc2 => pc2::write(file, self, path, &mut outcome)?,
+            Target::Usdc => usd::write(file, self, path, &mut outcome)?,
         }
         Ok(outcome)
     }

@@ -1,4 +1,4 @@
-//! Writes meshes that [`meshmap`] reads as files of other formats: GLB, OBJ, PLY, STL and PC2.
+//! Writes meshes that [`meshmap`] reads as files of other formats: GLB, USD, OBJ, PLY, STL and PC2.
 //!
 //! Numbers are the file's. What a target cannot hold is left out, what must be rounded is rounded, and [`Outcome`] says
 //! both. The same input gives the same bytes.
@@ -30,6 +30,7 @@ mod pc2;
 mod ply;
 mod select;
 mod stl;
+mod usd;
 mod verify;
 
 pub use convert::{Convert, Lods, NonFinite, Target};

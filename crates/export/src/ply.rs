@@ -101,7 +101,7 @@ fn columns(views: &[MeshView], outcome: &mut Outcome) -> Vec<Column> {
 }
 
 /// The name, or where it is taken already, with the first number behind it that makes it another one.
-fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
+pub(crate) fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
     let mut free = name.to_owned();
     while taken.contains_key(&free) {
         let count = taken.entry(name.to_owned()).or_default();

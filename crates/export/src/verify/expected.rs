@@ -28,13 +28,14 @@ impl Rules {
         let (turned, coords) = match convert.target {
             Target::Glb | Target::Gltf => (conventions.v_origin != Some(VOrigin::Top), usize::MAX),
             Target::Stl | Target::Pc2 => (false, 0),
+            Target::Usdc => (conventions.v_origin == Some(VOrigin::Top), usize::MAX),
             _ => (conventions.v_origin == Some(VOrigin::Top), 1),
         };
         Self {
             turns: (conventions.front_face == Some(Winding::Clockwise)) != convert.flip,
             flips_v: turned,
             zeroes: convert.non_finite == NonFinite::Zero,
-            normals: is_gltf || matches!(convert.target, Target::Obj | Target::Ply),
+            normals: is_gltf || matches!(convert.target, Target::Obj | Target::Ply | Target::Usdc),
             coords,
         }
     }

@@ -8,6 +8,8 @@ mod pc2;
 mod ply;
 mod shape;
 mod stl;
+mod usd;
+mod usdc;
 mod views;
 
 use std::collections::BTreeMap;
@@ -43,6 +45,7 @@ impl Convert {
         match (self.target, file.as_cgeo().filter(|_| self.meshes.is_empty())) {
             (Target::Glb | Target::Gltf, Some(proxy)) => cgeo::check_gltf(proxy, self, path, &mut tally)?,
             (Target::Pc2, Some(proxy)) => cgeo::check_pc2(proxy, self, path, &mut tally)?,
+            (Target::Usdc, Some(proxy)) => usd::check_cgeo(proxy, self, path, &mut tally)?,
             (Target::Obj, Some(proxy)) => cgeo::check_obj(proxy, self, path, &mut tally)?,
             _ => views::check(file, self, path, &mut tally)?,
         }

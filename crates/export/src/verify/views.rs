@@ -7,7 +7,7 @@ use meshmap::{MeshFile, MeshView};
 use super::expected::{self, Rules};
 use super::gltf::Gltf;
 use super::shape::Shape;
-use super::{Tally, obj, ply, stl};
+use super::{Tally, obj, ply, stl, usd};
 use crate::convert::{Convert, Target};
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -32,6 +32,10 @@ pub(super) fn check(file: &MeshFile, convert: &Convert, path: &Path, tally: &mut
         Target::Stl => {
             let Some(found) = tally.read(stl::read(path)) else { return Ok(()) };
             check_joined(&views, rules, &found, tally)
+        }
+        Target::Usdc => {
+            let drawn: Vec<&MeshView> = views.iter().filter(|view| view.triangle_count() > 0).collect();
+            usd::check_views(&drawn, rules, path, tally)
         }
         _ => check_gltf(&views, rules, path, tally),
     }

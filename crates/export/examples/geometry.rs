@@ -1,0 +1,65 @@
+//! What the library reads of mesh files, for checks of what was written: `geometry FOLDER FILE...` writes
+//! `FOLDER/NAME.geometry` of each.
+//!
+//! For each snapshot of a CGeo file, and each mesh of others that is drawn: the numbers of positions and of corners, 32
+//! bits each, positions as floats, and corners counter-clockwise.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use meshmap::{MeshFile, Role, Semantic, Winding};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let Some(folder) = arguments.next() else {
+        eprintln!("usage: geometry FOLDER FILE...");
+        return ExitCode::from(2);
+    };
+    let mut status = ExitCode::SUCCESS;
+    for file in arguments {
+        let name = Path::new(&file).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let output = Path::new(&folder).join(name + ".geometry");
+        if let Err(error) = write(&file, &output) {
+            eprintln!("{file}: {error}");
+            status = ExitCode::FAILURE;
+        }
+    }
+    status
+}
+
+fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let file = MeshFile::open(file)?;
+    let mut out = BufWriter::new(File::create(output)?);
+    let mut part = |positions: &[[f32; 3]], corners: &[[u32; 3]]| {
+        out.write_all(&u32::try_from(positions.len()).unwrap_or(u32::MAX).to_le_bytes())?;
+        out.write_all(&u32::try_from(corners.len() * 3).unwrap_or(u32::MAX).to_le_bytes())?;
+        positions.as_flattened().iter().try_for_each(|number| out.write_all(&number.to_le_bytes()))?;
+        corners.as_flattened().iter().try_for_each(|index| out.write_all(&index.to_le_bytes()))
+    };
+    if let Some(proxy) = file.as_cgeo() {
+        for index in 0..proxy.len() {
+            let mesh = proxy.snapshot(index)?.mesh()?;
+            part(&mesh.positions.to_vec(), &mesh.triangles.positions())?;
+        }
+        return Ok(());
+    }
+    let entries: Vec<_> = file.meshes()?.collect();
+    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
+    let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
+    for entry in entries {
+        let is_drawn =
+            level(entry.role).map_or_else(|| entry.role.is_drawn_by_default(), |level| Some(level) == finest);
+        let view = file.mesh(&entry.address)?;
+        let Some(positions) = view.attribute(&Semantic::Position)?.filter(|_| is_drawn) else { continue };
+        if view.triangle_count() == 0 {
+            continue;
+        }
+        let turns = file.format().conventions().front_face == Some(Winding::Clockwise);
+        let turned = |[a, b, c]: [u32; 3]| if turns { [a, c, b] } else { [a, b, c] };
+        let corners: Vec<[u32; 3]> = view.indices().triangles().map(turned).collect();
+        part(&positions.to_f32x3(), &corners)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,353 @@
+//! CGeo: one mesh, whose points, normals and coordinates are sampled in time. One snapshot is in memory at a time.
+
+use std::collections::BTreeMap;
+use std::io::{Seek, Write};
+
+use meshmap::cgeo::{MeshBuffer, Proxy, TopologyId, Triangles};
+use meshmap::{Format, Scratch};
+
+use super::crate_file::CrateFile;
+use super::materials::Materials;
+use super::mesh::{coordinates, extent, mesh, primvar};
+use super::names::Names;
+use super::prim::{Prim, Property, Value};
+use super::samples::{Clock, Samples, constant};
+use super::subsets::Subsets;
+use super::values::{Kind, Rep};
+use crate::check::{finite, turned, winding};
+use crate::convert::Convert;
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+
+/// The mesh, and what the stage says of its times.
+pub(super) struct Written {
+    pub(super) prim: Prim,
+    pub(super) times: Vec<(&'static str, Value)>,
+}
+
+pub(super) fn write<W: Write + Seek>(
+    proxy: &Proxy,
+    convert: &Convert,
+    file: &mut CrateFile<'_, W>,
+    (materials, names): (&mut Materials, &mut Names),
+    outcome: &mut Outcome,
+) -> Result<Written> {
+    let snapshots = convert.snapshots(proxy.len())?;
+    let count = snapshots.len();
+    let rate = rate(proxy, convert, count > 1, outcome)?;
+    let mut writer = Writer { convert, file, outcome, tracks: Tracks::default(), topology: None, drawn: 0 };
+    let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
+    for (place, index) in snapshots.into_iter().enumerate() {
+        proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
+        writer.snapshot(place, index, &mut buffer)?;
+    }
+    let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut prim = mesh(names.add(&name, "mesh")).displayed(&name);
+    let mut clock = Clock::new(count, convert.every());
+    writer.finish(&mut prim, &mut clock, materials)?;
+    let mut times = Vec::new();
+    if count > 1 {
+        let numbers = [
+            ("startTimeCode", 0.0),
+            ("endTimeCode", clock.last()),
+            ("timeCodesPerSecond", rate),
+            ("framesPerSecond", rate),
+        ];
+        times.extend(numbers.map(|(name, number)| (name, Value::Double(number))));
+    }
+    Ok(Written { prim, times })
+}
+
+fn not_held(what: String) -> Error {
+    Error::NotHeld { target: "usdc", what }
+}
+
+/// Snapshots a second.
+fn rate(proxy: &Proxy, convert: &Convert, is_needed: bool, outcome: &mut Outcome) -> Result<f64> {
+    let step = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
+    let rate = match (convert.rate, step) {
+        (Some(rate), _) => rate,
+        (None, Some(step)) => 1.0 / step,
+        (None, None) => {
+            if is_needed {
+                outcome.note("the file does not say how long a snapshot takes: taken for 24 a second");
+            }
+            24.0
+        }
+    };
+    if rate > 0.0 && rate.is_finite() {
+        return Ok(rate);
+    }
+    Err(not_held(format!("{rate} snapshots a second")))
+}
+
+/// Where what has been written of each attribute is.
+#[derive(Default)]
+struct Tracks {
+    points: Array,
+    extent: Samples,
+    counts: Samples,
+    corners: Samples,
+    /// Normals and map channels.
+    streams: BTreeMap<Stream, Corners>,
+    subsets: Subsets,
+    lacks_ids: bool,
+}
+
+/// What corners have an index for, beside the position.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stream {
+    Normals,
+    Channel(usize),
+}
+
+/// An array, with its last content: what stays is written once.
+#[derive(Default)]
+struct Array {
+    samples: Samples,
+    last: Vec<[f32; 3]>,
+}
+
+/// An array with an index for each corner.
+#[derive(Default)]
+struct Corners {
+    values: Array,
+    indices: Samples,
+    /// How many of the snapshots that have triangles have it, as long as all do.
+    count: usize,
+    /// The place after the last of them.
+    end: usize,
+}
+
+/// The triangles of a snapshot, and how long the arrays are that they have indices for.
+struct Topology {
+    id: Option<TopologyId>,
+    triangles: Triangles,
+    lengths: Vec<usize>,
+}
+
+struct Writer<'a, 'b, W> {
+    convert: &'a Convert,
+    file: &'a mut CrateFile<'b, W>,
+    outcome: &'a mut Outcome,
+    tracks: Tracks,
+    /// Of the snapshot before.
+    topology: Option<Topology>,
+    /// How many snapshots before have triangles.
+    drawn: usize,
+}
+
+impl<W: Write + Seek> Writer<'_, '_, W> {
+    fn snapshot(&mut self, place: usize, index: usize, mesh: &mut MeshBuffer) -> Result<()> {
+        let (convert, outcome) = (self.convert, &mut *self.outcome);
+        outcome.snapshots += 1;
+        finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), convert, outcome)?;
+        finite(&mut mesh.normals, || format!("snapshots[{index}].normals"), convert, outcome)?;
+        for (channel, values) in mesh.map_channels.iter_mut().enumerate() {
+            finite(values, || format!("snapshots[{index}].map_channels[{channel}]"), convert, outcome)?;
+        }
+        let is_new = !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
+        if is_new {
+            self.triangles(place, index, mesh)?;
+            let (id, triangles) = (mesh.topology, mesh.triangles.clone());
+            self.topology = Some(Topology { id, triangles, lengths: lengths(mesh) });
+        }
+        if !self.tracks.points.is_last(&mesh.positions) {
+            let points = self.file.floats(mesh.positions.iter().copied())?;
+            self.tracks.points.set(place, &mesh.positions, points);
+            self.tracks.extent.set(place, self.file.floats(extent(&mesh.positions).into_iter())?);
+        }
+        // A snapshot without triangles lacks no normals and coordinates.
+        if !mesh.triangles.is_empty() {
+            for (stream, values) in streams(mesh) {
+                self.stream(place, index, mesh, (stream, values), is_new)?;
+            }
+            self.drawn += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what is the same as long as triangles are.
+    fn triangles(&mut self, place: usize, index: usize, mesh: &MeshBuffer) -> Result<()> {
+        let (tracks, triangles) = (&mut self.tracks, &mesh.triangles);
+        if triangles.edge_visibility().is_some() {
+            self.outcome.leave_out("visibility of edges");
+        }
+        let corners = checked(triangles.positions(), mesh.positions.len(), "position", index)?;
+        if place == 0 && has_normals(mesh) {
+            let normals = triangles.normals().unwrap_or_default();
+            let normal_of = |triangle: usize, corner: usize| {
+                mesh.normals.get(*normals.get(triangle)?.get(corner)? as usize).copied()
+            };
+            winding(corners.iter().copied(), &mesh.positions, normal_of, self.outcome);
+        }
+        self.outcome.wrote(mesh.positions.len(), corners.len());
+        let turns = self.convert.turns(Format::CGeo);
+        tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
+        tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
+        let ids = triangles.material_ids();
+        tracks.lacks_ids |= ids.is_none() && !triangles.is_empty();
+        tracks.subsets.set(place, ids.into_iter().flatten(), self.file)
+    }
+
+    /// Writes normals, or a map channel.
+    fn stream(
+        &mut self,
+        place: usize,
+        index: usize,
+        mesh: &MeshBuffer,
+        (stream, values): (Stream, &[[f32; 3]]),
+        is_new: bool,
+    ) -> Result<()> {
+        let track = self.tracks.streams.entry(stream).or_default();
+        if track.count != self.drawn {
+            return Ok(());
+        }
+        track.pass(place, stream);
+        track.count += 1;
+        if is_new {
+            let (indices, what) = match stream {
+                Stream::Normals => (mesh.triangles.normals(), "normal"),
+                Stream::Channel(channel) => (mesh.triangles.map_channel(channel), "texture coordinate"),
+            };
+            let indices = checked(indices.unwrap_or_default(), values.len(), what, index)?;
+            let turns = self.convert.turns(Format::CGeo);
+            let indices = indices.into_iter().map(|corners| turned(corners, turns));
+            track.indices.set(place, self.file.corners(indices)?);
+        }
+        if !track.values.is_last(values) {
+            let rep = match stream {
+                Stream::Normals => self.file.floats(values.iter().copied())?,
+                Stream::Channel(_) => {
+                    self.outcome.leave_out("the third texture coordinate");
+                    self.file.floats(values.iter().map(|[u, v, _]| [*u, *v]))?
+                }
+            };
+            track.values.set(place, values, rep);
+        }
+        Ok(())
+    }
+
+    /// Makes the mesh of what has been written.
+    fn finish(self, prim: &mut Prim, clock: &mut Clock, materials: &mut Materials) -> Result<()> {
+        let Self { file, outcome, mut tracks, drawn, .. } = self;
+        tracks.streams.iter_mut().for_each(|(stream, track)| track.pass(clock.count(), *stream));
+        let mut is_whole = |stream: &Stream, track: &Corners| {
+            if track.count == drawn {
+                return true;
+            }
+            outcome.leave_out(match stream {
+                Stream::Normals => "normals, which not every snapshot has".to_owned(),
+                Stream::Channel(channel) => {
+                    format!("map_channels[{channel}], which not every snapshot has")
+                }
+            });
+            false
+        };
+        let streams = tracks.streams.iter().filter(|(stream, track)| is_whole(stream, track));
+        let streams: Vec<(&Stream, &Corners)> = streams.collect();
+        let normals = streams.iter().find(|(stream, _)| **stream == Stream::Normals).map(|(_, track)| track);
+        let points = &tracks.points.samples;
+        let samples = [Some(points), normals.map(|normals| &normals.values.samples)];
+        // Programs that find other times for normals than for points drop the mesh.
+        let moves = samples.into_iter().flatten().any(|samples| !samples.is_constant());
+        let mut sampled = |property, samples: &Samples, moves, file: &mut CrateFile<'_, W>| {
+            if moves { clock.each(property, samples, file) } else { Ok(constant(property, samples)) }
+        };
+        let mut properties = vec![
+            sampled(Property::attribute("extent", "float3[]"), &tracks.extent, moves, file)?,
+            sampled(Property::attribute("points", "point3f[]"), points, moves, file)?,
+        ];
+        let mut indexed = Vec::new();
+        for (stream, track) in streams {
+            let values = &track.values.samples;
+            let (name, kind, moves) = match stream {
+                Stream::Normals => (primvar("normals"), "normal3f[]", moves),
+                Stream::Channel(channel) => {
+                    (primvar(&coordinates(*channel)), "texCoord2f[]", !values.is_constant())
+                }
+            };
+            let indices = Property::attribute(format!("{name}:indices"), "int[]");
+            indexed.push((indices, &track.indices));
+            let values = sampled(Property::attribute(name, kind), values, moves, file)?;
+            properties.push(values.interpolated("faceVarying"));
+        }
+        indexed.push((Property::attribute("faceVertexCounts", "int[]"), &tracks.counts));
+        indexed.push((Property::attribute("faceVertexIndices", "int[]"), &tracks.corners));
+        for (property, samples) in indexed {
+            properties.push(clock.held(property, samples, file)?);
+        }
+        prim.properties.extend(properties);
+        if tracks.lacks_ids && !tracks.subsets.is_empty() {
+            outcome.leave_out("materials, which not every snapshot has");
+            return Ok(());
+        }
+        tracks.subsets.add_to(prim, clock, file, materials)
+    }
+}
+
+impl Topology {
+    fn is_of(&self, mesh: &MeshBuffer) -> bool {
+        let shape = |triangles: &Triangles| {
+            (triangles.len(), triangles.map_channels(), triangles.has_normals(), triangles.tail_len())
+        };
+        let is_same = || {
+            shape(&self.triangles) == shape(&mesh.triangles)
+                && self.triangles.as_bytes() == mesh.triangles.as_bytes()
+        };
+        self.lengths == lengths(mesh) && (self.id == mesh.topology || is_same())
+    }
+}
+
+impl Array {
+    /// Whether these were written last.
+    fn is_last(&self, values: &[[f32; 3]]) -> bool {
+        let bits = |values: &[f32; 3]| values.map(f32::to_bits);
+        self.samples.last().is_some() && values.iter().map(bits).eq(self.last.iter().map(bits))
+    }
+
+    fn set(&mut self, place: usize, values: &[[f32; 3]], rep: Rep) {
+        self.last.clear();
+        self.last.extend(values);
+        self.samples.set(place, rep);
+    }
+}
+
+impl Corners {
+    /// Has nothing at the snapshots before this place that have no triangles.
+    fn pass(&mut self, place: usize, stream: Stream) {
+        if self.end < place {
+            let components = if stream == Stream::Normals { 3 } else { 2 };
+            self.values.set(self.end, &[], Rep::empty(Kind::floats(components)));
+            self.indices.set(self.end, Rep::empty(Kind::Int));
+        }
+        self.end = place + 1;
+    }
+}
+
+fn lengths(mesh: &MeshBuffer) -> Vec<usize> {
+    [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.map_channels).map(Vec::len).collect()
+}
+
+fn has_normals(mesh: &MeshBuffer) -> bool {
+    mesh.triangles.has_normals() && !mesh.normals.is_empty()
+}
+
+/// Normals and map channels, as far as corners have indices for them.
+fn streams(mesh: &MeshBuffer) -> impl Iterator<Item = (Stream, &[[f32; 3]])> {
+    let channels = mesh.map_channels.iter().take(mesh.triangles.map_channels()).enumerate();
+    let channels = channels.filter(|(_, values)| !values.is_empty());
+    let channels = channels.map(|(channel, values)| (Stream::Channel(channel), values.as_slice()));
+    has_normals(mesh).then_some((Stream::Normals, mesh.normals.as_slice())).into_iter().chain(channels)
+}
+
+/// Indices that are all less than the length of their array.
+fn checked(indices: Vec<[u32; 3]>, length: usize, what: &str, snapshot: usize) -> Result<Vec<[u32; 3]>> {
+    let is_inside = |index: &u32| i32::try_from(*index).is_ok() && (*index as usize) < length;
+    match indices.as_flattened().iter().find(|index| !is_inside(index)) {
+        None => Ok(indices),
+        Some(index) => Err(not_held(format!(
+            "a triangle of snapshots[{snapshot}] has the {what} {index}, where there are {length}"
+        ))),
+    }
+}

@@ -1,0 +1,165 @@
+//! A crate file while it is written: values on their way out, and where they are.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use super::compress::{integers, literals};
+use super::prim::Prim;
+use super::tables::Tables;
+use super::values::{Kind, Rep};
+use crate::error::Result;
+
+/// Files of this version are read by every USD since 2019.
+const VERSION: [u8; 3] = [0, 8, 0];
+
+/// Magic, version, the place of the table of contents, and what is kept for later versions.
+const HEADER: usize = 88;
+
+/// Where the header has the place of the table of contents.
+const CONTENTS: u64 = 16;
+
+pub(super) struct CrateFile<'a, W> {
+    out: &'a mut W,
+    position: u64,
+    block: Vec<u8>,
+}
+
+impl<'a, W: Write + Seek> CrateFile<'a, W> {
+    pub(super) fn begin(out: &'a mut W) -> Result<Self> {
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(b"PXR-USDC");
+        header[8..][..VERSION.len()].copy_from_slice(&VERSION);
+        out.write_all(&header)?;
+        Ok(Self { out, position: HEADER as u64, block: vec![0; 16 << 10] })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Goes on where readers can map numbers in place; returns where that is.
+    pub(super) fn align(&mut self) -> Result<u64> {
+        let padding = self.position.next_multiple_of(8) - self.position;
+        self.write(&[0; 8][..usize::try_from(padding).unwrap_or_default()])?;
+        Ok(self.position)
+    }
+
+    /// An array, of elements that come `N` words of 32 bits at a time.
+    fn array<const N: usize>(
+        &mut self,
+        kind: Kind,
+        count: usize,
+        mut elements: impl Iterator<Item = [[u8; 4]; N]>,
+    ) -> Result<Rep> {
+        if count == 0 {
+            return Ok(Rep::empty(kind));
+        }
+        let offset = self.align()?;
+        self.write(&(count as u64).to_le_bytes())?;
+        let mut block = std::mem::take(&mut self.block);
+        loop {
+            let mut filled = 0;
+            for (place, element) in block.chunks_exact_mut(4 * N).zip(&mut elements) {
+                place.copy_from_slice(element.as_flattened());
+                filled += place.len();
+            }
+            if filled == 0 {
+                break;
+            }
+            self.write(block.get(..filled).unwrap_or_default())?;
+        }
+        self.block = block;
+        Ok(Rep::array(kind, offset))
+    }
+
+    pub(super) fn floats<const N: usize>(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [f32; N]>,
+    ) -> Result<Rep> {
+        let count = elements.len();
+        self.array(Kind::floats(N), count, elements.map(|element| element.map(f32::to_le_bytes)))
+    }
+
+    pub(super) fn ints<const N: usize>(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [i32; N]>,
+    ) -> Result<Rep> {
+        let count = elements.len();
+        self.array(Kind::ints(N), count, elements.map(|element| element.map(i32::to_le_bytes)))
+    }
+
+    pub(super) fn unsigned(&mut self, elements: impl ExactSizeIterator<Item = u32>) -> Result<Rep> {
+        let count = elements.len();
+        self.array(Kind::UInt, count, elements.map(|element| [element.to_le_bytes()]))
+    }
+
+    /// The corners of triangles, one integer after another.
+    pub(super) fn corners(&mut self, triangles: impl ExactSizeIterator<Item = [u32; 3]>) -> Result<Rep> {
+        let count = triangles.len() * 3;
+        self.array(Kind::Int, count, triangles.map(|triangle| triangle.map(u32::to_le_bytes)))
+    }
+
+    /// Times, which several attributes can have.
+    pub(super) fn times(&mut self, times: impl ExactSizeIterator<Item = f64>) -> Result<Rep> {
+        let offset = self.align()?;
+        self.write(&(times.len() as u64).to_le_bytes())?;
+        for time in times {
+            self.write(&time.to_le_bytes())?;
+        }
+        Ok(Rep::stored(Kind::DoubleVector, offset))
+    }
+
+    /// A value for each of these times.
+    pub(super) fn samples(&mut self, times: Rep, values: impl ExactSizeIterator<Item = Rep>) -> Result<Rep> {
+        /// From here to what follows: nothing is between.
+        const NEXT: [u8; 8] = 8_u64.to_le_bytes();
+        let offset = self.align()?;
+        self.write(&NEXT)?;
+        self.write(&times.0.to_le_bytes())?;
+        self.write(&NEXT)?;
+        self.write(&(values.len() as u64).to_le_bytes())?;
+        for value in values {
+            self.write(&value.0.to_le_bytes())?;
+        }
+        Ok(Rep::stored(Kind::TimeSamples, offset))
+    }
+
+    /// Writes the tree, whose root is the stage itself, and ends the file.
+    pub(super) fn finish(mut self, root: &Prim) -> Result<()> {
+        let tables = Tables::of(root, &mut self)?;
+        let mut contents = Vec::new();
+        for (name, bytes) in tables.sections() {
+            let start = self.align()?;
+            self.write(&bytes)?;
+            let mut entry = [0; 32];
+            entry[..name.len()].copy_from_slice(name.as_bytes());
+            entry[16..24].copy_from_slice(&start.to_le_bytes());
+            entry[24..].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+            contents.push(entry);
+        }
+        let place = self.align()?;
+        self.write(&(contents.len() as u64).to_le_bytes())?;
+        self.write(contents.as_flattened())?;
+        self.out.seek(SeekFrom::Start(CONTENTS))?;
+        self.out.write_all(&place.to_le_bytes())?;
+        self.out.seek(SeekFrom::Start(self.position))?;
+        Ok(())
+    }
+}
+
+/// A list of integers as a section has it: its coded length, then its code.
+pub(super) fn coded(list: &[i32]) -> Vec<u8> {
+    sized(integers(list))
+}
+
+/// Bytes as a section has them: their coded length, then their code.
+pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
+    sized(literals(bytes))
+}
+
+fn sized(bytes: Vec<u8>) -> Vec<u8> {
+    let mut out = (bytes.len() as u64).to_le_bytes().to_vec();
+    out.extend(bytes);
+    out
+}

@@ -1,0 +1,258 @@
+//! Meshes of any format, without time: an index serves all attributes of a vertex.
+
+use std::io::{Seek, Write};
+
+use meshmap::{Attribute, Format, MeshFile, MeshView, Scalar, Semantic, VOrigin, VertexFormat};
+
+use super::crate_file::CrateFile;
+use super::materials::Materials;
+use super::mesh::{coordinates, extent, mesh, primvar};
+use super::names::Names;
+use super::prim::{Prim, Property};
+use super::samples::Clock;
+use super::subsets::Subsets;
+use super::values::Rep;
+use crate::check::{finite, triangles, turned, winding};
+use crate::convert::Convert;
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::select;
+
+pub(super) fn write<W: Write + Seek>(
+    file: &MeshFile,
+    convert: &Convert,
+    out: &mut CrateFile<'_, W>,
+    (materials, names): (&mut Materials, &mut Names),
+    outcome: &mut Outcome,
+) -> Result<Vec<Prim>> {
+    match file {
+        MeshFile::Iqm(model) if model.joint_count() > 0 || model.anims().len() > 0 => {
+            outcome.leave_out("the skeleton and animations");
+        }
+        MeshFile::SlMesh(asset) if !matches!(asset.skin(), Ok(None)) => outcome.leave_out("the skin"),
+        _ => {}
+    }
+    let format = file.format();
+    let mut prims = Vec::new();
+    for view in select::meshes(file, convert, outcome)? {
+        if view.triangle_count() == 0 {
+            outcome.leave_out(format!("{}, which has no triangles", view.address()));
+            continue;
+        }
+        let address = view.address().to_string();
+        let face = Some(&address).filter(|_| format == Format::SlMesh).map(|address| face(address));
+        let name = face.as_deref().unwrap_or(view.name());
+        let mut prim = mesh(names.add(name, &address)).displayed(name);
+        let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
+        let mut writer = Writer { view: &view, format, convert, out, outcome, own };
+        writer.attributes(&mut prim)?;
+        if let Some(ids) = view.material_ids() {
+            let mut subsets = Subsets::default();
+            subsets.set(0, ids.iter(), out)?;
+            subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
+        } else if let Some(material) = face.as_deref().or(view.material()) {
+            prim = prim.bound_to(&materials.path(material));
+        }
+        outcome.wrote(view.vertex_count(), view.triangle_count());
+        prims.push(prim);
+    }
+    Ok(prims)
+}
+
+/// The name of a face of a Second Life mesh, which is told by its number.
+fn face(address: &str) -> String {
+    let number = address.rsplit_once('[').and_then(|(_, number)| number.strip_suffix(']'));
+    format!("face_{}", number.unwrap_or("0"))
+}
+
+struct Writer<'a, 'b, W> {
+    view: &'a MeshView,
+    format: Format,
+    convert: &'a Convert,
+    out: &'a mut CrateFile<'b, W>,
+    outcome: &'a mut Outcome,
+    /// The names of primvars.
+    own: Names,
+}
+
+impl<W: Write + Seek> Writer<'_, '_, W> {
+    fn attributes(&mut self, prim: &mut Prim) -> Result<()> {
+        let turns = self.convert.turns(self.format);
+        let counts = self.out.ints((0..self.view.triangle_count()).map(|_| [3]))?;
+        let corners = self.view.indices().triangles().map(|corners| turned(corners, turns));
+        let corners = self.out.corners(corners)?;
+        prim.properties.push(Property::attribute("faceVertexCounts", "int[]").value(counts));
+        prim.properties.push(Property::attribute("faceVertexIndices", "int[]").value(corners));
+        let mut positions = Vec::new();
+        if let Some(attribute) = self.view.attribute(&Semantic::Position)? {
+            positions = self.array::<3>(&attribute)?;
+            let box_around = self.out.floats(extent(&positions).into_iter())?;
+            let points = self.out.floats(positions.iter().copied())?;
+            prim.properties.push(Property::attribute("extent", "float3[]").value(box_around));
+            prim.properties.push(Property::attribute("points", "point3f[]").value(points));
+        }
+        if let Some(attribute) = self.view.attribute(&Semantic::Normal)? {
+            let normals = self.array::<3>(&attribute)?;
+            let corners: Vec<[u32; 3]> = triangles(self.view, turns).collect();
+            let normal_of = |triangle: usize, corner: usize| {
+                normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
+            };
+            winding(corners.iter().copied(), &positions, normal_of, self.outcome);
+            drop(positions);
+            let normals = self.out.floats(normals.into_iter())?;
+            let property = Property::attribute("normals", "normal3f[]").value(normals);
+            prim.properties.push(property.interpolated("vertex"));
+        }
+        // The names of texture coordinates are theirs, whatever else has such a name.
+        let infos = self.view.attributes().iter();
+        let (own, known): (Vec<_>, Vec<_>) =
+            infos.partition(|info| matches!(info.semantic, Semantic::Custom(_)));
+        for info in known.into_iter().chain(own) {
+            self.other(&info.semantic, prim)?;
+        }
+        Ok(())
+    }
+
+    fn other(&mut self, semantic: &Semantic, prim: &mut Prim) -> Result<()> {
+        if matches!(semantic, Semantic::Position | Semantic::Normal) {
+            return Ok(());
+        }
+        if matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
+            self.outcome.leave_out(semantic.to_string());
+            return Ok(());
+        }
+        let Some(attribute) = self.view.attribute(semantic)? else { return Ok(()) };
+        match semantic {
+            Semantic::TexCoord(set) => {
+                let values = self.tex_coords(&attribute)?;
+                let name = self.own(&coordinates(usize::try_from(*set).unwrap_or(usize::MAX)));
+                add(prim, name, "texCoord2f[]", values);
+                Ok(())
+            }
+            Semantic::Color(set) => self.colors(*set, &attribute, prim),
+            Semantic::Custom(name) => self.custom(name, semantic, &attribute, prim),
+            _ => self.custom(&semantic.to_string(), semantic, &attribute, prim),
+        }
+    }
+
+    fn tex_coords(&mut self, attribute: &Attribute) -> Result<Rep> {
+        if attribute.format().components > 2 {
+            self.outcome.leave_out("the third texture coordinate");
+        }
+        let mut coords = self.array::<2>(attribute)?;
+        if self.format.conventions().v_origin == Some(VOrigin::Top) {
+            coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
+            self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
+        }
+        self.out.floats(coords.into_iter())
+    }
+
+    /// The first colours are those that programs show, if they are some.
+    fn colors(&mut self, set: u32, attribute: &Attribute, prim: &mut Prim) -> Result<()> {
+        let colors = self.array::<4>(attribute)?;
+        let has_alpha = attribute.format().components > 3;
+        let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
+        let three = |[r, g, b, _]: [f32; 4]| [r, g, b];
+        if set == 0 && is_color {
+            let values = self.out.floats(colors.iter().copied().map(three))?;
+            add(prim, primvar("displayColor"), "color3f[]", values);
+            if has_alpha {
+                let values = self.out.floats(colors.into_iter().map(|[.., alpha]| [alpha]))?;
+                add(prim, primvar("displayOpacity"), "float[]", values);
+            }
+            return Ok(());
+        }
+        let name = self.own(&format!("color{set}"));
+        if has_alpha {
+            let values = self.out.floats(colors.into_iter())?;
+            add(prim, name, "color4f[]", values);
+        } else {
+            let values = self.out.floats(colors.into_iter().map(three))?;
+            add(prim, name, "color3f[]", values);
+        }
+        Ok(())
+    }
+
+    /// What has a name of its own, as floats or as integers.
+    fn custom(
+        &mut self,
+        name: &str,
+        semantic: &Semantic,
+        attribute: &Attribute,
+        prim: &mut Prim,
+    ) -> Result<()> {
+        let VertexFormat { scalar, components, normalized, .. } = attribute.format();
+        if components > 4 || scalar == Scalar::F64 {
+            self.outcome.leave_out(format!("{semantic}, of {}", attribute.format()));
+            return Ok(());
+        }
+        let is_float = scalar.is_float() || normalized;
+        let (values, kind) = match (is_float, components) {
+            (true, 1) => (self.floats::<1>(attribute)?, "float[]"),
+            (true, 2) => (self.floats::<2>(attribute)?, "float2[]"),
+            (true, 3) => (self.floats::<3>(attribute)?, "float3[]"),
+            (true, _) => (self.floats::<4>(attribute)?, "float4[]"),
+            (false, 1) if scalar == Scalar::U32 => {
+                let (numbers, _) = attribute.as_bytes().as_chunks::<4>();
+                (self.out.unsigned(numbers.iter().map(|number| u32::from_le_bytes(*number)))?, "uint[]")
+            }
+            (false, _) => {
+                let Some(numbers) = integers(attribute) else {
+                    self.outcome.leave_out(format!("{semantic}, whose integers are too large"));
+                    return Ok(());
+                };
+                match components {
+                    1 => (self.ints::<1>(&numbers)?, "int[]"),
+                    2 => (self.ints::<2>(&numbers)?, "int2[]"),
+                    3 => (self.ints::<3>(&numbers)?, "int3[]"),
+                    _ => (self.ints::<4>(&numbers)?, "int4[]"),
+                }
+            }
+        };
+        let name = self.own(name);
+        add(prim, name, kind, values);
+        Ok(())
+    }
+
+    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
+        let mut values = attribute.to_f32::<N>();
+        let address = || format!("{}.{}", self.view.address(), attribute.semantic());
+        finite(&mut values, address, self.convert, self.outcome)?;
+        Ok(values)
+    }
+
+    fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Rep> {
+        let values = self.array::<N>(attribute)?;
+        self.out.floats(values.into_iter())
+    }
+
+    fn ints<const N: usize>(&mut self, numbers: &[i32]) -> Result<Rep> {
+        self.out.ints(numbers.as_chunks::<N>().0.iter().copied())
+    }
+
+    /// The name of a primvar that no other has.
+    fn own(&mut self, name: &str) -> String {
+        primvar(&self.own.add(name, "custom"))
+    }
+}
+
+fn add(prim: &mut Prim, name: String, kind: &'static str, values: Rep) {
+    prim.properties.push(Property::attribute(name, kind).value(values).interpolated("vertex"));
+}
+
+/// Integers as USD has them; `None` where one of them does not fit.
+fn integers(attribute: &Attribute) -> Option<Vec<i32>> {
+    let bytes = attribute.as_bytes();
+    let (twos, fours) = (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0);
+    match attribute.format().scalar {
+        Scalar::U8 => Some(bytes.iter().map(|byte| i32::from(*byte)).collect()),
+        Scalar::I8 => Some(bytes.iter().map(|byte| i32::from(byte.cast_signed())).collect()),
+        Scalar::U16 => Some(twos.iter().map(|two| i32::from(u16::from_le_bytes(*two))).collect()),
+        Scalar::I16 => Some(twos.iter().map(|two| i32::from(i16::from_le_bytes(*two))).collect()),
+        Scalar::I32 => Some(fours.iter().map(|four| i32::from_le_bytes(*four)).collect()),
+        Scalar::U32 => {
+            fours.iter().map(|four| i32::try_from(u32::from_le_bytes(*four)).ok()).collect::<Option<_>>()
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,104 @@
+//! The tree of a stage: prims, their properties, and the fields of both.
+
+use std::borrow::Cow;
+
+use super::values::Rep;
+
+/// A name or a word.
+pub(super) type Token = Cow<'static, str>;
+
+/// A thing with a name, a type, properties and children.
+pub(super) struct Prim {
+    pub(super) name: String,
+    pub(super) fields: Vec<(&'static str, Value)>,
+    pub(super) properties: Vec<Property>,
+    pub(super) children: Vec<Prim>,
+}
+
+/// An attribute or a relationship.
+pub(super) struct Property {
+    pub(super) name: Token,
+    pub(super) is_relationship: bool,
+    pub(super) fields: Vec<(&'static str, Value)>,
+}
+
+/// What a field holds.
+pub(super) enum Value {
+    /// What has been written before.
+    Stored(Rep),
+    Bool(bool),
+    Float(f32),
+    Double(f64),
+    Token(Token),
+    Text(String),
+    Tokens(Vec<Token>),
+    /// Prims that a relationship leads to, by their paths.
+    Targets(Vec<String>),
+    /// Tokens before those that weaker layers have.
+    Prepended(Vec<Token>),
+    /// That a prim is defined, rather than overridden.
+    Defined,
+    /// That a property has no time samples.
+    Uniform(bool),
+}
+
+impl Prim {
+    pub(super) fn new(kind: &'static str, name: impl Into<String>) -> Self {
+        let fields = vec![("specifier", Value::Defined), ("typeName", Value::Token(kind.into()))];
+        Self { name: name.into(), fields, properties: Vec::new(), children: Vec::new() }
+    }
+
+    /// Shows this name in place of the prim's own, where that is another one.
+    pub(super) fn displayed(mut self, name: &str) -> Self {
+        if !name.is_empty() && name != self.name {
+            self.fields.push(("displayName", Value::Text(name.to_owned())));
+        }
+        self
+    }
+
+    pub(super) fn with(mut self, property: Property) -> Self {
+        self.properties.push(property);
+        self
+    }
+
+    /// Binds the material at a path.
+    pub(super) fn bound_to(mut self, material: &str) -> Self {
+        self.fields.push(("apiSchemas", Value::Prepended(vec!["MaterialBindingAPI".into()])));
+        self.with(Property::relationship("material:binding", material))
+    }
+}
+
+impl Property {
+    fn new(name: Token, is_relationship: bool, is_uniform: bool) -> Self {
+        let fields = vec![("custom", Value::Bool(false)), ("variability", Value::Uniform(is_uniform))];
+        Self { name, is_relationship, fields }
+    }
+
+    pub(super) fn attribute(name: impl Into<Token>, kind: &'static str) -> Self {
+        Self::new(name.into(), false, false).field("typeName", Value::Token(kind.into()))
+    }
+
+    /// An attribute that does not change in time.
+    pub(super) fn uniform(name: &'static str, kind: &'static str, value: Value) -> Self {
+        let attribute = Self::new(name.into(), false, true).field("typeName", Value::Token(kind.into()));
+        attribute.field("default", value)
+    }
+
+    pub(super) fn relationship(name: &'static str, target: &str) -> Self {
+        Self::new(name.into(), true, true).field("targetPaths", Value::Targets(vec![target.to_owned()]))
+    }
+
+    pub(super) fn field(mut self, name: &'static str, value: Value) -> Self {
+        self.fields.push((name, value));
+        self
+    }
+
+    pub(super) fn value(self, rep: Rep) -> Self {
+        self.field("default", Value::Stored(rep))
+    }
+
+    /// Says what has an element each: `vertex` or `faceVarying`.
+    pub(super) fn interpolated(self, how: &'static str) -> Self {
+        self.field("interpolation", Value::Token(how.into()))
+    }
+}

@@ -1,0 +1,506 @@
+//! Reads USD crate files back, to compare them with what they were made of.
+//!
+//! Nothing is shared with the writer. What the writer has no use for, such as compressed arrays, is refused.
+
+use std::collections::BTreeMap;
+
+/// What a file holds. Arrays are the bytes of the file.
+pub(crate) struct Stage<'a> {
+    /// Numbers that are of all prims, such as `timeCodesPerSecond`.
+    pub(crate) numbers: BTreeMap<String, f64>,
+    /// Words that are of all prims, such as `upAxis`.
+    pub(crate) words: BTreeMap<String, String>,
+    /// In the order of the tree.
+    pub(crate) prims: Vec<Prim<'a>>,
+}
+
+/// A prim, such as a mesh.
+#[derive(Default)]
+pub(crate) struct Prim<'a> {
+    /// Its names from the root, such as `/root/ball`.
+    pub(crate) path: String,
+    /// Its type, such as `Mesh`.
+    pub(crate) kind: String,
+    /// The name that is shown, where it is another one.
+    #[allow(dead_code, reason = "tests read it")]
+    pub(crate) shown: Option<String>,
+    /// Arrays by the names of their attributes, such as `points` and `primvars:st`.
+    pub(crate) arrays: BTreeMap<String, Samples<'a>>,
+    /// Words by the names of their attributes.
+    pub(crate) words: BTreeMap<String, String>,
+    /// The paths that relationships lead to.
+    pub(crate) targets: BTreeMap<String, Vec<String>>,
+}
+
+/// An array through time.
+#[derive(Clone, Default)]
+pub(crate) struct Samples<'a> {
+    /// The array where no time is asked for.
+    pub(crate) default: Option<Array<'a>>,
+    /// Times, which ascend, each with its array.
+    pub(crate) times: Vec<(f64, Array<'a>)>,
+}
+
+/// An array of numbers of 32 bits.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Array<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Samples<'a> {
+    /// The array at a time: the last one before it, where there are several.
+    pub(crate) fn at(&self, time: f64) -> Option<Array<'a>> {
+        let after = self.times.partition_point(|(at, _)| *at <= time);
+        let held = self.times.get(after.saturating_sub(1)).map(|(_, array)| *array);
+        held.or(self.default)
+    }
+}
+
+impl<'a> Array<'a> {
+    fn words(self) -> impl ExactSizeIterator<Item = [u8; 4]> + 'a {
+        self.bytes.as_chunks::<4>().0.iter().copied()
+    }
+
+    /// Its numbers as floats, one component after another.
+    pub(crate) fn floats(self) -> impl ExactSizeIterator<Item = f32> + 'a {
+        self.words().map(f32::from_le_bytes)
+    }
+
+    /// Its numbers as integers, one component after another.
+    pub(crate) fn ints(self) -> impl ExactSizeIterator<Item = i32> + 'a {
+        self.words().map(i32::from_le_bytes)
+    }
+}
+
+type Result<T, E = String> = std::result::Result<T, E>;
+
+/// What paths lead to.
+const ATTRIBUTE: i32 = 1;
+const PRIM: i32 = 6;
+const STAGE: i32 = 7;
+const RELATIONSHIP: i32 = 8;
+
+/// More than any writer has of fields at a path, and of prims above each other.
+const MOST_FIELDS: usize = 32;
+const MOST_DEPTH: usize = 8;
+
+/// Reads a file. An error says what is wrong.
+pub(crate) fn read(bytes: &[u8]) -> Result<Stage<'_>> {
+    let tables = Tables::read(bytes)?;
+    let mut stage = Stage { numbers: BTreeMap::new(), words: BTreeMap::new(), prims: Vec::new() };
+    // As many samples as there is room for in the file.
+    let mut room = bytes.len() / 8;
+    for (spec, path) in tables.specs.iter().zip(&tables.paths) {
+        let fields = tables.fields_of(spec.set)?;
+        let field = |name: &str| fields.iter().find(|(of, _)| of == &name).map(|(_, value)| *value);
+        match spec.kind {
+            STAGE => {
+                for (name, value) in &fields {
+                    match value.kind() {
+                        DOUBLE => drop(stage.numbers.insert((*name).to_owned(), tables.double(*value)?)),
+                        TOKEN => drop(stage.words.insert((*name).to_owned(), tables.token_of(*value)?)),
+                        _ => {}
+                    }
+                }
+            }
+            PRIM => stage.prims.push(Prim {
+                path: path.clone(),
+                kind: field("typeName").map_or(Ok(String::new()), |value| tables.token_of(value))?,
+                shown: field("displayName").map(|value| tables.string(value)).transpose()?,
+                ..Prim::default()
+            }),
+            ATTRIBUTE | RELATIONSHIP => {
+                let name = path.rsplit_once('.').map_or("", |(_, name)| name).to_owned();
+                let prim = stage.prims.last_mut().ok_or("a property before its prim")?;
+                if let Some(value) = field("targetPaths") {
+                    prim.targets.insert(name, tables.targets(value)?);
+                } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN)
+                    && !value.is_array()
+                {
+                    prim.words.insert(name, tables.token_of(value)?);
+                } else {
+                    let default = field("default").filter(|value| value.is_array() && value.kind() != TOKEN);
+                    let default = default.map(|value| tables.array(value)).transpose()?;
+                    let times = match field("timeSamples") {
+                        Some(value) => tables.times(value, &mut room)?,
+                        None => Vec::new(),
+                    };
+                    if default.is_some() || !times.is_empty() {
+                        prim.arrays.insert(name, Samples { default, times });
+                    }
+                }
+            }
+            other => return Err(format!("a path leads to a thing of kind {other}")),
+        }
+    }
+    Ok(stage)
+}
+
+/// The numbers of types.
+const DOUBLE: u8 = 9;
+const STRING: u8 = 10;
+const TOKEN: u8 = 11;
+const PATH_LIST: u8 = 34;
+const TIME_SAMPLES: u8 = 46;
+const DOUBLES: u8 = 48;
+
+/// The 64 bits of a value.
+#[derive(Clone, Copy)]
+struct Value(u64);
+
+impl Value {
+    fn kind(self) -> u8 {
+        self.0.to_le_bytes()[6]
+    }
+
+    fn is_array(self) -> bool {
+        self.0 >> 63 == 1
+    }
+
+    fn is_inlined(self) -> bool {
+        self.0 >> 62 & 1 == 1
+    }
+
+    fn is_compressed(self) -> bool {
+        self.0 >> 61 & 1 == 1
+    }
+
+    fn payload(self) -> u64 {
+        self.0 & ((1 << 48) - 1)
+    }
+
+    fn expect(self, kind: u8, is_inlined: bool) -> Result<u64> {
+        if self.kind() == kind && !self.is_array() && self.is_inlined() == is_inlined {
+            Ok(self.payload())
+        } else {
+            Err(format!("the value {:#x}, where one of type {kind} is expected", self.0))
+        }
+    }
+}
+
+/// A path, as tables have it.
+struct Spec {
+    set: usize,
+    kind: i32,
+}
+
+struct Tables<'a> {
+    bytes: &'a [u8],
+    tokens: Vec<String>,
+    strings: Vec<u32>,
+    fields: Vec<(usize, Value)>,
+    sets: Vec<i32>,
+    paths: Vec<String>,
+    specs: Vec<Spec>,
+}
+
+impl<'a> Tables<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self> {
+        let mut header = Cursor(bytes);
+        if header.take(8)? != b"PXR-USDC" || header.take(8)? != [0, 8, 0, 0, 0, 0, 0, 0] {
+            return Err("no crate file of version 0.8.0".to_owned());
+        }
+        let mut contents = Cursor::at(bytes, header.number()?)?;
+        let mut sections = BTreeMap::new();
+        for _ in 0..contents.number()?.min(64) {
+            let name = contents.take(16)?;
+            let (start, size) = (contents.number()?, contents.number()?);
+            sections.insert(name, Cursor(Cursor::at(bytes, start)?.take(size)?));
+        }
+        let section = |name: &str| {
+            let mut key = [0; 16];
+            key.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
+            sections.get(key.as_slice()).copied().ok_or_else(|| format!("no section {name}"))
+        };
+        let mut tables = Self {
+            bytes,
+            tokens: tokens(section("TOKENS")?)?,
+            strings: strings(section("STRINGS")?)?,
+            fields: fields(section("FIELDS")?)?,
+            sets: sets(section("FIELDSETS")?)?,
+            paths: Vec::new(),
+            specs: Vec::new(),
+        };
+        tables.paths = tables.paths(section("PATHS")?)?;
+        tables.specs = specs(section("SPECS")?, tables.paths.len())?;
+        Ok(tables)
+    }
+
+    fn token(&self, number: impl TryInto<usize>) -> Result<&str> {
+        let token = number.try_into().ok().and_then(|number| self.tokens.get(number));
+        token.map(String::as_str).ok_or_else(|| "a number of no token".to_owned())
+    }
+
+    /// All paths, by their numbers.
+    fn paths(&self, mut section: Cursor<'_>) -> Result<Vec<String>> {
+        let count = section.count()?;
+        if section.count()? != count {
+            return Err("two numbers of paths".to_owned());
+        }
+        let (numbers, elements, jumps) =
+            (section.integers(count)?, section.integers(count)?, section.integers(count)?);
+        let mut paths = vec![None; count];
+        // Where to go on, and below which path.
+        let mut work = vec![(0_usize, String::new())];
+        // Longer paths than writers have: each as long as all names together.
+        let mut room = self.bytes.len().saturating_mul(16);
+        while let Some((mut at, mut parent)) = work.pop() {
+            loop {
+                let entry = numbers.get(at).zip(elements.get(at)).zip(jumps.get(at));
+                let ((number, element), jump) = entry.ok_or("a path beyond the last one")?;
+                let name = self.token(element.unsigned_abs())?;
+                let path = match (at, *element < 0) {
+                    (0, _) => String::new(),
+                    (_, true) => format!("{parent}.{name}"),
+                    (_, false) => format!("{parent}/{name}"),
+                };
+                room = room.checked_sub(path.len() + 1).ok_or("paths longer than the file")?;
+                let depth = path.bytes().filter(|byte| *byte == b'/').count();
+                let place = usize::try_from(*number).ok().and_then(|number| paths.get_mut(number));
+                let place = place.ok_or("a number of no path")?;
+                if place.is_some() || depth > MOST_DEPTH {
+                    return Err("a path that is there twice, or too deep".to_owned());
+                }
+                *place = Some(path.clone());
+                let (has_child, has_sibling) = (*jump > 0 || *jump == -1, *jump >= 0);
+                if has_child {
+                    if has_sibling {
+                        let sibling = usize::try_from(*jump).ok().and_then(|jump| at.checked_add(jump));
+                        work.push((sibling.ok_or("a jump beyond all paths")?, parent));
+                    }
+                    parent = path;
+                } else if !has_sibling {
+                    break;
+                }
+                at += 1;
+            }
+        }
+        paths.into_iter().collect::<Option<_>>().ok_or_else(|| "a path that nothing leads to".to_owned())
+    }
+
+    /// The fields of a set, by their names.
+    fn fields_of(&self, set: usize) -> Result<Vec<(&str, Value)>> {
+        let entries = self.sets.get(set..).unwrap_or_default();
+        let length = entries.iter().take(MOST_FIELDS + 1).position(|field| *field == -1);
+        let entries = entries.get(..length.ok_or("a set of fields without end")?).unwrap_or_default();
+        let field = |number: &i32| {
+            let field = usize::try_from(*number).ok().and_then(|number| self.fields.get(number));
+            let (name, value) = field.ok_or("a number of no field")?;
+            Ok((self.token(*name)?, *value))
+        };
+        entries.iter().map(field).collect()
+    }
+
+    fn token_of(&self, value: Value) -> Result<String> {
+        Ok(self.token(value.expect(TOKEN, true)?)?.to_owned())
+    }
+
+    fn string(&self, value: Value) -> Result<String> {
+        let string = usize::try_from(value.expect(STRING, true)?).ok();
+        let string = string.and_then(|number| self.strings.get(number)).ok_or("a number of no string")?;
+        Ok(self.token(*string)?.to_owned())
+    }
+
+    fn double(&self, value: Value) -> Result<f64> {
+        if value.is_inlined() {
+            let bits = value.expect(DOUBLE, true)?;
+            return Ok(f32::from_bits(u32::try_from(bits).unwrap_or_default()).into());
+        }
+        let place = value.expect(DOUBLE, false)?;
+        Ok(f64::from_bits(Cursor::at(self.bytes, place)?.number()?))
+    }
+
+    fn targets(&self, value: Value) -> Result<Vec<String>> {
+        let mut list = Cursor::at(self.bytes, value.expect(PATH_LIST, false)?)?;
+        if list.take(1)? != [3] {
+            return Err("a list of edits of paths".to_owned());
+        }
+        let count = list.number()?.min(MOST_FIELDS as u64);
+        let path = |_| {
+            let number = usize::try_from(list.word()?).ok();
+            let path = number.and_then(|number| self.paths.get(number));
+            path.cloned().ok_or_else(|| "a number of no path".to_owned())
+        };
+        (0..count).map(path).collect()
+    }
+
+    fn array(&self, value: Value) -> Result<Array<'a>> {
+        // Integers of 32 bits, floats, and vectors of them.
+        let size = match value.kind() {
+            3 | 4 | 8 => 4,
+            20 | 22 => 8,
+            24 | 26 => 12,
+            28 | 30 => 16,
+            other => return Err(format!("an array of type {other}")),
+        };
+        if !value.is_array() || value.is_compressed() {
+            return Err("an array that is none, or compressed".to_owned());
+        }
+        if value.payload() == 0 {
+            return Ok(Array { bytes: &[] });
+        }
+        let mut place = Cursor::at(self.bytes, value.payload())?;
+        let length = place.number()?.checked_mul(size).ok_or("an array beyond the end")?;
+        Ok(Array { bytes: place.take(length)? })
+    }
+
+    fn times(&self, value: Value, room: &mut usize) -> Result<Vec<(f64, Array<'a>)>> {
+        let at = value.expect(TIME_SAMPLES, false)?;
+        let mut place = Cursor::at(self.bytes, at)?;
+        let to_times = at.checked_add(place.number()?).ok_or("times beyond the end")?;
+        let mut place = Cursor::at(self.bytes, to_times)?;
+        let times = Value(place.number()?).expect(DOUBLES, false)?;
+        let to_values = to_times.checked_add(8).and_then(|at| at.checked_add(place.number().ok()?));
+        let mut values = Cursor::at(self.bytes, to_values.ok_or("samples beyond the end")?)?;
+        let mut times = Cursor::at(self.bytes, times)?;
+        let count = values.count()?;
+        if times.count()? != count {
+            return Err("another number of times than of samples".to_owned());
+        }
+        *room = room.checked_sub(count).ok_or("more samples than there is room for")?;
+        let mut samples: Vec<(f64, Array<'a>)> = Vec::new();
+        let mut kind = None;
+        for _ in 0..count {
+            let time = f64::from_bits(times.number()?);
+            if samples.last().is_some_and(|(before, _)| *before >= time) || time.is_nan() {
+                return Err("times that do not ascend".to_owned());
+            }
+            let value = Value(values.number()?);
+            if *kind.get_or_insert(value.kind()) != value.kind() {
+                return Err("samples of several types".to_owned());
+            }
+            samples.push((time, self.array(value)?));
+        }
+        Ok(samples)
+    }
+}
+
+fn tokens(mut section: Cursor<'_>) -> Result<Vec<String>> {
+    let (count, size) = (section.count()?, section.number()?);
+    let text = section.unpack()?;
+    if text.len() as u64 != size || text.last().is_some_and(|byte| *byte != 0) {
+        return Err("tokens that end too early".to_owned());
+    }
+    let text = String::from_utf8(text).map_err(|_| "a token that is no text")?;
+    let tokens: Vec<String> = text.split_terminator('\0').map(str::to_owned).collect();
+    if tokens.len() == count { Ok(tokens) } else { Err("another number of tokens".to_owned()) }
+}
+
+fn strings(mut section: Cursor<'_>) -> Result<Vec<u32>> {
+    let count = section.count()?;
+    (0..count).map(|_| section.word()).collect()
+}
+
+fn fields(mut section: Cursor<'_>) -> Result<Vec<(usize, Value)>> {
+    let count = section.count()?;
+    let names = section.integers(count)?;
+    let values = section.unpack()?;
+    let (values, rest) = values.as_chunks::<8>();
+    if values.len() != count || !rest.is_empty() {
+        return Err("another number of values than of fields".to_owned());
+    }
+    let field = |(name, value): (i32, &[u8; 8])| {
+        let name = usize::try_from(name).map_err(|_| "a field without a name")?;
+        Ok((name, Value(u64::from_le_bytes(*value))))
+    };
+    names.into_iter().zip(values).map(field).collect()
+}
+
+fn sets(mut section: Cursor<'_>) -> Result<Vec<i32>> {
+    let count = section.count()?;
+    section.integers(count)
+}
+
+/// What is at each path. They are in the order of their numbers.
+fn specs(mut section: Cursor<'_>, paths: usize) -> Result<Vec<Spec>> {
+    let count = section.count()?;
+    let (numbers, sets, kinds) =
+        (section.integers(count)?, section.integers(count)?, section.integers(count)?);
+    if count != paths || !(0..).zip(&numbers).all(|(expected, number)| expected == *number) {
+        return Err("a path that is nothing, or out of order".to_owned());
+    }
+    let spec = |(set, kind): (i32, i32)| {
+        let set = usize::try_from(set).map_err(|_| "a number of no set of fields")?;
+        Ok(Spec { set, kind })
+    };
+    sets.into_iter().zip(kinds).map(spec).collect()
+}
+
+/// Bytes from a place on.
+#[derive(Clone, Copy)]
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn at(bytes: &'a [u8], place: u64) -> Result<Self> {
+        let rest = usize::try_from(place).ok().and_then(|place| bytes.get(place..));
+        rest.map(Self).ok_or_else(|| format!("the place {place} is beyond the end"))
+    }
+
+    fn take(&mut self, length: u64) -> Result<&'a [u8]> {
+        let parts = usize::try_from(length).ok().and_then(|length| self.0.split_at_checked(length));
+        let (taken, rest) =
+            parts.ok_or_else(|| format!("{length} bytes, where {} are left", self.0.len()))?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self) -> Result<u64> {
+        Ok(self.take(8)?.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)))
+    }
+
+    fn word(&mut self) -> Result<u32> {
+        Ok(self.take(4)?.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes)))
+    }
+
+    /// A number of things that take at least two bits each.
+    fn count(&mut self) -> Result<usize> {
+        let count = usize::try_from(self.number()?).ok();
+        let most = self.0.len().saturating_mul(4);
+        count.filter(|count| *count <= most).ok_or_else(|| "more things than there is room for".to_owned())
+    }
+
+    /// An LZ4 block of literals, behind its length.
+    fn unpack(&mut self) -> Result<Vec<u8>> {
+        let length = self.number()?;
+        let mut block = Self(self.take(length)?);
+        let [0, token] = *block.take(2)? else { return Err("several LZ4 blocks".to_owned()) };
+        let mut length = u64::from(token >> 4);
+        if length == 15 {
+            loop {
+                let more = block.take(1)?.first().copied().unwrap_or_default();
+                length += u64::from(more);
+                if more != 255 {
+                    break;
+                }
+            }
+        }
+        let literals = block.take(length)?;
+        if token & 15 == 0 && block.0.is_empty() {
+            Ok(literals.to_vec())
+        } else {
+            Err("an LZ4 block with matches".to_owned())
+        }
+    }
+
+    /// Integers as differences, in an LZ4 block.
+    fn integers(&mut self, count: usize) -> Result<Vec<i32>> {
+        let code = self.unpack()?;
+        let mut stored = Cursor(&code);
+        let common = stored.word()?.cast_signed();
+        let kinds = stored.take(count.div_ceil(4) as u64)?;
+        let mut integers = Vec::with_capacity(count);
+        let mut last = 0_i32;
+        for at in 0..count {
+            let kinds = kinds.get(at / 4).copied().unwrap_or_default();
+            let difference = match kinds >> (2 * (at % 4)) & 3 {
+                0 => common,
+                1 => stored.take(1)?.first().map_or(0, |byte| byte.cast_signed().into()),
+                2 => stored.take(2)?.first_chunk().map_or(0, |two| i16::from_le_bytes(*two).into()),
+                _ => stored.word()?.cast_signed(),
+            };
+            last = last.wrapping_add(difference);
+            integers.push(last);
+        }
+        Ok(integers)
+    }
+}

@@ -1,0 +1,363 @@
+//! USD files, read back by a reader that shares nothing with the writer: what they hold is what the library reads.
+
+#[path = "../src/verify/usdc.rs"]
+mod usdc;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
+use meshmap::{Codec, Format, MeshFile, MeshView, Role, Semantic, Source};
+use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
+use meshmap_testing::allocator::{Counting, counted};
+use meshmap_testing::data;
+use meshmap_testing::fixtures::cgeo::{self, Mesh};
+use usdc::{Array, Prim, Stage};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
+
+fn good(format: &str) -> Vec<PathBuf> {
+    let mut files = data::folder(&format!("{format}/valid"));
+    if let Some(corpus) = data::corpus() {
+        files.extend(data::files(&corpus.join(format).join("valid")));
+    }
+    files
+}
+
+/// What is written of a file, and what became of it.
+fn written(file: &MeshFile, convert: &Convert) -> Result<(Vec<u8>, Outcome), Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.usdc");
+    let outcome = convert.write_file(file, &path);
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, usize::from(outcome.is_ok()), "files that are left");
+    Ok((fs::read(path).unwrap_or_default(), outcome?))
+}
+
+fn stage(bytes: &[u8]) -> Stage<'_> {
+    usdc::read(bytes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn meshes<'s, 'a>(stage: &'s Stage<'a>) -> Vec<&'s Prim<'a>> {
+    stage.prims.iter().filter(|prim| prim.kind == "Mesh").collect()
+}
+
+fn bits(array: Option<Array<'_>>) -> Vec<u32> {
+    array.expect("an array").floats().map(f32::to_bits).collect()
+}
+
+fn bits_of(triples: &[[f32; 3]]) -> Vec<u32> {
+    triples.as_flattened().iter().map(|number| number.to_bits()).collect()
+}
+
+fn ints(array: Option<Array<'_>>) -> Vec<u32> {
+    array.expect("an array").ints().map(i32::cast_unsigned).collect()
+}
+
+fn proxy(snapshots: &[cgeo::Snapshot]) -> MeshFile {
+    let dialect = Dialect::default()
+        .with_codec(Codec::Stored)
+        .with_size(SizeMeaning::Stored)
+        .with_offset(OffsetTarget::StartTag);
+    MeshFile::from_source(Source::from_bytes(cgeo::file(snapshots, dialect))).unwrap()
+}
+
+/// A proxy of complete meshes.
+fn complete(meshes: &[Mesh]) -> MeshFile {
+    let snapshots: Vec<_> = meshes.iter().map(|mesh| cgeo::snapshot(mesh, mesh.complete())).collect();
+    proxy(&snapshots)
+}
+
+fn plain(file: &MeshFile) -> (Vec<u8>, Outcome) {
+    written(file, &Convert::new(Target::Usdc)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The meshes of a file that are written unless others are asked for.
+fn drawn(file: &MeshFile) -> Vec<MeshView> {
+    let entries: Vec<_> = file.meshes().unwrap().collect();
+    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
+    let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
+    let is_drawn = |role: Role| match role {
+        Role::Lod(level) => Some(level) == finest,
+        role => role.is_drawn_by_default(),
+    };
+    let entries = entries.iter().filter(|entry| is_drawn(entry.role));
+    let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
+    views.filter(|view| view.triangle_count() > 0 && view.has(&Semantic::Position)).collect()
+}
+
+#[test]
+fn every_good_file_has_its_points_and_triangles() {
+    let mut compared = 0;
+    for path in FORMATS.iter().flat_map(|format| good(format)) {
+        let name = path.display();
+        let file = MeshFile::open(&path).unwrap();
+        let bytes = match written(&file, &Convert::new(Target::Usdc)) {
+            Ok((bytes, _)) => bytes,
+            Err(Error::NotHeld { .. } | Error::NonFinite { .. }) => continue,
+            Err(error) => panic!("{name}: {error}"),
+        };
+        let stage = stage(&bytes);
+        let meshes = meshes(&stage);
+        if let Some(proxy) = file.as_cgeo() {
+            let [mesh] = meshes.as_slice() else { panic!("{name}: {} meshes", meshes.len()) };
+            for index in 0..proxy.len() {
+                let stored = proxy.snapshot(index).unwrap().mesh().unwrap();
+                let time = index as f64;
+                assert_eq!(
+                    bits(mesh.arrays["points"].at(time)),
+                    bits_of(&stored.positions.to_vec()),
+                    "{name}"
+                );
+                let corners = stored.triangles.positions();
+                assert_eq!(ints(mesh.arrays["faceVertexIndices"].at(time)), corners.as_flattened(), "{name}");
+                let counts = ints(mesh.arrays["faceVertexCounts"].at(time));
+                assert_eq!(counts, vec![3; corners.len()], "{name}");
+                if let Some(normals) = mesh.arrays.get("primvars:normals") {
+                    assert_eq!(bits(normals.at(time)), bits_of(&stored.normals.to_vec()), "{name}");
+                    let indices = ints(mesh.arrays["primvars:normals:indices"].at(time));
+                    assert_eq!(indices, stored.triangles.normals().unwrap().as_flattened(), "{name}");
+                }
+                compared += 1;
+            }
+            continue;
+        }
+        let views = drawn(&file);
+        assert_eq!(meshes.len(), views.len(), "{name}");
+        for (mesh, view) in meshes.iter().zip(&views) {
+            let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+            assert_eq!(bits(mesh.arrays["points"].default), bits_of(&stored), "{name}");
+            let turn = |[a, b, c]: [u32; 3]| if file.format() == Format::Iqm { [a, c, b] } else { [a, b, c] };
+            let corners: Vec<u32> = view.indices().triangles().flat_map(turn).collect();
+            assert_eq!(ints(mesh.arrays["faceVertexIndices"].default), corners, "{name}");
+            if let Some(coords) = view.attribute(&Semantic::TexCoord(0)).unwrap() {
+                let flips = file.format() == Format::Iqm;
+                let coords = coords.to_f32::<2>();
+                let coords = coords.into_iter().flat_map(|[u, v]| [u, if flips { 1.0 - v } else { v }]);
+                let found = bits(mesh.arrays["primvars:st"].default);
+                assert_eq!(found, coords.map(f32::to_bits).collect::<Vec<_>>(), "{name}");
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "{compared} meshes and snapshots");
+}
+
+#[test]
+fn a_stage_says_its_units_axes_and_times() {
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let proxy = file.as_cgeo().unwrap();
+    let (bytes, _) = plain(&file);
+    let whole = stage(&bytes);
+    assert_eq!(whole.words["upAxis"], "Z");
+    assert_eq!(whole.words["defaultPrim"], "meshmap_root");
+    assert_eq!(whole.numbers["metersPerUnit"], proxy.unit_length().unwrap().millimeters / 1000.0);
+    assert_eq!(whole.numbers["timeCodesPerSecond"], 1.0 / proxy.timing().unwrap().step());
+    assert_eq!(whole.numbers["endTimeCode"], (proxy.len() - 1) as f64);
+    let mesh = meshes(&whole)[0];
+    assert_eq!(mesh.words["subdivisionScheme"], "none");
+    let times = |name: &str| mesh.arrays[name].times.iter().map(|(time, _)| *time).collect::<Vec<f64>>();
+    assert_eq!(times("points"), times("primvars:normals"));
+    assert_eq!(times("points"), times("extent"));
+    assert!(mesh.arrays["faceVertexIndices"].times.is_empty());
+
+    let convert = Convert::new(Target::Usdc).with_every(3).with_rate(12.5).with_up(meshmap::Axis::X);
+    let (bytes, _) = written(&file, &convert).unwrap();
+    let third = stage(&bytes);
+    assert_eq!((third.words["upAxis"].as_str(), third.numbers["timeCodesPerSecond"]), ("Y", 12.5));
+    let times: Vec<f64> = meshes(&third)[0].arrays["points"].times.iter().map(|(time, _)| *time).collect();
+    let expected: Vec<f64> = (0..proxy.len()).step_by(3).map(|index| index as f64).collect();
+    assert_eq!(times, expected);
+}
+
+#[test]
+fn triangles_that_change_are_sampled_where_they_change() {
+    let sheets = [(4, 0.0), (4, 0.3), (6, 0.3), (6, 0.9), (4, 0.0)];
+    let sheets = sheets.map(|(side, time)| Mesh::sheet(side, 1, time));
+    let (bytes, _) = plain(&complete(&sheets));
+    let whole = stage(&bytes);
+    let mesh = meshes(&whole)[0];
+    let times = |name: &str| mesh.arrays[name].times.iter().map(|(time, _)| *time).collect::<Vec<f64>>();
+    assert_eq!(times("faceVertexIndices"), [0.0, 2.0, 4.0]);
+    assert_eq!(times("primvars:st:indices"), [0.0, 2.0, 4.0]);
+    assert_eq!(times("points"), [0.0, 1.0, 2.0, 3.0, 4.0]);
+    for (time, sheet) in sheets.iter().enumerate() {
+        let at = |name: &str| mesh.arrays[name].at(time as f64);
+        assert_eq!(bits(at("points")), bits_of(&sheet.positions));
+        let corners: Vec<u32> = sheet.triangles.iter().flat_map(|[corners, _]| *corners).collect();
+        assert_eq!(ints(at("faceVertexIndices")), corners);
+        let coords = sheet.map_channels[0].iter().flat_map(|[u, v, _]| [u.to_bits(), v.to_bits()]);
+        assert_eq!(bits(at("primvars:st")), coords.collect::<Vec<_>>());
+        // Each triangle has a material, and one alone.
+        let subsets = whole.prims.iter().filter(|prim| prim.kind == "GeomSubset");
+        let mut faces: Vec<u32> =
+            subsets.flat_map(|subset| ints(subset.arrays["indices"].at(time as f64))).collect();
+        faces.sort_unstable();
+        assert_eq!(faces, (0..sheet.triangles.len() as u32).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn complete_snapshots_with_the_same_triangles_have_them_once() {
+    let sheets = [0.0, 0.3, 0.6].map(|time| Mesh::sheet(20, 2, time));
+    let (bytes, _) = plain(&complete(&sheets));
+    let whole = stage(&bytes);
+    let mesh = meshes(&whole)[0];
+    for name in ["faceVertexIndices", "primvars:normals:indices", "primvars:st1:indices", "primvars:st"] {
+        assert!(mesh.arrays[name].times.is_empty(), "{name}");
+    }
+    let corners = 3 * 4 * mesh.arrays["faceVertexIndices"].default.unwrap().ints().len();
+    let floats = 3 * 2 * sheets[0].positions.len() * 12;
+    assert!(bytes.len() < corners + floats + 40_000, "{} bytes", bytes.len());
+}
+
+#[test]
+fn what_not_every_snapshot_has_is_left_out() {
+    let mut bare = Mesh::sheet(4, 1, 0.3);
+    bare.normals.clear();
+    bare.map_channels.clear();
+    let (bytes, outcome) = plain(&complete(&[Mesh::sheet(4, 1, 0.0), bare]));
+    let whole = stage(&bytes);
+    assert!(!meshes(&whole)[0].arrays.keys().any(|name| name.starts_with("primvars:")));
+    for what in ["normals, which not every snapshot has", "map_channels[0], which not every snapshot has"] {
+        assert!(outcome.left_out.iter().any(|left| left == what), "{:?}", outcome.left_out);
+    }
+}
+
+#[test]
+fn snapshots_without_triangles_lack_nothing() {
+    let sheet = Mesh::sheet(4, 1, 0.0);
+    let sheets = [Mesh::default(), sheet.clone(), Mesh::default(), Mesh::sheet(5, 1, 0.3)];
+    let (bytes, _) = plain(&complete(&sheets));
+    let whole = stage(&bytes);
+    let mesh = meshes(&whole)[0];
+    for (time, sheet) in sheets.iter().enumerate() {
+        let at = |name: &str| mesh.arrays[name].at(time as f64);
+        assert_eq!(bits(at("points")), bits_of(&sheet.positions));
+        assert_eq!(bits(at("primvars:normals")), bits_of(&sheet.normals));
+        assert_eq!(ints(at("faceVertexCounts")).len(), sheet.triangles.len());
+        assert_eq!(ints(at("primvars:st:indices")).len(), sheet.triangles.len() * 3);
+    }
+}
+
+#[test]
+fn names_that_are_no_identifiers_are_shown_beside_those_that_are() {
+    let replaced = |name: &[u8; 5]| {
+        let sheet = Mesh::sheet(3, 0, 0.0);
+        let dialect = Dialect::default().with_codec(Codec::Stored).with_offset(OffsetTarget::StartTag);
+        let mut bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], dialect);
+        let at = bytes.windows(5).position(|window| window == b"Sheet").unwrap();
+        bytes[at..at + 5].copy_from_slice(name);
+        MeshFile::from_source(Source::from_bytes(bytes)).unwrap()
+    };
+    let cases: [(&[u8; 5], &str, Option<&str>); 4] = [
+        (b"Sheet", "Sheet", None),
+        (b"2 b.c", "_2_b_c", Some("2 b.c")),
+        (b"a/\xc3\xb6.", "a___", Some("a/ö.")),
+        (b"a\0\x01/b", "a___b", Some("a\u{fffd}\u{1}/b")),
+    ];
+    for (name, expected, shown) in cases {
+        let (bytes, _) = plain(&replaced(name));
+        let whole = stage(&bytes);
+        let mesh = meshes(&whole)[0];
+        assert_eq!(mesh.path, format!("/meshmap_root/{expected}"));
+        assert_eq!(mesh.shown.as_deref(), shown);
+    }
+}
+
+#[test]
+fn meshes_of_the_same_name_have_names_of_their_own() {
+    let mut bytes = meshmap_testing::fixtures::iqm::Writer::sheets(3, 3, 2).to_bytes();
+    let at = bytes.windows(6).position(|window| window == b"sheet1").unwrap();
+    bytes[at + 5] = b'0';
+    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let (bytes, _) = plain(&file);
+    let whole = stage(&bytes);
+    let mut paths: Vec<&str> = whole.prims.iter().map(|prim| prim.path.as_str()).collect();
+    let count = paths.len();
+    paths.sort_unstable();
+    paths.dedup();
+    assert_eq!((paths.len(), meshes(&whole).len()), (count, 3));
+}
+
+#[test]
+fn materials_are_bound_to_prims_that_are_there() {
+    for path in ["cgeo/valid/anim_a.cgeo", "iqm/valid/skin_multi_anim.iqm"] {
+        let (bytes, _) = plain(&MeshFile::open(data::root().join(path)).unwrap());
+        let whole = stage(&bytes);
+        let mut bound = 0;
+        for target in whole.prims.iter().filter_map(|prim| prim.targets.get("material:binding")).flatten() {
+            let material = whole.prims.iter().find(|prim| prim.path == *target).unwrap();
+            assert_eq!(material.kind, "Material");
+            bound += 1;
+        }
+        assert!(bound > 0, "{path}");
+    }
+}
+
+#[test]
+fn indices_beyond_their_array_are_refused_and_leave_nothing() {
+    let mut sheet = Mesh::sheet(4, 1, 0.0);
+    sheet.triangles[3][1][2] = 16;
+    let error =
+        written(&complete(&[Mesh::sheet(4, 1, 0.0), sheet]), &Convert::new(Target::Usdc)).unwrap_err();
+    let expected = "usdc: a triangle of snapshots[1] has the normal 16, where there are 16";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_or_become_0() {
+    let mut sheet = Mesh::sheet(4, 1, 0.3);
+    sheet.positions[5][1] = f32::NAN;
+    let file = complete(&[Mesh::sheet(4, 1, 0.0), sheet]);
+    let error = written(&file, &Convert::new(Target::Usdc)).unwrap_err().to_string();
+    assert!(error.starts_with("snapshots[1].positions[5] is NaN"), "{error}");
+    let convert = Convert::new(Target::Usdc).with_non_finite(NonFinite::Zero);
+    let (bytes, _) = written(&file, &convert).unwrap();
+    let points = bits(meshes(&stage(&bytes))[0].arrays["points"].at(1.0));
+    assert_eq!(points[16], 0);
+}
+
+#[test]
+fn the_same_file_gives_the_same_bytes() {
+    for path in ["cgeo/valid/anim_a.cgeo", "iqm/valid/skin_multi_anim.iqm"] {
+        let file = MeshFile::open(data::root().join(path)).unwrap();
+        assert_eq!(plain(&file).0, plain(&file).0);
+    }
+}
+
+/// The reader of what was written gives an error for what is damaged, or reads something else.
+#[test]
+fn damaged_files_are_errors_of_the_reader() {
+    let sheets = [Mesh::sheet(3, 1, 0.0), Mesh::sheet(4, 1, 0.4)];
+    let (bytes, _) = plain(&complete(&sheets));
+    for length in 0..bytes.len() {
+        assert!(usdc::read(&bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+    }
+    for at in 0..bytes.len() {
+        for change in [1, 0x80, 0xff] {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= change;
+            let _ = usdc::read(&damaged);
+        }
+    }
+}
+
+#[test]
+fn memory_does_not_grow_with_the_number_of_snapshots() {
+    let folder = tempfile::tempdir().unwrap();
+    let peak = |count: usize| {
+        let (_, snapshots) = cgeo::animation(60, count);
+        let file = proxy(&snapshots);
+        let path: &Path = &folder.path().join("out.usdc");
+        let (outcome, count) = counted(|| Convert::new(Target::Usdc).write_file(&file, path));
+        outcome.unwrap();
+        count.peak
+    };
+    let (few, many) = (peak(4), peak(200));
+    // Of each, where its points, box and normals are.
+    assert!(many < few + 200 * 200, "{few} bytes for 4 snapshots, {many} for 200");
+}

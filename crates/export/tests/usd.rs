@@ -147,6 +147,49 @@ fn every_good_file_has_its_points_and_triangles() {
 }
 
 #[test]
+fn every_attribute_is_a_primvar_or_left_out() {
+    let mut found = 0;
+    for path in FORMATS.iter().skip(1).flat_map(|format| good(format)) {
+        let file = MeshFile::open(&path).unwrap();
+        let Ok((bytes, outcome)) = written(&file, &Convert::new(Target::Usdc)) else { continue };
+        let stage = stage(&bytes);
+        for (mesh, view) in meshes(&stage).iter().zip(drawn(&file)) {
+            let own = |info: &&meshmap::AttributeInfo| {
+                let left_out = outcome.left_out.iter();
+                let is_left = left_out.clone().any(|what| what.starts_with(&info.semantic.to_string()));
+                !is_left && !matches!(info.semantic, Semantic::Position | Semantic::Normal)
+            };
+            let expected = view.attributes().iter().filter(own).count();
+            let primvars = mesh.arrays.keys().filter_map(|name| name.strip_prefix("primvars:"));
+            let primvars: Vec<&str> = primvars.filter(|name| *name != "displayOpacity").collect();
+            assert_eq!(primvars.len(), expected, "{}: {primvars:?}", path.display());
+            assert_eq!(
+                mesh.arrays.contains_key("normals"),
+                view.has(&Semantic::Normal),
+                "{}",
+                path.display()
+            );
+            found += expected;
+        }
+    }
+    assert!(found > 100, "{found} primvars");
+}
+
+#[test]
+fn a_snapshot_by_its_address_has_no_time() {
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let address = "snapshots[3]".parse().unwrap();
+    let (bytes, _) = written(&file, &Convert::new(Target::Usdc).with_mesh(address)).unwrap();
+    let whole = stage(&bytes);
+    let (mesh, view) = (meshes(&whole)[0], file.as_cgeo().unwrap().snapshot(3).unwrap().view().unwrap());
+    let points = &mesh.arrays["points"];
+    let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+    assert_eq!((bits(points.default), points.times.len()), (bits_of(&stored), 0));
+    assert!(!whole.numbers.contains_key("timeCodesPerSecond"));
+    assert!(whole.prims.iter().any(|prim| prim.kind == "GeomSubset"));
+}
+
+#[test]
 fn a_stage_says_its_units_axes_and_times() {
     let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let proxy = file.as_cgeo().unwrap();

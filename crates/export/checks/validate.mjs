@@ -1,15 +1,16 @@
-// Validates all GLB files of a folder with Khronos' validator: no error and no warning may be left.
+// Validates all glTF files below a folder with Khronos' validator: no error and no warning may be left.
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const validator = createRequire(import.meta.url)('gltf-validator');
 const folder = process.argv[2];
-const names = readdirSync(folder).filter(name => name.endsWith('.glb'));
+const names = readdirSync(folder, { recursive: true }).filter(name => /\.(glb|gltf)$/.test(name));
 let wrong = 0;
 for (const name of names) {
   const bytes = new Uint8Array(readFileSync(join(folder, name)));
-  const { issues } = await validator.validateBytes(bytes, { maxIssues: 20 });
+  const part = uri => Promise.resolve(new Uint8Array(readFileSync(join(folder, dirname(name), decodeURIComponent(uri)))));
+  const { issues } = await validator.validateBytes(bytes, { maxIssues: 20, externalResourceFunction: part });
   if (issues.numErrors + issues.numWarnings === 0) continue;
   wrong++;
   for (const { severity, code, message, pointer } of issues.messages.filter(issue => issue.severity < 2)) {

@@ -18,6 +18,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod assume;
 mod check;
 mod convert;
 mod error;

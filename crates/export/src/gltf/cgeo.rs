@@ -9,6 +9,7 @@ use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Prim
 use super::file::{Gltf, Use};
 use super::normals::make_unit;
 use super::{Rules, add_node, finish_scene, material};
+use crate::assume;
 use crate::check::{finite, turned, winding};
 use crate::convert::Convert;
 use crate::error::{Error, Result};
@@ -51,10 +52,7 @@ pub(super) fn write(proxy: &Proxy, convert: &Convert, gltf: &mut Gltf, outcome: 
         runs.extend(run);
         rest = rest.get(1 + used..).unwrap_or_default();
     }
-    let metres = convert.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
-        outcome.note("the file does not say what a length of 1 is: taken for a metre");
-        1.0
-    });
+    let metres = assume::metres_of(proxy, convert, outcome);
     animate(gltf, &runs, &times, snapshots.len())?;
     let children = runs.into_iter().map(|run| run.node).collect();
     finish_scene(gltf, &rules, metres, children, Vec::new());
@@ -63,17 +61,7 @@ pub(super) fn write(proxy: &Proxy, convert: &Convert, gltf: &mut Gltf, outcome: 
 
 /// The times of the snapshots that are written, in seconds from the first.
 fn times(proxy: &Proxy, snapshots: &[usize], convert: &Convert, outcome: &mut Outcome) -> Result<Vec<f32>> {
-    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let step = match (convert.rate, stored) {
-        (Some(rate), _) => 1.0 / rate,
-        (None, Some(step)) => step,
-        (None, None) => {
-            if snapshots.len() > 1 {
-                outcome.note("the file does not say how long a snapshot takes: taken for 24 a second");
-            }
-            1.0 / 24.0
-        }
-    };
+    let step = assume::step(proxy, convert, snapshots.len() > 1, outcome);
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,

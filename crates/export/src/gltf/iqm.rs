@@ -7,6 +7,7 @@ use super::attributes::Geometry;
 use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
 use super::file::{Gltf, Use};
 use super::{Rules, add_mesh, add_node, attributes, finish_scene, material, weights};
+use crate::assume;
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
@@ -53,7 +54,7 @@ pub(super) fn write(
             Err(error) => outcome.leave_out(format!("the animations of {name}: {error}")),
         }
     }
-    let metres = convert.metres(None).unwrap_or(1.0);
+    let metres = assume::metres(file, convert, outcome);
     finish_scene(gltf, &rules, metres, children, beside);
     Ok(())
 }

@@ -20,6 +20,7 @@ use meshmap::{Axis, Format, MeshFile, Role, VOrigin};
 
 use self::document::{Index, Material, Mesh, Node, Primitive, Scene};
 use self::file::Gltf;
+use crate::assume;
 use crate::convert::{Convert, Target};
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -86,15 +87,7 @@ struct Rules {
 impl Rules {
     fn of(format: Format, convert: &Convert, outcome: &mut Outcome) -> Self {
         let conventions = format.conventions();
-        let up = convert.up.or(conventions.up).unwrap_or_else(|| {
-            let (up, from) = match format {
-                // 3ds Max, from which most of these files come, has Z up.
-                Format::CGeo => (Axis::Z, "Z"),
-                _ => (Axis::Y, "Y"),
-            };
-            outcome.note(format!("{format} does not say which axis points up: taken for {from}"));
-            up
-        });
+        let up = assume::up(format, convert, outcome);
         // Where a format does not say it, programs write V as in OBJ, from the bottom.
         let flips_v = conventions.v_origin != Some(VOrigin::Top);
         Self { turns: convert.turns(format), flips_v, up }

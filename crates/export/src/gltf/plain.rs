@@ -5,6 +5,7 @@ use meshmap::MeshFile;
 use super::attributes::Geometry;
 use super::file::Gltf;
 use super::{Rules, add_mesh, attributes, finish_scene, material};
+use crate::assume;
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -24,7 +25,7 @@ pub(super) fn write(
         primitive.material = view.material().map(|name| material(gltf, name));
         children.push(add_mesh(gltf, view.name().to_owned(), primitive, None));
     }
-    let metres = convert.metres(None).unwrap_or(1.0);
+    let metres = assume::metres(file, convert, outcome);
     finish_scene(gltf, &rules, metres, children, Vec::new());
     Ok(())
 }

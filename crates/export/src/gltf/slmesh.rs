@@ -9,6 +9,7 @@ use super::attributes::Geometry;
 use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
 use super::file::{Gltf, Use};
 use super::{Rules, add_mesh, add_node, attributes, avatar, finish_scene, material, weights};
+use crate::assume;
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::matrix;
@@ -82,7 +83,7 @@ pub(super) fn write(
     } else if count > 0 {
         outcome.leave_out("the skin, which no face has weights of");
     }
-    let metres = convert.metres(None).unwrap_or(1.0);
+    let metres = assume::metres(file, convert, outcome);
     finish_scene(gltf, &rules, metres, children, beside);
     Ok(())
 }

@@ -14,6 +14,7 @@ use super::prim::{Prim, Property, Value};
 use super::samples::{Clock, Samples, constant};
 use super::subsets::Subsets;
 use super::values::{Kind, Rep};
+use crate::assume;
 use crate::check::{finite, turned, winding};
 use crate::convert::Convert;
 use crate::error::{Error, Result};
@@ -34,7 +35,13 @@ pub(super) fn write<W: Write + Seek>(
 ) -> Result<Written> {
     let snapshots = convert.snapshots(proxy.len())?;
     let count = snapshots.len();
-    let rate = rate(proxy, convert, count > 1, outcome)?;
+    let rate = match convert.rate {
+        Some(rate) => rate,
+        None => 1.0 / assume::step(proxy, convert, count > 1, outcome),
+    };
+    if !(rate > 0.0 && rate.is_finite()) {
+        return Err(not_held(format!("{rate} snapshots a second")));
+    }
     let mut writer = Writer { convert, file, outcome, tracks: Tracks::default(), topology: None, drawn: 0 };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.into_iter().enumerate() {
@@ -60,25 +67,6 @@ pub(super) fn write<W: Write + Seek>(
 
 fn not_held(what: String) -> Error {
     Error::NotHeld { target: "usdc", what }
-}
-
-/// Snapshots a second.
-fn rate(proxy: &Proxy, convert: &Convert, is_needed: bool, outcome: &mut Outcome) -> Result<f64> {
-    let step = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let rate = match (convert.rate, step) {
-        (Some(rate), _) => rate,
-        (None, Some(step)) => 1.0 / step,
-        (None, None) => {
-            if is_needed {
-                outcome.note("the file does not say how long a snapshot takes: taken for 24 a second");
-            }
-            24.0
-        }
-    };
-    if rate > 0.0 && rate.is_finite() {
-        return Ok(rate);
-    }
-    Err(not_held(format!("{rate} snapshots a second")))
 }
 
 /// Where what has been written of each attribute is.

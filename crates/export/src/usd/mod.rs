@@ -17,12 +17,13 @@ mod values;
 
 use std::path::Path;
 
-use meshmap::{Axis, Format, MeshFile};
+use meshmap::{Axis, MeshFile};
 
 use self::crate_file::CrateFile;
 use self::materials::Materials;
 use self::names::Names;
 use self::prim::{Prim, Property, Value};
+use crate::assume;
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -38,7 +39,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     let mut output = Output::create(path)?;
     let mut out = CrateFile::begin(output.file())?;
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
-    let up = up(file.format(), convert, outcome);
+    let up = assume::up(file.format(), convert, outcome);
     let mut root = match up {
         // Stages have Y up, or Z.
         Axis::X => {
@@ -52,7 +53,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
         ("defaultPrim", Value::Token(ROOT.into())),
-        ("metersPerUnit", Value::Double(metres(file, convert, outcome))),
+        ("metersPerUnit", Value::Double(assume::metres(file, convert, outcome))),
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];
     match file {
@@ -69,28 +70,4 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     out.finish(&stage)?;
     output.finish(outcome)
-}
-
-/// The axis that points up, which is assumed where the format does not say it.
-fn up(format: Format, convert: &Convert, outcome: &mut Outcome) -> Axis {
-    convert.up.or(format.conventions().up).unwrap_or_else(|| {
-        let (up, from) = match format {
-            // 3ds Max, from which most of these files come, has Z up.
-            Format::CGeo => (Axis::Z, "Z"),
-            _ => (Axis::Y, "Y"),
-        };
-        outcome.note(format!("{format} does not say which axis points up: taken for {from}"));
-        up
-    })
-}
-
-/// What a length of 1 is, in metres.
-fn metres(file: &MeshFile, convert: &Convert, outcome: &mut Outcome) -> f64 {
-    let stored = file.as_cgeo().and_then(|proxy| proxy.unit_length()).map(|unit| unit.millimeters);
-    convert.metres(stored).unwrap_or_else(|| {
-        if file.as_cgeo().is_some() {
-            outcome.note("the file does not say what a length of 1 is: taken for a metre");
-        }
-        1.0
-    })
 }

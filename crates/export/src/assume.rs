@@ -1,0 +1,51 @@
+//! What is taken for true where a file does not say it, and is told.
+
+use meshmap::cgeo::Proxy;
+use meshmap::{Axis, Format, MeshFile};
+
+use crate::convert::Convert;
+use crate::outcome::Outcome;
+
+/// The axis that points up.
+pub(crate) fn up(format: Format, convert: &Convert, outcome: &mut Outcome) -> Axis {
+    convert.up.or(format.conventions().up).unwrap_or_else(|| {
+        let (up, name) = match format {
+            // 3ds Max, from which most of these files come, has Z up.
+            Format::CGeo => (Axis::Z, "Z"),
+            _ => (Axis::Y, "Y"),
+        };
+        outcome.note(format!("{format} does not say which axis points up: taken for {name}"));
+        up
+    })
+}
+
+/// What a length of 1 is, in metres.
+pub(crate) fn metres(file: &MeshFile, convert: &Convert, outcome: &mut Outcome) -> f64 {
+    match file.as_cgeo() {
+        Some(proxy) => metres_of(proxy, convert, outcome),
+        None => convert.metres(None).unwrap_or(1.0),
+    }
+}
+
+/// What a length of 1 is in a CGeo file, in metres.
+pub(crate) fn metres_of(proxy: &Proxy, convert: &Convert, outcome: &mut Outcome) -> f64 {
+    convert.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
+        outcome.note("the file does not say what a length of 1 is: taken for a metre");
+        1.0
+    })
+}
+
+/// The seconds from one snapshot to the next; which matters where `is_animated`.
+pub(crate) fn step(proxy: &Proxy, convert: &Convert, is_animated: bool, outcome: &mut Outcome) -> f64 {
+    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
+    match (convert.rate, stored) {
+        (Some(rate), _) => 1.0 / rate,
+        (None, Some(step)) => step,
+        (None, None) => {
+            if is_animated {
+                outcome.note("the file does not say how long a snapshot takes: taken for 24 a second");
+            }
+            1.0 / 24.0
+        }
+    }
+}

@@ -28,9 +28,11 @@ mod outcome;
 mod output;
 mod pc2;
 mod ply;
+mod render;
 mod select;
 mod stl;
 
 pub use convert::{Convert, NonFinite, Target};
 pub use error::{Error, Result};
 pub use outcome::Outcome;
+pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};

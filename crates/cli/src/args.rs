@@ -10,9 +10,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::cgeo::Dialect;
 use meshmap::{Address, Axis, Severity};
-use meshmap_export::{Convert, Lods, NonFinite, Target};
+use meshmap_export::{Convert, Lods, Mode, NonFinite, Render, Samples, Target};
 
-use crate::commands::{Outcome, convert, diff, digest, dump, info, tell, verify};
+use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
 use crate::inputs::Choice;
 use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
@@ -31,6 +31,7 @@ const EXAMPLES: &str = "Examples:
   meshmap verify scans/ --fail-on forbidden PASS or FAIL, and what is wrong
   meshmap dump mesh.ctm bodies[0].positions --stats
   meshmap diff before.iqm after.iqm
+  meshmap render proxy.cgeo -o proxy.png    a picture; without -o, on the terminal
   curl -s URL | meshmap info -              standard input";
 
 /// Inspects, verifies and compares 3D mesh files: CGeo (Corona proxies), IQM, OpenCTM, Second Life mesh assets and TMF.
@@ -133,7 +134,8 @@ enum Command {
     },
     /// Compare two files, or the files of two directories.
     #[command(after_help = concat_help("Examples:\n  meshmap diff before.iqm after.iqm\n  meshmap diff mesh.raw.ctm \
-        mesh.mg2.ctm --tolerance 0.001\n  meshmap diff exported/ reference/"))]
+        mesh.mg2.ctm --tolerance 0.001\n  meshmap diff exported/ reference/\n  meshmap diff mesh.raw.ctm mesh.mg2.ctm \
+        --picture distances.png"))]
     Diff {
         /// A file of any of the formats, or a directory.
         a: PathBuf,
@@ -142,6 +144,9 @@ enum Command {
         /// Numbers that differ by no more are equal.
         #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
         tolerance: f64,
+        /// Write a PNG of the first in colours of the distances between vertices, where both have the same triangles.
+        #[arg(long, value_name = "FILE")]
+        picture: Option<PathBuf>,
         #[command(flatten)]
         choice: Choice,
     },
@@ -214,6 +219,27 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
+    /// Draw files as PNG: one picture, an animation or a contact sheet; or on the terminal.
+    #[command(after_help = concat_help("Examples:\n  meshmap render mesh.ctm                         on the terminal\n  \
+        meshmap render proxy.cgeo --time 0.49 -o wave.png\n  meshmap render man.iqm --anim idle --animate -o idle.png\n  \
+        meshmap render mesh.tmf --turntable 48 -o mesh.png\n  meshmap render assets/ -o pictures/             one for \
+        each file\n  meshmap render assets/ --sheet -o sheet.png     one with a tile for each file\n  meshmap render \
+        proxy.cgeo --sheet --every 4 -o sheet.png"))]
+    Render {
+        /// Files, directories to walk, or `-` for standard input.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// The PNG to write or, of directories and several files, the directory [default: the terminal].
+        #[arg(short, long, value_name = "PATH")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        how: Drawing,
+        /// Also draw what is newer than its file.
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        choice: Choice,
+    },
     /// Print a sha256 of every decoded array as JSON; for development.
     Digest {
         /// The file, or `-` for standard input.
@@ -229,6 +255,121 @@ enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+/// What is drawn, and how.
+#[derive(clap::Args)]
+struct Drawing {
+    /// Width and height in pixels [default: 1024x1024; of tiles 256x256, or 128x128 where they are more than 400].
+    #[arg(long, value_name = "WxH", value_parser = parse_size)]
+    size: Option<[u32; 2]>,
+    /// Samples a pixel: 1, 4 or 9.
+    #[arg(long, value_name = "N", default_value = "4", value_parser = parse_samples)]
+    samples: Samples,
+    /// How triangles look: shaded, wireframe or normals.
+    #[arg(long, value_name = "MODE", default_value = "shaded", value_parser = parse_mode)]
+    mode: Mode,
+    /// The axis that points up: x, y or z [default: what the format says].
+    #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
+    up: Option<Axis>,
+    /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
+    #[arg(long, value_name = "ADDRESS")]
+    mesh: Vec<Address>,
+    /// The level of detail of a Second Life mesh: high_lod, medium_lod, low_lod or lowest_lod.
+    #[arg(long, value_name = "NAME", value_parser = ["high_lod", "medium_lod", "low_lod", "lowest_lod"], conflicts_with = "mesh")]
+    lod: Option<String>,
+    /// The snapshot of a CGeo file, counted from 0.
+    #[arg(long, value_name = "N", group = "moment")]
+    snapshot: Option<usize>,
+    /// The frame of an IQM animation, counted from 0.
+    #[arg(long, value_name = "N", group = "moment")]
+    frame: Option<u32>,
+    /// The snapshot or the frame that is nearest to this time.
+    #[arg(long, value_name = "SECONDS", group = "moment", value_parser = parse_time)]
+    time: Option<f64>,
+    /// The IQM animation of this name [default: the first].
+    #[arg(long, value_name = "NAME")]
+    anim: Option<String>,
+    /// Write an APNG of N pictures in which the mesh turns around.
+    #[arg(long, value_name = "N", group = "motion", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    turntable: Option<u32>,
+    /// Write an APNG of all snapshots or frames.
+    #[arg(long, group = "motion", conflicts_with = "moment")]
+    animate: bool,
+    /// Write a contact sheet: of all files or, of a single one, of its snapshots or frames.
+    #[arg(long, group = "motion")]
+    sheet: bool,
+    /// Only each N-th snapshot or frame.
+    #[arg(long, value_name = "N", default_value = "1")]
+    every: std::num::NonZero<usize>,
+    /// Draw 0 for numbers that are infinite, or none.
+    #[arg(long)]
+    zero_non_finite: bool,
+}
+
+impl Drawing {
+    fn into_wish(self, output: Option<PathBuf>, force: bool) -> render::Wish {
+        let non_finite = if self.zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
+        let mut render = Render::new()
+            .with_samples(self.samples)
+            .with_mode(self.mode)
+            .with_every(self.every.get())
+            .with_non_finite(non_finite);
+        render = self.mesh.into_iter().fold(render, Render::with_mesh);
+        render = with(render, self.size, |render, [width, height]| render.with_size(width, height));
+        render = with(render, self.up, Render::with_up);
+        render = with(render, self.lod, Render::with_lod);
+        render = with(render, self.snapshot, Render::with_snapshot);
+        render = with(render, self.frame, Render::with_frame);
+        render = with(render, self.time, Render::with_time);
+        render = with(render, self.anim, Render::with_anim);
+        render = with(render, self.turntable, Render::with_turntable);
+        render = with(render, self.animate.then_some(()), |render, ()| render.with_animation());
+        render = with(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
+        let moves = self.turntable.is_some() || self.animate;
+        render::Wish { output, render, size: self.size, sheet: self.sheet, moves, force }
+    }
+}
+
+/// The picture with a setting, where that was said.
+fn with<T>(render: Render, said: Option<T>, set: impl FnOnce(Render, T) -> Render) -> Render {
+    match said {
+        Some(value) => set(render, value),
+        None => render,
+    }
+}
+
+fn parse_size(text: &str) -> Result<[u32; 2], String> {
+    const LONGEST: u32 = 8192;
+    let sides =
+        text.split_once('x').and_then(|(width, height)| Some([width.parse().ok()?, height.parse().ok()?]));
+    let is_possible = |sides: &[u32; 2]| sides.iter().all(|side| (1..=LONGEST).contains(side));
+    sides.filter(is_possible).ok_or_else(|| format!("expected WIDTHxHEIGHT, each from 1 to {LONGEST}"))
+}
+
+fn parse_samples(text: &str) -> Result<Samples, String> {
+    match text {
+        "1" => Ok(Samples::One),
+        "4" => Ok(Samples::Four),
+        "9" => Ok(Samples::Nine),
+        _ => Err("expected 1, 4 or 9".to_owned()),
+    }
+}
+
+fn parse_mode(text: &str) -> Result<Mode, String> {
+    match text {
+        "shaded" => Ok(Mode::Shaded),
+        "wireframe" => Ok(Mode::Wireframe),
+        "normals" => Ok(Mode::Normals),
+        _ => Err("expected shaded, wireframe or normals".to_owned()),
+    }
+}
+
+fn parse_time(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(number),
+        _ => Err("expected a number".to_owned()),
+    }
 }
 
 fn parse_target(text: &str) -> Result<Target, String> {
@@ -383,9 +524,9 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
             let wish = dump::Wish { form, head, stats, output, mmap };
             dump::run(&path, address.as_deref(), &wish, screen, out)
         }
-        Command::Diff { a, b, tolerance, choice } => {
+        Command::Diff { a, b, tolerance, picture, choice } => {
             threads(&choice);
-            diff::run(&a, &b, &diff::Wish { tolerance }, &choice, screen, out)
+            diff::run(&a, &b, &diff::Wish { tolerance, picture }, &choice, screen, out)
         }
         Command::Convert {
             paths,
@@ -440,6 +581,10 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
             };
             let wish = convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force };
             convert::run(&paths, &wish, &choice, screen, out)
+        }
+        Command::Render { paths, output, how, force, choice } => {
+            threads(&choice);
+            render::run(&paths, &how.into_wish(output, force), &choice, screen, out)
         }
         Command::Digest { path, mmap } => digest::run(&path, mmap, out),
         Command::Completions { shell } => {

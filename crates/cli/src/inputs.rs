@@ -134,6 +134,21 @@ impl Input {
         Ok(mapped?)
     }
 
+    /// Whether a file is taken for a mesh: all that were named, and those found that begin or end like one.
+    pub(crate) fn is_mesh(&self, how: &Reading) -> bool {
+        if self.is_named {
+            return true;
+        }
+        match self.source(how.mmap).and_then(|source| Ok(Format::detect(&source)?)) {
+            Ok(format) => how.format.is_none_or(|wanted| wanted == format),
+            Err(problem) => {
+                let is_unknown =
+                    problem.library().is_some_and(|error| error.kind() == ErrorKind::UnknownFormat);
+                !is_unknown || has_known_ending(&self.path)
+            }
+        }
+    }
+
     /// Opens a file of any format. Found files of no format are no problem, but `None`.
     pub(crate) fn open(&self, source: &Source, how: &Reading) -> Result<Option<MeshFile>, Problem> {
         let options = how.options();

@@ -4,6 +4,7 @@
 
 mod args;
 mod arrays;
+mod blocks;
 mod commands;
 mod cross_check;
 pub mod digest;

@@ -12,6 +12,8 @@ const USUAL: usize = 100;
 pub(crate) struct Screen {
     /// Columns.
     pub(crate) width: usize,
+    /// Lines; `None` where there is no terminal.
+    pub(crate) height: Option<usize>,
     pub(crate) color: bool,
 }
 
@@ -41,8 +43,8 @@ impl Screen {
     pub(crate) fn of_output(color: Color) -> Self {
         let terminal = Term::stdout();
         let is_terminal = terminal.is_term();
-        let asked =
-            is_terminal.then(|| terminal.size_checked()).flatten().map(|(_, columns)| usize::from(columns));
+        let size = is_terminal.then(|| terminal.size_checked()).flatten();
+        let asked = size.map(|(_, columns)| usize::from(columns));
         let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let width = asked.or_else(told).filter(|columns| *columns > 0).unwrap_or(USUAL);
         let color = match color {
@@ -50,7 +52,10 @@ impl Screen {
             Color::Never => false,
             Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         };
-        Self { width: width.clamp(20, WIDEST), color }
+        /// Of a terminal that does not say it.
+        const USUAL_HEIGHT: usize = 24;
+        let height = is_terminal.then(|| size.map_or(USUAL_HEIGHT, |(lines, _)| usize::from(lines)));
+        Self { width: width.clamp(20, WIDEST), height, color }
     }
 
     /// The text in a style, where there are colours.

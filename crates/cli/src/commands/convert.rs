@@ -38,9 +38,9 @@ const STANDARD_OUTPUT: &str = "-";
 
 /// A file, and what is made of it.
 #[derive(Clone)]
-struct Job {
-    input: Input,
-    output: PathBuf,
+pub(super) struct Job {
+    pub(super) input: Input,
+    pub(super) output: PathBuf,
 }
 
 enum Done {
@@ -78,7 +78,7 @@ pub(crate) fn run(
         let [input] = found.files.as_slice() else { return Ok(Outcome::Bad) };
         vec![Job { input: input.clone(), output: wish.output.clone() }]
     } else {
-        jobs(paths, &found, target, &wish.output)
+        jobs(paths, &found, target.name(), &wish.output)
     };
     if wish.dry_run {
         for Job { input, output } in &jobs {
@@ -90,7 +90,7 @@ pub(crate) fn run(
 }
 
 /// Where each file goes: below the output as it lies below the directory that was named.
-fn jobs(paths: &[PathBuf], found: &Found, target: Target, output: &Path) -> Vec<Job> {
+pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path) -> Vec<Job> {
     let below = |input: &Input| {
         let directory = paths.iter().filter(|path| !input.is_named && input.path.starts_with(path));
         let longest = directory.max_by_key(|path| path.as_os_str().len());
@@ -100,14 +100,14 @@ fn jobs(paths: &[PathBuf], found: &Found, target: Target, output: &Path) -> Vec<
     let places: Vec<PathBuf> = found.files.iter().map(below).collect();
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
     for place in &places {
-        *counts.entry(place.with_extension(target.name())).or_default() += 1;
+        *counts.entry(place.with_extension(ending)).or_default() += 1;
     }
     let jobs = found.files.iter().zip(places).map(|(input, place)| {
-        let mut name = place.with_extension(target.name());
+        let mut name = place.with_extension(ending);
         if counts.get(&name).is_some_and(|count| *count > 1) {
             // Files whose names differ in their ending alone keep it.
             name = place;
-            name.as_mut_os_string().push(format!(".{}", target.name()));
+            name.as_mut_os_string().push(format!(".{ending}"));
         }
         Job { input: input.clone(), output: output.join(name) }
     });
@@ -314,7 +314,7 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
 }
 
 /// Whether the output was written after the file was changed.
-fn is_up_to_date(input: &Input, output: &Path) -> bool {
+pub(super) fn is_up_to_date(input: &Input, output: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     matches!((changed(&input.path), changed(output)), (Some(input), Some(output)) if output >= input)
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use meshmap::{MeshFile, Scalar, Semantic};
+use meshmap_export::Render;
 
 use super::{Outcome, tell};
 use crate::arrays::{self, Loaded, Values};
@@ -16,6 +17,8 @@ use crate::topology::{self, Match};
 pub(crate) struct Wish {
     /// Numbers that differ by no more are equal.
     pub(crate) tolerance: f64,
+    /// Where a picture of the distances goes.
+    pub(crate) picture: Option<PathBuf>,
 }
 
 pub(crate) fn run(
@@ -31,6 +34,10 @@ pub(crate) fn run(
         return Ok(Outcome::Usage);
     }
     if a.is_dir() {
+        if wish.picture.is_some() {
+            tell("diff: --picture is for two files");
+            return Ok(Outcome::Usage);
+        }
         return directories(a, b, wish, choice, screen, out);
     }
     let how = Reading { mmap: choice.mmap, ..Reading::default() };
@@ -41,8 +48,26 @@ pub(crate) fn run(
             return Ok(Outcome::Bad);
         }
     };
+    if let Some(path) = &wish.picture {
+        match picture(&Input::named(a), &Input::named(b), path, &how) {
+            Ok(line) => writeln!(out, "{line}")?,
+            Err(problem) => {
+                tell(format_args!("--picture: {problem}"));
+                return Ok(Outcome::Bad);
+            }
+        }
+    }
     writeln!(out, "{}", verdict(differs, screen))?;
     Ok(Outcome::good_if(!differs))
+}
+
+/// Writes a picture of how far vertices are apart; returns a line about it.
+fn picture(a: &Input, b: &Input, path: &Path, how: &Reading) -> Result<String, String> {
+    let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else { return Err("no mesh".to_owned()) };
+    let rendered = Render::new().write_difference(&a, &b, path);
+    let rendered = rendered.map_err(super::render::said)?;
+    let largest = shown(rendered.largest_distance.unwrap_or(0.0), Scalar::F64);
+    Ok(format!("{}: no vertex is farther than {largest} from the other's", text::path(path)))
 }
 
 fn verdict(differs: bool, screen: Screen) -> String {
@@ -396,7 +421,7 @@ mod tests {
         let mut report = Report::default();
         let a = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 1), 3.0, 4.0, 5.5, 6.0]);
-        array("positions", &a, &b, &Wish { tolerance: 0.0 }, &mut report);
+        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None }, &mut report);
         let line = &report.lines[0];
         for part in [
             "2 numbers of 6 differ",
@@ -408,10 +433,10 @@ mod tests {
         }
         let mut report = Report::default();
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 3), 3.0, 4.0, 5.0, 6.0]);
-        array("positions", &a, &b, &Wish { tolerance: 0.0 }, &mut report);
+        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None }, &mut report);
         assert!(report.lines[0].ends_with(", 3 ulps"), "{:?}", report.lines);
         let mut report = Report::default();
-        array("positions", &a, &b, &Wish { tolerance: 1e-3 }, &mut report);
+        array("positions", &a, &b, &Wish { tolerance: 1e-3, picture: None }, &mut report);
         assert!(!report.differs);
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod dump;
 pub(crate) mod info;
+pub(crate) mod render;
 pub(crate) mod verify;
 
 /// How a command ended.

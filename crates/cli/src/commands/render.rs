@@ -1,0 +1,352 @@
+//! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use meshmap::{MeshFile, Parallelism};
+use meshmap_export::{Picture, Render, Rendered, Sheet};
+
+use super::convert::{Job, is_up_to_date, jobs};
+use super::{Outcome, tell};
+use crate::blocks::{self, Colors};
+use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
+use crate::progress::Progress;
+use crate::screen::{Screen, Style};
+use crate::{many, text};
+
+/// What is to be drawn, and where it goes.
+pub(crate) struct Wish {
+    /// A file or a directory; otherwise the terminal.
+    pub(crate) output: Option<PathBuf>,
+    pub(crate) render: Render,
+    /// Of each picture, where it was said.
+    pub(crate) size: Option<[u32; 2]>,
+    /// A picture of many: of files, or of one that moves.
+    pub(crate) sheet: bool,
+    /// An animation.
+    pub(crate) moves: bool,
+    /// Also what is up to date.
+    pub(crate) force: bool,
+}
+
+pub(crate) fn run(
+    paths: &[PathBuf],
+    wish: &Wish,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let mut found = inputs::find(paths, choice);
+    let is_one = found.single && found.files.len() == 1;
+    let usage = |line: String| {
+        tell(line);
+        Ok(Outcome::Usage)
+    };
+    let Some(output) = &wish.output else {
+        let input = found.files.first().filter(|_| is_one && !wish.sheet && !wish.moves);
+        return match (input, screen.height) {
+            (Some(input), Some(height)) if screen.color => {
+                on_terminal(input, wish, choice, (screen, height), out)
+            }
+            (Some(_), Some(_)) => {
+                usage("render: colours are off, and pictures need them; -o FILE.png writes one".to_owned())
+            }
+            (Some(_), None) => usage(
+                "render: standard output is no terminal to show a picture on; -o FILE.png writes one"
+                    .to_owned(),
+            ),
+            (None, _) => {
+                usage("render: -o says where pictures of several files, sheets and animations go".to_owned())
+            }
+        };
+    };
+    let is_directory = output.is_dir();
+    let is_png = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+    if (is_one || wish.sheet) && !is_directory && !is_png {
+        return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
+    }
+    if !is_one && !wish.sheet && is_png && !is_directory {
+        return usage(format!(
+            "{}: several pictures go to a directory, or to one with --sheet",
+            text::path(output)
+        ));
+    }
+    if wish.sheet && !is_one {
+        if is_directory {
+            return usage(format!("{}: a directory; a sheet is one PNG file", text::path(output)));
+        }
+        return sheet(&mut found, output, wish, choice, screen, out);
+    }
+    let jobs = match found.files.as_slice() {
+        [input] if is_one && !is_directory => vec![Job { input: input.clone(), output: output.clone() }],
+        _ => jobs(paths, &found, "png", output),
+    };
+    all(found, jobs, wish, choice, screen, out)
+}
+
+/// Draws one file on the terminal.
+fn on_terminal(
+    input: &Input,
+    wish: &Wish,
+    choice: &Choice,
+    (screen, height): (Screen, usize),
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let how = Reading { mmap: choice.mmap, format: choice.format, ..Reading::default() };
+    // Two pixels above each other are one letter; two lines are for what follows.
+    let side = screen.width.min(height.saturating_sub(2).saturating_mul(2)).max(16);
+    let side = u32::try_from(side).unwrap_or(16);
+    let [width, height] = wish.size.unwrap_or([side, side]);
+    let render = wish.render.clone().with_size(width.min(side), height.min(side));
+    let drawn = open(input, &how).and_then(|file| {
+        let Some(file) = file else { return Err("no mesh file".to_owned()) };
+        render.picture(&file).map_err(said)
+    });
+    match drawn {
+        Ok((picture, rendered)) => {
+            out.write_all(blocks::lines(&picture, Colors::of_terminal()).as_bytes())?;
+            writeln!(out, "{}", about(&rendered))?;
+            for note in &rendered.notes {
+                writeln!(out, "! {}", text::line(note))?;
+            }
+            Ok(Outcome::Good)
+        }
+        Err(why) => {
+            tell(screen.paint(Style::Bad, &format!("{}: {why}", input.shown())));
+            Ok(Outcome::Bad)
+        }
+    }
+}
+
+fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
+    let file = input.source(how.mmap).and_then(|source| input.open(&source, how));
+    file.map_err(|problem| problem.to_string())
+}
+
+/// Why there is no picture, without the path that stands before it.
+pub(super) fn said(error: meshmap_export::Error) -> String {
+    match error {
+        meshmap_export::Error::Read(error) => Problem::from(error).to_string(),
+        meshmap_export::Error::NotHeld { what, .. } => text::line(&what),
+        other => text::line(&other.to_string()),
+    }
+}
+
+/// What a picture shows: the moment, the triangles, the size, and how many there are.
+fn about(rendered: &Rendered) -> String {
+    let [width, height] = rendered.size;
+    let pictures = match rendered.pictures {
+        0 | 1 => String::new(),
+        count => format!(", {}", text::plural(count, "picture")),
+    };
+    let moment =
+        if rendered.moment.is_empty() { String::new() } else { text::line(&rendered.moment) + "   " };
+    let triangles = text::plural(rendered.triangles, "triangle");
+    format!("{width} x {height}{pictures}   {moment}{triangles}")
+}
+
+enum Done {
+    /// Lines for the user.
+    Written(Vec<String>),
+    UpToDate,
+    /// No mesh file.
+    Other,
+    Failed(String),
+}
+
+/// One picture for each file, and a line about all.
+fn all(
+    mut found: Found,
+    jobs: Vec<Job>,
+    wish: &Wish,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let start = Instant::now();
+    let progress = Progress::of(&found, choice.quiet);
+    let (how, render) = together(wish, choice, jobs.len() > 1);
+    let force = wish.force;
+    let work = move |job: &Job| one(job, &how, &render, force);
+    let (mut written, mut failed, mut up_to_date) = (0_u64, 0_u64, 0_u64);
+    let jobs = Arc::new(jobs);
+    let told = |Job { input, output }: &Job, done| {
+        let lines = match done {
+            Done::Written(lines) => {
+                written += 1;
+                let head = format!("{} -> {}", input.shown(), text::path(output));
+                std::iter::once(head).chain(lines.iter().map(|line| format!("  {line}"))).collect()
+            }
+            Done::UpToDate => {
+                up_to_date += 1;
+                Vec::new()
+            }
+            Done::Other => {
+                found.skipped.others += 1;
+                Vec::new()
+            }
+            Done::Failed(why) => {
+                failed += 1;
+                vec![screen.paint(Style::Bad, &format!("{}: {why}", input.shown()))]
+            }
+        };
+        lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
+    };
+    let handed = many::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
+    failed += unreadable(&found, out)?;
+    let is_done = handed == jobs.len();
+    let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
+    let sum = Sum { counts, made: written + up_to_date, failed, is_done, start };
+    sum.write(&found, screen, out)
+}
+
+/// How files are read and drawn, alone or beside others.
+fn together(wish: &Wish, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
+    let how = Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, ..Reading::default() };
+    let render = wish.render.clone();
+    (how, if is_one_of_many { render.with_parallelism(Parallelism::Off) } else { render })
+}
+
+/// Tells about directories that could not be read; returns how many.
+fn unreadable(found: &Found, out: &mut impl Write) -> io::Result<u64> {
+    for (path, error) in &found.unreadable {
+        writeln!(out, "{}: {error}", text::path(path))?;
+    }
+    Ok(found.unreadable.len() as u64)
+}
+
+/// What became of all files.
+struct Sum {
+    counts: String,
+    made: u64,
+    failed: u64,
+    is_done: bool,
+    start: Instant,
+}
+
+impl Sum {
+    fn write(self, found: &Found, screen: Screen, out: &mut impl Write) -> io::Result<Outcome> {
+        let verdict = match (self.is_done, self.failed) {
+            (false, _) => "STOPPED",
+            (true, 0) if self.made > 0 => "DONE",
+            (true, _) => "FAILED",
+        };
+        let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);
+        let seconds = self.start.elapsed().as_secs_f64();
+        let sum = format!("{verdict}: {counts}, {failed} failed{skipped}   {seconds:.2} s");
+        for line in text::wrap(&sum, screen.width, 2) {
+            writeln!(out, "{}", screen.paint(Style::Bold, &line))?;
+        }
+        Ok(if self.is_done { Outcome::good_if(verdict == "DONE") } else { Outcome::Interrupted })
+    }
+}
+
+fn one(job: &Job, how: &Reading, render: &Render, force: bool) -> Done {
+    if !force && is_up_to_date(&job.input, &job.output) {
+        return Done::UpToDate;
+    }
+    let file = match open(&job.input, how) {
+        Ok(Some(file)) => file,
+        Ok(None) => return Done::Other,
+        Err(problem) => return Done::Failed(problem),
+    };
+    let folder = job.output.parent().map_or(Ok(()), fs::create_dir_all);
+    match folder.map_err(meshmap_export::Error::from).and_then(|()| render.write_file(&file, &job.output)) {
+        Ok(rendered) => {
+            let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
+            Done::Written(std::iter::once(about(&rendered)).chain(notes).collect())
+        }
+        Err(error) => Done::Failed(said(error)),
+    }
+}
+
+/// What is on a sheet of a file.
+enum Tile {
+    Picture(Box<Picture>, Rendered),
+    Trouble(String),
+}
+
+/// One picture with a tile for each file: each is made and let go before the next.
+fn sheet(
+    found: &mut Found,
+    output: &Path,
+    wish: &Wish,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let start = Instant::now();
+    let (how, render) = together(wish, choice, true);
+    let files = std::mem::take(&mut found.files);
+    let all = files.len();
+    found.files = files.into_iter().filter(|input| input.is_mesh(&how)).collect();
+    found.skipped.others += (all - found.files.len()) as u64;
+    let files = Arc::new(found.files.clone());
+    let [width, height] = wish.size.unwrap_or(tile_size(files.len()));
+    let render = render.with_size(width, height);
+    let mut sheet = match Sheet::create(output, files.len(), width, height) {
+        Ok(sheet) => sheet,
+        Err(_) if files.is_empty() => {
+            tell("render: no mesh file");
+            return Ok(Outcome::Bad);
+        }
+        Err(error) => {
+            tell(format_args!("{}: {error}", text::path(output)));
+            return Ok(Outcome::Bad);
+        }
+    };
+    let progress = Progress::of(found, choice.quiet);
+    let work = move |input: &Input| {
+        let file = match open(input, &how) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Tile::Trouble("no mesh file".to_owned()),
+            Err(problem) => return Tile::Trouble(problem),
+        };
+        match render.picture(&file) {
+            Ok((picture, rendered)) => Tile::Picture(Box::new(picture), rendered),
+            Err(error) => Tile::Trouble(said(error)),
+        }
+    };
+    let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
+    let told = |input: &Input, tile| {
+        let (pushed, line) = match tile {
+            Tile::Picture(picture, rendered) => {
+                drawn += 1;
+                let words = text::plural(rendered.triangles, "triangle");
+                (sheet.push(&picture, &[&input.name(), &words]), String::new())
+            }
+            Tile::Trouble(why) => {
+                failed += 1;
+                let line = screen.paint(Style::Bad, &format!("{}: {why}", input.shown()));
+                (sheet.push_trouble(&why, &[&input.name()]), line + "\n")
+            }
+        };
+        if let Err(error) = pushed {
+            broken.get_or_insert(error);
+        }
+        line.into_bytes()
+    };
+    let handed = many::each(&files, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    failed += unreadable(found, out)?;
+    let is_done = handed == files.len();
+    let finished = match broken {
+        Some(error) => Err(error),
+        None if is_done => sheet.finish().map(drop),
+        None => Ok(()),
+    };
+    if let Err(error) = finished {
+        tell(format_args!("{}: {error}", text::path(output)));
+        return Ok(Outcome::Bad);
+    }
+    let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
+    Sum { counts, made: drawn, failed, is_done, start }.write(found, screen, out)
+}
+
+/// The size of tiles where it is not said: smaller ones where there are many.
+fn tile_size(tiles: usize) -> [u32; 2] {
+    const MANY: usize = 400;
+    if tiles > MANY { [128; 2] } else { [256; 2] }
+}

@@ -1,0 +1,150 @@
+//! A scene as a picture: what is seen, how it looks, what light reaches it, and the bytes of it, in bands of rows.
+
+use std::ops::Range;
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+
+use super::camera::{Camera, FINE, Frame, Place};
+use super::color::{self, GROUND, Palette};
+use super::occlusion::{Surfaces, coarse, spirals};
+use super::raster::{self, BAND, Band, NONE, Triangles};
+use super::scene::Scene;
+use super::shading::Seen;
+use super::vector::unit;
+use super::{Mode, Picture};
+
+/// How a scene is drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) mode: Mode,
+    pub(super) samples: usize,
+    pub(super) is_parallel: bool,
+}
+
+/// Light, and how much of the pixel it covers.
+type Covered = [f32; 4];
+
+pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Picture {
+    let is_parallel = style.is_parallel;
+    let (points, places): (Vec<[f32; 3]>, Vec<Place>) =
+        scene.positions.iter().map(|point| camera.see(*point)).unzip();
+    let turned = |normal: &[f32; 3]| unit(camera.view.direction(*normal)).unwrap_or([0.0, 0.0, 1.0]);
+    let normals: Vec<[f32; 3]> = scene.normals.iter().map(turned).collect();
+    let triangles = Triangles::new(&scene.triangles, &places);
+    let palette = Palette::new();
+    let seen = Seen {
+        scene,
+        places: &places,
+        points: &points,
+        normals: &normals,
+        mode: style.mode,
+        palette: &palette,
+    };
+    let samples = raster::samples(style.samples);
+
+    let pixels = frame.pixels();
+    let mut colors: Vec<Covered> = vec![[0.0; 4]; pixels];
+    let (mut nearness, mut facing) = (vec![0.0_f32; pixels], vec![[0.0_f32; 3]; pixels]);
+    let band = (frame.width as usize * BAND as usize).max(1);
+    let parts = colors.chunks_mut(band).zip(nearness.chunks_mut(band)).zip(facing.chunks_mut(band));
+    each(is_parallel, rows(frame).zip(parts).collect(), |(rows, ((colors, nearness), facing))| {
+        let drawn = Band::draw(&triangles, frame.width, rows.clone(), &samples);
+        let places = rows.flat_map(|row| (0..frame.width).map(move |column| (column, row)));
+        for ((((column, row), color), nearness), facing) in places.zip(colors).zip(nearness).zip(facing) {
+            let pixel = Pixel { seen: &seen, samples: &samples, column, row };
+            if let Some(found) = pixel.shade(drawn.pixel(column, row)) {
+                (*color, *nearness, *facing) = found;
+            }
+        }
+    });
+
+    let mut distance = nearness;
+    for distance in &mut distance {
+        *distance = if *distance > 0.0 { 1.0 / *distance } else { f32::INFINITY };
+    }
+    let coarse = coarse(frame, &distance);
+    let surfaces =
+        Surfaces { frame, lens: camera.lens(), distance: &distance, coarse: &coarse, normals: &facing };
+    let mut reached = Vec::new();
+    if style.mode == Mode::Shaded {
+        reached = vec![1.0_f32; pixels];
+        let spirals = spirals();
+        each(is_parallel, rows(frame).zip(reached.chunks_mut(band)).collect(), |(rows, out)| {
+            surfaces.reached(&spirals, rows, out);
+        });
+    }
+
+    let mut bytes = vec![0_u8; pixels * 3];
+    let parts = bytes.chunks_mut(band * 3).zip(colors.chunks(band));
+    each(is_parallel, rows(frame).zip(parts).collect(), |(rows, (bytes, colors))| {
+        let places = rows.flat_map(|row| (0..frame.width).map(move |column| (column, row)));
+        for (((column, row), color), out) in places.zip(colors).zip(bytes.as_chunks_mut::<3>().0) {
+            let [red, green, blue, cover] = *color;
+            if cover == 0.0 {
+                *out = GROUND;
+                continue;
+            }
+            let light = if reached.is_empty() { 1.0 } else { surfaces.smooth(&reached, column, row) };
+            let mixed = [red, green, blue].map(|channel| channel * light);
+            *out = color::bytes(std::array::from_fn(|channel| {
+                mixed[channel] + palette.ground[channel] * (1.0 - cover)
+            }));
+        }
+    });
+    Picture::new(frame, bytes)
+}
+
+/// The rows of the bands of a picture.
+fn rows(frame: Frame) -> impl Iterator<Item = Range<u32>> {
+    (0..frame.height).step_by(BAND as usize).map(move |first| first..(first + BAND).min(frame.height))
+}
+
+/// Does the work on each part, whose outcomes do not depend on each other.
+fn each<T: Send>(is_parallel: bool, parts: Vec<T>, work: impl Fn(T) + Send + Sync) {
+    if is_parallel {
+        parts.into_par_iter().for_each(work);
+    } else {
+        parts.into_iter().for_each(work);
+    }
+}
+
+struct Pixel<'a> {
+    seen: &'a Seen<'a>,
+    samples: &'a [[i32; 2]],
+    column: u32,
+    row: u32,
+}
+
+impl Pixel<'_> {
+    /// What is seen of a pixel of which samples these triangles are; `None` where it is nothing.
+    ///
+    /// A triangle looks the same at all of its samples, as in their middle.
+    fn shade(&self, ids: &[u32]) -> Option<(Covered, f32, [f32; 3])> {
+        let mut color = [0.0; 4];
+        // Of the triangle with most samples, the first of several.
+        let (mut most, mut nearness, mut normal) = (0, 0.0, [0.0; 3]);
+        for (first, id) in ids.iter().enumerate() {
+            if *id == NONE || ids.iter().take(first).any(|before| before == id) {
+                continue;
+            }
+            let (mut count, mut x, mut y) = (0_i64, 0_i64, 0_i64);
+            for (_, [sx, sy]) in ids.iter().zip(self.samples).filter(|(other, _)| *other == id) {
+                count += 1;
+                x += i64::from(*sx);
+                y += i64::from(*sy);
+            }
+            let x = (i64::from(self.column) << FINE) + x / count;
+            let y = (i64::from(self.row) << FINE) + y / count;
+            let Some(look) = self.seen.look(*id, x, y) else { continue };
+            let share = count as f32 / ids.len() as f32;
+            let [red, green, blue] = look.light;
+            for (sum, channel) in color.iter_mut().zip([red, green, blue, 1.0]) {
+                *sum += channel * share;
+            }
+            if count > most {
+                (most, nearness, normal) = (count, look.nearness, look.normal);
+            }
+        }
+        (most > 0).then_some((color, nearness, normal))
+    }
+}

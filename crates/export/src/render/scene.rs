@@ -1,0 +1,315 @@
+//! The triangles of a file's meshes, as they are drawn.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use meshmap::{Attribute, Format, MeshFile, MeshView, Role, Segment, Semantic};
+
+use super::moment::Moment;
+use super::pose::Pose;
+use super::vector::{face_normal, unit_of_f64};
+use super::{Render, Rendered};
+use crate::convert::NonFinite;
+use crate::error::{Error, Result};
+
+/// Triangles of all meshes, with the vertices that they use.
+#[derive(Default)]
+pub(super) struct Scene {
+    pub(super) positions: Vec<[f32; 3]>,
+    /// Of length 1, or 0 where the file's is.
+    pub(super) normals: Vec<[f32; 3]>,
+    pub(super) triangles: Vec<[u32; 3]>,
+    /// Of each triangle.
+    pub(super) surfaces: Vec<Surface>,
+    /// The index of each vertex in its mesh.
+    pub(super) indices: Vec<u32>,
+    /// The vertices of the meshes, those included that no triangle uses.
+    pub(super) vertices: usize,
+    /// A part of the largest distance for each vertex, where it is what is shown.
+    pub(super) heat: Option<Vec<f32>>,
+    tints: HashMap<Tint, u16>,
+}
+
+/// What the triangles of a surface have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Surface {
+    /// Which colour it has.
+    pub(super) tint: u16,
+    /// Whether normals are computed, so that they may have to be those of the triangle.
+    pub(super) is_creased: bool,
+}
+
+/// What has a colour of its own.
+#[derive(PartialEq, Eq, Hash)]
+enum Tint {
+    Material(String),
+    Number(u32),
+    Mesh(usize),
+}
+
+/// The vertices that triangles use, in the order of the file.
+struct Used {
+    indices: Vec<u32>,
+    /// From the first to the last of them.
+    run: Range<usize>,
+    /// For each of the run, its place among those that are used; empty where these are few of many.
+    places: Vec<u32>,
+}
+
+impl Used {
+    fn of(corners: &[u32]) -> Self {
+        /// Vertices of a run for each corner.
+        const SPARSE: usize = 8;
+        let ends = |(first, last): (u32, u32), index: &u32| (first.min(*index), last.max(*index));
+        let (first, last) = corners.iter().fold((u32::MAX, 0), ends);
+        let run = first as usize..(last as usize).saturating_add(1);
+        if run.len() > corners.len().saturating_mul(SPARSE) {
+            let mut indices = corners.to_vec();
+            indices.sort_unstable();
+            indices.dedup();
+            return Self { indices, run, places: Vec::new() };
+        }
+        let mut places = vec![u32::MAX; run.len()];
+        for corner in corners {
+            if let Some(place) = places.get_mut((corner - first) as usize) {
+                *place = 0;
+            }
+        }
+        let mut indices = Vec::new();
+        for (place, index) in places.iter_mut().zip(first..).filter(|(place, _)| **place == 0) {
+            // Fewer than the indices, which are 32 bits wide.
+            *place = indices.len() as u32;
+            indices.push(index);
+        }
+        Self { indices, run, places }
+    }
+
+    /// The place of a vertex among those that are used.
+    fn place(&self, index: u32) -> u32 {
+        match self.places.get((index as usize).saturating_sub(self.run.start)) {
+            Some(place) => *place,
+            None => self.indices.binary_search(&index).unwrap_or(0) as u32,
+        }
+    }
+
+    /// The vertex at a place.
+    fn index(&self, place: usize) -> u32 {
+        self.indices.get(place).copied().unwrap_or(0)
+    }
+
+    fn read<const N: usize>(&self, attribute: &Attribute) -> Vec<[f32; N]> {
+        let is_dense = !self.places.is_empty();
+        let all = if is_dense { attribute.slice(self.run.clone()) } else { None };
+        let all: Vec<[f32; N]> = all.map(|part| part.to_f32()).unwrap_or_default();
+        if is_dense && all.len() == self.indices.len() {
+            return all;
+        }
+        let one = |index: &u32| {
+            let index = *index as usize;
+            if is_dense {
+                return all.get(index - self.run.start).copied().unwrap_or([0.0; N]);
+            }
+            let element = attribute.slice(index..index + 1);
+            element.and_then(|element| element.iter_f32().next()).unwrap_or([0.0; N])
+        };
+        self.indices.iter().map(one).collect()
+    }
+}
+
+/// The meshes that are drawn, in the file's order.
+pub(super) fn views(file: &MeshFile, render: &Render, moment: Moment) -> Result<Vec<MeshView>> {
+    if let (Moment::Snapshot(index), Some(proxy)) = (moment, file.as_cgeo())
+        && render.meshes.is_empty()
+    {
+        return Ok(vec![proxy.snapshot(index)?.view()?]);
+    }
+    if !render.meshes.is_empty() {
+        return render.meshes.iter().map(|address| Ok(file.mesh(address)?)).collect();
+    }
+    let entries: Vec<_> = match &render.lod {
+        Some(name) => {
+            let is_of = |entry: &meshmap::MeshEntry| matches!(entry.address.segments().first(), Some(Segment::Field(field)) if field == name);
+            file.meshes_where(|role| matches!(role, Role::Lod(_)))?.filter(is_of).collect()
+        }
+        None => {
+            let drawn: Vec<_> = file.meshes_where(Role::is_drawn_by_default)?.collect();
+            // An asset without its finest level has another one, which is better than none.
+            if drawn.is_empty() { finest(file)? } else { drawn }
+        }
+    };
+    entries.iter().map(|entry| Ok(file.mesh(&entry.address)?)).collect()
+}
+
+fn finest(file: &MeshFile) -> Result<Vec<meshmap::MeshEntry>> {
+    let mut entries: Vec<_> = file.meshes_where(|role| matches!(role, Role::Lod(_)))?.collect();
+    let level = |entry: &meshmap::MeshEntry| match entry.role {
+        Role::Lod(level) => level,
+        _ => u32::MAX,
+    };
+    let least = entries.iter().map(level).min();
+    entries.retain(|entry| Some(level(entry)) == least);
+    Ok(entries)
+}
+
+impl Scene {
+    /// What is drawn of a file at a moment.
+    pub(super) fn of(
+        file: &MeshFile,
+        render: &Render,
+        moment: Moment,
+        rendered: &mut Rendered,
+    ) -> Result<Self> {
+        let pose = match (moment, file.as_iqm()) {
+            (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame)?),
+            _ => None,
+        };
+        let mut scene = Self::default();
+        let views = views(file, render, moment)?;
+        for (ordinal, view) in views.iter().enumerate() {
+            scene.add(view, file.format(), ordinal, pose.as_ref(), render, rendered)?;
+        }
+        if scene.triangles.is_empty() {
+            let what =
+                if views.is_empty() { "the file has no mesh to draw" } else { "the mesh has no triangles" };
+            return Err(Error::NotHeld { target: "png", what: what.to_owned() });
+        }
+        rendered.triangles = scene.triangles.len() as u64;
+        Ok(scene)
+    }
+
+    fn add(
+        &mut self,
+        view: &MeshView,
+        format: Format,
+        ordinal: usize,
+        pose: Option<&Pose>,
+        render: &Render,
+        rendered: &mut Rendered,
+    ) -> Result<()> {
+        let corners = view.indices().to_vec();
+        let Some(attribute) = view.attribute(&Semantic::Position)?.filter(|_| corners.len() >= 3) else {
+            return Ok(());
+        };
+        let used = Used::of(&corners);
+        let mut positions = used.read::<3>(&attribute);
+        drop(attribute);
+        finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
+        let mut normals = view.attribute(&Semantic::Normal)?.map(|attribute| used.read::<3>(&attribute));
+        if let Some(normals) = &mut normals {
+            finite(normals, &used, view, &Semantic::Normal, render, rendered)?;
+        }
+        if let Some(pose) = pose
+            && let (Some(joints), Some(weights)) =
+                (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?)
+        {
+            let influences = (used.read::<4>(&joints), used.read::<4>(&weights));
+            pose.apply(influences, &mut positions, normals.as_deref_mut());
+            if let Some(place) = positions.iter().position(|position| position.iter().any(|n| !n.is_finite()))
+            {
+                let what =
+                    format!("{}.position[{}] is not finite in this frame", view.address(), used.index(place));
+                return Err(Error::NotHeld { target: "png", what });
+            }
+        }
+        let base = self.positions.len();
+        let base = u32::try_from(base).ok().filter(|base| base.checked_add(u32::MAX >> 1).is_some());
+        let Some(base) = base.filter(|_| positions.len() < (u32::MAX >> 1) as usize) else {
+            let what = "more than 2,147,483,647 vertices".to_owned();
+            return Err(Error::NotHeld { target: "png", what });
+        };
+        let places = |triangle: &[u32; 3]| triangle.map(|corner| used.place(corner));
+        let triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
+        drop(corners);
+        let is_creased = normals.is_none();
+        let mut normals = normals.unwrap_or_else(|| vec![[0.0; 3]; positions.len()]);
+        for normal in &mut normals {
+            *normal = unit_of_f64(normal.map(f64::from)).unwrap_or([0.0; 3]);
+        }
+        complete(&mut normals, &positions, &triangles);
+        self.surfaces(view, format, ordinal, is_creased);
+        self.positions.append(&mut positions);
+        self.normals.append(&mut normals);
+        self.indices.extend(used.indices);
+        self.vertices = self.vertices.saturating_add(view.vertex_count());
+        self.triangles.extend(triangles.into_iter().map(|triangle| triangle.map(|corner| base + corner)));
+        Ok(())
+    }
+
+    /// Adds the surface of each triangle of a mesh.
+    fn surfaces(&mut self, view: &MeshView, format: Format, ordinal: usize, is_creased: bool) {
+        let mut tint = |key: Tint| {
+            let next = u16::try_from(self.tints.len()).unwrap_or(u16::MAX);
+            *self.tints.entry(key).or_insert(next)
+        };
+        for group in view.groups() {
+            let tint = match view.material() {
+                Some(name) => tint(Tint::Material(name.to_owned())),
+                None if view.material_ids().is_some() || format == Format::SlMesh => {
+                    tint(Tint::Number(group.material))
+                }
+                None => tint(Tint::Mesh(ordinal)),
+            };
+            self.surfaces.extend(std::iter::repeat_n(Surface { tint, is_creased }, group.triangles.len()));
+        }
+    }
+}
+
+/// Fails for the first number that is infinite, or none, or replaces them all.
+fn finite(
+    elements: &mut [[f32; 3]],
+    used: &Used,
+    view: &MeshView,
+    semantic: &Semantic,
+    render: &Render,
+    rendered: &mut Rendered,
+) -> Result<()> {
+    let mut replaced = 0_u64;
+    for (place, element) in elements.iter_mut().enumerate() {
+        for number in element.iter_mut().filter(|number| !number.is_finite()) {
+            if render.non_finite == NonFinite::Refuse {
+                let address = format!("{}.{semantic}[{}]", view.address(), used.index(place));
+                return Err(Error::NonFinite { address, value: *number });
+            }
+            *number = 0.0;
+            replaced += 1;
+        }
+    }
+    if replaced > 0 {
+        rendered.note(format!(
+            "{}.{semantic}: {replaced} numbers that are infinite, or none, drawn as 0",
+            view.address()
+        ));
+    }
+    Ok(())
+}
+
+/// Gives vertices without a normal the mean of the triangles around their place, by their areas.
+fn complete(normals: &mut [[f32; 3]], positions: &[[f32; 3]], triangles: &[[u32; 3]]) {
+    if normals.iter().all(|normal| *normal != [0.0; 3]) {
+        return;
+    }
+    // Vertices that differ in other things, as those at a seam do, are one place.
+    let mut first_at: HashMap<[u32; 3], usize> = HashMap::with_capacity(positions.len());
+    let bits = |position: &[f32; 3]| position.map(|number| (number + 0.0).to_bits());
+    let firsts: Vec<usize> = positions
+        .iter()
+        .enumerate()
+        .map(|(index, position)| *first_at.entry(bits(position)).or_insert(index))
+        .collect();
+    drop(first_at);
+    let mut sums = vec![[0.0_f64; 3]; positions.len()];
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
+        let face = face_normal([a, b, c]);
+        for corner in triangle {
+            let first = firsts.get(*corner as usize).and_then(|first| sums.get_mut(*first));
+            for (sum, number) in first.into_iter().flatten().zip(face) {
+                *sum += number;
+            }
+        }
+    }
+    for (normal, first) in normals.iter_mut().zip(firsts).filter(|(normal, _)| **normal == [0.0; 3]) {
+        let sum = sums.get(first).copied().unwrap_or_default();
+        *normal = unit_of_f64(sum).unwrap_or([0.0; 3]);
+    }
+}

@@ -1,0 +1,190 @@
+//! Contact sheets: many small pictures with words below them, in one.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use png::StreamWriter;
+
+use super::camera::Frame;
+use super::color::{GROUND, INK, TROUBLE};
+use super::label;
+use super::picture::{self, Picture, written};
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::output::Output;
+
+/// A sheet of tiles, written row after row: no more than one row of them is in memory.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::MeshFile;
+/// use meshmap_export::{Render, Sheet};
+///
+/// # let folder = std::env::temp_dir().join(format!("meshmap-sheet-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("sheet.png");
+/// let names = ["iqm/valid/skin_multi_anim.iqm", "tmf/valid/v021_unified_cube.tmf"];
+/// let mut sheet = Sheet::create(&path, names.len(), 128, 128)?;
+/// for name in names {
+///     # let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+///     let file = MeshFile::open(root.join(name))?;
+///     let (picture, _) = Render::new().with_size(128, 128).picture(&file)?;
+///     sheet.push(&picture, &[name])?;
+/// }
+/// let written = sheet.finish()?;
+/// # assert!(written.is_file());
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Sheet {
+    output: Shared,
+    stream: StreamWriter<'static, Shared>,
+    tile: Frame,
+    columns: u32,
+    /// Tiles that are still to come.
+    left: usize,
+    /// The row of tiles in the making, and how many it has.
+    row: Picture,
+    filled: u32,
+}
+
+/// Between tiles, and around them.
+const GAP: u32 = 6;
+/// Lines of words below each picture.
+const LINES: u32 = 2;
+/// What words take below a picture.
+const WORDS: u32 = LINES * label::LINE + GAP;
+
+impl Sheet {
+    /// A sheet for so many tiles, with pictures of this width and height.
+    ///
+    /// It is about as wide as it is high.
+    ///
+    /// # Errors
+    ///
+    /// [`Write`](Error::Write) where the file cannot be made, [`NotHeld`](Error::NotHeld) where there is no tile or the
+    /// sheet would be too large for a picture.
+    pub fn create(path: impl AsRef<Path>, tiles: usize, width: u32, height: u32) -> Result<Self> {
+        let columns = (1..=tiles).find(|columns| columns.saturating_mul(*columns) >= tiles).unwrap_or(1);
+        let too_large = || {
+            let what = format!("a sheet of {tiles} pictures of {width} x {height} pixels");
+            Error::NotHeld { target: "png", what }
+        };
+        let side = |count: usize, tile: u32| {
+            let sides = u32::try_from(count).ok()?.checked_mul(tile.checked_add(GAP)?)?.checked_add(GAP)?;
+            Some(sides).filter(|side| *side < 1 << 20)
+        };
+        let across =
+            side(columns, width).filter(|_| tiles > 0 && width > 0 && height > 0).ok_or_else(too_large)?;
+        let words = height.checked_add(WORDS).ok_or_else(too_large)?;
+        let down = side(tiles.div_ceil(columns), words).ok_or_else(too_large)?;
+        let row = Frame { width: across, height: words + GAP };
+        let output = Shared(Arc::new(Mutex::new(Some(Output::create(path.as_ref())?))));
+        let frame = Frame { width: across, height: down };
+        let mut stream =
+            picture::header(output.clone(), frame, None)?.into_stream_writer().map_err(written)?;
+        stream.write_all(Picture::plain(Frame { height: GAP, ..row }, GROUND).bytes())?;
+        Ok(Self {
+            output,
+            stream,
+            tile: Frame { width, height },
+            columns: u32::try_from(columns).map_err(|_| too_large())?,
+            left: tiles,
+            row: Picture::plain(row, GROUND),
+            filled: 0,
+        })
+    }
+
+    /// Adds a picture, with words below it: two lines, which are cut where they are too long.
+    ///
+    /// Tiles after the last one that there is room for are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Write`](Error::Write) where that fails.
+    pub fn push(&mut self, picture: &Picture, words: &[&str]) -> Result<()> {
+        let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
+        let column = GAP + self.filled * (self.tile.width + GAP);
+        self.row.paste(picture, column, 0);
+        for (line, words) in (0..LINES).zip(words) {
+            let words = label::cut(words, label::fitting(self.tile.width));
+            label::write(&mut self.row, &words, column, self.tile.height + GAP / 2 + line * label::LINE, INK);
+        }
+        self.filled += 1;
+        self.left = left;
+        if self.filled == self.columns || left == 0 {
+            self.stream.write_all(self.row.bytes())?;
+            self.row = Picture::plain(self.row.frame(), GROUND);
+            self.filled = 0;
+        }
+        Ok(())
+    }
+
+    /// Adds a tile that says why there is no picture.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`push`](Self::push).
+    pub fn push_trouble(&mut self, why: &str, words: &[&str]) -> Result<()> {
+        let mut tile = Picture::plain(self.tile, TROUBLE);
+        let lines = label::wrap(why, label::fitting(self.tile.width.saturating_sub(2 * GAP)));
+        for (line, words) in (0..).zip(lines) {
+            let row = GAP + line * label::LINE;
+            if row + label::LETTER > self.tile.height {
+                break;
+            }
+            label::write(&mut tile, &words, GAP, row, INK);
+        }
+        self.push(&tile, words)
+    }
+
+    /// Puts the file into its place, with empty tiles for those that are missing, and returns its path.
+    ///
+    /// # Errors
+    ///
+    /// [`Write`](Error::Write) where that fails.
+    pub fn finish(mut self) -> Result<PathBuf> {
+        let empty = Picture::plain(self.tile, GROUND);
+        while self.left > 0 {
+            self.push(&empty, &[])?;
+        }
+        self.stream.finish().map_err(written)?;
+        let mut outcome = Outcome::default();
+        if let Some(output) = self.output.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            output.finish(&mut outcome)?;
+        }
+        Ok(outcome.files.pop().unwrap_or_default())
+    }
+}
+
+impl std::fmt::Debug for Sheet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sheet({} tiles to come)", self.left)
+    }
+}
+
+/// A file in the making, which the encoder writes to and this crate puts into its place.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Option<Output>>>);
+
+impl Shared {
+    fn with<T>(&self, work: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match output.as_mut() {
+            Some(output) => work(output.file()),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.with(|out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.with(|out| out.flush())
+    }
+}

@@ -1,0 +1,441 @@
+//! Pictures: what is on them, and that they are the same for any number of threads and on every host.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use font8x8::{BASIC_FONTS, UnicodeFonts};
+use meshmap::{Axis, MeshFile, Parallelism, Source};
+use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
+use meshmap_testing::data;
+use meshmap_testing::fixtures::openctm::{Body, RAW};
+use sha2::{Digest, Sha256};
+
+const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
+const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
+const INK: [u8; 3] = [0x22, 0x26, 0x2b];
+
+/// An OpenCTM file of these bodies, each of positions and triangles.
+fn bodies(bodies: &[(&[[f32; 3]], &[[u32; 3]])]) -> MeshFile {
+    let bytes = bodies.iter().flat_map(|(positions, triangles)| {
+        let body = Body {
+            flags: 0,
+            positions: positions.to_vec(),
+            triangles: triangles.to_vec(),
+            uv_maps: Vec::new(),
+            attribute_maps: Vec::new(),
+            ..Body::sheet(RAW, 2)
+        };
+        body.to_bytes()
+    });
+    MeshFile::from_source(Source::from_bytes(bytes.collect::<Vec<u8>>())).unwrap()
+}
+
+fn small() -> Render {
+    Render::new().with_size(96, 96)
+}
+
+fn picture(render: &Render, file: &MeshFile) -> Picture {
+    render.picture(file).unwrap().0
+}
+
+/// A square around the z axis, at this height, towards the front.
+fn square(z: f32) -> [[f32; 3]; 4] {
+    [[-1.0, -1.0, z], [1.0, -1.0, z], [1.0, 1.0, z], [-1.0, 1.0, z]]
+}
+
+const SQUARE: [[u32; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
+
+/// How many pixels are not the ground.
+fn covered(picture: &Picture) -> usize {
+    picture.bytes().as_chunks::<3>().0.iter().filter(|pixel| **pixel != GROUND).count()
+}
+
+#[test]
+fn a_triangle_is_in_the_middle_and_the_ground_in_the_corners() {
+    let file = bodies(&[(&[[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])]);
+    for samples in [Samples::One, Samples::Four, Samples::Nine] {
+        let picture = picture(&small().with_samples(samples), &file);
+        assert_ne!(picture.pixel(48, 55), Some(GROUND));
+        for (column, row) in [(0, 0), (95, 0), (0, 95), (95, 95)] {
+            assert_eq!(picture.pixel(column, row), Some(GROUND));
+        }
+        assert_eq!((picture.pixel(96, 0), picture.pixel(0, 96)), (None, None));
+        let share = covered(&picture) as f64 / (96.0 * 96.0);
+        assert!((0.2..0.5).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn more_samples_make_softer_edges() {
+    let file = bodies(&[(&square(0.0), &SQUARE)]);
+    let colors = |samples| {
+        let picture = picture(&small().with_samples(samples).with_mode(Mode::Normals), &file);
+        picture.bytes().as_chunks::<3>().0.iter().copied().collect::<BTreeSet<_>>().len()
+    };
+    let [one, four, nine] = [Samples::One, Samples::Four, Samples::Nine].map(colors);
+    assert!(one < four && four < nine, "{one} {four} {nine}");
+}
+
+#[test]
+fn the_nearer_of_two_hides_the_farther_one() {
+    let reddest = |[red, _, blue]: [u8; 3]| red > blue;
+    for (first, second, is_first_in_front) in [(0.2, -0.2, true), (-0.2, 0.2, false)] {
+        // The second mesh is blue, the first one clay.
+        let file = bodies(&[(&square(first), &SQUARE), (&square(second), &SQUARE)]);
+        let middle = picture(&small(), &file).pixel(48, 48).unwrap();
+        assert_eq!(reddest(middle), is_first_in_front, "{middle:?}");
+    }
+}
+
+#[test]
+fn both_sides_of_a_triangle_are_lit() {
+    let file = bodies(&[(&square(0.0), &SQUARE)]);
+    let turned = bodies(&[(&square(0.0), &[[0, 2, 1], [0, 3, 2]])]);
+    assert_eq!(picture(&small(), &file), picture(&small(), &turned));
+}
+
+#[test]
+fn a_wireframe_is_drawn_at_edges_alone() {
+    let file = bodies(&[(&[[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])]);
+    let lines = picture(&small().with_mode(Mode::Wireframe), &file);
+    let filled = picture(&small(), &file);
+    assert_eq!(lines.pixel(48, 55), Some(GROUND));
+    assert!(covered(&lines) > 100 && covered(&lines) * 4 < covered(&filled), "{}", covered(&lines));
+    // What is no line is what is farther than two pixels from the outline.
+    for row in 3..93 {
+        for column in 3..93 {
+            let around = (row - 3..=row + 3)
+                .flat_map(|row| (column - 3..=column + 3).map(move |column| (column, row)));
+            let inside = around.clone().all(|(column, row)| filled.pixel(column, row) != Some(GROUND));
+            let outside = around.clone().all(|(column, row)| filled.pixel(column, row) == Some(GROUND));
+            if inside || outside {
+                assert_eq!(lines.pixel(column, row), Some(GROUND), "{column} {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
+    let file = bodies(&[(&square(0.0), &SQUARE)]);
+    let middle = |up| picture(&small().with_mode(Mode::Normals).with_up(up), &file).pixel(48, 48).unwrap();
+    // To the front is blue; a square that lies down points up, which is green.
+    assert_eq!(middle(Axis::Y), [128, 128, 255]);
+    assert_eq!(middle(Axis::Z), [128, 255, 128]);
+}
+
+#[test]
+fn the_bytes_are_the_same_for_any_number_of_threads() {
+    let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let rough = Body::sheet(RAW, 90).to_bytes();
+    let rough = MeshFile::from_source(Source::from_bytes(rough)).unwrap();
+    for file in [&man, &rough] {
+        let render = Render::new().with_size(203, 157);
+        let bytes = |render: &Render| {
+            let mut bytes = Vec::new();
+            render.picture(file).unwrap().0.write_png(&mut bytes).unwrap();
+            bytes
+        };
+        let alone = bytes(&render.clone().with_parallelism(Parallelism::Off));
+        for threads in [1, 2, 8] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| bytes(&render)) == alone, "{threads} threads");
+        }
+    }
+}
+
+/// The sha256 of the pixels of a small file of each format, on any host.
+///
+/// Normals of TMF and of OpenCTM with MG2 are computed with the host's sines, and are not looked at here. Frames of IQM are
+/// products and sums, which are the same everywhere.
+#[test]
+fn pixels_are_the_same_on_every_host() {
+    let still = small().with_size(128, 128);
+    let cases = [
+        ("cgeo", "anim_a.cgeo", still.clone().with_snapshot(5), CGEO),
+        ("iqm", "skin_multi_anim.iqm", still.clone(), IQM),
+        ("iqm", "skin_multi_anim.iqm", still.clone().with_frame(3), IQM_FRAME),
+        ("openctm", "hand_mg1_a.ctm", still.clone(), OPENCTM),
+        ("slmesh", "ours_skin_a.slmesh", still.clone(), SLMESH),
+        ("tmf", "v021_custom_3meshes.tmf", still.with_mode(Mode::Wireframe), TMF),
+    ];
+    let found: Vec<String> = cases
+        .iter()
+        .map(|(format, name, render, _)| {
+            let file = MeshFile::open(data::valid(format, name)).unwrap();
+            let hash = Sha256::digest(picture(render, &file).bytes());
+            hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        })
+        .collect();
+    let expected: Vec<&str> = cases.iter().map(|(.., hash)| *hash).collect();
+    assert_eq!(found, expected);
+}
+
+const CGEO: &str = "5273b85780daf126a239335f777d7cd759a5ac51d75a4692ba3b13c5ea67585f";
+const IQM: &str = "b377eb819ea967bad146e895c49b361be0baf293ce3177b6465a67c9b67b4d6d";
+const IQM_FRAME: &str = "386fcbe9e6ea67f444dbddc0c04f2c5678c8d06244d0218ef25e267fd42da67d";
+const OPENCTM: &str = "8af352c96a2cd2cc3fc9db3d7a7392f163257581d539a176d81301d0e7cc6b17";
+const SLMESH: &str = "431130a1d2fd5fa73c6fb419b0101d82b180e5df6bc693365b0d62f88940c254";
+const TMF: &str = "52f16f552cbe8fd38ca9cdeebddbeaaf8404fb0512a5c128d961a4cdbad1247d";
+
+#[test]
+fn every_good_file_is_drawn_or_has_nothing_to_draw() {
+    for format in FORMATS {
+        let (mut drawn, mut seen) = (0, 0);
+        for path in data::folder(&format!("{format}/valid")) {
+            let file = MeshFile::open(&path).unwrap();
+            match small().with_size(32, 32).with_non_finite(NonFinite::Zero).picture(&file) {
+                Ok((picture, rendered)) => {
+                    assert!(rendered.triangles > 0);
+                    // Needles and points are thinner than any sample.
+                    seen += usize::from(covered(&picture) > 0);
+                    drawn += 1;
+                }
+                Err(Error::NotHeld { what, .. }) => {
+                    assert!(
+                        what.contains("no triangles") || what.contains("no mesh"),
+                        "{}: {what}",
+                        path.display()
+                    );
+                }
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+        }
+        assert!(drawn > 10 && seen * 4 > drawn * 3, "{format}: {seen} of {drawn}");
+    }
+}
+
+/// Whatever the bytes: a picture or an error.
+#[test]
+fn bad_files_are_errors_or_pictures() {
+    let mut looked = 0;
+    for format in FORMATS {
+        for folder in ["bad", "regressions"] {
+            let folder = data::root().join(format).join(folder);
+            if !folder.is_dir() {
+                continue;
+            }
+            for path in data::files(&folder) {
+                let render = small().with_size(24, 24).with_samples(Samples::One);
+                for render in [render.clone(), render.clone().with_frame(1), render.with_time(0.1)] {
+                    if let Ok(file) = MeshFile::open(&path) {
+                        drop(render.with_non_finite(NonFinite::Zero).picture(&file));
+                        looked += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(looked > 50, "{looked}");
+}
+
+#[test]
+fn numbers_that_are_not_finite_have_an_address_or_become_0() {
+    let positions = [[0.0, 0.0, 0.0], [1.0, f32::NAN, 0.0], [0.0, 1.0, 0.0], [f32::INFINITY; 3]];
+    let file = bodies(&[(&positions, &[[0, 1, 2]])]);
+    let error = small().picture(&file).unwrap_err();
+    assert!(matches!(&error, Error::NonFinite { .. }), "{error}");
+    assert!(error.to_string().starts_with("bodies[0].position[1] is NaN"), "{error}");
+    // What no triangle uses does not count.
+    let (_, rendered) = small().with_non_finite(NonFinite::Zero).picture(&file).unwrap();
+    assert!(rendered.notes.iter().any(|note| note.contains("1 numbers")), "{:?}", rendered.notes);
+}
+
+#[test]
+fn huge_and_tiny_meshes_fill_the_picture_too() {
+    let usual = picture(&small(), &bodies(&[(&square(0.5), &SQUARE)]));
+    for scale in [1e-38_f32, 1e-20, 1e20, 3e38] {
+        let points = square(0.5).map(|point| point.map(|number| number * scale));
+        let scaled = picture(&small(), &bodies(&[(&points, &SQUARE)]));
+        let [a, b] = [covered(&usual), covered(&scaled)];
+        assert!(a.abs_diff(b) * 50 < a, "{scale}: {a} {b}");
+    }
+}
+
+#[test]
+fn triangles_that_use_few_of_many_vertices_are_drawn_as_if_there_were_no_others() {
+    let few = square(0.0);
+    let mut many = vec![[9e9, -9e9, 9e9]; 10_000];
+    for (place, point) in [100, 3000, 5000, 9999].into_iter().zip(few) {
+        many[place] = point;
+    }
+    let spread = bodies(&[(&many, &[[100, 3000, 5000], [100, 5000, 9999]])]);
+    assert_eq!(picture(&small(), &spread), picture(&small(), &bodies(&[(&few, &SQUARE)])));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_said_in_words() {
+    let still = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
+    let wave = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let points = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    let cases = [
+        (small().with_snapshot(0), &still, "tmf files have no snapshots"),
+        (small().with_frame(0), &wave, "cgeo files have no frames"),
+        (small().with_snapshot(99), &wave, "no snapshot 99: the file has 12"),
+        (small().with_frame(9999), &man, "no frame 9999"),
+        (small().with_anim("fly"), &man, "no animation fly"),
+        (small(), &points, "no triangles"),
+    ];
+    for (render, file, words) in cases {
+        let error = render.picture(file).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}: {words}");
+    }
+}
+
+#[test]
+fn frames_and_snapshots_move() {
+    let man = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let wave = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    assert_ne!(picture(&small(), &man), picture(&small().with_frame(5), &man));
+    assert_ne!(picture(&small(), &wave), picture(&small().with_snapshot(5), &wave));
+    let (_, rendered) = small().with_time(0.1).picture(&wave).unwrap();
+    assert!(
+        rendered.moment.starts_with("snapshot ") && rendered.moment.ends_with("nearest)"),
+        "{}",
+        rendered.moment
+    );
+}
+
+/// The pictures of a PNG.
+fn frames(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = png::Decoder::new(BufReader::new(File::open(path).unwrap())).read_info().unwrap();
+    let count = reader.info().animation_control().map_or(1, |control| control.num_frames);
+    let size = reader.output_buffer_size().unwrap();
+    let frame = |_| {
+        let mut bytes = vec![0; size];
+        reader.next_frame(&mut bytes).unwrap();
+        bytes
+    };
+    (0..count).map(frame).collect()
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.png");
+    (folder, path)
+}
+
+#[test]
+fn an_animation_has_a_picture_for_each_snapshot_or_frame() {
+    let (_folder, path) = folder();
+    for (format, name, render, count) in [
+        ("cgeo", "anim_a.cgeo", small(), 12),
+        ("cgeo", "anim_a.cgeo", small().with_every(5), 3),
+        ("iqm", "skin_multi_anim.iqm", small().with_every(4), 0),
+        ("tmf", "v021_unified_cube.tmf", small(), 1),
+    ] {
+        let file = MeshFile::open(data::valid(format, name)).unwrap();
+        let rendered = render.with_animation().write_file(&file, &path).unwrap();
+        let frames = frames(&path);
+        assert_eq!(frames.len(), rendered.pictures as usize);
+        assert!(count == 0 || frames.len() == count, "{name}: {}", frames.len());
+        assert!(frames.iter().all(|frame| frame.len() == 96 * 96 * 3));
+        assert!(frames.len() == 1 || frames[0] != frames[1], "{name}");
+        if name == "anim_a.cgeo" {
+            assert!(rendered.moment.starts_with("snapshot 0") && rendered.moment.contains(" .. snapshot 1"));
+        }
+    }
+}
+
+#[test]
+fn a_turntable_turns_once_around() {
+    let (_folder, path) = folder();
+    let file = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
+    let rendered = small().with_turntable(8).write_file(&file, &path).unwrap();
+    let frames = frames(&path);
+    assert_eq!((frames.len(), rendered.pictures), (8, 8));
+    assert_ne!(frames[0], frames[1]);
+    // A cube looks alike after each quarter of a turn, but for rounding.
+    let differing = frames[0].iter().zip(&frames[2]).filter(|(a, b)| a.abs_diff(**b) > 8).count();
+    assert!(differing * 100 < frames[0].len(), "{differing}");
+}
+
+#[test]
+fn a_sheet_has_a_tile_with_words_for_each_picture() {
+    let (_folder, path) = folder();
+    let file = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();
+    let tile = picture(&Render::new().with_size(64, 64), &file);
+    let mut sheet = Sheet::create(&path, 3, 64, 64).unwrap();
+    sheet.push(&tile, &["cube", "12 triangles"]).unwrap();
+    sheet.push_trouble("it is broken", &["bad.tmf"]).unwrap();
+    sheet.push(&tile, &["a name that is too long.tmf"]).unwrap();
+    sheet.push(&tile, &["one too many"]).unwrap();
+    assert_eq!(sheet.finish().unwrap(), path);
+    let bytes = frames(&path).remove(0);
+    let width = 6 + 2 * (64 + 6);
+    let pixel = |column: usize, row: usize| bytes.as_chunks::<3>().0[row * width + column];
+    assert_eq!(bytes.len() / 3 / width, 6 + 2 * (64 + 28 + 6));
+    let words = |column: usize, row: usize, text: &str| {
+        text.chars().enumerate().all(|(place, letter)| {
+            let shape = BASIC_FONTS.get(letter).unwrap();
+            (0..64).all(|bit| {
+                let (x, y) = (bit % 8, bit / 8);
+                (pixel(column + place * 8 + x, row + y) == INK) == (shape[y] >> x & 1 == 1)
+            })
+        })
+    };
+    assert!(words(6, 6 + 64 + 3, "cube"));
+    assert!(words(6, 6 + 64 + 3 + 11, "12 ..les"));
+    assert!(words(76, 6 + 64 + 3, "bad.tmf"));
+    assert!(words(76 + 6, 6 + 6, "it is"));
+    assert!(words(6, 6 + 98 + 64 + 3, "a n..tmf"));
+    // The picture itself, and an empty tile.
+    assert_eq!(pixel(6 + 32, 6 + 32), tile.pixel(32, 32).unwrap());
+    assert_eq!(pixel(76 + 32, 6 + 98 + 32), GROUND);
+}
+
+#[test]
+fn a_sheet_of_an_animation_names_its_moments() {
+    let (_folder, path) = folder();
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let rendered =
+        Render::new().with_size(64, 64).with_every(4).with_sheet().write_file(&file, &path).unwrap();
+    assert_eq!(rendered.pictures, 3);
+    let bytes = frames(&path).remove(0);
+    assert!(bytes.as_chunks::<3>().0.iter().filter(|pixel| **pixel == INK).count() > 200);
+}
+
+#[test]
+fn a_sheet_that_no_picture_could_hold_is_refused() {
+    let (_folder, path) = folder();
+    for (tiles, side) in [(0, 64), (4, 0), (usize::MAX, 64), (4, u32::MAX)] {
+        assert!(
+            matches!(Sheet::create(&path, tiles, side, side), Err(Error::NotHeld { .. })),
+            "{tiles} {side}"
+        );
+    }
+    assert!(!path.exists());
+}
+
+#[test]
+fn the_difference_of_two_meshes_has_colours_and_a_scale() {
+    let (_folder, path) = folder();
+    let mut moved = square(0.0);
+    moved[2][2] = 0.5;
+    let (a, b) = (bodies(&[(&square(0.0), &SQUARE)]), bodies(&[(&moved, &SQUARE)]));
+    let rendered = small().write_difference(&a, &b, &path).unwrap();
+    assert_eq!(rendered.largest_distance, Some(0.5));
+    let bytes = frames(&path).remove(0);
+    let colors: BTreeSet<_> = bytes.as_chunks::<3>().0.iter().collect();
+    assert!(colors.len() > 100, "{}", colors.len());
+    assert_eq!(bytes.len(), 96 * 96 * 3);
+    let more = bodies(&[(&[square(0.0).as_slice(), &[[0.0; 3]]].concat(), &[[0, 1, 2], [0, 2, 4]])]);
+    let error = small().write_difference(&a, &more, &path).unwrap_err().to_string();
+    assert!(error.contains("4 vertices in the first, 5 in the second"), "{error}");
+    let turned = bodies(&[(&square(0.0), &[[0, 1, 2], [0, 3, 2]])]);
+    let error = small().write_difference(&a, &turned, &path).unwrap_err().to_string();
+    assert!(error.contains("1 of 2 triangles have other corners"), "{error}");
+}
+
+#[test]
+fn what_fails_leaves_no_file() {
+    let (folder, path) = folder();
+    let file = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    for render in [small(), small().with_turntable(3), small().with_animation(), small().with_sheet()] {
+        assert!(render.write_file(&file, &path).is_err());
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

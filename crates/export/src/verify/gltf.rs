@@ -1,5 +1,6 @@
 //! Reads glTF: meshes with their morph targets, and the keys of animations.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -15,6 +16,15 @@ pub(super) struct Gltf {
     json: Value,
     /// The file of each buffer, and where in it the buffer begins.
     buffers: Vec<(File, u64)>,
+    /// What the primitive before had, by accessor: primitives of many materials share their vertices.
+    before: Attributes,
+}
+
+/// The attributes of a primitive, by accessor.
+#[derive(Default)]
+struct Attributes {
+    triples: HashMap<usize, Rc<Vec<[f32; 3]>>>,
+    pairs: HashMap<usize, Rc<Vec<[f32; 2]>>>,
 }
 
 /// Numbers of an accessor, one component after another.
@@ -36,7 +46,7 @@ impl Gltf {
             let open =
                 |uri| File::open(path.with_file_name(unescaped(uri))).map(|file| (file, 0)).map_err(told);
             let buffers = uris.map(open).collect::<Result<_>>()?;
-            return Ok(Self { json, buffers });
+            return Ok(Self { json, buffers, before: Attributes::default() });
         }
         let word = |at: usize| {
             let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
@@ -49,7 +59,8 @@ impl Gltf {
         let mut text = Vec::new();
         Read::by_ref(&mut file).take(word(12)).read_to_end(&mut text).map_err(told)?;
         let json = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        Ok(Self { json, buffers: vec![(file, 20 + word(12) + 8)] })
+        let buffers = vec![(file, 20 + word(12) + 8)];
+        Ok(Self { json, buffers, before: Attributes::default() })
     }
 
     pub(super) fn mesh_count(&self) -> usize {
@@ -86,8 +97,27 @@ impl Gltf {
         let indices = index(&of["indices"]);
         let is_normalized = !self.has_integers(mesh);
         let positions = positions.ok_or("a primitive without positions")?;
-        let mut shape =
-            Shape { positions: Rc::new(self.elements(positions, is_normalized)?), ..Shape::default() };
+        let before = std::mem::take(&mut self.before);
+        let mut triples = |accessor: usize, is_normalized| {
+            let elements = match before.triples.get(&accessor) {
+                Some(elements) => Rc::clone(elements),
+                None => Rc::new(self.elements(accessor, is_normalized)?),
+            };
+            self.before.triples.insert(accessor, Rc::clone(&elements));
+            Ok::<_, String>(elements)
+        };
+        let mut shape = Shape { positions: triples(positions, is_normalized)?, ..Shape::default() };
+        if let Some(normals) = normals {
+            shape.normals = Some(Stream { values: triples(normals, true)?, corners: None });
+        }
+        for accessor in coords {
+            let elements = match before.pairs.get(&accessor) {
+                Some(elements) => Rc::clone(elements),
+                None => Rc::new(self.elements(accessor, true)?),
+            };
+            self.before.pairs.insert(accessor, Rc::clone(&elements));
+            shape.coords.push(Stream { values: elements, corners: None });
+        }
         let indices = self.numbers(indices.ok_or("a primitive without indices")?, false)?;
         #[expect(
             clippy::cast_possible_truncation,
@@ -97,20 +127,19 @@ impl Gltf {
         let corners =
             indices.values.as_chunks::<3>().0.iter().map(|corners| corners.map(|corner| corner as u32));
         shape.corners = corners.collect();
-        if let Some(normals) = normals {
-            shape.normals = Some(Stream { values: Rc::new(self.elements(normals, true)?), corners: None });
-        }
-        for coords in coords {
-            shape.coords.push(Stream { values: Rc::new(self.elements(coords, true)?), corners: None });
-        }
         Ok(shape)
     }
 
-    /// What a morph target adds to the positions of a primitive.
-    pub(super) fn target(&mut self, mesh: usize, primitive: usize, target: usize) -> Result<Vec<[f32; 3]>> {
+    /// The accessor of what a morph target adds to the positions of a primitive.
+    pub(super) fn target(&self, mesh: usize, primitive: usize, target: usize) -> Result<usize> {
         let target = list(self.primitive(mesh, primitive), "targets").get(target);
         let accessor = target.and_then(|target| index(&target["POSITION"]));
-        self.elements(accessor.ok_or("a morph target without positions")?, true)
+        accessor.ok_or_else(|| "a morph target without positions".to_owned())
+    }
+
+    /// The triples of an accessor.
+    pub(super) fn triples(&mut self, accessor: usize) -> Result<Vec<[f32; 3]>> {
+        self.elements(accessor, true)
     }
 
     /// The times of the first sampler of the first animation.

@@ -16,8 +16,11 @@ const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 const INK: [u8; 3] = [0x22, 0x26, 0x2b];
 
-/// An OpenCTM file of these bodies, each of positions and triangles.
-fn bodies(bodies: &[(&[[f32; 3]], &[[u32; 3]])]) -> MeshFile {
+/// Positions and triangles.
+type Parts<'a> = (&'a [[f32; 3]], &'a [[u32; 3]]);
+
+/// An OpenCTM file of these bodies.
+fn bodies(bodies: &[Parts<'_>]) -> MeshFile {
     let bytes = bodies.iter().flat_map(|(positions, triangles)| {
         let body = Body {
             flags: 0,
@@ -263,6 +266,19 @@ fn triangles_that_use_few_of_many_vertices_are_drawn_as_if_there_were_no_others(
     }
     let spread = bodies(&[(&many, &[[100, 3000, 5000], [100, 5000, 9999]])]);
     assert_eq!(picture(&small(), &spread), picture(&small(), &bodies(&[(&few, &SQUARE)])));
+}
+
+#[test]
+fn triangles_that_cover_the_picture_thousands_of_times_are_refused() {
+    let layers = |count: u16| {
+        let positions: Vec<[f32; 3]> = (0..count).flat_map(|index| square(f32::from(index) * 1e-5)).collect();
+        let layer = |index: u32| SQUARE.map(|corners| corners.map(|corner| index * 4 + corner));
+        let triangles: Vec<[u32; 3]> = (0..u32::from(count)).flat_map(layer).collect();
+        bodies(&[(&positions, &triangles)])
+    };
+    assert!(small().picture(&layers(300)).is_ok());
+    let error = small().picture(&layers(12_000)).unwrap_err().to_string();
+    assert!(error.contains("times over, where 4096 times are the most"), "{error}");
 }
 
 #[test]

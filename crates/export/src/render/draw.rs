@@ -12,6 +12,7 @@ use super::scene::Scene;
 use super::shading::Seen;
 use super::vector::unit;
 use super::{Mode, Picture};
+use crate::error::{Error, Result};
 
 /// How a scene is drawn.
 #[derive(Clone, Copy)]
@@ -21,16 +22,26 @@ pub(super) struct Style {
     pub(super) is_parallel: bool,
 }
 
+/// How often triangles may cover the whole picture, so that few bytes of a file cannot take hours.
+const MOST_TIMES: u64 = 4096;
+
 /// Light, and how much of the pixel it covers.
 type Covered = [f32; 4];
 
-pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Picture {
+pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Result<Picture> {
     let is_parallel = style.is_parallel;
     let (points, places): (Vec<[f32; 3]>, Vec<Place>) =
         scene.positions.iter().map(|point| camera.see(*point)).unzip();
     let turned = |normal: &[f32; 3]| unit(camera.view.direction(*normal)).unwrap_or([0.0, 0.0, 1.0]);
     let normals: Vec<[f32; 3]> = scene.normals.iter().map(turned).collect();
     let triangles = Triangles::new(&scene.triangles, &places);
+    let times = triangles.pixels / (frame.pixels() as u64).max(1);
+    if times > MOST_TIMES {
+        let what = format!(
+            "the triangles cover the picture {times} times over, where {MOST_TIMES} times are the most: draw meshes alone"
+        );
+        return Err(Error::NotHeld { target: "png", what });
+    }
     let palette = Palette::new();
     let seen = Seen {
         scene,
@@ -91,7 +102,7 @@ pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -
             }));
         }
     });
-    Picture::new(frame, bytes)
+    Ok(Picture::new(frame, bytes))
 }
 
 /// The rows of the bands of a picture.

@@ -1,4 +1,6 @@
 //! Pictures of meshes, made without a GPU: the same bytes for any number of threads and on every host.
+//!
+//! Of what a reader computes with the host's sines (normals of TMF and of OpenCTM with MG2), bytes may differ by host.
 
 mod camera;
 mod color;
@@ -265,8 +267,8 @@ impl Render {
     ///
     /// # Errors
     ///
-    /// [`Read`](crate::Error::Read) where the file cannot be read, [`NotHeld`](crate::Error::NotHeld) where there is nothing to draw or
-    /// no such moment, and [`NonFinite`](crate::Error::NonFinite) for such a number.
+    /// [`Read`](crate::Error::Read) where the file cannot be read, [`NotHeld`](crate::Error::NotHeld) where there is nothing to draw,
+    /// no such moment, or so many large triangles that they cover the picture 4,096 times, and [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let mut rendered = Rendered::default();
         let named = moment::one(file, self)?;
@@ -275,7 +277,7 @@ impl Render {
         let view = View::new(self.up(file, &mut rendered), turn(0, 1));
         let mut reach = Reach::new(self.frame(), middle(&scene));
         reach.add(&view, &scene.positions);
-        let picture = draw(&scene, &reach.camera(view, self.frame(), false), self.frame(), self.style());
+        let picture = draw(&scene, &reach.camera(view, self.frame(), false), self.frame(), self.style())?;
         Ok((picture, rendered.with(&picture_size(self.frame()), 1)))
     }
 
@@ -348,7 +350,7 @@ impl Render {
         let mut writer = picture::header(output.file(), self.frame(), Some(animation))?;
         for picture in pictures {
             let (own, camera) = picture?;
-            let picture = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style());
+            let picture = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style())?;
             writer.write_image_data(picture.bytes()).map_err(written)?;
         }
         writer.finish().map_err(written)?;
@@ -367,7 +369,7 @@ impl Render {
         let mut ignored = Rendered::default();
         for named in &moments {
             let scene = Scene::of(file, self, named.moment, &mut ignored)?;
-            let picture = draw(&scene, &camera, frame, self.style());
+            let picture = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             sheet.push(&picture, &[name, time.trim_end_matches(')')])?;
         }
@@ -420,7 +422,7 @@ impl Render {
         let view = View::new(self.up(file, &mut rendered), turn(0, 1));
         let mut reach = Reach::new(frame, middle(&scene));
         reach.add(&view, &scene.positions);
-        let picture = draw(&scene, &reach.camera(view, frame, false), frame, self.style());
+        let picture = draw(&scene, &reach.camera(view, frame, false), frame, self.style())?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);
         let size = picture_size(picture.frame());

@@ -9,10 +9,6 @@ use super::camera::{FINE, Place};
 
 /// The rows of a band.
 pub(super) const BAND: u32 = 32;
-/// The columns of a tile: a part of a band, of which it is known how near all of it is.
-const TILE: u32 = 64;
-/// A triangle is large where it is as wide or as high as so many pixels.
-const LARGE: i32 = 48;
 /// The width of a pixel.
 const PIXEL: i32 = 1 << FINE;
 
@@ -40,42 +36,32 @@ pub(super) fn samples(count: usize) -> Vec<[i32; 2]> {
 
 /// Triangles on a picture.
 pub(super) struct Triangles<'a> {
-    pub(super) corners: &'a [[u32; 3]],
-    pub(super) places: &'a [Place],
+    corners: &'a [[u32; 3]],
+    places: &'a [Place],
     /// The first and the last row of each; the first is greater where none is touched.
     rows: Vec<[u16; 2]>,
-    /// Those that are large, the nearest first: what is behind them need not be looked at.
-    large: Vec<u32>,
+    /// How many pixels all of them have together.
+    pub(super) pixels: u64,
 }
 
 impl<'a> Triangles<'a> {
     pub(super) fn new(corners: &'a [[u32; 3]], places: &'a [Place]) -> Self {
-        let mut triangles =
-            Self { corners, places, rows: Vec::with_capacity(corners.len()), large: Vec::new() };
-        let mut large: Vec<(u32, u32)> = Vec::new();
+        let mut triangles = Self { corners, places, rows: Vec::with_capacity(corners.len()), pixels: 0 };
+        // In half parts of pixels.
+        let mut area = 0_u64;
         for id in 0..corners.len() as u32 {
             let Some(places) = triangles.of(id) else {
                 triangles.rows.push([1, 0]);
                 continue;
             };
-            let [x, y] = extent(&places);
+            let [_, y] = extent(&places);
             let row =
                 |place: i32| u16::try_from(place >> FINE).unwrap_or(if place < 0 { 0 } else { u16::MAX });
             triangles.rows.push([row(y.start), row(y.end)]);
-            if (x.end - x.start).max(y.end - y.start) >> FINE >= LARGE {
-                let nearest = places.iter().map(|place| place.nearness.to_bits()).max().unwrap_or(0);
-                large.push((nearest, id));
-            }
+            let [a, b, c] = places;
+            area = area.saturating_add(edge(a, b, c.x.into(), c.y.into()).unsigned_abs());
         }
-        // Of numbers that are not negative, bits are in the order of the numbers.
-        large.sort_unstable_by_key(|(nearest, id)| (std::cmp::Reverse(*nearest), *id));
-        for (_, id) in &large {
-            // They are drawn before the others, which are in the order of the file.
-            if let Some(rows) = triangles.rows.get_mut(*id as usize) {
-                *rows = [1, 0];
-            }
-        }
-        triangles.large = large.into_iter().map(|(_, id)| id).collect();
+        triangles.pixels = area >> (2 * FINE + 1);
         triangles
     }
 
@@ -130,8 +116,6 @@ pub(super) struct Band<'a> {
     samples: &'a [[i32; 2]],
     nearness: Vec<f32>,
     ids: Vec<u32>,
-    /// Of each tile, the nearness of its farthest sample.
-    farthest: Vec<f32>,
 }
 
 impl<'a> Band<'a> {
@@ -142,27 +126,14 @@ impl<'a> Band<'a> {
         samples: &'a [[i32; 2]],
     ) -> Self {
         let count = width as usize * rows.len() * samples.len();
-        let mut band = Self {
-            width,
-            samples,
-            nearness: vec![0.0; count],
-            ids: vec![NONE; count],
-            farthest: vec![0.0; width.div_ceil(TILE) as usize],
-            rows,
-        };
-        for id in &triangles.large {
-            if let Some(places) = triangles.of(*id) {
-                band.large(*id, &places);
-            }
-        }
+        let mut band = Self { width, samples, nearness: vec![0.0; count], ids: vec![NONE; count], rows };
         for (id, [first, last]) in (0..).zip(&triangles.rows) {
             if first <= last
                 && u32::from(*first) < band.rows.end
                 && u32::from(*last) >= band.rows.start
                 && let Some(places) = triangles.of(id)
             {
-                let columns = 0..band.width;
-                band.triangle(id, &places, columns);
+                band.triangle(id, &places);
             }
         }
         band
@@ -174,52 +145,15 @@ impl<'a> Band<'a> {
         self.ids.get(first..first + self.samples.len()).unwrap_or_default()
     }
 
-    /// A triangle that may cover many tiles.
-    fn large(&mut self, id: u32, places: &[Place; 3]) {
-        let [x, y] = extent(places);
-        let top = i64::from(self.rows.start) << FINE;
-        if i64::from(y.end) < top || i64::from(y.start) >= i64::from(self.rows.end) << FINE {
-            return;
-        }
-        let nearest = places.iter().map(|place| place.nearness).fold(0.0, |a, b| if b > a { b } else { a });
-        let tile =
-            |x: i32| (x >> FINE).clamp(0, i32::try_from(self.width).unwrap_or(i32::MAX) - 1) as u32 / TILE;
-        for tile in tile(x.start)..=tile(x.end) {
-            if self.farthest.get(tile as usize).is_some_and(|farthest| nearest <= *farthest) {
-                continue;
-            }
-            let columns = tile * TILE..((tile + 1) * TILE).min(self.width);
-            if self.triangle(id, places, columns.clone()) {
-                self.look(tile, columns);
-            }
-        }
-    }
-
-    /// Finds how far away the farthest sample of a tile is.
-    fn look(&mut self, tile: u32, columns: Range<u32>) {
-        let samples = self.samples.len();
-        let mut least = f32::INFINITY;
-        for row in 0..self.rows.len() {
-            let first = row * self.width as usize;
-            let range = (first + columns.start as usize) * samples..(first + columns.end as usize) * samples;
-            for nearness in self.nearness.get(range).unwrap_or_default() {
-                least = if *nearness < least { *nearness } else { least };
-            }
-        }
-        if let Some(farthest) = self.farthest.get_mut(tile as usize) {
-            *farthest = least;
-        }
-    }
-
-    /// Draws the part of a triangle that is in some columns; returns whether any of it is seen.
-    fn triangle(&mut self, id: u32, places: &[Place; 3], columns: Range<u32>) -> bool {
+    /// Draws the part of a triangle that is in these rows.
+    fn triangle(&mut self, id: u32, places: &[Place; 3]) {
         let [a, mut b, mut c] = *places;
         let mut area = edge(a, b, c.x.into(), c.y.into());
         if area < 0 {
             (b, c, area) = (c, b, -area);
         }
         if area == 0 {
-            return false;
+            return;
         }
         let [x, y] = extent(places);
         let first =
@@ -227,11 +161,11 @@ impl<'a> Band<'a> {
         let end =
             |place: i32, most: u32| u32::try_from((place >> FINE) + 1).map_or(0, |place| place.min(most));
         let (columns, rows) = (
-            first(x.start, columns.start)..end(x.end, columns.end),
+            first(x.start, 0)..end(x.end, self.width),
             first(y.start, self.rows.start)..end(y.end, self.rows.end),
         );
         if columns.is_empty() || rows.is_empty() {
-            return false;
+            return;
         }
         let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
         // How nearness changes from one part of a pixel to the next.
@@ -243,34 +177,28 @@ impl<'a> Band<'a> {
         let along_y = (ac * dx - ab * ex) / area as f64;
         let step = along_x * f64::from(PIXEL);
         let count = self.samples.len();
-        let mut is_seen = false;
         for (sample, [sx, sy]) in self.samples.iter().enumerate() {
             let x = (i64::from(columns.start) << FINE) + i64::from(*sx);
             let mut y = (i64::from(rows.start) << FINE) + i64::from(*sy);
             let mut line = [sides[0].at(x, y), sides[1].at(x, y), sides[2].at(x, y)];
             for row in rows.clone() {
-                let [mut e, mut f, mut g] = line;
                 let start = f64::from(a.nearness)
                     + along_y * (y - i64::from(a.y)) as f64
                     + along_x * (x - i64::from(a.x)) as f64;
-                let first = ((row - self.rows.start) * self.width + columns.start) as usize * count;
-                let pixels = first..first + columns.len() * count;
+                let inside = inside(&sides, line, columns.len());
+                let first = (row - self.rows.start) as usize * self.width as usize + columns.start as usize;
+                let pixels = (first + inside.start) * count..(first + inside.end) * count;
                 if let (Some(ids), Some(nearness)) =
                     (self.ids.get_mut(pixels.clone()), self.nearness.get_mut(pixels))
                 {
-                    let mut passed = 0.0;
-                    for (ids, near) in ids.chunks_exact_mut(count).zip(nearness.chunks_exact_mut(count)) {
-                        if e | f | g >= 0 {
-                            #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
-                            let nearness = (start + step * passed) as f32;
-                            if nearness > near[sample] {
-                                (ids[sample], near[sample]) = (id, nearness);
-                                is_seen = true;
-                            }
+                    let pixels = ids.chunks_exact_mut(count).zip(nearness.chunks_exact_mut(count));
+                    let mut passed = inside.start as f64;
+                    for (ids, near) in pixels {
+                        #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
+                        let nearness = (start + step * passed) as f32;
+                        if nearness > near[sample] {
+                            (ids[sample], near[sample]) = (id, nearness);
                         }
-                        e += sides[0].right;
-                        f += sides[1].right;
-                        g += sides[2].right;
                         passed += 1.0;
                     }
                 }
@@ -278,8 +206,34 @@ impl<'a> Band<'a> {
                 line = [line[0] + sides[0].down, line[1] + sides[1].down, line[2] + sides[2].down];
             }
         }
-        is_seen
     }
+}
+
+/// Which of the pixels of a row are inside of all sides, which have these values at the first.
+fn inside(sides: &[Side; 3], line: [i64; 3], pixels: usize) -> Range<usize> {
+    /// As many are looked at one by one, which is faster than a division.
+    const FEW: usize = 12;
+    let (mut first, mut end) = (0, pixels as i64);
+    if pixels <= FEW {
+        let is_inside = |pixel: &i64| {
+            let at = |side: usize| line[side] + sides[side].right * pixel;
+            at(0) | at(1) | at(2) >= 0
+        };
+        first = (0..end).find(is_inside).unwrap_or(end);
+        end = (first..end).rev().find(is_inside).map_or(first, |last| last + 1);
+    } else {
+        for (side, value) in sides.iter().zip(line) {
+            match side.right {
+                0 if value >= 0 => {}
+                0 => end = 0,
+                right if right > 0 => {
+                    first = first.max((-value).div_euclid(right) + i64::from((-value).rem_euclid(right) > 0))
+                }
+                right => end = end.min(value.div_euclid(-right) + 1),
+            }
+        }
+    }
+    if first < end { first as usize..end as usize } else { 0..0 }
 }
 
 #[cfg(test)]
@@ -317,6 +271,29 @@ mod tests {
                 assert_eq!(*id != NONE, outline[sample] != NONE, "{sample}");
             }
             assert!(all.iter().filter(|id| **id != NONE).count() > all.len() / 2);
+        }
+    }
+
+    #[test]
+    fn the_inside_of_a_row_is_found_by_division_as_it_is_one_by_one() {
+        let mut state = 1_u32;
+        let mut random = |most: i32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as i32 % most
+        };
+        for _ in 0..20_000 {
+            let [a, mut b, mut c] = [0; 3].map(|_| at(random(20_000), random(2000), 1.0));
+            if edge(a, b, c.x.into(), c.y.into()) < 0 {
+                (b, c) = (c, b);
+            }
+            let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
+            let (x, y) = (i64::from(random(2560)), i64::from(random(2000)));
+            let line = [sides[0].at(x, y), sides[1].at(x, y), sides[2].at(x, y)];
+            let found = inside(&sides, line, 60);
+            for pixel in 0..60 {
+                let is_inside = sides.iter().all(|side| side.at(x + pixel * 256, y) >= 0);
+                assert_eq!(found.contains(&(pixel as usize)), is_inside, "{pixel} {found:?}");
+            }
         }
     }
 

@@ -75,6 +75,30 @@ fn shared_triangles_count_as_the_indices_that_they_become() {
     assert!(peak < all + MIB, "{peak}");
 }
 
+/// Handles of 20,000 arrays took up to 1,000 bytes each, of which most said what all of one file share.
+#[test]
+fn custom_data_of_a_mesh_hold_what_is_of_the_file_once() {
+    let _alone = alone();
+    let names = [
+        "custom segments of one name",
+        "custom segments of different names",
+        "custom floats of different names",
+    ];
+    for name in names {
+        let kind = meshmap_testing::kinds::all().into_iter().find(|kind| kind.name == name).unwrap();
+        let bytes = Bytes::from((kind.build)(20_000));
+        let limits = Limits::default().with_max_block_bytes(MIB).with_max_total_bytes(MIB);
+        let options = Options::default().with_limits(limits);
+        let most = meshmap_testing::calls::most_memory(&limits, bytes.len() as u64);
+        let document = Document::from_source_with(Source::from_bytes(bytes), &options).unwrap();
+        let (custom, of_list) = peak(|| document.mesh(0).unwrap().custom().unwrap());
+        assert!(custom.len() > 10_000, "{name}: {} arrays", custom.len());
+        drop(custom);
+        let (_, of_view) = peak(|| document.mesh(0).unwrap().view().unwrap());
+        assert!(of_list <= most && of_view <= most, "{name}: {of_list} and {of_view} of {most} bytes");
+    }
+}
+
 #[test]
 fn bombs_are_refused_before_their_memory_is_taken() {
     let _alone = alone();

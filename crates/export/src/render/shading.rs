@@ -96,6 +96,8 @@ impl Seen<'_> {
             None => self.palette.tint(surface.tint),
         };
         let light = match self.mode {
+            // Colours that stand in a scale are not to be darkened much.
+            Mode::Shaded if self.scene.heat.is_some() => scaled(base, 0.7 + 0.3 * normal[2]),
             Mode::Shaded => lit(base, normal),
             Mode::Normals => {
                 let bytes = upright(smooth).map(|number| color::byte(number * 0.5 + 0.5));

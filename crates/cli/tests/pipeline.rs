@@ -444,10 +444,10 @@ fn an_interrupted_verify_tells_what_it_knows() {
     let path = folder.path().join("cut.iqm");
     fs::write(&path, &fixtures::iqm::small()[..1000]).unwrap();
     // Standard input that does not end: the second file is never done.
-    // Where the tests run in the background, Ctrl-C is ignored, and commands leave it so.
+    // Where the tests run in the background or by nohup, signals are ignored, and commands leave them so.
     let mut command = Command::new("env");
     if cfg!(target_os = "linux") {
-        command.arg("--default-signal=INT");
+        command.arg("--default-signal=INT,HUP,TERM");
     }
     let mut child = command
         .args([env!("CARGO_BIN_EXE_meshmap"), "verify", "--threads", "1"])
@@ -463,7 +463,7 @@ fn an_interrupted_verify_tells_what_it_knows() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     drop(stdin);
-    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(output.status.code(), Some(130), "{}", output.status);
     assert!(
         text(&output.stdout).ends_with("STOPPED after 1 of 2 files: 1 broken\n"),
         "{}",

@@ -3,9 +3,7 @@
 //! Prints a table of ratios, with the bar that each is held against. The files are generated; with `MESHMAP_CORPUS`,
 //! the animation is the large one of the corpus in that folder.
 
-use std::fs::File;
 use std::hint::black_box;
-use std::io::{Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,23 +52,6 @@ fn animation(folder: &Path) -> PathBuf {
     path
 }
 
-/// A file of this size, with the snapshots spread evenly and nothing between.
-fn spread(path: &Path, snapshots: &[Vec<u8>], size: u64) {
-    let header = cgeo::header(snapshots.len(), Dialect::default());
-    let step = size / snapshots.len() as u64;
-    let first = (header.len() + snapshots.len() * 8 + 4) as u64;
-    let mut file = File::create(path).expect("a temporary file");
-    file.set_len(size).expect("a sparse file");
-    file.write_all(&header).expect("room");
-    let starts: Vec<u64> = (0..snapshots.len() as u64).map(|index| first + index * step).collect();
-    starts.iter().for_each(|start| file.write_all(&(start + 4).to_le_bytes()).expect("room"));
-    file.write_all(&raw::TAG_ANIM_TABLE_END.to_le_bytes()).expect("room");
-    for (start, snapshot) in starts.iter().zip(snapshots) {
-        file.seek(SeekFrom::Start(*start)).expect("a file that can be sought");
-        file.write_all(snapshot).expect("room");
-    }
-}
-
 /// Numbers in no order, the same ones for everybody.
 fn random(count: usize) -> impl FnMut() -> usize {
     let mut state = 1_u64;
@@ -99,7 +80,7 @@ fn flat(folder: &Path, table: &mut Table) {
     let sizes = [10_u64 << 20, 1 << 30, 10 << 30];
     let files = sizes.map(|size| {
         let path = folder.join(format!("{size}.cgeo"));
-        spread(&path, &snapshots, size);
+        cgeo::spread(&path, &snapshots, snapshots.len(), size).expect("a sparse file");
         path
     });
     let open = |path: &PathBuf| Proxy::open(path).expect("a file without errors");

@@ -254,9 +254,12 @@ impl Format {
     ///
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), which names look-alikes, and the errors of reading.
     pub fn detect(source: &Source) -> Result<Self> {
-        let len = source.len()?.unwrap_or(SIGNATURE);
-        let end = len.min(SIGNATURE);
-        let source = source.with_head(end, SIGNATURE, "signature")?;
+        let end = |source: &Source| -> Result<u64> {
+            Ok(source.len()?.map_or(SIGNATURE, |len| len.min(SIGNATURE)))
+        };
+        let source = source.with_head(end(source)?, SIGNATURE, "signature")?;
+        // Where the length was not known, a source that ended early has told it.
+        let end = end(&source)?;
         let head = source.get(0..end, "signature")?;
         for (format, detect) in DETECTORS {
             if detect(&source, &head)? {

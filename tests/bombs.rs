@@ -255,7 +255,7 @@ fn decoding_frames_into_a_buffer_takes_no_memory_to_speak_of() {
 }
 
 mod cgeo {
-    use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, ReadOptions, raw};
+    use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, ReadOptions, Wrap, raw};
     use meshmap::{Limits, Scratch};
 
     use super::*;
@@ -363,6 +363,26 @@ mod cgeo {
         let meshes = (0..4).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));
         let snapshots: Vec<_> = meshes.map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete())).collect();
         assert_no_memory_after_warm_up(&snapshots);
+    }
+
+    #[test]
+    fn shutters_take_no_memory_after_warm_up() {
+        let (_, snapshots) = fixtures::cgeo::animation(40, 6);
+        let file = fixtures::cgeo::file(&snapshots, Dialect::default());
+        let proxy = Proxy::from_source(Source::from_bytes(file)).unwrap();
+        let timing = proxy.timing().unwrap();
+        let (mut keys, mut out, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
+        let mut shutters = || {
+            for frame in 0..6 {
+                let open = timing.time_of(frame) + 0.01;
+                timing.keys_into(open, open + 0.1, Wrap::Loop, &mut keys).unwrap();
+                proxy.positions_at(&timing, &keys, Wrap::Loop, &mut out, &mut scratch).unwrap();
+                proxy.velocities(&timing, frame, &mut out, &mut scratch).unwrap();
+            }
+        };
+        shutters();
+        let ((), count) = counted(shutters);
+        assert_eq!(count.total, 0, "{count:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
 
-use meshmap::{ErrorKind, MeshFile, ReadRange, Source};
+use meshmap::{ErrorKind, Format, MeshFile, ReadRange, Source};
 use meshmap_testing::{Recorder, data, exercise};
 
 #[test]
@@ -25,6 +25,15 @@ fn empty_source_of_unknown_length_is_an_empty_file() {
     let source = Source::ranged(Recorder::of_unknown_length(Vec::new()));
     let error = MeshFile::from_source(source).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownFormat);
+}
+
+#[test]
+fn file_of_unknown_length_that_ends_within_the_signature_is_read() {
+    let bytes = fs::read(data::valid("tmf", "hand_zero_meshes_trailing_a.tmf")).unwrap();
+    assert!(bytes.len() < 32);
+    let source = || Source::ranged(Recorder::of_unknown_length(bytes.clone()));
+    assert_eq!(Format::detect(&source()).unwrap(), Format::Tmf);
+    assert_eq!(MeshFile::from_source(source()).unwrap().meshes().unwrap().count(), 0);
 }
 
 #[test]

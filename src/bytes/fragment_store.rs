@@ -121,6 +121,24 @@ impl State {
         }
     }
 
+    pub(super) fn remove(&mut self, range: &Range<u64>) {
+        if range.is_empty() {
+            return;
+        }
+        let first = self.first_touching(range);
+        let touching: Vec<u64> = self.pieces.range(first..range.end).map(|(start, _)| *start).collect();
+        for start in touching {
+            let Some(bytes) = self.pieces.remove(&start) else { continue };
+            let piece = piece_range(start, &bytes);
+            for kept in [piece.start..range.start, range.end..piece.end] {
+                let part = |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len());
+                if kept.start < kept.end {
+                    self.pieces.insert(kept.start, bytes.slice(part(kept.start)..part(kept.end)));
+                }
+            }
+        }
+    }
+
     /// The bytes of a range without gaps. What is copied is at most twice as long as the range.
     ///
     /// Pieces of which it is the larger part are made one, so that what lies in them is not joined again.

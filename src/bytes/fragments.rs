@@ -99,6 +99,20 @@ impl Fragments {
         }
     }
 
+    /// Lets the bytes of a range go. Jobs that need them ask for them again.
+    ///
+    /// Memory is given back once nothing else uses the bytes: views keep theirs, and a part of what was supplied at once
+    /// keeps all of it.
+    pub fn remove(&self, range: Range<u64>) {
+        self.store.lock().remove(&range);
+    }
+
+    /// How many bytes there are so far.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.store.lock().pieces.values().map(|bytes| as_u64(bytes.len())).sum()
+    }
+
     /// A source of the bytes so far. Reading others is [`NeedBytes`](ErrorKind::NeedBytes).
     #[must_use]
     pub fn source(&self) -> Source {
@@ -303,6 +317,23 @@ mod tests {
         assert_eq!(drive(None, 4..8, part(0)), (Err((ErrorKind::Truncated, "response")), None));
         assert_eq!(drive(Some(9), 0..4, part(3)), (Err((ErrorKind::Truncated, "response")), Some(9)));
         assert_eq!(drive(None, 0..4, Vec::new()).0, Err((ErrorKind::Mismatch, "parts of a response")));
+    }
+
+    #[test]
+    fn bytes_that_were_let_go_are_asked_for_again() {
+        let fragments = Fragments::new(Some(100));
+        fragments.supply(0, vec![1; 40]).unwrap();
+        fragments.supply(50, vec![2; 40]).unwrap();
+        let get = |range: Range<u64>| fragments.step(|source| source.get(range.clone(), "x")).unwrap();
+        fragments.remove(10..60);
+        assert_eq!(fragments.held(), 40);
+        assert_eq!(get(0..10), Step::Done(vec![1; 10].into()));
+        assert_eq!(get(60..90), Step::Done(vec![2; 30].into()));
+        assert_eq!(get(5..65), Step::Need(vec![10..60]));
+        fragments.remove(0..0);
+        fragments.remove(95..200);
+        fragments.remove(0..100);
+        assert_eq!((fragments.held(), get(0..100)), (0, Step::Need(vec![0..100])));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Scratch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) positions: Vec<[f32; 3]>,
     pub(crate) triangles: Vec<[u32; 3]>,
+    /// Positions of the snapshots on both sides of a time.
+    pub(crate) frames: [Vec<[f32; 3]>; 2],
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 

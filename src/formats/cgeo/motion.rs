@@ -65,6 +65,9 @@ pub(super) trait Frames {
     fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)>;
 
     fn positions(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]>;
+
+    /// Takes back the memory of a frame that is needed no more.
+    fn keep(&mut self, _: Self::Frame) {}
 }
 
 /// Positions that are decoded for this call.
@@ -78,7 +81,10 @@ impl Frames for Decoded<'_> {
     type Frame = (Vec<[f32; 3]>, u64);
 
     fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
-        let (mut positions, spent) = old.unwrap_or_default();
+        let (mut positions, spent) = old.unwrap_or_else(|| {
+            let [first, second] = &mut self.scratch.frames;
+            (std::mem::take(if first.capacity() > 0 { first } else { second }), 0)
+        });
         self.budget.give_back(spent);
         let topology = snapshot.topology_reusing(self.scratch)?;
         let held = self.budget.held();
@@ -88,6 +94,11 @@ impl Frames for Decoded<'_> {
 
     fn positions((positions, _): &Self::Frame) -> Cow<'_, [[f32; 3]]> {
         Cow::Borrowed(positions)
+    }
+
+    fn keep(&mut self, (positions, _): Self::Frame) {
+        let [first, second] = &mut self.scratch.frames;
+        *(if first.capacity() == 0 { first } else { second }) = positions;
     }
 }
 
@@ -150,6 +161,11 @@ impl<F> Pair<F> {
         self.bring(frames, from)?;
         self.bring(frames, to)
     }
+
+    /// Gives the memory of both back.
+    fn end<S: Frames<Frame = F>>(self, frames: &mut S) {
+        self.newer.into_iter().chain(self.older).for_each(|used| frames.keep(used.frame));
+    }
 }
 
 /// The positions at these times, by frames that come from anywhere.
@@ -188,6 +204,7 @@ pub(super) fn positions_at<S: Frames>(
             }
         }
     }
+    pair.end(frames);
     Ok(())
 }
 
@@ -219,5 +236,6 @@ pub(super) fn velocities<S: Frames>(
     for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {
         *out = (later - earlier) * per_second;
     }
+    pair.end(frames);
     Ok(())
 }

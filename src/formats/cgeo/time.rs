@@ -198,18 +198,30 @@ impl Timing {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for a shutter that closes before it opens, or more than 65,536 times.
     pub fn keys(&self, open: f64, close: f64, wrap: Wrap) -> Result<Vec<f64>> {
+        let mut keys = Vec::new();
+        self.keys_into(open, close, wrap, &mut keys)?;
+        Ok(keys)
+    }
+
+    /// Like [`keys`](Self::keys), into `out`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`keys`](Self::keys); `out` then has no times.
+    pub fn keys_into(&self, open: f64, close: f64, wrap: Wrap, out: &mut Vec<f64>) -> Result<()> {
         const MAX_KEYS: u64 = 65_536;
         let refused = |expected: String, found: String| {
             let error = FILE.out_of_range("shutter");
             error.expected(expected).found(found)
         };
+        out.clear();
         if !(open.is_finite() && close.is_finite() && open <= close) {
             return Err(refused(
                 "an opening before the closing".to_owned(),
                 format!("{open} s .. {close} s"),
             ));
         }
-        let mut keys = vec![open];
+        out.push(open);
         if self.moves() {
             // Snapshots may follow one another backwards in time.
             let (a, b) = (self.steps(open), self.steps(close));
@@ -222,24 +234,26 @@ impl Timing {
             // The first and the last step may be those of the opening and the closing.
             let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
             if most > MAX_KEYS {
+                out.clear();
                 return Err(refused(format!("at most {MAX_KEYS} times"), decimal(most)));
             }
             let mut steps = first..last.saturating_add(1);
             while let Some(step) = if a <= b { steps.next() } else { steps.next_back() } {
                 let time = self.at(step.into());
-                if time < close && keys.last().is_some_and(|before| time > *before) {
-                    keys.push(time);
+                if time < close && out.last().is_some_and(|before| time > *before) {
+                    out.push(time);
                 }
             }
         }
         if close > open {
-            keys.push(close);
+            out.push(close);
         }
-        let count = as_u64(keys.len());
+        let count = as_u64(out.len());
         if count > MAX_KEYS {
+            out.clear();
             return Err(refused(format!("at most {MAX_KEYS} times"), decimal(count)));
         }
-        Ok(keys)
+        Ok(())
     }
 }
 

@@ -20,6 +20,11 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
         let keys = timing.keys(0.0, timing.time_of(proxy.len().min(1000)), Wrap::Loop)?;
         Ok(keys.len())
     });
+    caller.call("timing.keys_into", || {
+        let (Some(timing), mut keys) = (proxy.timing(), Vec::new()) else { return Ok(0) };
+        timing.keys_into(0.0, timing.time_of(proxy.len().min(1000)), Wrap::Loop, &mut keys)?;
+        Ok(keys.len())
+    });
     let all = 0..proxy.len();
     snapshots(proxy, options, caller);
     caller.call("base", || proxy.base());

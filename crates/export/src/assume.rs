@@ -6,15 +6,18 @@ use meshmap::{Axis, Format, MeshFile};
 use crate::convert::Convert;
 use crate::outcome::Outcome;
 
-/// The axis that points up.
-pub(crate) fn up(format: Format, convert: &Convert, outcome: &mut Outcome) -> Axis {
-    convert.up.or(format.conventions().up).unwrap_or_else(|| {
+/// Snapshots, or frames, a second.
+pub(crate) const USUAL_RATE: f32 = 24.0;
+
+/// The axis that points up: the one that is `said`, or that of the format.
+pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
+    said.or(format.conventions().up).unwrap_or_else(|| {
         let (up, name) = match format {
             // 3ds Max, from which most of these files come, has Z up.
             Format::CGeo => (Axis::Z, "Z"),
             _ => (Axis::Y, "Y"),
         };
-        outcome.note(format!("{format} does not say which axis points up: taken for {name}"));
+        note(format!("{format} does not say which axis points up: taken for {name}"));
         up
     })
 }
@@ -43,9 +46,12 @@ pub(crate) fn step(proxy: &Proxy, convert: &Convert, is_animated: bool, outcome:
         (None, Some(step)) => step,
         (None, None) => {
             if is_animated {
-                outcome.note("the file does not say how long a snapshot takes: taken for 24 a second");
+                let what = format!(
+                    "the file does not say how long a snapshot takes: taken for {USUAL_RATE} a second"
+                );
+                outcome.note(what);
             }
-            1.0 / 24.0
+            1.0 / f64::from(USUAL_RATE)
         }
     }
 }

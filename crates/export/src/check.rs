@@ -5,47 +5,44 @@ use meshmap::MeshView;
 use crate::convert::{Convert, NonFinite};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
+use crate::vector::{dot, face_normal};
 
-/// Fails for the first number that is infinite, or none, or replaces them all.
+/// Fails for the first number that is infinite, or none, or replaces them all, and says so.
 pub(crate) fn finite<const N: usize>(
     elements: &mut [[f32; N]],
     address: impl Fn() -> String,
     convert: &Convert,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    let address_of = |index| format!("{}[{index}]", address());
+    let replaced = replace_non_finite(elements, address_of, convert.non_finite)?;
+    outcome.change("numbers that are infinite, or none, replaced by 0", replaced);
+    Ok(())
+}
+
+/// Fails for the first number that is infinite, or none, or replaces them all; returns how many.
+pub(crate) fn replace_non_finite<const N: usize>(
+    elements: &mut [[f32; N]],
+    address_of: impl Fn(usize) -> String,
+    non_finite: NonFinite,
+) -> Result<u64> {
     // The usual case, without a branch for each number.
     let greatest =
         elements.as_flattened().iter().fold(0, |most: u32, number| most.max(number.abs().to_bits()));
     if greatest < f32::INFINITY.to_bits() {
-        return Ok(());
+        return Ok(0);
     }
     let mut replaced = 0;
     for (index, element) in elements.iter_mut().enumerate() {
         for number in element.iter_mut().filter(|number| !number.is_finite()) {
-            if convert.non_finite == NonFinite::Refuse {
-                return Err(Error::NonFinite { address: format!("{}[{index}]", address()), value: *number });
+            if non_finite == NonFinite::Refuse {
+                return Err(Error::NonFinite { address: address_of(index), value: *number });
             }
             *number = 0.0;
             replaced += 1;
         }
     }
-    outcome.change("numbers that are infinite, or none, replaced by 0", replaced);
-    Ok(())
-}
-
-/// The normal of a triangle, as long as twice its area.
-pub(crate) fn face_normal(corners: [[f32; 3]; 3]) -> [f32; 3] {
-    let [a, b, c] = corners;
-    let (u, v) = (sub(b, a), sub(c, a));
-    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-}
-
-fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-pub(crate) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    Ok(replaced)
 }
 
 /// Notes where most corners' normals point away from the fronts of their triangles.
@@ -64,7 +61,7 @@ pub(crate) fn winding(
         let front = face_normal([a, b, c]);
         for corner in 0..3 {
             let Some(normal) = normal_of(index, corner) else { continue };
-            let along = dot(front, normal);
+            let along = dot(front, normal.map(f64::from));
             with += u64::from(along > 0.0);
             against += u64::from(along < 0.0);
         }

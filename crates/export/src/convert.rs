@@ -1,10 +1,12 @@
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Format, MeshFile};
 
 use crate::error::{Error, Result};
+use crate::moment::{Finder, Moment, Named, Still, Wanted, When};
 use crate::outcome::Outcome;
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
@@ -103,6 +105,7 @@ pub struct Convert {
     pub(crate) nest: bool,
     pub(crate) morph_normals: bool,
     pub(crate) animations: Vec<(String, Model)>,
+    wanted: Wanted,
 }
 
 impl Convert {
@@ -126,6 +129,7 @@ impl Convert {
             nest: false,
             morph_normals: false,
             animations: Vec::new(),
+            wanted: Wanted::default(),
         }
     }
 
@@ -220,8 +224,73 @@ impl Convert {
         self
     }
 
-    /// The snapshots that are written, of so many.
-    pub(crate) fn snapshots(&self, count: usize) -> Result<Vec<usize>> {
+    /// Writes one frame of an IQM animation, counted from 0: the vertices as it moves them, without joints.
+    #[must_use]
+    pub fn with_frame(mut self, frame: u32) -> Self {
+        self.wanted.when = When::Frame(frame);
+        self
+    }
+
+    /// Writes the snapshot, or the frame of the animation, that is nearest to a time in seconds.
+    #[must_use]
+    pub fn with_time(mut self, seconds: f64) -> Self {
+        self.wanted.when = When::Seconds(seconds);
+        self
+    }
+
+    /// Of an IQM file, writes the animation of this name alone, or takes the frame from it.
+    #[must_use]
+    pub fn with_anim(mut self, name: impl Into<String>) -> Self {
+        self.wanted.anim = Some(name.into());
+        self
+    }
+
+    /// Whether one moment is written, of what moves.
+    pub(crate) fn is_still(&self) -> bool {
+        self.wanted.when != When::Usual
+    }
+
+    /// Whether an animation of this name is written.
+    pub(crate) fn takes_anim(&self, name: &str) -> bool {
+        self.wanted.anim.as_deref().is_none_or(|wanted| wanted == name)
+    }
+
+    fn finder(&self) -> Finder<'_> {
+        Finder { wanted: &self.wanted, target: self.target.name() }
+    }
+
+    /// The moment that is written, where it is a single one.
+    pub(crate) fn still(&self, file: &MeshFile) -> Result<Still> {
+        let Some(model) = file.as_iqm() else {
+            return Ok(Still::of(self.finder().one(file)?));
+        };
+        let model = self.animated(model);
+        if !self.is_still() {
+            if self.wanted.anim.is_some() {
+                self.finder().anim(&model)?;
+            }
+            return Ok(Still::of(Named::stored()));
+        }
+        Ok(Still { named: self.finder().frame(&model)?, model: Some(model) })
+    }
+
+    /// The model itself, or with the first animations of another file that are what is asked for.
+    fn animated(&self, model: &Model) -> Model {
+        let has = |model: &Model| model.anims().any(|anim| self.takes_anim(&anim.name.to_string_lossy()));
+        let joined =
+            || self.animations.iter().filter_map(|(_, animations)| model.attach(animations).ok()).find(has);
+        if has(model) { model.clone() } else { joined().unwrap_or_else(|| model.clone()) }
+    }
+
+    /// The snapshots that are written.
+    pub(crate) fn snapshots(&self, proxy: &Proxy) -> Result<Vec<usize>> {
+        if self.is_still() {
+            let Moment::Snapshot(index) = self.finder().snapshot(proxy)?.moment else {
+                return Ok(Vec::new());
+            };
+            return Ok(vec![index]);
+        }
+        let count = proxy.len();
         let (start, end) = (*self.snapshots.start(), *self.snapshots.end());
         if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
             return Ok((start..=end.min(count - 1)).step_by(self.every).collect());
@@ -259,7 +328,10 @@ impl Convert {
     /// [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
         let (path, mut outcome) = (path.as_ref(), Outcome::default());
-        if !self.animations.is_empty() && !matches!(self.target, Target::Glb | Target::Gltf) {
+        // Refused before anything is written.
+        let moment = self.still(file)?.named.name;
+        let takes_animations = matches!(self.target, Target::Glb | Target::Gltf) || self.is_still();
+        if !self.animations.is_empty() && !takes_animations {
             outcome.leave_out("the animations of other files");
         }
         match self.target {
@@ -269,6 +341,9 @@ impl Convert {
             Target::Stl => stl::write(file, self, path, &mut outcome)?,
             Target::Pc2 => pc2::write(file, self, path, &mut outcome)?,
             Target::Usdc => usd::write(file, self, path, &mut outcome)?,
+        }
+        if !moment.is_empty() {
+            outcome.note(format!("written as in {moment}"));
         }
         Ok(outcome)
     }

@@ -1,5 +1,7 @@
 //! Matrices of 4 x 4 numbers, columns one after another as in glTF.
 
+use crate::vector::{cross, dot};
+
 /// The product `a * b`.
 pub(crate) fn multiply(a: &[f64; 16], b: &[f64; 16]) -> [f64; 16] {
     let mut product = [0.0; 16];
@@ -12,10 +14,6 @@ pub(crate) fn multiply(a: &[f64; 16], b: &[f64; 16]) -> [f64; 16] {
 
 /// The inverse of a matrix whose last row is 0 0 0 1; `None` of one that has none.
 pub(crate) fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
-    let cross = |a: [f64; 3], b: [f64; 3]| {
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    };
-    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
     let (x, y, z, t) = (column(0), column(1), column(2), column(3));
     let determinant = dot(x, cross(y, z));
@@ -37,7 +35,6 @@ pub(crate) fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
 /// Whether the axes of a matrix are orthogonal, so that it is a translation, a rotation and a scale.
 pub(crate) fn is_orthogonal(m: &[f64; 16]) -> bool {
     let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
-    let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let axes = [column(0), column(1), column(2)];
     let length = |axis: [f64; 3]| dot(axis, axis).sqrt();
     [(0, 1), (0, 2), (1, 2)]

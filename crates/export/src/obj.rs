@@ -12,7 +12,8 @@ use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::select;
+use crate::read;
+use crate::select::{self, Meshes};
 
 pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
     match file.as_cgeo() {
@@ -28,7 +29,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
 
 /// The first of the snapshots of a CGeo file, with the indices of each stream as they are stored.
 pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let snapshot = convert.snapshots(proxy.len())?.first().copied().unwrap_or_default();
+    let snapshot = convert.snapshots(proxy)?.first().copied().unwrap_or_default();
     let mesh = proxy.snapshot(snapshot)?.mesh()?;
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let Mesh { positions, normals, map_channels, triangles, .. } = &mesh;
@@ -94,7 +95,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
 }
 
 fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let views = select::meshes(file, convert, outcome)?;
+    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
     let turns = convert.turns(file.format());
     let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
     let mut materials = BTreeSet::new();
@@ -115,9 +116,7 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
         }
         let mut array = |semantic: Semantic| -> Result<Option<Vec<[f32; 3]>>> {
             let Some(attribute) = view.attribute(&semantic)? else { return Ok(None) };
-            let mut values = attribute.to_f32::<3>();
-            finite(&mut values, || format!("{address}.{semantic}"), convert, outcome)?;
-            Ok(Some(values))
+            Ok(Some(read::array(view, &attribute, pose.as_ref(), convert, outcome)?))
         };
         let positions = array(Semantic::Position)?.unwrap_or_default();
         let coords = array(Semantic::TexCoord(0))?;

@@ -19,7 +19,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     let Some(proxy) = file.as_cgeo() else {
         return Err(not_held("only snapshots of CGeo files are point caches".to_owned()));
     };
-    let snapshots = convert.snapshots(proxy.len())?;
+    let snapshots = convert.snapshots(proxy)?;
     let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
     let (topology, points) = (first.topology()?, first.counts()?.vertices);
     let mut output = Output::create(path)?;

@@ -6,12 +6,14 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView, Semantic, VOrigin};
 
-use crate::check::{finite, triangles};
+use crate::check::triangles;
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::select;
+use crate::pose::Pose;
+use crate::read;
+use crate::select::{self, Meshes};
 
 /// An attribute, and the names of the properties that hold it. All are floats.
 struct Column {
@@ -20,8 +22,8 @@ struct Column {
 }
 
 pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let views = select::meshes(file, convert, outcome)?;
-    let columns = columns(&views, outcome);
+    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
+    let columns = columns(&views, pose.is_some(), outcome);
     let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
     let faces: usize = views.iter().map(MeshView::triangle_count).sum();
     if u32::try_from(vertices).is_err() {
@@ -43,7 +45,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     writeln!(out, "end_header")?;
     let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
     for view in &views {
-        write_vertices(view, turns_v, &columns, convert, out, outcome)?;
+        write_vertices((view, pose.as_ref()), turns_v, &columns, convert, out, outcome)?;
     }
     let turns = convert.turns(file.format());
     let (mut first, mut mesh) = (0_u32, 0_i32);
@@ -77,13 +79,17 @@ fn has_materials(views: &[MeshView]) -> bool {
 }
 
 /// What all meshes have, in the order of the first one.
-fn columns(views: &[MeshView], outcome: &mut Outcome) -> Vec<Column> {
+fn columns(views: &[MeshView], are_posed: bool, outcome: &mut Outcome) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
     let infos = views.iter().flat_map(MeshView::attributes);
     for info in infos {
         let semantic = &info.semantic;
         if !seen.insert(semantic) {
+            continue;
+        }
+        if are_posed && matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
+            outcome.leave_out(format!("{semantic}, by which the vertices are moved already"));
             continue;
         }
         if !views.iter().all(|view| view.has(semantic)) {
@@ -134,7 +140,7 @@ fn names(semantic: &Semantic, components: usize) -> Vec<String> {
 }
 
 fn write_vertices(
-    view: &MeshView,
+    (view, pose): (&MeshView, Option<&Pose>),
     turns_v: bool,
     columns: &[Column],
     convert: &Convert,
@@ -144,9 +150,8 @@ fn write_vertices(
     let mut arrays = Vec::new();
     for Column { semantic, names } in columns {
         let Some(attribute) = view.attribute(semantic)? else { continue };
-        let mut values = attribute.to_f32::<4>();
+        let mut values = read::array::<4>(view, &attribute, pose, convert, outcome)?;
         drop(attribute);
-        finite(&mut values, || format!("{}.{semantic}", view.address()), convert, outcome)?;
         if turns_v && matches!(semantic, Semantic::TexCoord(_)) {
             values.iter_mut().for_each(|[_, v, ..]| *v = 1.0 - *v);
             outcome.change("texture coordinates v, now 1 - v", values.len() as u64);

@@ -5,15 +5,17 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView, Semantic};
 
-use crate::check::{face_normal, finite, triangles};
+use crate::check::triangles;
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::select;
+use crate::read;
+use crate::select::{self, Meshes};
+use crate::vector::{face_normal, unit_of_f64};
 
 pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let views = select::meshes(file, convert, outcome)?;
+    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
     let count: usize = views.iter().map(MeshView::triangle_count).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
@@ -34,15 +36,12 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
             }
         }
         let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
-        let mut positions = positions.to_f32x3();
-        finite(&mut positions, || format!("{}.position", view.address()), convert, outcome)?;
+        let positions: Vec<[f32; 3]> = read::array(view, &positions, pose.as_ref(), convert, outcome)?;
         outcome.wrote(positions.len(), view.triangle_count());
         for corners in triangles(view, turns) {
             let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
-            let normal = face_normal(corners);
-            let length = normal.map(|n| f64::from(n) * f64::from(n)).iter().sum::<f64>().sqrt();
             // A triangle without area has none; readers compute normals of zeros themselves.
-            let unit = if length > 0.0 { normal.map(|n| (f64::from(n) / length) as f32) } else { [0.0; 3] };
+            let unit = unit_of_f64(face_normal(corners)).unwrap_or([0.0; 3]);
             let mut bytes = [0; 50];
             let numbers = unit.iter().chain(corners.as_flattened());
             for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {

@@ -243,3 +243,104 @@ fn a_check_finds_what_was_damaged() {
         assert_ne!(convert.check_file(&file, &path).unwrap().differs, [""; 0], "{name}, cut");
     }
 }
+
+#[test]
+fn a_frame_is_written_as_the_library_moves_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("iqm", "skin_multi_anim.iqm");
+    let model = file.as_iqm().unwrap();
+    for target in [Target::Glb, Target::Gltf, Target::Obj, Target::Ply, Target::Stl, Target::Usdc] {
+        let path = folder.path().join("frame").with_extension(target.name());
+        let still = Convert::new(target).with_frame(3);
+        let outcome = still.write_file(&file, &path).unwrap();
+        assert!(outcome.left_out.iter().any(|what| what == "the skeleton and animations"), "{outcome:?}");
+        assert!(outcome.notes.iter().any(|note| note.contains("frame 3")), "{:?}", outcome.notes);
+        let checked = still.check_file(&file, &path).unwrap();
+        assert_eq!(checked.differs, [""; 0], "{target:?}");
+        // Another frame is another mesh, which the check sees.
+        let other = Convert::new(target).with_frame(0).check_file(&file, &path).unwrap();
+        assert_ne!(other.differs, [""; 0], "{target:?}");
+    }
+    let anim = model.anims().nth(1).unwrap().name.to_string_lossy().into_owned();
+    let still = Convert::new(Target::Ply).with_anim(&anim).with_time(0.0);
+    let path = folder.path().join("time.ply");
+    let outcome = still.write_file(&file, &path).unwrap();
+    assert!(
+        outcome.notes.iter().any(|note| note.contains(&format!("{anim} frame 0"))),
+        "{:?}",
+        outcome.notes
+    );
+    assert_eq!(still.check_file(&file, &path).unwrap().differs, [""; 0]);
+}
+
+#[test]
+fn one_animation_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("iqm", "skin_multi_anim.iqm");
+    let Some(model) = file.as_iqm() else { unreachable!() };
+    let (_, own) = json(&file, &parts(), folder.path());
+    assert!(own.animations > 1);
+    let first = model.anims().next().unwrap().name.to_string_lossy().into_owned();
+    let (one, outcome) = json(&file, &parts().with_anim(&first), folder.path());
+    assert_eq!((outcome.animations, &one["animations"][0]["name"]), (1, &Value::from(first)));
+    assert_eq!(one["animations"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_frame_of_another_file_moves_a_mesh_that_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = data::valid("iqm", "skin_multi_anim.iqm");
+    let mut bytes = fs::read(&whole).unwrap();
+    // The numbers of poses, animations, frames and channels.
+    for field in [76, 84, 92, 96] {
+        bytes[field..field + 4].fill(0);
+    }
+    let mesh = folder.path().join("mesh.iqm");
+    fs::write(&mesh, bytes).unwrap();
+    let file = MeshFile::open(&mesh).unwrap();
+    let ply = || Convert::new(Target::Ply).with_anim("run").with_frame(2);
+    let [joined, own] = ["joined.ply", "own.ply"].map(|name| folder.path().join(name));
+    let error = ply().write_file(&file, &joined).unwrap_err().to_string();
+    assert!(error.contains("no animation run: the file has none"), "{error}");
+    let with = ply().with_animations("run.iqm", Model::open(&whole).unwrap());
+    with.write_file(&file, &joined).unwrap();
+    assert_eq!(with.check_file(&file, &joined).unwrap().differs, [""; 0]);
+    ply().write_file(&MeshFile::open(&whole).unwrap(), &own).unwrap();
+    assert_eq!(fs::read(joined).unwrap(), fs::read(own).unwrap());
+}
+
+#[test]
+fn a_time_of_a_proxy_is_the_nearest_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("cgeo", "anim_a.cgeo");
+    let proxy = file.as_cgeo().unwrap();
+    let seconds = proxy.timing().unwrap().time_of(2);
+    for target in [Target::Glb, Target::Obj, Target::Ply, Target::Stl, Target::Pc2, Target::Usdc] {
+        let [by_time, by_number] =
+            ["time", "number"].map(|name| folder.path().join(name).with_extension(target.name()));
+        let outcome = Convert::new(target).with_time(seconds).write_file(&file, &by_time).unwrap();
+        assert!(outcome.notes.iter().any(|note| note.contains("snapshot 2")), "{:?}", outcome.notes);
+        let number = Convert::new(target).with_snapshots(2..=2);
+        number.write_file(&file, &by_number).unwrap();
+        assert_eq!(number.check_file(&file, &by_time).unwrap().differs, [""; 0], "{target:?}");
+        let same_name = fs::read(&by_number).unwrap().len();
+        assert!(fs::read(&by_time).unwrap().len().abs_diff(same_name) < 8);
+    }
+}
+
+#[test]
+fn moments_that_a_file_has_not_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (man, wave) = (open("iqm", "skin_multi_anim.iqm"), open("cgeo", "anim_a.cgeo"));
+    let obj = || Convert::new(Target::Obj);
+    for (file, convert, why) in [
+        (&man, obj().with_frame(9999), "no frame 9999"),
+        (&man, obj().with_anim("nobody"), "no animation nobody"),
+        (&man, Convert::new(Target::Glb).with_anim("nobody"), "no animation nobody"),
+        (&wave, obj().with_frame(1), "cgeo files have no frames"),
+    ] {
+        let error = convert.write_file(file, folder.path().join("out.obj")).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}

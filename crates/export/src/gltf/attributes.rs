@@ -9,10 +9,12 @@ use super::document::{Index, Primitive};
 use super::file::{Gltf, Use};
 use super::normals::{against_scale, make_unit, make_unit_tangents};
 use super::weights::{Influences, Weights};
-use crate::check::{finite, triangles, winding};
+use crate::check::{triangles, winding};
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::pose::Pose;
+use crate::read;
 
 /// A mesh as one primitive.
 pub(super) struct Geometry {
@@ -24,7 +26,7 @@ pub(super) struct Geometry {
 /// Writes a mesh; `None` where there is nothing to draw.
 pub(super) fn primitive(
     gltf: &mut Gltf,
-    view: &MeshView,
+    (view, pose): (&MeshView, Option<&Pose>),
     influences: Option<&Influences>,
     rules: &Rules,
     convert: &Convert,
@@ -36,7 +38,7 @@ pub(super) fn primitive(
     }
     let corners: Vec<[u32; 3]> = triangles(view, rules.turns).collect();
     let mut writer =
-        Writer { gltf, view, rules, convert, outcome, dequant: None, attributes: BTreeMap::new() };
+        Writer { gltf, view, pose, rules, convert, outcome, dequant: None, attributes: BTreeMap::new() };
     let positions = writer.positions()?;
     writer.normals(&positions, &corners)?;
     for info in view.attributes() {
@@ -55,6 +57,7 @@ pub(super) fn primitive(
 struct Writer<'a> {
     gltf: &'a mut Gltf,
     view: &'a MeshView,
+    pose: Option<&'a Pose>,
     rules: &'a Rules,
     convert: &'a Convert,
     outcome: &'a mut Outcome,
@@ -64,10 +67,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
-        let mut values = attribute.to_f32::<N>();
-        let address = || format!("{}.{}", self.view.address(), attribute.semantic());
-        finite(&mut values, address, self.convert, self.outcome)?;
-        Ok(values)
+        read::array(self.view, attribute, self.pose, self.convert, self.outcome)
     }
 
     fn add(&mut self, name: &str, accessor: Index) {

@@ -27,7 +27,7 @@ const MOST_SEPARATE: usize = 64;
 
 pub(super) fn write(proxy: &Proxy, convert: &Convert, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
     let rules = Rules::of(Format::CGeo, convert, outcome);
-    let snapshots = convert.snapshots(proxy.len())?;
+    let snapshots = convert.snapshots(proxy)?;
     if snapshots.len() > MOST_TARGETS + 1 {
         return Err(Error::NotHeld {
             target: "glTF",

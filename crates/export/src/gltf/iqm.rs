@@ -7,7 +7,7 @@ use super::attributes::Geometry;
 use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
 use super::file::{Gltf, Use};
 use super::{Rules, add_mesh, add_node, attributes, finish_scene, material, weights};
-use crate::assume;
+use crate::assume::{self, USUAL_RATE};
 use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
@@ -28,12 +28,13 @@ pub(super) fn write(
         // Files of animations alone are usual.
         Vec::new()
     } else {
-        select::meshes(file, convert, outcome)?
+        select::meshes(file, convert, outcome)?.views
     };
     for view in views {
         let influences =
             if joints.is_empty() { None } else { weights::of_view(&view, joints.len(), outcome)? };
-        let geometry = attributes::primitive(gltf, &view, influences.as_ref(), &rules, convert, outcome)?;
+        let geometry =
+            attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, convert, outcome)?;
         let Some(Geometry { mut primitive, .. }) = geometry else { continue };
         primitive.material = view.material().map(|name| material(gltf, name));
         let name = view.name().to_owned();
@@ -137,6 +138,9 @@ fn animations(
     }
     let bind: Vec<Trs> = model.joints().map(|joint| joint.trs.normalized()).collect();
     for anim in model.anims() {
+        if !convert.takes_anim(&anim.name.to_string_lossy()) {
+            continue;
+        }
         let range = anim.frames();
         if range.is_empty() || range.end > frames.len() {
             outcome.leave_out(format!("the animation {}, which has no frames", anim.name.to_string_lossy()));
@@ -200,8 +204,10 @@ fn times(anim: &Anim, count: usize, convert: &Convert, outcome: &mut Outcome) ->
         None if stored > 0.0 && stored.is_finite() => stored,
         None => {
             let name = anim.name.to_string_lossy();
-            outcome.note(format!("the animation {name} does not say its frames a second: taken for 24"));
-            24.0
+            let what =
+                format!("the animation {name} does not say its frames a second: taken for {USUAL_RATE}");
+            outcome.note(what);
+            USUAL_RATE.into()
         }
     };
     #[expect(

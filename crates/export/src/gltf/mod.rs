@@ -43,7 +43,9 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
             MeshFile::CGeo(proxy) if convert.meshes.is_empty() => {
                 cgeo::write(proxy, convert, &mut gltf, &mut own)?
             }
-            MeshFile::Iqm(model) => iqm::write(file, model, convert, &mut gltf, &mut own)?,
+            MeshFile::Iqm(model) if !convert.is_still() => {
+                iqm::write(file, model, convert, &mut gltf, &mut own)?
+            }
             MeshFile::SlMesh(asset) => slmesh::write(file, asset, convert, &mut gltf, &mut own)?,
             _ => plain::write(file, convert, &mut gltf, &mut own)?,
         }
@@ -87,7 +89,7 @@ struct Rules {
 impl Rules {
     fn of(format: Format, convert: &Convert, outcome: &mut Outcome) -> Self {
         let conventions = format.conventions();
-        let up = assume::up(format, convert, outcome);
+        let up = assume::up(format, convert.up, |note| outcome.note(note));
         // Where a format does not say it, programs write V as in OBJ, from the bottom.
         let flips_v = conventions.v_origin != Some(VOrigin::Top);
         Self { turns: convert.turns(format), flips_v, up }

@@ -1,7 +1,7 @@
 //! Normals of unit length, which glTF asks for.
 
-use crate::check::{dot, face_normal};
 use crate::outcome::Outcome;
+use crate::vector::{dot, face_normal, unit_of_f64};
 
 /// How far from 1 the length may be that a normal keeps: validators allow a little more.
 const TOLERANCE: f64 = 0.0006;
@@ -36,12 +36,7 @@ pub(super) fn make_unit(
             else {
                 continue;
             };
-            let front = face_normal([a, b, c]);
-            let front = match unit(front) {
-                Unit::Is => front,
-                Unit::Becomes(front) => front,
-                Unit::None => continue,
-            };
+            let Some(front) = unit_of_f64(face_normal([a, b, c])) else { continue };
             for corner in triangle {
                 if let Some(normal) = normals.get_mut(*corner as usize)
                     && *normal == [0.0; 3]
@@ -105,7 +100,7 @@ enum Unit {
 
 fn unit(vector: [f32; 3]) -> Unit {
     let wide = vector.map(f64::from);
-    let length = wide.iter().map(|number| number * number).sum::<f64>().sqrt();
+    let length = dot(wide, wide).sqrt();
     if (length - 1.0).abs() <= TOLERANCE {
         return Unit::Is;
     }

@@ -1,4 +1,4 @@
-//! OpenCTM, TMF, and single meshes of any format: geometry alone.
+//! OpenCTM, TMF, IQM in one frame, and single meshes of any format: geometry alone.
 
 use meshmap::MeshFile;
 
@@ -9,7 +9,7 @@ use crate::assume;
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::select;
+use crate::select::{self, Meshes};
 
 pub(super) fn write(
     file: &MeshFile,
@@ -19,8 +19,9 @@ pub(super) fn write(
 ) -> Result<()> {
     let rules = Rules::of(file.format(), convert, outcome);
     let mut children = Vec::new();
-    for view in select::meshes(file, convert, outcome)? {
-        let geometry = attributes::primitive(gltf, &view, None, &rules, convert, outcome)?;
+    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
+    for view in views {
+        let geometry = attributes::primitive(gltf, (&view, pose.as_ref()), None, &rules, convert, outcome)?;
         let Some(Geometry { mut primitive, .. }) = geometry else { continue };
         primitive.material = view.material().map(|name| material(gltf, name));
         children.push(add_mesh(gltf, view.name().to_owned(), primitive, None));

@@ -33,12 +33,13 @@ pub(super) fn write(
     let mut skins = Skins::default();
     // By the number of the face, levels of detail of it: the finest is in the scene.
     let mut levels: BTreeMap<usize, Vec<Index>> = BTreeMap::new();
-    for view in select::meshes(file, convert, outcome)? {
+    for view in select::meshes(file, convert, outcome)?.views {
         let influences = match &skin {
             Some(_) => weights::of_view(&view, count, outcome)?,
             None => None,
         };
-        let geometry = attributes::primitive(gltf, &view, influences.as_ref(), &rules, convert, outcome)?;
+        let geometry =
+            attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, convert, outcome)?;
         let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
         let number = number_of(&view);
         let material_name = format!("face_{number}");

@@ -4,15 +4,16 @@ use std::ops::Range;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
+use super::TARGET;
 use super::camera::{Camera, FINE, Frame, Place};
 use super::color::{self, GROUND, Palette};
 use super::occlusion::{Surfaces, coarse, spirals};
 use super::raster::{self, BAND, Band, NONE, Triangles};
 use super::scene::Scene;
 use super::shading::Seen;
-use super::vector::unit;
 use super::{Mode, Picture};
 use crate::error::{Error, Result};
+use crate::vector::unit;
 
 /// How a scene is drawn.
 #[derive(Clone, Copy)]
@@ -40,7 +41,7 @@ pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -
         let what = format!(
             "the triangles cover the picture {times} times over, where {MOST_TIMES} times are the most: draw meshes alone"
         );
-        return Err(Error::NotHeld { target: "png", what });
+        return Err(Error::NotHeld { target: TARGET, what });
     }
     let palette = Palette::new();
     let seen = Seen {

@@ -1,5 +1,6 @@
 //! How far the vertices of two meshes are apart, as colours, with a scale.
 
+use super::TARGET;
 use super::camera::Frame;
 use super::color::{self, GROUND, INK, Palette};
 use super::label::{self, LETTER};
@@ -12,7 +13,7 @@ pub(super) const SCALE: u32 = 40;
 
 /// Colours a scene by the distances of its vertices from those of another; returns the largest.
 pub(super) fn color_by_distance(scene: &mut Scene, other: &Scene) -> Result<f64> {
-    let refused = |what: String| Err(Error::NotHeld { target: "png", what });
+    let refused = |what: String| Err(Error::NotHeld { target: TARGET, what });
     let [a, b] = [scene.vertices, other.vertices];
     if a != b {
         return refused(format!(

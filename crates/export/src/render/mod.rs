@@ -7,15 +7,12 @@ mod color;
 mod draw;
 mod heat;
 mod label;
-mod moment;
 mod occlusion;
 mod picture;
-mod pose;
 mod raster;
 mod scene;
 mod shading;
 mod sheet;
-mod vector;
 
 use std::path::{Path, PathBuf};
 
@@ -26,11 +23,12 @@ pub use self::sheet::Sheet;
 
 use self::camera::{Camera, Frame, Reach, View, turn};
 use self::draw::{Style, draw};
-use self::moment::{Moment, Named};
 use self::picture::written;
 use self::scene::Scene;
-use crate::convert::NonFinite;
+use crate::assume::{self, USUAL_RATE};
+use crate::convert::{Lods, NonFinite};
 use crate::error::Result;
+use crate::moment::{Finder, Moment, Named, Wanted, When};
 use crate::outcome::Outcome;
 use crate::output::Output;
 
@@ -69,15 +67,6 @@ enum Motion {
     Sheet,
 }
 
-/// Which moment is asked for.
-#[derive(Clone, Debug, PartialEq)]
-enum When {
-    Usual,
-    Snapshot(usize),
-    Frame(u32),
-    Seconds(f64),
-}
-
 /// A picture to be made, and its settings.
 ///
 /// # Examples
@@ -100,9 +89,8 @@ pub struct Render {
     mode: Mode,
     up: Option<Axis>,
     meshes: Vec<Address>,
-    lod: Option<String>,
-    anim: Option<String>,
-    when: When,
+    lods: Lods,
+    wanted: Wanted,
     motion: Motion,
     every: usize,
     non_finite: NonFinite,
@@ -114,6 +102,9 @@ impl Default for Render {
         Self::new()
     }
 }
+
+/// What errors call pictures.
+const TARGET: &str = "png";
 
 /// The longest side of a picture.
 const LONGEST: u32 = 8192;
@@ -129,9 +120,8 @@ impl Render {
             mode: Mode::default(),
             up: None,
             meshes: Vec::new(),
-            lod: None,
-            anim: None,
-            when: When::Usual,
+            lods: Lods::Finest,
+            wanted: Wanted::default(),
             motion: Motion::Still,
             every: 1,
             non_finite: NonFinite::Refuse,
@@ -173,34 +163,38 @@ impl Render {
         self
     }
 
-    /// Draws a level of detail of a Second Life mesh: `high_lod`, `medium_lod`, `low_lod` or `lowest_lod`.
+    /// Which levels of detail of a Second Life asset are drawn.
     #[must_use]
-    pub fn with_lod(self, name: impl Into<String>) -> Self {
-        Self { lod: Some(name.into()), ..self }
+    pub fn with_lods(self, lods: Lods) -> Self {
+        Self { lods, ..self }
     }
 
     /// Draws a snapshot of a CGeo file, counted from 0.
     #[must_use]
-    pub fn with_snapshot(self, index: usize) -> Self {
-        Self { when: When::Snapshot(index), ..self }
+    pub fn with_snapshot(mut self, index: usize) -> Self {
+        self.wanted.when = When::Snapshot(index);
+        self
     }
 
     /// Draws a frame of an IQM animation, counted from 0.
     #[must_use]
-    pub fn with_frame(self, frame: u32) -> Self {
-        Self { when: When::Frame(frame), ..self }
+    pub fn with_frame(mut self, frame: u32) -> Self {
+        self.wanted.when = When::Frame(frame);
+        self
     }
 
     /// Draws the snapshot, or the frame of the animation, that is nearest to a time in seconds.
     #[must_use]
-    pub fn with_time(self, seconds: f64) -> Self {
-        Self { when: When::Seconds(seconds), ..self }
+    pub fn with_time(mut self, seconds: f64) -> Self {
+        self.wanted.when = When::Seconds(seconds);
+        self
     }
 
     /// Takes frames from the IQM animation of this name, in place of the first.
     #[must_use]
-    pub fn with_anim(self, name: impl Into<String>) -> Self {
-        Self { anim: Some(name.into()), ..self }
+    pub fn with_anim(mut self, name: impl Into<String>) -> Self {
+        self.wanted.anim = Some(name.into());
+        self
     }
 
     /// Writes an APNG of so many pictures, in which the mesh turns once around the axis that points up.
@@ -256,11 +250,28 @@ impl Render {
 
     /// The axis that points up in a file.
     fn up(&self, file: &MeshFile, rendered: &mut Rendered) -> Axis {
-        self.up.or(file.format().conventions().up).unwrap_or_else(|| {
-            let (up, name) = moment::usual_up(file.format());
-            rendered.note(format!("{} does not say which axis points up: taken for {name}", file.format()));
-            up
-        })
+        assume::up(file.format(), self.up, |note| rendered.note(note))
+    }
+
+    fn finder<'a>(&self, wanted: &'a Wanted) -> Finder<'a> {
+        Finder { wanted, target: TARGET }
+    }
+
+    /// The moment that is drawn in one picture.
+    fn moment(&self, file: &MeshFile) -> Result<Named> {
+        let moves = self.meshes.is_empty() && file.as_cgeo().is_some_and(|proxy| proxy.len() > 1);
+        if moves && self.wanted == Wanted::default() {
+            return self.finder(&Wanted { when: When::Snapshot(0), anim: None }).one(file);
+        }
+        self.finder(&self.wanted).one(file)
+    }
+
+    /// The camera that has a scene in its picture.
+    fn camera(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> Camera {
+        let view = View::new(self.up(file, rendered), turn(0, 1));
+        let mut reach = Reach::new(frame, middle(scene));
+        reach.add(&view, &scene.positions);
+        reach.camera(view, frame, false)
     }
 
     /// Makes one picture.
@@ -271,13 +282,11 @@ impl Render {
     /// no such moment, or so many large triangles that they cover the picture 4,096 times, and [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let mut rendered = Rendered::default();
-        let named = moment::one(file, self)?;
+        let named = self.moment(file)?;
         let scene = Scene::of(file, self, named.moment, &mut rendered)?;
         rendered.moment = named.name;
-        let view = View::new(self.up(file, &mut rendered), turn(0, 1));
-        let mut reach = Reach::new(self.frame(), middle(&scene));
-        reach.add(&view, &scene.positions);
-        let picture = draw(&scene, &reach.camera(view, self.frame(), false), self.frame(), self.style())?;
+        let camera = self.camera(file, &scene, self.frame(), &mut rendered);
+        let picture = draw(&scene, &camera, self.frame(), self.style())?;
         Ok((picture, rendered.with(&picture_size(self.frame()), 1)))
     }
 
@@ -303,7 +312,7 @@ impl Render {
         /// A turn takes as many seconds as there are pictures, by this many.
         const RATE: u16 = 24;
         let mut rendered = Rendered::default();
-        let named = moment::one(file, self)?;
+        let named = self.moment(file)?;
         let scene = Scene::of(file, self, named.moment, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
@@ -316,7 +325,7 @@ impl Render {
     }
 
     fn write_animation(&self, file: &MeshFile, path: &Path) -> Result<Rendered> {
-        let Some(run) = moment::all(file, self)? else {
+        let Some(run) = self.finder(&self.wanted).all(file, self.every)? else {
             let (picture, mut rendered) = self.picture(file)?;
             rendered.note("nothing moves: one picture".to_owned());
             return save(&picture, path, rendered);
@@ -325,7 +334,8 @@ impl Render {
         let frame = self.frame();
         let (camera, first) = self.camera_of_all(file, &run.moments, &mut rendered)?;
         if run.is_rate_assumed {
-            rendered.note("the file does not say how fast it moves: taken for 24 a second".to_owned());
+            rendered
+                .note(format!("the file does not say how fast it moves: taken for {USUAL_RATE} a second"));
         }
         let count = u32::try_from(run.moments.len()).unwrap_or(u32::MAX);
         let mut ignored = Rendered::default();
@@ -359,9 +369,9 @@ impl Render {
 
     fn write_sheet(&self, file: &MeshFile, path: &Path) -> Result<Rendered> {
         let frame = self.frame();
-        let moments = match moment::all(file, self)? {
+        let moments = match self.finder(&self.wanted).all(file, self.every)? {
             Some(run) => run.moments,
-            None => vec![moment::one(file, self)?],
+            None => vec![self.moment(file)?],
         };
         let mut rendered = Rendered::default();
         let (camera, _) = self.camera_of_all(file, &moments, &mut rendered)?;
@@ -411,18 +421,16 @@ impl Render {
     ) -> Result<Rendered> {
         let path = path.as_ref();
         let mut rendered = Rendered::default();
-        let named = moment::one(file, self)?;
+        let named = self.moment(file)?;
         let mut scene = Scene::of(file, self, named.moment, &mut rendered)?;
-        let theirs = Scene::of(other, self, moment::one(other, self)?.moment, &mut Rendered::default())?;
+        let theirs = Scene::of(other, self, self.moment(other)?.moment, &mut Rendered::default())?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;
         drop(theirs);
         rendered.moment = named.name;
         let whole = self.frame();
         let frame = Frame { height: whole.height.saturating_sub(heat::SCALE).max(1), ..whole };
-        let view = View::new(self.up(file, &mut rendered), turn(0, 1));
-        let mut reach = Reach::new(frame, middle(&scene));
-        reach.add(&view, &scene.positions);
-        let picture = draw(&scene, &reach.camera(view, frame, false), frame, self.style())?;
+        let camera = self.camera(file, &scene, frame, &mut rendered);
+        let picture = draw(&scene, &camera, frame, self.style())?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);
         let size = picture_size(picture.frame());

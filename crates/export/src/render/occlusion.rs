@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::camera::{Frame, Lens, turn};
-use super::vector::{dot, sub};
+use crate::vector::{dot, sub};
 
 /// How far a surface shades another, where half the scene is 1.
 const RADIUS: f32 = 0.32;

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meshmap::{Attribute, Format, MeshFile, MeshView, Role, Segment, Semantic};
+use meshmap::{Attribute, Format, MeshFile, MeshView, Semantic};
 
-use super::moment::Moment;
-use super::pose::Pose;
-use super::vector::{face_normal, unit_of_f64};
-use super::{Render, Rendered};
-use crate::convert::NonFinite;
+use super::{Render, Rendered, TARGET};
+use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
+use crate::moment::Moment;
+use crate::pose::{Kind, Pose};
+use crate::select;
+use crate::vector::{face_normal, unit_of_f64};
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
@@ -116,41 +117,6 @@ impl Used {
     }
 }
 
-/// The meshes that are drawn, in the file's order.
-pub(super) fn views(file: &MeshFile, render: &Render, moment: Moment) -> Result<Vec<MeshView>> {
-    if let (Moment::Snapshot(index), Some(proxy)) = (moment, file.as_cgeo())
-        && render.meshes.is_empty()
-    {
-        return Ok(vec![proxy.snapshot(index)?.view()?]);
-    }
-    if !render.meshes.is_empty() {
-        return render.meshes.iter().map(|address| Ok(file.mesh(address)?)).collect();
-    }
-    let entries: Vec<_> = match &render.lod {
-        Some(name) => {
-            let is_of = |entry: &meshmap::MeshEntry| matches!(entry.address.segments().first(), Some(Segment::Field(field)) if field == name);
-            file.meshes_where(|role| matches!(role, Role::Lod(_)))?.filter(is_of).collect()
-        }
-        None => {
-            let drawn: Vec<_> = file.meshes_where(Role::is_drawn_by_default)?.collect();
-            // An asset without its finest level has another one, which is better than none.
-            if drawn.is_empty() { finest(file)? } else { drawn }
-        }
-    };
-    entries.iter().map(|entry| Ok(file.mesh(&entry.address)?)).collect()
-}
-
-fn finest(file: &MeshFile) -> Result<Vec<meshmap::MeshEntry>> {
-    let mut entries: Vec<_> = file.meshes_where(|role| matches!(role, Role::Lod(_)))?.collect();
-    let level = |entry: &meshmap::MeshEntry| match entry.role {
-        Role::Lod(level) => level,
-        _ => u32::MAX,
-    };
-    let least = entries.iter().map(level).min();
-    entries.retain(|entry| Some(level(entry)) == least);
-    Ok(entries)
-}
-
 impl Scene {
     /// What is drawn of a file at a moment.
     pub(super) fn of(
@@ -160,18 +126,19 @@ impl Scene {
         rendered: &mut Rendered,
     ) -> Result<Self> {
         let pose = match (moment, file.as_iqm()) {
-            (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame)?),
+            (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, TARGET)?),
             _ => None,
         };
+        let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
+        let views = select::drawn(file, &render.meshes, render.lods, snapshot, &mut |_| {})?;
         let mut scene = Self::default();
-        let views = views(file, render, moment)?;
         for (ordinal, view) in views.iter().enumerate() {
             scene.add(view, file.format(), ordinal, pose.as_ref(), render, rendered)?;
         }
         if scene.triangles.is_empty() {
             let what =
                 if views.is_empty() { "the file has no mesh to draw" } else { "the mesh has no triangles" };
-            return Err(Error::NotHeld { target: "png", what: what.to_owned() });
+            return Err(Error::NotHeld { target: TARGET, what: what.to_owned() });
         }
         rendered.triangles = scene.triangles.len() as u64;
         Ok(scene)
@@ -202,20 +169,18 @@ impl Scene {
             && let (Some(joints), Some(weights)) =
                 (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?)
         {
-            let influences = (used.read::<4>(&joints), used.read::<4>(&weights));
-            pose.apply(influences, &mut positions, normals.as_deref_mut());
-            if let Some(place) = positions.iter().position(|position| position.iter().any(|n| !n.is_finite()))
-            {
-                let what =
-                    format!("{}.position[{}] is not finite in this frame", view.address(), used.index(place));
-                return Err(Error::NotHeld { target: "png", what });
+            let influences = (&*used.read::<4>(&joints), &*used.read::<4>(&weights));
+            pose.apply(Kind::Point, influences, &mut positions);
+            finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
+            if let Some(normals) = &mut normals {
+                pose.apply(Kind::Normal, influences, normals);
             }
         }
         let base = self.positions.len();
         let base = u32::try_from(base).ok().filter(|base| base.checked_add(u32::MAX >> 1).is_some());
         let Some(base) = base.filter(|_| positions.len() < (u32::MAX >> 1) as usize) else {
             let what = "more than 2,147,483,647 vertices".to_owned();
-            return Err(Error::NotHeld { target: "png", what });
+            return Err(Error::NotHeld { target: TARGET, what });
         };
         let places = |triangle: &[u32; 3]| triangle.map(|corner| used.place(corner));
         let triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
@@ -254,7 +219,7 @@ impl Scene {
     }
 }
 
-/// Fails for the first number that is infinite, or none, or replaces them all.
+/// Fails for the first number that is infinite, or none, or replaces them all, and says so.
 fn finite(
     elements: &mut [[f32; 3]],
     used: &Used,
@@ -263,17 +228,8 @@ fn finite(
     render: &Render,
     rendered: &mut Rendered,
 ) -> Result<()> {
-    let mut replaced = 0_u64;
-    for (place, element) in elements.iter_mut().enumerate() {
-        for number in element.iter_mut().filter(|number| !number.is_finite()) {
-            if render.non_finite == NonFinite::Refuse {
-                let address = format!("{}.{semantic}[{}]", view.address(), used.index(place));
-                return Err(Error::NonFinite { address, value: *number });
-            }
-            *number = 0.0;
-            replaced += 1;
-        }
-    }
+    let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
+    let replaced = replace_non_finite(elements, address_of, render.non_finite)?;
     if replaced > 0 {
         rendered.note(format!(
             "{}.{semantic}: {replaced} numbers that are infinite, or none, drawn as 0",

@@ -7,7 +7,7 @@ use super::camera::{FINE, Place, upright};
 use super::color::{self, Light, Palette};
 use super::raster::edge;
 use super::scene::Scene;
-use super::vector::{cross, dot, scaled, sub, unit};
+use crate::vector::{cross, dot, scaled, sub, unit};
 
 /// A light far away, and large enough that its shadows have no edges.
 struct Lamp {

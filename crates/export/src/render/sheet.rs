@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use png::StreamWriter;
 
+use super::TARGET;
 use super::camera::Frame;
 use super::color::{GROUND, INK, TROUBLE};
 use super::label;
@@ -70,7 +71,7 @@ impl Sheet {
         let columns = (1..=tiles).find(|columns| columns.saturating_mul(*columns) >= tiles).unwrap_or(1);
         let too_large = || {
             let what = format!("a sheet of {tiles} pictures of {width} x {height} pixels");
-            Error::NotHeld { target: "png", what }
+            Error::NotHeld { target: TARGET, what }
         };
         let side = |count: usize, tile: u32| {
             let sides = u32::try_from(count).ok()?.checked_mul(tile.checked_add(GAP)?)?.checked_add(GAP)?;

@@ -33,7 +33,7 @@ pub(super) fn write<W: Write + Seek>(
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Written> {
-    let snapshots = convert.snapshots(proxy.len())?;
+    let snapshots = convert.snapshots(proxy)?;
     let count = snapshots.len();
     let rate = match convert.rate {
         Some(rate) => rate,

@@ -12,11 +12,13 @@ use super::prim::{Prim, Property};
 use super::samples::Clock;
 use super::subsets::Subsets;
 use super::values::Rep;
-use crate::check::{finite, triangles, turned, winding};
+use crate::check::{triangles, turned, winding};
 use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::select;
+use crate::pose::Pose;
+use crate::read;
+use crate::select::{self, Meshes};
 
 pub(super) fn write<W: Write + Seek>(
     file: &MeshFile,
@@ -34,7 +36,8 @@ pub(super) fn write<W: Write + Seek>(
     }
     let format = file.format();
     let mut prims = Vec::new();
-    for view in select::meshes(file, convert, outcome)? {
+    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
+    for view in views {
         if view.triangle_count() == 0 {
             outcome.leave_out(format!("{}, which has no triangles", view.address()));
             continue;
@@ -44,7 +47,7 @@ pub(super) fn write<W: Write + Seek>(
         let name = face.as_deref().unwrap_or(view.name());
         let mut prim = mesh(names.add(name, &address)).displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
-        let mut writer = Writer { view: &view, format, convert, out, outcome, own };
+        let mut writer = Writer { view: &view, pose: pose.as_ref(), format, convert, out, outcome, own };
         writer.attributes(&mut prim)?;
         if let Some(ids) = view.material_ids() {
             let mut subsets = Subsets::default();
@@ -67,6 +70,7 @@ fn face(address: &str) -> String {
 
 struct Writer<'a, 'b, W> {
     view: &'a MeshView,
+    pose: Option<&'a Pose>,
     format: Format,
     convert: &'a Convert,
     out: &'a mut CrateFile<'b, W>,
@@ -215,10 +219,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     }
 
     fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
-        let mut values = attribute.to_f32::<N>();
-        let address = || format!("{}.{}", self.view.address(), attribute.semantic());
-        finite(&mut values, address, self.convert, self.outcome)?;
-        Ok(values)
+        read::array(self.view, attribute, self.pose, self.convert, self.outcome)
     }
 
     fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Rep> {

@@ -39,7 +39,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     let mut output = Output::create(path)?;
     let mut out = CrateFile::begin(output.file())?;
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
-    let up = assume::up(file.format(), convert, outcome);
+    let up = assume::up(file.format(), convert.up, |note| outcome.note(note));
     let mut root = match up {
         // Stages have Y up, or Z.
         Axis::X => {

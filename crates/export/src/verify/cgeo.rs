@@ -17,7 +17,7 @@ use crate::error::Result;
 pub(super) fn check_gltf(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
     let rules = Rules::of(Format::CGeo, convert);
     let Some(mut gltf) = tally.read(Gltf::open(path)) else { return Ok(()) };
-    let snapshots = convert.snapshots(proxy.len())?;
+    let snapshots = convert.snapshots(proxy)?;
     let mut rest = snapshots.iter().copied();
     for mesh in 0..gltf.mesh_count() {
         // A snapshot without triangles is not written.
@@ -118,7 +118,7 @@ fn check_times(proxy: &Proxy, convert: &Convert, snapshots: &[usize], gltf: &mut
 pub(super) fn check_pc2(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
     let rules = Rules::of(Format::CGeo, convert);
     let Some(mut cache) = tally.read(PointCache::open(path)) else { return Ok(()) };
-    let snapshots = convert.snapshots(proxy.len())?;
+    let snapshots = convert.snapshots(proxy)?;
     if cache.samples != snapshots.len() {
         tally.differs(|| format!("{} samples of {} snapshots", cache.samples, snapshots.len()));
         return Ok(());
@@ -145,7 +145,7 @@ pub(super) fn check_pc2(proxy: &Proxy, convert: &Convert, path: &Path, tally: &m
 }
 
 pub(super) fn check_obj(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
-    let first = convert.snapshots(proxy.len())?.first().copied().unwrap_or_default();
+    let first = convert.snapshots(proxy)?.first().copied().unwrap_or_default();
     let expected =
         expected::snapshot(&proxy.snapshot(first)?.mesh()?, Rules::of(Format::CGeo, convert).of_obj());
     match tally.read(obj::read(path)).as_deref() {

@@ -119,6 +119,7 @@ pub(super) fn by_material(mesh: &Mesh, rules: Rules) -> BTreeMap<u32, Shape> {
             corners: pick(&whole.corners),
             normals: whole.normals.as_ref().map(|normals| picked(normals, pick)),
             coords: whole.coords.iter().map(|coords| picked(coords, pick)).collect(),
+            ..Shape::default()
         }
     };
     triangles.iter().map(|(id, indices)| (*id, of(indices))).collect()

@@ -2,6 +2,7 @@
 
 mod cgeo;
 mod expected;
+mod frame;
 mod gltf;
 mod obj;
 mod pc2;

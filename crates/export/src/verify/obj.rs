@@ -31,6 +31,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         normals: object.stream(&object.normals, &normals),
         coords: object.stream(&object.coords, &coords).into_iter().collect(),
         corners: object.positions,
+        ..Shape::default()
     };
     Ok(objects.into_iter().map(shape).collect())
 }

@@ -10,6 +10,7 @@ use super::Tally;
 use super::expected::{self, Rules};
 use super::shape::{Shape, Stream};
 use super::usdc::{self, Prim, Stage};
+use super::views::Origin;
 use crate::convert::Convert;
 use crate::error::Result;
 
@@ -21,7 +22,7 @@ pub(super) fn check_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, tally: &
         return Ok(());
     };
     let Some(stage) = tally.read(usdc::read(&bytes)) else { return Ok(()) };
-    let snapshots = convert.snapshots(proxy.len())?;
+    let snapshots = convert.snapshots(proxy)?;
     let meshes = meshes(&stage);
     let [mesh] = meshes.as_slice() else {
         tally.differs(|| format!("{} meshes, where one is meant", meshes.len()));
@@ -42,7 +43,12 @@ pub(super) fn check_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, tally: &
     Ok(())
 }
 
-pub(super) fn check_views(views: &[&MeshView], rules: Rules, path: &Path, tally: &mut Tally) -> Result<()> {
+pub(super) fn check_views(
+    views: &[&MeshView],
+    origin: &Origin,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<()> {
     let Some(bytes) = tally.read(std::fs::read(path).map_err(|error| error.to_string())) else {
         return Ok(());
     };
@@ -54,7 +60,7 @@ pub(super) fn check_views(views: &[&MeshView], rules: Rules, path: &Path, tally:
     }
     for (view, mesh) in views.iter().zip(meshes) {
         let Some(found) = tally.read(shape(mesh, 0.0)) else { return Ok(()) };
-        tally.compare(&view.address().to_string(), &expected::view(view, rules, false)?, &found);
+        tally.compare(&view.address().to_string(), &origin.shape(view, false)?, &found);
     }
     Ok(())
 }

@@ -1,17 +1,41 @@
 //! The joints of an IQM model in a frame, and what they do to vertices.
 
+use meshmap::Semantic;
 use meshmap::iqm::{Matrix, Model, Trs};
 
 use crate::error::{Error, Result};
+use crate::vector::{cross, dot, unit_of_f64};
+
+/// How what a vertex has is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Point,
+    /// Upright on its surface, and of length 1 afterwards.
+    Normal,
+    /// Along its surface, and of length 1 afterwards.
+    Direction,
+}
+
+impl Kind {
+    /// That of an attribute; `None` of what does not move.
+    pub(crate) fn of(semantic: &Semantic) -> Option<Self> {
+        match semantic {
+            Semantic::Position => Some(Self::Point),
+            Semantic::Normal => Some(Self::Normal),
+            Semantic::Tangent => Some(Self::Direction),
+            _ => None,
+        }
+    }
+}
 
 /// What brings each vertex from the bind pose into a frame, by joint.
-pub(super) struct Pose {
+pub(crate) struct Pose {
     matrices: Vec<Matrix>,
 }
 
 impl Pose {
-    pub(super) fn new(model: &Model, frame: u32) -> Result<Self> {
-        let refused = |what: String| Err(Error::NotHeld { target: "png", what });
+    pub(crate) fn new(model: &Model, frame: u32, target: &'static str) -> Result<Self> {
+        let refused = |what: String| Err(Error::NotHeld { target, what });
         let frames = model.frames();
         let Some(skeleton) = model.skeleton() else {
             return refused("the model has no joints that frames move".to_owned());
@@ -26,29 +50,28 @@ impl Pose {
         Ok(Self { matrices: skeleton.skinning_matrices(&pose)? })
     }
 
-    /// Moves vertices, and turns their normals, by their joints and weights.
+    /// Moves what vertices have by their joints and weights.
     ///
-    /// Those without weights stay where they are.
-    pub(super) fn apply(
+    /// Those without weights stay as they are.
+    pub(crate) fn apply<const N: usize>(
         &self,
-        (joints, weights): (Vec<[f32; 4]>, Vec<[f32; 4]>),
-        positions: &mut [[f32; 3]],
-        mut normals: Option<&mut [[f32; 3]]>,
+        kind: Kind,
+        (joints, weights): (&[[f32; 4]], &[[f32; 4]]),
+        values: &mut [[f32; N]],
     ) {
-        for (vertex, (position, (joints, weights))) in
-            positions.iter_mut().zip(joints.into_iter().zip(weights)).enumerate()
-        {
-            let Some(matrix) = self.blend(joints, weights) else { continue };
-            let [x, y, z] = position.map(f64::from);
-            #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
-            {
-                *position = matrix.map(|row| (row[0] * x + row[1] * y + row[2] * z + row[3]) as f32);
-            }
-            let normal = normals.as_mut().and_then(|normals| normals.get_mut(vertex));
-            if let Some(normal) = normal {
-                let turned = turned(&matrix, normal.map(f64::from));
-                *normal = super::vector::unit_of_f64(turned).unwrap_or([0.0; 3]);
-            }
+        for (value, (joints, weights)) in values.iter_mut().zip(joints.iter().zip(weights)) {
+            let (Some(matrix), Some(value)) = (self.blend(*joints, *weights), value.first_chunk_mut()) else {
+                continue;
+            };
+            let from: [f64; 3] = value.map(f64::from);
+            *value = match kind {
+                #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
+                Kind::Point => matrix.map(|[x, y, z, w]| (dot([x, y, z], from) + w) as f32),
+                Kind::Normal => unit_of_f64(turned(&matrix, from)).unwrap_or([0.0; 3]),
+                Kind::Direction => {
+                    unit_of_f64(matrix.map(|[x, y, z, _]| dot([x, y, z], from))).unwrap_or([0.0; 3])
+                }
+            };
         }
     }
 
@@ -73,12 +96,9 @@ impl Pose {
 }
 
 /// A normal turned by what moves the points: by the cofactors, so that scales of three sizes do not tilt it.
-fn turned(matrix: &[[f64; 4]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
+fn turned(matrix: &[[f64; 4]; 3], normal: [f64; 3]) -> [f64; 3] {
     let [a, b, c] = matrix.map(|[x, y, z, _]| [x, y, z]);
-    let cross = |u: [f64; 3], v: [f64; 3]| {
-        [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
-    };
-    [cross(b, c), cross(c, a), cross(a, b)].map(|row| row[0] * x + row[1] * y + row[2] * z)
+    [cross(b, c), cross(c, a), cross(a, b)].map(|row| dot(row, normal))
 }
 
 #[cfg(test)]

@@ -1,0 +1,237 @@
+//! Which moment of a file is drawn, or written.
+
+use meshmap::MeshFile;
+use meshmap::cgeo::{Proxy, Wrap};
+use meshmap::iqm::{Anim, Model};
+
+use crate::assume::USUAL_RATE;
+use crate::error::{Error, Result};
+use crate::pose::Pose;
+
+/// Which moment is asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) when: When,
+    /// The IQM animation that it is of; otherwise the first.
+    pub(crate) anim: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum When {
+    /// As the file is by itself.
+    #[default]
+    Usual,
+    Snapshot(usize),
+    /// A frame, counted from the first one of the animation.
+    Frame(u32),
+    Seconds(f64),
+}
+
+/// What stands still is drawn as.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Moment {
+    /// As it is stored: what does not move, and the bind pose.
+    Stored,
+    Snapshot(usize),
+    /// A frame, counted over all animations.
+    Frame(u32),
+}
+
+/// A moment, and how it is called.
+pub(crate) struct Named {
+    pub(crate) moment: Moment,
+    /// Empty for what does not move.
+    pub(crate) name: String,
+}
+
+impl Named {
+    /// As it is stored.
+    pub(crate) fn stored() -> Self {
+        Self { moment: Moment::Stored, name: String::new() }
+    }
+}
+
+/// What is written of a moment.
+pub(crate) struct Still {
+    pub(crate) named: Named,
+    /// The model that has the animation of the frame.
+    pub(crate) model: Option<Model>,
+}
+
+impl Still {
+    /// A moment that is no frame.
+    pub(crate) fn of(named: Named) -> Self {
+        Self { named, model: None }
+    }
+
+    /// What moves the vertices, in a frame of an animation.
+    pub(crate) fn pose(&self, target: &'static str) -> Result<Option<Pose>> {
+        match (self.named.moment, &self.model) {
+            (Moment::Frame(frame), Some(model)) => Pose::new(model, frame, target).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Moments that follow each other, as fast as this.
+pub(crate) struct Run {
+    pub(crate) moments: Vec<Named>,
+    /// From one to the next, as a fraction of a second.
+    pub(crate) delay: [u16; 2],
+    pub(crate) is_rate_assumed: bool,
+}
+
+/// What finds moments; `target` is the name of what they are for.
+#[derive(Clone, Copy)]
+pub(crate) struct Finder<'a> {
+    pub(crate) wanted: &'a Wanted,
+    pub(crate) target: &'static str,
+}
+
+impl Finder<'_> {
+    fn refused<T>(self, what: String) -> Result<T> {
+        Err(Error::NotHeld { target: self.target, what })
+    }
+
+    /// The moment that is asked for.
+    pub(crate) fn one(self, file: &MeshFile) -> Result<Named> {
+        match (file, self.wanted.when) {
+            (_, When::Usual) if self.wanted.anim.is_none() => Ok(Named::stored()),
+            (MeshFile::CGeo(proxy), When::Snapshot(_) | When::Seconds(_)) => self.snapshot(proxy),
+            (MeshFile::Iqm(model), When::Usual | When::Frame(_) | When::Seconds(_)) => self.frame(model),
+            (file, When::Snapshot(_)) => self.refused(format!("{} files have no snapshots", file.format())),
+            (file, _) => self.refused(format!("{} files have no frames", file.format())),
+        }
+    }
+
+    /// The snapshot that is asked for, or the one that is nearest to the time.
+    pub(crate) fn snapshot(self, proxy: &Proxy) -> Result<Named> {
+        match self.wanted.when {
+            When::Snapshot(index) if index >= proxy.len() => {
+                self.refused(format!("no snapshot {index}: the file has {}, counted from 0", proxy.len()))
+            }
+            When::Snapshot(index) => Ok(snapshot(proxy, index, false)),
+            When::Seconds(seconds) => {
+                match proxy.timing().and_then(|timing| timing.index_at(seconds, Wrap::Clamp)) {
+                    Some(key) => {
+                        let nearest = if key.fraction < 0.5 { key.from } else { key.to };
+                        Ok(snapshot(proxy, nearest, true))
+                    }
+                    None => self.refused(
+                        "the file does not say how long a snapshot takes: name it by its number".to_owned(),
+                    ),
+                }
+            }
+            When::Usual | When::Frame(_) => self.refused("cgeo files have no frames".to_owned()),
+        }
+    }
+
+    /// The frame that is asked for, or the one that is nearest to the time.
+    pub(crate) fn frame(self, model: &Model) -> Result<Named> {
+        let anim = self.anim(model)?;
+        let number = match self.wanted.when {
+            When::Frame(number) => number,
+            When::Seconds(seconds) => {
+                let Some((from, to, fraction)) = anim.frames_at(seconds, USUAL_RATE) else {
+                    return self.refused(format!("no frame at {seconds} s"));
+                };
+                (if fraction < 0.5 { from } else { to }) - anim.first_frame
+            }
+            When::Usual | When::Snapshot(_) => 0,
+        };
+        if number >= anim.num_frames {
+            let (name, count) = (anim.name.to_string_lossy(), anim.num_frames);
+            return self
+                .refused(format!("no frame {number}: the animation {name} has {count}, counted from 0"));
+        }
+        Ok(frame(&anim, number))
+    }
+
+    /// The animation that is asked for, or the first.
+    pub(crate) fn anim(self, model: &Model) -> Result<Anim> {
+        let found = match &self.wanted.anim {
+            Some(name) => model.anim(name),
+            None => model.anims().next(),
+        };
+        match (found, &self.wanted.anim) {
+            (Some(anim), _) => Ok(anim),
+            (None, Some(name)) => {
+                let names: Vec<String> =
+                    model.anims().take(16).map(|anim| anim.name.to_string_lossy().into_owned()).collect();
+                let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                self.refused(format!("no animation {name}: the file has {names}"))
+            }
+            (None, None) => self.refused("the file has no animation".to_owned()),
+        }
+    }
+
+    /// Each `every`-th moment of what moves; `None` where nothing does.
+    pub(crate) fn all(self, file: &MeshFile, every: usize) -> Result<Option<Run>> {
+        let (moments, rate) = match file {
+            MeshFile::CGeo(proxy) if proxy.len() > 1 => {
+                let moments = (0..proxy.len()).step_by(every).map(|index| snapshot(proxy, index, false));
+                let step = proxy.timing().map(|timing| timing.step());
+                let step = step.filter(|step| *step > 0.0 && step.is_finite());
+                (moments.collect(), step.map(|step| 1.0 / step))
+            }
+            MeshFile::Iqm(model) if model.anims().len() > 0 || self.wanted.anim.is_some() => {
+                let anim = self.anim(model)?;
+                if anim.num_frames == 0 || anim.frames().end > model.frames().len() {
+                    return Ok(None);
+                }
+                let moments = (0..anim.num_frames).step_by(every).map(|number| frame(&anim, number));
+                let has_rate = anim.framerate > 0.0 && anim.framerate.is_finite();
+                (moments.collect(), has_rate.then(|| f64::from(anim.framerate)))
+            }
+            _ => return Ok(None),
+        };
+        let delay = delay(rate.unwrap_or(USUAL_RATE.into()), every);
+        Ok(Some(Run { moments, delay, is_rate_assumed: rate.is_none() }))
+    }
+}
+
+fn snapshot(proxy: &Proxy, index: usize, is_nearest: bool) -> Named {
+    let time = proxy.timing().map(|timing| timing.time_of(index));
+    let nearest = if is_nearest { ", nearest" } else { "" };
+    let time = time.map_or_else(String::new, |time| format!(" ({time:.3} s{nearest})"));
+    Named { moment: Moment::Snapshot(index), name: format!("snapshot {index}{time}") }
+}
+
+fn frame(anim: &Anim, number: u32) -> Named {
+    let seconds = f64::from(number) / f64::from(anim.framerate);
+    let time =
+        if seconds.is_finite() && seconds >= 0.0 { format!(" ({seconds:.3} s)") } else { String::new() };
+    let name = format!("{} frame {number}{time}", anim.name.to_string_lossy());
+    Named { moment: Moment::Frame(anim.first_frame.saturating_add(number)), name }
+}
+
+/// `every / rate` as a fraction of small numbers.
+fn delay(rate: f64, every: usize) -> [u16; 2] {
+    let every = every as f64;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in their range")]
+    if rate.fract() == 0.0 && rate <= 60_000.0 && every <= 60_000.0 && rate >= 1.0 {
+        return [every as u16, rate as u16];
+    }
+    let seconds = every / rate;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "saturates: a minute is enough"
+    )]
+    if seconds < 60.0 { [(seconds * 1000.0 + 0.5) as u16, 1000] } else { [seconds as u16, 1] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_fractions_of_a_second() {
+        assert_eq!(delay(24.0, 1), [1, 24]);
+        assert_eq!(delay(25.0, 10), [10, 25]);
+        assert_eq!(delay(29.97, 1), [33, 1000]);
+        assert_eq!(delay(0.001, 1), [1000, 1]);
+        assert_eq!(delay(1e-30, 1), [u16::MAX, 1]);
+        assert_eq!(delay(1e30, 1), [0, 1000]);
+    }
+}

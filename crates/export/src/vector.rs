@@ -1,0 +1,41 @@
+//! Points and directions.
+
+use std::ops::{Add, Mul, Sub};
+
+pub(crate) fn sub<T: Sub<Output = T>>([a, b, c]: [T; 3], [x, y, z]: [T; 3]) -> [T; 3] {
+    [a - x, b - y, c - z]
+}
+
+pub(crate) fn dot<T: Add<Output = T> + Mul<Output = T>>([a, b, c]: [T; 3], [x, y, z]: [T; 3]) -> T {
+    a * x + b * y + c * z
+}
+
+pub(crate) fn cross<T>(u: [T; 3], v: [T; 3]) -> [T; 3]
+where
+    T: Copy + Sub<Output = T> + Mul<Output = T>,
+{
+    [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
+}
+
+pub(crate) fn scaled(a: [f32; 3], by: f32) -> [f32; 3] {
+    a.map(|number| number * by)
+}
+
+/// The direction of a vector, of length 1; `None` of one that has no direction.
+pub(crate) fn unit(a: [f32; 3]) -> Option<[f32; 3]> {
+    let length = dot(a, a).sqrt();
+    (length > 0.0 && length.is_finite()).then(|| scaled(a, 1.0 / length))
+}
+
+/// Like [`unit`], of numbers whose squares no `f32` can hold.
+pub(crate) fn unit_of_f64(a: [f64; 3]) -> Option<[f32; 3]> {
+    let length = dot(a, a).sqrt();
+    #[expect(clippy::cast_possible_truncation, reason = "not greater than 1")]
+    (length > 0.0 && length.is_finite()).then(|| a.map(|number| (number / length) as f32))
+}
+
+/// The normal of a triangle, as long as twice its area.
+pub(crate) fn face_normal(corners: [[f32; 3]; 3]) -> [f64; 3] {
+    let [a, b, c] = corners.map(|corner| corner.map(f64::from));
+    cross(sub(b, a), sub(c, a))
+}

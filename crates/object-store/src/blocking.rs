@@ -1,0 +1,77 @@
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use meshmap::{ReadRange, Source};
+use tokio::runtime::Runtime;
+
+use crate::error::{Error, Result};
+use crate::remote::Remote;
+
+/// A file in an object store, for programs without an asynchronous runtime: reads block until the bytes are there.
+///
+/// Not for use within a runtime of tokio, whose threads must not block.
+#[derive(Clone, Debug)]
+pub struct Blocking {
+    remote: Remote,
+    runtime: Arc<Runtime>,
+}
+
+impl Blocking {
+    /// A file in a store, with a thread of its own for requests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Runtime`] where there is no thread for it.
+    pub fn new(remote: Remote) -> Result<Self> {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).enable_all().build().map_err(Error::Runtime)?;
+        Ok(Self { remote, runtime: Arc::new(runtime) })
+    }
+
+    /// The file at an address; see [`Remote::at`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Remote::at`] and of [`new`](Self::new).
+    pub fn at(address: &str) -> Result<Self> {
+        Self::new(Remote::at(address)?)
+    }
+
+    /// The bytes of the file, for any reader of this library.
+    #[must_use]
+    pub fn source(&self) -> Source {
+        Source::ranged(self.clone())
+    }
+
+    /// The file itself, with what was fetched of it.
+    #[must_use]
+    pub fn remote(&self) -> &Remote {
+        &self.remote
+    }
+}
+
+impl ReadRange for Blocking {
+    fn len(&self) -> io::Result<Option<u64>> {
+        if self.remote.version().is_none() {
+            // The first response says it.
+            let first = self.remote.fetch(std::slice::from_ref(&(0..1)));
+            self.runtime.block_on(first).map_err(io::Error::other)?;
+        }
+        Ok(self.remote.version().map(|version| version.length))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let wanted = async {
+            let bytes = self.remote.run(|source| {
+                let end = source.len()?.map_or(range.end, |length| length.min(range.end));
+                source.get(range.start.min(end)..end, "range")
+            });
+            let bytes = bytes.await?;
+            self.remote.forget(range.clone());
+            Ok::<_, Error>(bytes)
+        };
+        self.runtime.block_on(wanted).map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,146 @@
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+/// Ranges of files that were fetched, shared by many files, in bounded memory. Those that were used last stay.
+///
+/// What a server gave without a tag is not kept: nothing says whether it is still true.
+#[derive(Clone)]
+pub struct RangeCache {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    capacity: u64,
+    bytes: u64,
+    /// How often it was asked.
+    ticks: u64,
+    files: HashMap<Key, BTreeMap<u64, Entry>>,
+    /// By the tick of the last use.
+    order: BTreeMap<u64, (Key, u64)>,
+}
+
+/// A version of a file.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    address: Arc<str>,
+    tag: Arc<str>,
+}
+
+struct Entry {
+    bytes: Bytes,
+    tick: u64,
+}
+
+/// What an entry takes beside its bytes.
+const OVERHEAD: u64 = 256;
+
+fn weight(bytes: &Bytes) -> u64 {
+    bytes.len() as u64 + OVERHEAD
+}
+
+impl RangeCache {
+    /// A cache of so many bytes.
+    #[must_use]
+    pub fn new(capacity_bytes: u64) -> Self {
+        Self { state: Arc::new(Mutex::new(State { capacity: capacity_bytes, ..State::default() })) }
+    }
+
+    /// How many bytes it holds.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.lock().bytes
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes of a range, where one entry has all of them.
+    pub(crate) fn get(&self, address: &str, tag: &str, range: &Range<u64>) -> Option<Bytes> {
+        let key = Key { address: address.into(), tag: tag.into() };
+        let mut state = self.lock();
+        let State { files, order, ticks, .. } = &mut *state;
+        let (start, entry) = files.get_mut(&key)?.range_mut(..=range.start).next_back()?;
+        let part = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
+        let (first, last) = (part(range.start), part(range.end));
+        let bytes = (last <= entry.bytes.len()).then(|| entry.bytes.slice(first..last))?;
+        *ticks += 1;
+        order.remove(&entry.tick);
+        order.insert(*ticks, (key, *start));
+        entry.tick = *ticks;
+        Some(bytes)
+    }
+
+    pub(crate) fn put(&self, address: &str, tag: &str, start: u64, bytes: &Bytes) {
+        let key = Key { address: address.into(), tag: tag.into() };
+        let mut state = self.lock();
+        if weight(bytes) > state.capacity {
+            return;
+        }
+        state.remove(&key, start);
+        while state.bytes.saturating_add(weight(bytes)) > state.capacity {
+            let Some((_, (key, start))) = state.order.pop_first() else { break };
+            state.remove(&key, start);
+        }
+        state.ticks += 1;
+        let tick = state.ticks;
+        state.bytes += weight(bytes);
+        state.order.insert(tick, (key.clone(), start));
+        state.files.entry(key).or_default().insert(start, Entry { bytes: bytes.clone(), tick });
+    }
+}
+
+impl State {
+    fn remove(&mut self, key: &Key, start: u64) {
+        let Some(file) = self.files.get_mut(key) else { return };
+        if let Some(entry) = file.remove(&start) {
+            self.bytes -= weight(&entry.bytes);
+            self.order.remove(&entry.tick);
+        }
+        if file.is_empty() {
+            self.files.remove(key);
+        }
+    }
+}
+
+impl fmt::Debug for RangeCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.lock();
+        f.debug_struct("RangeCache").field("capacity", &state.capacity).field("held", &state.bytes).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_was_used_last_stays() {
+        let cache = RangeCache::new(4 * (100 + OVERHEAD));
+        let bytes = |value: u8| Bytes::from(vec![value; 100]);
+        for index in 0..4 {
+            cache.put("a", "1", u64::from(index) * 1000, &bytes(index));
+        }
+        assert_eq!(cache.held(), 4 * (100 + OVERHEAD));
+        assert_eq!(cache.get("a", "1", &(0..100)).unwrap(), bytes(0));
+        cache.put("b", "1", 0, &bytes(9));
+        assert_eq!(cache.get("a", "1", &(1000..1100)), None);
+        assert_eq!(cache.get("a", "1", &(10..50)).unwrap(), bytes(0)[10..50]);
+        assert_eq!(cache.get("b", "1", &(0..100)).unwrap(), bytes(9));
+        // Another version, a longer range, one that begins before.
+        assert_eq!(cache.get("a", "2", &(0..100)), None);
+        assert_eq!(cache.get("a", "1", &(50..101)), None);
+        assert_eq!(cache.get("a", "1", &(1990..2010)), None);
+        // Larger than all of it, and the same once more.
+        cache.put("a", "1", 5, &Bytes::from(vec![0; 10_000]));
+        cache.put("b", "1", 0, &bytes(8));
+        assert_eq!(cache.get("b", "1", &(0..100)).unwrap(), bytes(8));
+        assert_eq!(cache.held(), 4 * (100 + OVERHEAD));
+    }
+}

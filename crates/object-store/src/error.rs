@@ -1,0 +1,59 @@
+use std::ops::Range;
+
+/// Why a file in a store cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file is damaged, or is none.
+    #[error("{address}: {error}")]
+    Mesh {
+        /// Where the file is.
+        address: String,
+        /// What is wrong with it.
+        error: meshmap::Error,
+    },
+    /// The store does not give the bytes, after several tries where these could help.
+    #[error("{address}: {error}")]
+    Store {
+        /// Where the file is.
+        address: String,
+        /// What the store says.
+        #[source]
+        error: Box<object_store::Error>,
+    },
+    /// The file is another one than at the first request. Open it again.
+    #[error("{address}: changed while it was read: {what}")]
+    Changed {
+        /// Where the file is.
+        address: String,
+        /// What is different: its tag, its length or its time.
+        what: String,
+    },
+    /// A response that is not what was asked for.
+    #[error("{address}: bytes {}..{}: {what}", range.start, range.end)]
+    Response {
+        /// Where the file is.
+        address: String,
+        /// The range that was asked for.
+        range: Range<u64>,
+        /// What came instead.
+        what: String,
+    },
+    /// An address that names no store.
+    #[error("{address}: {what}")]
+    Address {
+        /// The address.
+        address: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The task that decodes did not end.
+    #[error("decoding ended early: {0}")]
+    Task(#[from] tokio::task::JoinError),
+    /// No thread or no timer for requests can be had.
+    #[error("no runtime for requests: {0}")]
+    Runtime(#[source] std::io::Error),
+}
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,209 @@
+//! Requests for ranges: joined, several at a time, of one version of the file, and again where that may help.
+
+use std::ops::Range;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
+use meshmap::coalesce;
+use object_store::{Attribute, GetOptions, GetRange, GetResult, ObjectMeta};
+
+use crate::error::{Error, Result};
+use crate::remote::Remote;
+
+/// Which version of a file a response is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) length: u64,
+    pub(crate) tag: Option<String>,
+    /// In milliseconds. A server without a clock gives another time for each response, so it counts without a tag alone.
+    modified: i64,
+}
+
+impl Version {
+    fn of(meta: &ObjectMeta) -> Self {
+        Self { length: meta.size, tag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis() }
+    }
+
+    /// What is different in another response, if it is of another version.
+    fn difference(&self, other: &Self) -> Option<String> {
+        let differs = |what: &str, a: &dyn std::fmt::Display, b: &dyn std::fmt::Display| {
+            Some(format!("{what} was {a}, now {b}"))
+        };
+        if self.length != other.length {
+            return differs("its length", &self.length, &other.length);
+        }
+        match (&self.tag, &other.tag) {
+            (Some(a), Some(b)) if a != b => differs("its tag", a, b),
+            (Some(a), None) => differs("its tag", a, &"none"),
+            (None, Some(b)) => differs("its tag", &"none", b),
+            (None, None) if self.modified != other.modified => {
+                differs("its time", &self.modified, &other.modified)
+            }
+            _ => None,
+        }
+    }
+
+    /// The tag, where the server can compare it: weak ones never match.
+    fn strong_tag(&self) -> Option<String> {
+        self.tag.clone().filter(|tag| !tag.starts_with("W/"))
+    }
+}
+
+impl Remote {
+    /// Fetches these ranges. Afterwards there are more bytes than before.
+    pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let joined = coalesce(ranges, self.inner.settings.gap);
+        let mut rest = joined.as_slice();
+        if self.version().is_none() {
+            // The first response says how long the file is, and which version all others have to be of.
+            let Some((first, others)) = rest.split_first() else { return Ok(()) };
+            let least = first.start.saturating_add(self.inner.settings.first);
+            self.fetch_first(first.start..first.end.max(least)).await?;
+            rest = others;
+        }
+        let length = self.version().map_or(u64::MAX, |version| version.length);
+        let within = rest.iter().map(|range| range.start..range.end.min(length));
+        let wanted: Vec<_> = within.filter(|range| range.start < range.end).collect();
+        let parts = stream::iter(wanted)
+            .map(|range| async move { Ok::<_, Error>((range.start, self.part(range).await?)) })
+            .buffer_unordered(self.inner.settings.parallel.max(1));
+        parts.try_for_each(|(start, bytes)| async move { self.supply(start, bytes) }).await
+    }
+
+    pub(crate) fn version(&self) -> Option<Version> {
+        self.inner.version.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn supply(&self, start: u64, bytes: Bytes) -> Result<()> {
+        self.inner.fragments.supply(start, bytes).map_err(|error| self.mesh_error(error))
+    }
+
+    /// The first request. A file that is shorter than the range ends its response early; one of no bytes has no ranges.
+    async fn fetch_first(&self, range: Range<u64>) -> Result<()> {
+        let (start, bytes, version) = match self.get(range.clone(), None).await {
+            Ok(response) => response,
+            Err(Error::Store { error, address }) => match self.head().await {
+                Ok(meta) if meta.size <= range.start => (range.start, Bytes::new(), Version::of(&meta)),
+                _ => return Err(Error::Store { error, address }),
+            },
+            Err(error) => return Err(error),
+        };
+        let length = version.length;
+        {
+            let mut known = self.inner.version.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*known {
+                // Another job was faster.
+                Some(known) => {
+                    if let Some(what) = known.difference(&version) {
+                        return Err(self.changed(what));
+                    }
+                }
+                None => *known = Some(version),
+            }
+        }
+        self.inner.fragments.set_len(length).map_err(|error| self.mesh_error(error))?;
+        self.supply(start, bytes)
+    }
+
+    async fn head(&self) -> Result<ObjectMeta, object_store::Error> {
+        self.inner.requests.fetch_add(1, Ordering::Relaxed);
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        Ok(self.inner.store.get_opts(&self.inner.path, options).await?.meta)
+    }
+
+    /// A range of the known version, from the cache where it has it.
+    async fn part(&self, range: Range<u64>) -> Result<Bytes> {
+        let version = self.version();
+        let tag = version.as_ref().and_then(|version| version.tag.clone());
+        let cache = self.inner.cache.as_ref().zip(tag);
+        if let Some((cache, tag)) = &cache
+            && let Some(bytes) = cache.get(&self.inner.address, tag, &range)
+        {
+            return Ok(bytes);
+        }
+        let (_, bytes, _) = self.get(range.clone(), version.as_ref()).await?;
+        if let Some((cache, tag)) = &cache {
+            cache.put(&self.inner.address, tag, range.start, &bytes);
+        }
+        Ok(bytes)
+    }
+
+    /// A range. A response that is cut off is asked for again; a request that the server refuses, or does not answer,
+    /// the store has sent again already.
+    async fn get(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(u64, Bytes, Version)> {
+        let mut wait = self.inner.settings.backoff;
+        let mut retries = self.inner.settings.retries;
+        loop {
+            let (response, version) = self.response(range.clone(), pinned).await?;
+            let expected = range.start..range.end.min(version.length);
+            let error = match response.bytes().await {
+                Ok(bytes) => {
+                    self.inner.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    if bytes.len() as u64 == expected.end - expected.start {
+                        return Ok((expected.start, bytes, version));
+                    }
+                    self.refused(&range, format!("the response has {} bytes", bytes.len()))
+                }
+                // Of what has a tag, the store has asked for the rest already.
+                Err(error) if version.tag.is_some() => return Err(self.store_error(error)),
+                Err(error) => self.store_error(error),
+            };
+            if retries == 0 {
+                return Err(error);
+            }
+            retries -= 1;
+            tokio::time::sleep(wait).await;
+            wait = wait.saturating_mul(2);
+        }
+    }
+
+    /// The head of a response, which is of the version and the range that are wanted.
+    async fn response(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(GetResult, Version)> {
+        self.inner.requests.fetch_add(1, Ordering::Relaxed);
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range.clone())),
+            if_match: pinned.and_then(Version::strong_tag),
+            ..GetOptions::default()
+        };
+        let response = match self.inner.store.get_opts(&self.inner.path, options).await {
+            Ok(response) => response,
+            Err(object_store::Error::Precondition { .. }) => {
+                return Err(self.changed("the server has another version now".to_owned()));
+            }
+            Err(error) => return Err(self.store_error(error)),
+        };
+        let version = Version::of(&response.meta);
+        if let Some(what) = pinned.and_then(|pinned| pinned.difference(&version)) {
+            return Err(self.changed(what));
+        }
+        if let Some(encoding) = encoding(&response) {
+            let what = format!("compressed by the server ({encoding}), so that its bytes are not the file's");
+            return Err(self.refused(&range, what));
+        }
+        if response.range != (range.start..range.end.min(version.length)) {
+            let Range { start, end } = response.range;
+            return Err(self.refused(&range, format!("the response is bytes {start}..{end}")));
+        }
+        Ok((response, version))
+    }
+
+    fn refused(&self, range: &Range<u64>, what: String) -> Error {
+        Error::Response { address: self.inner.address.clone(), range: range.clone(), what }
+    }
+
+    fn store_error(&self, error: object_store::Error) -> Error {
+        Error::Store { address: self.inner.address.clone(), error: Box::new(error) }
+    }
+
+    fn changed(&self, what: String) -> Error {
+        Error::Changed { address: self.inner.address.clone(), what }
+    }
+}
+
+/// How the server has compressed a response.
+fn encoding(response: &GetResult) -> Option<String> {
+    let encoding = response.attributes.get(&Attribute::ContentEncoding)?.to_string();
+    Some(encoding).filter(|encoding| !encoding.is_empty() && encoding != "identity")
+}

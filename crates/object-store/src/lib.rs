@@ -1,0 +1,35 @@
+//! Reads mesh files in object stores, of which it fetches no more than what is used: S3, Google Cloud, Azure, plain HTTP.
+//!
+//! [`Remote`] is a file in a store. [`Remote::open`] reads its headers, [`Remote::run`] any job over it, with the ranges
+//! that it needs joined and fetched together. All bytes are of one version: where the file changes in between, what follows
+//! is [`Error::Changed`]. [`Remote::play`] fetches the snapshots of a CGeo file ahead of time, in bounded memory.
+//!
+//! ```no_run
+//! use meshmap_object_store::Remote;
+//!
+//! # async fn read() -> meshmap_object_store::Result<()> {
+//! let remote = Remote::at("https://example.com/assets/tree.slmesh")?;
+//! let file = remote.open().await?;
+//! let mesh = remote.run(|_| file.mesh(&"lowest_lod.faces[0]".parse()?)).await?;
+//! println!("{} triangles for {} bytes", mesh.triangle_count(), remote.stats().bytes);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Programs without an asynchronous runtime read by [`Blocking`].
+
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
+
+mod address;
+mod blocking;
+mod cache;
+mod error;
+mod fetch;
+mod play;
+mod remote;
+
+pub use blocking::Blocking;
+pub use cache::RangeCache;
+pub use error::{Error, Result};
+pub use play::Play;
+pub use remote::{Remote, Settings, Stats};

@@ -1,0 +1,120 @@
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use futures_util::{Stream, stream};
+use meshmap::Scratch;
+use meshmap::cgeo::{MeshBuffer, Proxy};
+use tokio::task::JoinHandle;
+
+use crate::error::Result;
+use crate::remote::Remote;
+
+/// A snapshot that was played: its number, and its mesh.
+pub type Play = (usize, MeshBuffer);
+
+/// What is under way.
+struct State {
+    remote: Remote,
+    proxy: Proxy,
+    rest: Range<usize>,
+    /// In the order in which they are played.
+    ahead: VecDeque<Ahead>,
+    /// The stored bytes of those.
+    bytes: u64,
+    most_bytes: u64,
+}
+
+/// A snapshot whose bytes are being fetched.
+struct Ahead {
+    index: usize,
+    range: Range<u64>,
+    fetched: JoinHandle<Result<()>>,
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.fetched.abort();
+    }
+}
+
+/// Fewer delay each other.
+const MOST_AHEAD: usize = 32;
+
+impl Remote {
+    /// Plays snapshots of a CGeo file that [`open`](Self::open) has opened here: while one is decoded, the next ones are
+    /// fetched, as many as their stored bytes fit into `most_bytes`, but at least one. Their bytes are let go afterwards,
+    /// but for those of the first snapshot of the file, which the others are differences to.
+    ///
+    /// A snapshot that cannot be read is passed as its error, and the next ones follow. Dropping the stream ends all
+    /// requests. It runs in a runtime of tokio.
+    pub fn play(
+        &self,
+        proxy: &Proxy,
+        snapshots: Range<usize>,
+        most_bytes: u64,
+    ) -> impl Stream<Item = Result<Play>> + Send + Unpin + use<> {
+        let state = State {
+            remote: self.clone(),
+            proxy: proxy.clone(),
+            rest: snapshots,
+            ahead: VecDeque::new(),
+            bytes: 0,
+            most_bytes,
+        };
+        // Boxed, so that it can be polled where it is.
+        Box::pin(stream::unfold(state, |mut state| async move {
+            let played = state.next().await?;
+            Some((played, state))
+        }))
+    }
+}
+
+impl State {
+    async fn next(&mut self) -> Option<Result<Play>> {
+        if let Err(error) = self.request() {
+            return Some(Err(error));
+        }
+        let mut ahead = self.ahead.pop_front()?;
+        self.bytes -= ahead.range.end - ahead.range.start;
+        // Others are fetched while this one is waited for and decoded.
+        let requested = self.request();
+        Some(match requested {
+            Ok(()) => self.decode(&mut ahead).await,
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Begins to fetch the snapshots that fit.
+    fn request(&mut self) -> Result<()> {
+        while self.ahead.len() < MOST_AHEAD && (self.ahead.is_empty() || self.bytes < self.most_bytes) {
+            let Some(index) = self.rest.next() else { break };
+            let snapshot = self.proxy.snapshot(index).map_err(|error| self.remote.mesh_error(error))?;
+            let range = snapshot.range();
+            let (remote, wanted) = (self.remote.clone(), range.clone());
+            let fetched = tokio::spawn(async move {
+                // What a damaged file announces beyond its end is not asked for.
+                let length = remote.version().map_or(u64::MAX, |version| version.length);
+                let end = wanted.end.min(length);
+                remote.run(|source| source.get(wanted.start.min(end)..end, "snapshot").map(drop)).await
+            });
+            self.bytes += range.end - range.start;
+            self.ahead.push_back(Ahead { index, range, fetched });
+        }
+        Ok(())
+    }
+
+    async fn decode(&self, ahead: &mut Ahead) -> Result<Play> {
+        (&mut ahead.fetched).await??;
+        let (proxy, index) = (self.proxy.clone(), ahead.index);
+        let decoded = self.remote.run_blocking(move |_| {
+            let mut mesh = MeshBuffer::default();
+            proxy.snapshot(index)?.mesh_into(&mut mesh, &mut Scratch::default())?;
+            Ok(mesh)
+        });
+        let mesh = decoded.await;
+        if index > 0 {
+            self.remote.forget(ahead.range.clone());
+        }
+        Ok((index, mesh?))
+    }
+}

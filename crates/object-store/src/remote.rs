@@ -1,0 +1,222 @@
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use meshmap::{Fragments, MeshFile, Options, Source, Step};
+use object_store::ObjectStore;
+use object_store::path::Path;
+
+use crate::address;
+use crate::cache::RangeCache;
+use crate::error::{Error, Result};
+use crate::fetch::Version;
+
+/// How parts of files are fetched.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Ranges that are nearer to each other than this are one request. Default: 64 KiB.
+    pub gap: u64,
+    /// The least that the first request asks for: what follows a header is often needed next. Default: 64 KiB.
+    pub first: u64,
+    /// The most requests of one job at a time. Default: 8.
+    pub parallel: usize,
+    /// How often a range is asked for again whose response was cut off. Default: 3. Requests that are refused, or not
+    /// answered, are sent again by the store, as its own settings say.
+    pub retries: u32,
+    /// How long it waits before the first of these, and twice as long before each other. Default: 100 ms.
+    pub backoff: std::time::Duration,
+    /// How files are read.
+    pub options: Options,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gap: 64 << 10,
+            first: 64 << 10,
+            parallel: 8,
+            retries: 3,
+            backoff: std::time::Duration::from_millis(100),
+            options: Options::default(),
+        }
+    }
+}
+
+/// What was fetched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Requests, those that failed and were sent again included.
+    pub requests: u64,
+    /// Bytes of their responses.
+    pub bytes: u64,
+    /// The length of the file; 0 before the first response.
+    pub length: u64,
+}
+
+/// A file in an object store, of which parts are fetched as they are needed.
+///
+/// Clones share what was fetched. What files and meshes share with it stays in memory until [`forget`](Self::forget).
+#[derive(Clone)]
+pub struct Remote {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+    /// How the file is called in errors.
+    pub(crate) address: String,
+    pub(crate) settings: Settings,
+    pub(crate) cache: Option<RangeCache>,
+    pub(crate) fragments: Fragments,
+    /// What the first response said of the file.
+    pub(crate) version: Mutex<Option<Version>>,
+    pub(crate) requests: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+impl Remote {
+    /// The file at a path in a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
+        let address = format!("{store}/{path}");
+        Self::called(store, path, address, Settings::default(), None)
+    }
+
+    /// The file at an address: `https://`, `s3://`, `gs://`, `az://` or `file://`, as far as the features of this crate go.
+    /// Keys and regions are those of the environment: `AWS_ACCESS_KEY_ID` and so on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Address`] where no store has such addresses.
+    pub fn at(address: &str) -> Result<Self> {
+        let (store, path) = address::parse(address)?;
+        Ok(Self::called(store, path, address.to_owned(), Settings::default(), None))
+    }
+
+    fn called(
+        store: Arc<dyn ObjectStore>,
+        path: Path,
+        address: String,
+        settings: Settings,
+        cache: Option<RangeCache>,
+    ) -> Self {
+        let inner = Inner {
+            store,
+            path,
+            address,
+            settings,
+            cache,
+            fragments: Fragments::new(None),
+            version: Mutex::new(None),
+            requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The same file, of which nothing has been fetched yet, with other settings.
+    #[must_use]
+    pub fn with_settings(&self, settings: Settings) -> Self {
+        self.renewed(settings, self.inner.cache.clone())
+    }
+
+    /// The same file, of which nothing has been fetched yet, with a cache that several files share.
+    #[must_use]
+    pub fn with_cache(&self, cache: &RangeCache) -> Self {
+        self.renewed(self.inner.settings.clone(), Some(cache.clone()))
+    }
+
+    fn renewed(&self, settings: Settings, cache: Option<RangeCache>) -> Self {
+        let Inner { store, path, address, .. } = &*self.inner;
+        Self::called(Arc::clone(store), path.clone(), address.clone(), settings, cache)
+    }
+
+    /// Where the file is.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.inner.address
+    }
+
+    /// Reads the headers of the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run).
+    pub async fn open(&self) -> Result<MeshFile> {
+        let options = self.inner.settings.options;
+        self.run(|source| MeshFile::from_source_with(source.clone(), &options)).await
+    }
+
+    /// Runs a job, and fetches what it misses until it is done: the job runs once more after each time.
+    ///
+    /// It runs on the calling task: a long one belongs into [`run_blocking`](Self::run_blocking). Dropping the future
+    /// ends its requests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Mesh`] for those of the job, and [`Error::Store`], [`Error::Changed`] and [`Error::Response`] for
+    /// those of requests.
+    pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
+        loop {
+            match self.inner.fragments.step(&job).map_err(|error| self.mesh_error(error))? {
+                Step::Done(done) => return Ok(done),
+                Step::Need(ranges) => self.fetch(&ranges).await?,
+            }
+        }
+    }
+
+    /// Like [`run`](Self::run); the job runs where it delays no other task of the runtime.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`run`](Self::run), and [`Error::Task`] for a job that panics.
+    pub async fn run_blocking<T, F>(&self, job: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Source) -> meshmap::Result<T> + Send + Sync + 'static,
+    {
+        let job = Arc::new(job);
+        loop {
+            let (own, fragments) = (Arc::clone(&job), self.inner.fragments.clone());
+            let step = tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
+            match step.map_err(|error| self.mesh_error(error))? {
+                Step::Done(done) => return Ok(done),
+                Step::Need(ranges) => self.fetch(&ranges).await?,
+            }
+        }
+    }
+
+    /// What was fetched so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats {
+            requests: self.inner.requests.load(Ordering::Relaxed),
+            bytes: self.inner.bytes.load(Ordering::Relaxed),
+            length: self.version().map_or(0, |version| version.length),
+        }
+    }
+
+    /// Lets the bytes of a range go: they are fetched again where they are needed.
+    pub fn forget(&self, range: std::ops::Range<u64>) {
+        self.inner.fragments.remove(range);
+    }
+
+    /// How many bytes of the file are in memory.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.inner.fragments.held()
+    }
+
+    pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
+        Error::Mesh { address: self.inner.address.clone(), error }
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote").field("address", &self.inner.address).field("stats", &self.stats()).finish()
+    }
+}

@@ -1,0 +1,304 @@
+//! Servers that behave, and servers that do not: the right values or a clear error, never two versions in one.
+
+#[path = "server/mod.rs"]
+mod server;
+
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use meshmap::{MeshFile, Semantic, Source};
+use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
+use meshmap_testing::data;
+use server::{Act, serve};
+
+/// Values of all meshes, and what is wrong with those that cannot be read.
+fn values(file: &MeshFile) -> Vec<u8> {
+    let mut values = Vec::new();
+    let entries: Vec<_> = match file.meshes() {
+        Ok(meshes) => meshes.collect(),
+        Err(error) => return error.to_string().into_bytes(),
+    };
+    for entry in entries {
+        values.extend(entry.address.to_string().bytes());
+        match file.mesh(&entry.address) {
+            Ok(mesh) => {
+                for info in mesh.attributes() {
+                    match mesh.attribute(&info.semantic) {
+                        Ok(Some(attribute)) => values.extend_from_slice(attribute.as_bytes()),
+                        Ok(None) => {}
+                        Err(error) => values.extend(format!("{:?}", error.kind()).bytes()),
+                    }
+                }
+                values.extend(mesh.indices().to_vec().iter().flat_map(|index| index.to_le_bytes()));
+            }
+            Err(error) => values.extend(format!("{:?}", error.kind()).bytes()),
+        }
+    }
+    values
+}
+
+fn quick(remote: &Remote) -> Remote {
+    let mut settings = Settings::default();
+    settings.backoff = Duration::from_millis(1);
+    remote.with_settings(settings)
+}
+
+/// The files here are small: the first request would be the last.
+fn small_steps(address: &str) -> Remote {
+    let mut settings = Settings::default();
+    settings.backoff = Duration::from_millis(1);
+    (settings.first, settings.gap) = (0, 16);
+    Remote::at(address).unwrap().with_settings(settings)
+}
+
+const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
+
+#[test]
+fn every_good_file_has_the_values_that_it_has_on_the_disk() {
+    let mut seen = 0;
+    for format in FORMATS {
+        for path in data::folder(&format!("{format}/valid")) {
+            let Ok(local) = MeshFile::open(&path) else { continue };
+            let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
+            let blocking = Blocking::at(&server.address).unwrap();
+            let remote = MeshFile::from_source(blocking.source()).unwrap();
+            assert!(values(&remote) == values(&local), "{}", path.display());
+            // No more than the first request brought beside what it was for.
+            assert!(blocking.remote().held() <= 64 << 10);
+            seen += 1;
+        }
+    }
+    assert!(seen > 60, "{seen}");
+}
+
+#[tokio::test]
+async fn one_level_of_detail_takes_two_requests() {
+    let path = data::valid("slmesh", "nodemv_02_static_4lod.slmesh");
+    let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
+    let remote = small_steps(&server.address);
+    let file = remote.open().await.unwrap();
+    let address = "lowest_lod.faces[0]".parse().unwrap();
+    let mesh = remote.run(|_| file.mesh(&address)).await.unwrap();
+    let local = MeshFile::open(&path).unwrap().mesh(&address).unwrap();
+    assert_eq!(mesh.indices().to_vec(), local.indices().to_vec());
+    let stats = remote.stats();
+    assert!(stats.requests <= 2 && stats.bytes < stats.length, "{stats:?}");
+    assert_eq!(server.requests.load(Ordering::SeqCst) as u64, stats.requests);
+}
+
+/// The positions of the second snapshot by a server that does this, and how many requests it took.
+async fn positions(choose: impl Fn(usize) -> Act + Send + Sync + 'static) -> (Result<Vec<u8>, Error>, usize) {
+    let bytes = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let server = serve(bytes, move |number, _| choose(number));
+    let remote = small_steps(&server.address);
+    let read = async {
+        let file = remote.open().await?;
+        let proxy = file.as_cgeo().unwrap();
+        let positions = remote.run_blocking({
+            let proxy = proxy.clone();
+            move |_| proxy.snapshot(1)?.positions()
+        });
+        Ok(positions.await?.iter().flat_map(|p| p.map(f32::to_le_bytes)).flatten().collect())
+    };
+    let read = read.await;
+    (read, server.requests.load(Ordering::SeqCst))
+}
+
+fn expected() -> Vec<u8> {
+    let proxy = meshmap::cgeo::Proxy::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let positions = proxy.snapshot(1).unwrap().positions().unwrap();
+    positions.iter().flat_map(|p| p.map(f32::to_le_bytes)).flatten().collect()
+}
+
+#[tokio::test]
+async fn faults_that_pass_are_tried_again() {
+    for act in [Act::Slow(30), Act::Cut, Act::Status(500), Act::Status(503), Act::NoTag] {
+        // Each second request fails, or all of them where nothing fails.
+        let always = matches!(act, Act::Slow(_) | Act::NoTag);
+        let (read, requests) =
+            positions(move |number| if always || number % 2 == 0 { act } else { Act::Right }).await;
+        assert_eq!(read.unwrap_or_else(|error| panic!("{act:?}: {error}")), expected(), "{act:?}");
+        assert!(always || requests > 2, "{act:?}: {requests}");
+    }
+}
+
+#[tokio::test]
+async fn faults_that_stay_are_errors_that_name_the_file() {
+    for (act, why) in [
+        (Act::Status(404), "404"),
+        (Act::Status(403), "403"),
+        (Act::Status(416), "416"),
+        (Act::Status(500), "500"),
+        (Act::Whole, "Range request not supported"),
+        (Act::OtherRange, "Requested"),
+        (Act::Compressed, "compressed by the server (gzip)"),
+        (Act::LongLength, "body"),
+        (Act::Cut, "body"),
+    ] {
+        let (read, requests) = positions(move |_| act).await;
+        let error = read.unwrap_err();
+        let text = format!("{error}: {:?}", error);
+        assert!(text.contains("http://127.0.0.1") && text.contains(why), "{act:?}: {text}");
+        assert!(requests < 40, "{act:?}: {requests}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changes_is_an_error_and_no_mixture() {
+    for act in [Act::OtherTag, Act::OtherFile, Act::OtherTotal, Act::Status(412), Act::NoTag] {
+        let (read, _) = positions(move |number| if number == 0 { Act::Right } else { act }).await;
+        match read {
+            Err(Error::Changed { .. }) => {}
+            other => panic!("{act:?}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_mesh_is_said_with_its_address() {
+    for bytes in [Vec::new(), b"<html>not found</html>".repeat(500)] {
+        let server = serve(bytes, |_, _| Act::Right);
+        let error = quick(&Remote::at(&server.address).unwrap()).open().await.unwrap_err();
+        assert!(matches!(error, Error::Mesh { .. }) && error.to_string().contains("file.bin"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn addresses_of_no_store_are_refused() {
+    for address in ["nowhere", "ftp://example.com/a", "http://"] {
+        assert!(matches!(Remote::at(address), Err(Error::Address { .. })), "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_shared_cache_saves_requests() {
+    let path = data::valid("slmesh", "nodemv_02_static_4lod.slmesh");
+    let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
+    let cache = RangeCache::new(1 << 20);
+    let mut bytes = Vec::new();
+    for _ in 0..2 {
+        let remote = small_steps(&server.address).with_cache(&cache);
+        let file = remote.open().await.unwrap();
+        let mesh = remote.run(|_| file.mesh(&"high_lod.faces[0]".parse()?)).await.unwrap();
+        assert!(mesh.has(&Semantic::Position));
+        bytes.push(remote.stats().bytes);
+    }
+    assert!(bytes[1] < bytes[0] && cache.held() > 0, "{bytes:?}");
+}
+
+#[tokio::test]
+async fn playing_gives_every_snapshot_in_bounded_memory() {
+    use futures_util::StreamExt;
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let bytes = fs::read(&path).unwrap();
+    let length = bytes.len() as u64;
+    let local = meshmap::cgeo::Proxy::open(&path).unwrap();
+    let server = serve(bytes, |_, _| Act::Slow(3));
+    let remote = small_steps(&server.address);
+    let file = remote.open().await.unwrap();
+    let proxy = file.as_cgeo().unwrap();
+    let mut playing = remote.play(proxy, 0..proxy.len(), 1);
+    let mut count = 0;
+    while let Some(played) = playing.next().await {
+        let (index, mesh) = played.unwrap();
+        assert_eq!(index, count);
+        let expected = local.snapshot(index).unwrap().positions().unwrap();
+        assert!(
+            mesh.positions
+                .iter()
+                .map(|p| p.map(f32::to_bits))
+                .eq(expected.iter().map(|p| p.map(f32::to_bits)))
+        );
+        count += 1;
+    }
+    assert_eq!(count, local.len());
+    // Headers, the table and the first snapshot stay.
+    let range = |index: usize| local.snapshot(index).unwrap().range();
+    let later: u64 = (1..local.len()).map(|index| range(index).end - range(index).start).sum();
+    assert!(remote.held() < length - later + 100, "{} of {length}, {later} later", remote.held());
+}
+
+#[tokio::test]
+async fn a_snapshot_that_cannot_be_read_is_an_error_and_the_next_ones_follow() {
+    use futures_util::StreamExt;
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let mut bytes = fs::read(&path).unwrap();
+    let local = meshmap::cgeo::Proxy::open(&path).unwrap();
+    let broken = local.snapshot(2).unwrap().range();
+    bytes[broken.start as usize + 40..broken.end as usize].fill(0xff);
+    let local = meshmap::cgeo::Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let server = serve(bytes, |_, _| Act::Right);
+    let remote = quick(&Remote::at(&server.address).unwrap());
+    let file = remote.open().await.unwrap();
+    let played: Vec<_> = remote.play(file.as_cgeo().unwrap(), 0..local.len(), 1 << 20).collect().await;
+    let good: Vec<bool> = played.iter().map(Result::is_ok).collect();
+    let expected: Vec<bool> =
+        (0..local.len()).map(|index| local.snapshot(index).unwrap().mesh().is_ok()).collect();
+    assert_eq!(good, expected);
+    assert!(!good[2] && good[1] && good[5], "{good:?}");
+}
+
+#[test]
+fn readers_that_block_tell_what_the_store_says() {
+    let server = serve(vec![0; 10_000], |_, _| Act::Status(403));
+    let blocking = Blocking::new(quick(&Remote::at(&server.address).unwrap())).unwrap();
+    let error = MeshFile::from_source(blocking.source()).unwrap_err();
+    let said = format!("{:?}", std::error::Error::source(&error));
+    assert!(said.contains("403") && said.contains("file.bin"), "{said}");
+}
+
+/// Fetching and decoding at once takes hardly longer than the slower of both.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures time"]
+async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
+    use futures_util::{StreamExt, stream};
+    use std::time::Instant;
+    let folder =
+        std::env::var("MESHMAP_CORPUS").expect("MESHMAP_CORPUS names the folder of the larger corpus");
+    let path = std::path::Path::new(&folder).join("cgeo/large/anim_60k_40.cgeo");
+    let local = meshmap::cgeo::Proxy::open(&path).unwrap();
+    let server = serve(fs::read(&path).unwrap(), |_, _| Act::Slow(50));
+    let most_bytes = 4 << 20;
+    let (mut ratios, mut held) = (Vec::new(), 0);
+    for _ in 0..3 {
+        let start = Instant::now();
+        for index in 0..local.len() {
+            let mut mesh = meshmap::cgeo::MeshBuffer::default();
+            local.snapshot(index).unwrap().mesh_into(&mut mesh, &mut meshmap::Scratch::default()).unwrap();
+        }
+        let decoding = start.elapsed();
+
+        let remote = Remote::at(&server.address).unwrap();
+        remote.open().await.unwrap();
+        let start = Instant::now();
+        let average = local.snapshot(1).unwrap().range();
+        let at_once = (most_bytes / (average.end - average.start)) as usize + 1;
+        let fetches = stream::iter(0..local.len()).map(|index| {
+            let (remote, range) = (remote.clone(), local.snapshot(index).unwrap().range());
+            async move { remote.run(|source| source.get(range.clone(), "x").map(drop)).await }
+        });
+        fetches.buffered(at_once).for_each(|fetched| async { fetched.unwrap() }).await;
+        let fetching = start.elapsed();
+
+        let remote = Remote::at(&server.address).unwrap();
+        let file = remote.open().await.unwrap();
+        let start = Instant::now();
+        let mut playing = remote.play(file.as_cgeo().unwrap(), 0..local.len(), most_bytes);
+        while let Some(played) = playing.next().await {
+            played.unwrap();
+            held = held.max(remote.held());
+        }
+        let both = start.elapsed();
+        println!(
+            "decoding {decoding:.2?}, fetching {fetching:.2?}, playing {both:.2?}, at most {held} bytes held"
+        );
+        ratios.push(both.as_secs_f64() / decoding.max(fetching).as_secs_f64());
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("{:.2} (at most 1.2)", ratios[1]);
+    assert!(ratios[0] <= 1.2, "{ratios:?}");
+    // The first snapshot stays, and one that is being decoded.
+    let first = local.snapshot(0).unwrap().range();
+    assert!(held < most_bytes + 2 * (first.end - first.start) + (1 << 20), "{held}");
+}

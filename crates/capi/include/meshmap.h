@@ -1,0 +1,2471 @@
+/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped, read by
+ * ranges, in memory, or behind callbacks. Made by cbindgen from crates/capi/src: not to be edited.
+ *
+ * Results.  Functions return an mm_status: MM_OK, MM_ABSENT where the file does not have what was asked for, or an error, of
+ * which mm_last_error knows kind, text, format, address and bytes, for each thread. Files are not trusted: whatever the bytes,
+ * a function returns.
+ *
+ * Handles.  Opaque pointers (mm_file *, mm_mesh *..) are numbers in the shape of pointers: never follow one. One that was
+ * closed, is of another kind, or never was one, is MM_ERROR_HANDLE. Each is closed once, by the function that its maker names;
+ * NULL may be closed. What was read of a file lives without it. Handles that are never closed are counted by mm_handle_count;
+ * tools that look for lost memory do not see them. A handle may be closed on one thread while others are in calls with it.
+ *
+ * Memory.  Arrays go into the caller's memory: elements `stride` bytes apart (0: packed), `capacity` of them, at any alignment.
+ * The number of elements goes to `*count`, which may be NULL; `out` NULL asks for it alone. Where the capacity is too small,
+ * the status is MM_ERROR_BUFFER, the count says what is needed, and nothing is written. What functions show instead is named
+ * `view`, with how long it is valid. Texts are UTF-8 and end with a byte 0.
+ *
+ * Structs that begin with `size` can grow: set it to sizeof before each call.
+ *
+ * Threads.  Files, meshes, lists, arrays, rigs, caches and flags may be used by all threads at once; scratches and places for
+ * snapshots by one at a time. Memory that a call takes for its own use is bounded by mm_options.
+ *
+ * NULL, numbers that no constant has, and strides that are too small are MM_ERROR_ARGUMENT. What cannot be found out is the
+ * caller's: pointers to memory that is not there, capacities that are too large, text without an end.
+ */
+
+#ifndef MESHMAP_H
+#define MESHMAP_H
+
+
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * The header of a box has no unit (mm_cgeo_info.unit_evidence).
+ */
+#define MM_UNIT_UNKNOWN 0
+
+/**
+ * The unit is from the two box sizes of the header, with which its scale agrees.
+ */
+#define MM_UNIT_BOX_SIZES 1
+
+/**
+ * From the box sizes; the scale is the reciprocal of their ratio, as in the published sample.
+ */
+#define MM_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL 2
+
+/**
+ * From the box sizes, which the scale contradicts.
+ */
+#define MM_UNIT_BOX_SIZES_SCALE_DIFFERS 3
+
+/**
+ * From the scale alone.
+ */
+#define MM_UNIT_SCALE 4
+
+/**
+ * The times are those of the file (mm_timing.clock).
+ */
+#define MM_CLOCK_FILE 0
+
+/**
+ * They begin at `start`, `step` seconds apart.
+ */
+#define MM_CLOCK_STEP 1
+
+/**
+ * They begin at `start`, `rate` of them a second.
+ */
+#define MM_CLOCK_RATE 2
+
+/**
+ * Broken rules are findings (mm_options.strictness).
+ */
+#define MM_STRICTNESS_TOLERANT 0
+
+/**
+ * Opening checks every value, and refuses what the specification forbids.
+ */
+#define MM_STRICTNESS_STRICT 1
+
+/**
+ * Everything runs on the calling thread (mm_options.parallelism).
+ */
+#define MM_PARALLELISM_OFF 0
+
+/**
+ * Large jobs are split over the threads of the process' pool, which is made when it is first needed.
+ */
+#define MM_PARALLELISM_POOL 1
+
+/**
+ * The fast decoders (mm_options.decoder).
+ */
+#define MM_DECODER_FAST 0
+
+/**
+ * The independent decoders that the fast ones are compared with.
+ */
+#define MM_DECODER_REFERENCE 1
+
+/**
+ * A wrong or missing checksum is an error (mm_options.checksums).
+ */
+#define MM_CHECKSUMS_VERIFY 0
+
+/**
+ * Checksums are not verified.
+ */
+#define MM_CHECKSUMS_IGNORE 1
+
+/**
+ * Sections are not compressed (mm_cgeo_dialect.codec).
+ */
+#define MM_CODEC_STORED 0
+
+/**
+ * Sections are zlib streams.
+ */
+#define MM_CODEC_ZLIB 1
+
+/**
+ * Sections are gzip streams.
+ */
+#define MM_CODEC_GZIP 2
+
+/**
+ * Sections are raw deflate streams.
+ */
+#define MM_CODEC_DEFLATE 3
+
+/**
+ * Nothing precedes a stream (mm_cgeo_dialect.prefix).
+ */
+#define MM_PREFIX_NONE 0
+
+/**
+ * Its inflated length does, in 4 bytes, little-endian.
+ */
+#define MM_PREFIX_U32_LE 1
+
+/**
+ * In 4 bytes, big-endian.
+ */
+#define MM_PREFIX_U32_BE 2
+
+/**
+ * In 8 bytes, little-endian.
+ */
+#define MM_PREFIX_U64_LE 3
+
+/**
+ * The size of a section counts stored bytes (mm_cgeo_dialect.section_size).
+ */
+#define MM_SECTION_SIZE_STORED 0
+
+/**
+ * Stored bytes and the 12 of its header.
+ */
+#define MM_SECTION_SIZE_STORED_WITH_HEADER 1
+
+/**
+ * Inflated bytes.
+ */
+#define MM_SECTION_SIZE_INFLATED 2
+
+/**
+ * Offsets point to the first section of a snapshot (mm_cgeo_dialect.offset).
+ */
+#define MM_OFFSET_FIRST_SECTION 0
+
+/**
+ * To the tag before it.
+ */
+#define MM_OFFSET_START_TAG 1
+
+/**
+ * An array of a file. Every thread may use it.
+ */
+typedef struct mm_array mm_array;
+
+/**
+ * A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
+ * for a snapshot, one of them decodes it, and the others wait.
+ */
+typedef struct mm_cache mm_cache;
+
+/**
+ * A flag that cancels calls. Every thread may use it.
+ */
+typedef struct mm_cancel mm_cancel;
+
+/**
+ * A file of any format. Every thread may use it.
+ */
+typedef struct mm_file mm_file;
+
+/**
+ * The findings of a file. Every thread may use it.
+ */
+typedef struct mm_finding_list mm_finding_list;
+
+/**
+ * A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it.
+ */
+typedef struct mm_mesh mm_mesh;
+
+/**
+ * The meshes of a file. Every thread may use it.
+ */
+typedef struct mm_mesh_list mm_mesh_list;
+
+/**
+ * The skeleton of an IQM file, and animations for it. Every thread may use it.
+ */
+typedef struct mm_rig mm_rig;
+
+/**
+ * Working memory: calls with one take no memory once it is large enough. One for each thread; two threads that use one at the
+ * same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back.
+ */
+typedef struct mm_scratch mm_scratch;
+
+/**
+ * A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills; others may
+ * look at what is there.
+ */
+typedef struct mm_snapshot mm_snapshot;
+
+/**
+ * What a function returns: MM_OK, MM_ABSENT, or one of MM_ERROR_*. Values of either may be added.
+ */
+typedef int32_t mm_status;
+
+/**
+ * The type of a number: MM_SCALAR_*.
+ */
+typedef uint32_t mm_scalar;
+
+/**
+ * An array of a file, decoded: packed numbers, little-endian.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_array_info), set by the caller.
+     */
+    size_t size;
+    /**
+     * Where it is in the file, such as `snapshots[3].positions`.
+     */
+    const char *address;
+    /**
+     * The first number, at any address.
+     */
+    const void *data;
+    /**
+     * All of them, in bytes.
+     */
+    size_t byte_length;
+    /**
+     * The type of each: MM_SCALAR_*.
+     */
+    mm_scalar scalar;
+    /**
+     * How many numbers of `shape` say something: 1 to 3.
+     */
+    uint32_t rank;
+    /**
+     * The number of elements, then the numbers of each.
+     */
+    uint64_t shape[3];
+} mm_array_info;
+
+/**
+ * Called with each array of a file; returns 0 to go on. What it is given is valid during the call. No exception may leave it.
+ */
+typedef int (*mm_array_fn)(void *user, const mm_array_info *array);
+
+/**
+ * Called with each text of a file and its address; returns 0 to go on. `length` does not count the byte 0 after the text, but
+ * those within. What it is given is valid during the call. No exception may leave it.
+ */
+typedef int (*mm_text_fn)(void *user, const char *address, const char *text, size_t length);
+
+/**
+ * The times of snapshots. Functions that take one take NULL for those of the file.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_timing), set by the caller.
+     */
+    size_t size;
+    /**
+     * MM_CLOCK_*.
+     */
+    uint32_t clock;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The number of snapshots; 0 for all of the file.
+     */
+    size_t count;
+    /**
+     * The time of snapshot 0 in seconds.
+     */
+    double start;
+    /**
+     * From one snapshot to the next, in seconds; 0 where no time passes.
+     */
+    double step;
+    /**
+     * Snapshots per second, of MM_CLOCK_RATE.
+     */
+    double rate;
+} mm_timing;
+
+/**
+ * What happens before the first snapshot and after the last: MM_WRAP_*.
+ */
+typedef uint32_t mm_wrap;
+
+/**
+ * Statistics of a cache.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_cache_stats), set by the caller.
+     */
+    size_t size;
+    /**
+     * Requests that found their snapshot.
+     */
+    uint64_t hits;
+    /**
+     * Requests that did not, including those that waited for another thread.
+     */
+    uint64_t misses;
+    /**
+     * Snapshots decoded.
+     */
+    uint64_t decodes;
+    /**
+     * Snapshots decoded again after they were dropped: a sign that the capacity is too small.
+     */
+    uint64_t repeated_decodes;
+    /**
+     * Bytes of decoded snapshots in the cache.
+     */
+    uint64_t bytes_held;
+    /**
+     * The greatest value of bytes_held so far.
+     */
+    uint64_t peak_bytes;
+} mm_cache_stats;
+
+/**
+ * How a CGeo file is read where the published text says nothing.
+ */
+typedef struct {
+    /**
+     * MM_CODEC_*.
+     */
+    uint32_t codec;
+    /**
+     * MM_PREFIX_*.
+     */
+    uint32_t prefix;
+    /**
+     * MM_SECTION_SIZE_*.
+     */
+    uint32_t section_size;
+    /**
+     * MM_OFFSET_*.
+     */
+    uint32_t offset;
+} mm_cgeo_dialect;
+
+/**
+ * What is known of a proxy when it is open.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_cgeo_info), set by the caller.
+     */
+    size_t size;
+    /**
+     * The number of snapshots.
+     */
+    size_t snapshot_count;
+    /**
+     * The version of the format; 0 where the header has no whole number.
+     */
+    int64_t version;
+    /**
+     * The flags before the offset table.
+     */
+    uint32_t flags;
+    /**
+     * How unit_millimeters is known: MM_UNIT_*.
+     */
+    uint32_t unit_evidence;
+    /**
+     * Millimetres in a unit; 0 where that is not known.
+     */
+    double unit_millimeters;
+    /**
+     * "Scale" as stored; 0 where there is none.
+     */
+    double scale;
+    /**
+     * How the file is read where the published text says nothing.
+     */
+    mm_cgeo_dialect dialect;
+    /**
+     * Whether the dialect was found in the file, rather than given in mm_options.
+     */
+    bool dialect_is_found;
+    /**
+     * Whether the file has times of its own (mm_cgeo_timing).
+     */
+    bool has_timing;
+} mm_cgeo_info;
+
+/**
+ * The numbers of elements of a snapshot.
+ */
+typedef struct {
+    /**
+     * Positions.
+     */
+    uint32_t vertices;
+    /**
+     * Normals.
+     */
+    uint32_t normals;
+    /**
+     * Map channels.
+     */
+    uint32_t map_channels;
+    /**
+     * Triangles.
+     */
+    uint32_t triangles;
+} mm_cgeo_counts;
+
+/**
+ * A box around points.
+ */
+typedef struct {
+    /**
+     * The least x, y and z.
+     */
+    float min[3];
+    /**
+     * The greatest x, y and z.
+     */
+    float max[3];
+} mm_bounds;
+
+/**
+ * Identifies the triangles of a snapshot: equal ones are those of the very same triangles, so that what was made from them (an
+ * acceleration structure) can be kept and refitted. For the time that the process lives.
+ */
+typedef struct {
+    /**
+     * One half.
+     */
+    uint64_t high;
+    /**
+     * The other half.
+     */
+    uint64_t low;
+} mm_topology;
+
+/**
+ * Which indices the corners of triangles have: MM_CORNERS_*; MM_CORNERS_MAP_CHANNEL + 1 is map channel 1.
+ */
+typedef uint32_t mm_corners;
+
+/**
+ * A format of files: MM_FORMAT_*.
+ */
+typedef uint32_t mm_format;
+
+/**
+ * What is known of a failure.
+ *
+ * No pointer is NULL; texts that there is nothing to say for are empty. All are UTF-8, each on one line.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_error), set by the caller.
+     */
+    size_t size;
+    /**
+     * What the function returned.
+     */
+    mm_status status;
+    /**
+     * The format that was being read: one of MM_FORMAT_*, or 0.
+     */
+    mm_format format;
+    /**
+     * All of it as one line, with the path where there is one.
+     */
+    const char *text;
+    /**
+     * The structure or field, as the specification of the format names it.
+     */
+    const char *what;
+    /**
+     * Where it is in the file, such as `snapshots[3]`.
+     */
+    const char *address;
+    /**
+     * The path of the file.
+     */
+    const char *path;
+    /**
+     * What should have been there.
+     */
+    const char *expected;
+    /**
+     * What was there.
+     */
+    const char *found;
+    /**
+     * Whether byte_begin and byte_end say something.
+     */
+    bool has_byte_range;
+    /**
+     * Whether decoded_begin and decoded_end say something.
+     */
+    bool has_decoded_range;
+    /**
+     * The bytes that are wrong or missing, from the start of the file.
+     */
+    uint64_t byte_begin;
+    /**
+     * Their end.
+     */
+    uint64_t byte_end;
+    /**
+     * The bytes that are wrong inside a decoded block, from its start; the others then are those of the block.
+     */
+    uint64_t decoded_begin;
+    /**
+     * Their end.
+     */
+    uint64_t decoded_end;
+} mm_error;
+
+/**
+ * How a file is read. Filled by mm_options_init, then changed.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_options), set by mm_options_init.
+     */
+    size_t size;
+    /**
+     * The size in bytes of the largest decoded array or block. 512 MiB.
+     */
+    uint64_t max_block_bytes;
+    /**
+     * The most bytes that one call holds of what it decodes, and that a file keeps for later calls. 1 GiB.
+     */
+    uint64_t max_total_bytes;
+    /**
+     * How many times its stored bytes a block may decode to, whatever the other limits say. 16; 0 switches this off.
+     */
+    uint64_t free_ratio;
+    /**
+     * How deep containers may be nested, in formats that nest them. 96.
+     */
+    uint32_t max_depth;
+    /**
+     * MM_STRICTNESS_*. Tolerant.
+     */
+    uint32_t strictness;
+    /**
+     * MM_PARALLELISM_*. The pool. Renderers that call from threads of their own switch it off.
+     */
+    uint32_t parallelism;
+    /**
+     * MM_DECODER_*. Fast.
+     */
+    uint32_t decoder;
+    /**
+     * MM_CHECKSUMS_*. Verified.
+     */
+    uint32_t checksums;
+    /**
+     * 1 where cgeo_dialect is used, and not found in the file. 0.
+     */
+    uint32_t has_cgeo_dialect;
+    /**
+     * The dialect of a CGeo file.
+     */
+    mm_cgeo_dialect cgeo_dialect;
+} mm_options;
+
+/**
+ * Gives back what a caller lent; called once, on any thread.
+ */
+typedef void (*mm_release_fn)(void *user);
+
+/**
+ * Callbacks that read a file. No callback may let an exception out.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_reader), set by the caller.
+     */
+    size_t size;
+    /**
+     * Passed to each callback.
+     */
+    void *user;
+    /**
+     * Stores the length of the file in bytes and returns 0, or returns an error number of the caller's. NULL where the
+     * length is not known.
+     */
+    int (*length)(void *user, uint64_t *length);
+    /**
+     * Reads `length` bytes from `offset` on into `buffer`, stores how many there are (fewer only where the file ends), and
+     * returns 0, or returns an error number of the caller's. Called on any thread, by several at a time.
+     */
+    int (*read)(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored);
+    /**
+     * Called once, when nothing is read any more; also where opening fails. May be NULL.
+     */
+    mm_release_fn release;
+} mm_reader;
+
+/**
+ * How much a rig has.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_rig_info), set by the caller.
+     */
+    size_t size;
+    /**
+     * Joints of the skeleton.
+     */
+    size_t joint_count;
+    /**
+     * Animations.
+     */
+    size_t anim_count;
+    /**
+     * Frames of all animations.
+     */
+    uint32_t frame_count;
+    /**
+     * Poses in each frame; as many as joints where the animation fits the skeleton.
+     */
+    uint32_t pose_count;
+} mm_rig_info;
+
+/**
+ * Translation, rotation and scale, relative to the parent.
+ */
+typedef struct {
+    /**
+     * Translation x, y, z.
+     */
+    float translate[3];
+    /**
+     * Rotation, a quaternion x, y, z, w as stored.
+     */
+    float rotate[4];
+    /**
+     * Scale along x, y, z.
+     */
+    float scale[3];
+} mm_trs;
+
+/**
+ * A joint in the bind pose.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_joint), set by the caller.
+     */
+    size_t size;
+    /**
+     * Its name.
+     */
+    const char *name;
+    /**
+     * The index of its parent, less than its own; -1 of a root.
+     */
+    int64_t parent;
+    /**
+     * Relative to its parent.
+     */
+    mm_trs bind;
+    /**
+     * From its space to that of the model: three rows of four.
+     */
+    float bind_matrix[3][4];
+    /**
+     * From the space of the model to its own.
+     */
+    float inverse_bind_matrix[3][4];
+} mm_joint;
+
+/**
+ * An animation: a run of frames.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_anim), set by the caller.
+     */
+    size_t size;
+    /**
+     * Its name.
+     */
+    const char *name;
+    /**
+     * The index of its first frame.
+     */
+    uint32_t first_frame;
+    /**
+     * The number of its frames.
+     */
+    uint32_t frame_count;
+    /**
+     * Frames per second; 0 where the file does not say.
+     */
+    float frame_rate;
+    /**
+     * Whether it loops.
+     */
+    bool is_loop;
+} mm_anim;
+
+/**
+ * What a mesh is for: MM_ROLE_*.
+ */
+typedef uint32_t mm_role;
+
+/**
+ * A mesh in the list of a file.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_mesh_entry), set by the caller.
+     */
+    size_t size;
+    /**
+     * Where it is in the file: what mm_mesh_at takes.
+     */
+    const char *address;
+    /**
+     * Its name; empty where it has none.
+     */
+    const char *name;
+    /**
+     * What it is for: MM_ROLE_*.
+     */
+    mm_role role;
+    /**
+     * Whether `seconds` says something.
+     */
+    bool has_seconds;
+    /**
+     * Whether a viewer draws it unless told otherwise: all geometry, the finest level of detail, the first snapshot.
+     */
+    bool is_drawn_by_default;
+    /**
+     * Of a level of detail or a snapshot: which.
+     */
+    uint64_t role_index;
+    /**
+     * Of a snapshot: its time.
+     */
+    double seconds;
+} mm_mesh_entry;
+
+/**
+ * How serious a finding is: MM_SEVERITY_*, least serious first.
+ */
+typedef uint32_t mm_severity;
+
+/**
+ * A rule that a file breaks, and where.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_finding), set by the caller.
+     */
+    size_t size;
+    /**
+     * The rule's identifier, which never changes, such as "index_range".
+     */
+    const char *rule;
+    /**
+     * All of it as one line.
+     */
+    const char *text;
+    /**
+     * The part of the file; empty where there is none.
+     */
+    const char *address;
+    /**
+     * MM_SEVERITY_*.
+     */
+    mm_severity severity;
+    /**
+     * Whether byte_begin and byte_end say something.
+     */
+    bool has_byte_range;
+    /**
+     * In how many places the rule is broken; the others say where first.
+     */
+    uint64_t count;
+    /**
+     * The bytes, from the start of the file.
+     */
+    uint64_t byte_begin;
+    /**
+     * Their end.
+     */
+    uint64_t byte_end;
+} mm_finding;
+
+/**
+ * The type of an index: MM_INDEX_*.
+ */
+typedef uint32_t mm_index_format;
+
+/**
+ * What is known of a mesh without reading its attributes.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_mesh_info), set by the caller.
+     */
+    size_t size;
+    /**
+     * Elements of every attribute.
+     */
+    size_t vertex_count;
+    /**
+     * Three for each triangle.
+     */
+    size_t index_count;
+    /**
+     * Attributes that are stored.
+     */
+    size_t attribute_count;
+    /**
+     * Where the mesh is in its file.
+     */
+    const char *address;
+    /**
+     * Its name; empty where it has none.
+     */
+    const char *name;
+    /**
+     * The name of its material; empty where it has none.
+     */
+    const char *material;
+    /**
+     * What it is for: MM_ROLE_*.
+     */
+    mm_role role;
+    /**
+     * How indices are stored: MM_INDEX_U16 or MM_INDEX_U32.
+     */
+    mm_index_format index_format;
+    /**
+     * Whether triangles have materials of their own (mm_mesh_material_ids).
+     */
+    bool has_material_ids;
+    /**
+     * Whether `seconds` says something.
+     */
+    bool has_seconds;
+    /**
+     * Of a level of detail or a snapshot: which.
+     */
+    uint64_t role_index;
+    /**
+     * Of a snapshot: its time.
+     */
+    double seconds;
+} mm_mesh_info;
+
+/**
+ * The meaning of an attribute: MM_SEMANTIC_*.
+ */
+typedef uint32_t mm_semantic;
+
+/**
+ * An attribute of a mesh, as it is stored.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_attribute_info), set by the caller.
+     */
+    size_t size;
+    /**
+     * MM_SEMANTIC_*.
+     */
+    mm_semantic semantic;
+    /**
+     * Which set, of those that there may be several of.
+     */
+    uint32_t set;
+    /**
+     * The name, such as `texcoord[1]`, or that of MM_SEMANTIC_CUSTOM.
+     */
+    const char *name;
+    /**
+     * The type of each component: MM_SCALAR_*.
+     */
+    mm_scalar scalar;
+    /**
+     * The number of components.
+     */
+    uint32_t components;
+    /**
+     * Whether integers stand for 0..1, or -1..1.
+     */
+    bool normalized;
+} mm_attribute_info;
+
+/**
+ * Elements of numbers, packed, little-endian, in memory of the library's.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_view), set by the caller.
+     */
+    size_t size;
+    /**
+     * The first element. Of mapped files at any address: look at it before numbers are read in place.
+     */
+    const void *data;
+    /**
+     * The number of elements.
+     */
+    size_t count;
+    /**
+     * All of them together, in bytes.
+     */
+    size_t byte_length;
+    /**
+     * The bytes from one element to the next.
+     */
+    size_t stride;
+    /**
+     * The type of each number: MM_SCALAR_*.
+     */
+    mm_scalar scalar;
+    /**
+     * How many numbers each element has.
+     */
+    uint32_t components;
+    /**
+     * Whether integers stand for 0..1, or -1..1.
+     */
+    bool normalized;
+    /**
+     * Whether each number is where the processor wants it.
+     */
+    bool is_aligned;
+} mm_view;
+
+/**
+ * An attribute of a vertex layout.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_layout_attribute), set by the caller in each element of an array.
+     */
+    size_t size;
+    /**
+     * MM_SEMANTIC_*.
+     */
+    mm_semantic semantic;
+    /**
+     * Which set, of those that there may be several of.
+     */
+    uint32_t set;
+    /**
+     * The name of MM_SEMANTIC_CUSTOM; else NULL.
+     */
+    const char *name;
+    /**
+     * The type of each component that is written: MM_SCALAR_*.
+     */
+    mm_scalar scalar;
+    /**
+     * The number of components that are written.
+     */
+    uint32_t components;
+    /**
+     * 1 where integers stand for 0..1, or -1..1; else 0.
+     */
+    uint32_t normalized;
+    /**
+     * 1 where a mesh without the attribute gets `default_value`; 0 where it is an error.
+     */
+    uint32_t has_default;
+    /**
+     * What is written for a mesh without the attribute.
+     */
+    float default_value[4];
+    /**
+     * Where it begins in each vertex, in bytes; SIZE_MAX after those before it, as graphics APIs want it.
+     */
+    size_t offset;
+} mm_layout_attribute;
+
+/**
+ * Triangles of one material: one draw call.
+ */
+typedef struct {
+    /**
+     * The material, as a number of the file's.
+     */
+    uint32_t material;
+    /**
+     * A range of vertices that has all that the triangles use begins here.
+     */
+    uint32_t first_vertex;
+    /**
+     * Its length.
+     */
+    uint32_t vertex_count;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The first triangle.
+     */
+    uint64_t first_triangle;
+    /**
+     * How many there are.
+     */
+    uint64_t triangle_count;
+} mm_group;
+
+/**
+ * A time between two snapshots.
+ */
+typedef struct {
+    /**
+     * The snapshot at or before the time.
+     */
+    size_t from;
+    /**
+     * The snapshot after it.
+     */
+    size_t to;
+    /**
+     * The fraction from `from` (0) to `to` (1).
+     */
+    float fraction;
+} mm_cgeo_key;
+
+/**
+ * What a decoded snapshot has.
+ */
+typedef struct {
+    /**
+     * sizeof(mm_snapshot_info), set by the caller.
+     */
+    size_t size;
+    /**
+     * How many elements.
+     */
+    mm_cgeo_counts counts;
+    /**
+     * Identifies the triangles.
+     */
+    mm_topology topology;
+    /**
+     * Whether it is stored complete, and not as a difference from the first one.
+     */
+    bool is_complete;
+} mm_snapshot_info;
+
+/**
+ * Which array of a snapshot: MM_CGEO_ARRAY_*; MM_CGEO_ARRAY_MAP_CHANNEL + 1 is map channel 1.
+ */
+typedef uint32_t mm_cgeo_array;
+
+/**
+ * Of positions.
+ */
+#define MM_CORNERS_POSITIONS 0
+
+/**
+ * Of normals.
+ */
+#define MM_CORNERS_NORMALS 1
+
+/**
+ * Of map channel 0.
+ */
+#define MM_CORNERS_MAP_CHANNEL 2
+
+/**
+ * It is done.
+ */
+#define MM_OK 0
+
+/**
+ * Not an error: the file does not have what was asked for. Nothing was written, and counts are 0.
+ */
+#define MM_ABSENT 1
+
+/**
+ * The file has no format that this library knows.
+ */
+#define MM_ERROR_UNKNOWN_FORMAT 10
+
+/**
+ * The file ends too early: more bytes would help.
+ */
+#define MM_ERROR_TRUNCATED 11
+
+/**
+ * The file breaks a rule of its format in a way that makes it unreadable.
+ */
+#define MM_ERROR_MALFORMED 12
+
+/**
+ * Valid, as far as this library can tell, but not read by it; or asked of a file that cannot have it.
+ */
+#define MM_ERROR_UNSUPPORTED 13
+
+/**
+ * More memory would be needed than the limits of mm_options allow.
+ */
+#define MM_ERROR_LIMIT_EXCEEDED 14
+
+/**
+ * Something was asked for that does not exist: an index, an address, a time.
+ */
+#define MM_ERROR_OUT_OF_RANGE 15
+
+/**
+ * Two things do not match, such as snapshots with different triangles.
+ */
+#define MM_ERROR_MISMATCH 16
+
+/**
+ * The call was cancelled by mm_cancel_set.
+ */
+#define MM_ERROR_CANCELLED 17
+
+/**
+ * The operating system or a reader of the caller's failed.
+ */
+#define MM_ERROR_IO 18
+
+/**
+ * An argument cannot be used: NULL where something is needed, a stride less than an element, a struct whose size is
+ * not set.
+ */
+#define MM_ERROR_ARGUMENT 30
+
+/**
+ * A handle was closed, is of another kind, or never was one.
+ */
+#define MM_ERROR_HANDLE 31
+
+/**
+ * The caller's memory is too small. What is needed is in the count; nothing was written.
+ */
+#define MM_ERROR_BUFFER 32
+
+/**
+ * Another thread is using this scratch, or is filling this snapshot.
+ */
+#define MM_ERROR_BUSY 33
+
+/**
+ * The file is of another format than the function is for.
+ */
+#define MM_ERROR_FORMAT 34
+
+/**
+ * The library failed within; the call had no effect that can be relied on. Please report it.
+ */
+#define MM_ERROR_INTERNAL 35
+
+/**
+ * Geometry that is drawn.
+ */
+#define MM_ROLE_GEOMETRY 1
+
+/**
+ * A level of detail; its index 0 is the finest.
+ */
+#define MM_ROLE_LOD 2
+
+/**
+ * Geometry for physics, which is not drawn.
+ */
+#define MM_ROLE_PHYSICS 3
+
+/**
+ * A snapshot of an animation.
+ */
+#define MM_ROLE_SNAPSHOT 4
+
+/**
+ * Positions.
+ */
+#define MM_SEMANTIC_POSITION 1
+
+/**
+ * Normals.
+ */
+#define MM_SEMANTIC_NORMAL 2
+
+/**
+ * Tangents; a fourth component is the sign of the bitangent.
+ */
+#define MM_SEMANTIC_TANGENT 3
+
+/**
+ * Texture coordinates, of a set.
+ */
+#define MM_SEMANTIC_TEXCOORD 4
+
+/**
+ * Colours, of a set.
+ */
+#define MM_SEMANTIC_COLOR 5
+
+/**
+ * Joint indices, of a set.
+ */
+#define MM_SEMANTIC_JOINTS 6
+
+/**
+ * Joint weights, of a set.
+ */
+#define MM_SEMANTIC_WEIGHTS 7
+
+/**
+ * Anything else, by its name in the file.
+ */
+#define MM_SEMANTIC_CUSTOM 8
+
+/**
+ * Corona Renderer proxy.
+ */
+#define MM_FORMAT_CGEO 1
+
+/**
+ * OpenCTM.
+ */
+#define MM_FORMAT_OPENCTM 2
+
+/**
+ * Second Life mesh asset.
+ */
+#define MM_FORMAT_SLMESH 3
+
+/**
+ * Inter-Quake Model.
+ */
+#define MM_FORMAT_IQM 4
+
+/**
+ * Tight Model Format.
+ */
+#define MM_FORMAT_TMF 5
+
+/**
+ * uint8_t.
+ */
+#define MM_SCALAR_U8 1
+
+/**
+ * int8_t.
+ */
+#define MM_SCALAR_I8 2
+
+/**
+ * uint16_t.
+ */
+#define MM_SCALAR_U16 3
+
+/**
+ * int16_t.
+ */
+#define MM_SCALAR_I16 4
+
+/**
+ * uint32_t.
+ */
+#define MM_SCALAR_U32 5
+
+/**
+ * int32_t.
+ */
+#define MM_SCALAR_I32 6
+
+/**
+ * Half precision, IEEE 754 binary16.
+ */
+#define MM_SCALAR_F16 7
+
+/**
+ * float.
+ */
+#define MM_SCALAR_F32 8
+
+/**
+ * double.
+ */
+#define MM_SCALAR_F64 9
+
+/**
+ * The narrowest one that holds every index; 65,535 does not count as one of 16 bits.
+ */
+#define MM_INDEX_NARROWEST 0
+
+/**
+ * uint16_t.
+ */
+#define MM_INDEX_U16 2
+
+/**
+ * uint32_t.
+ */
+#define MM_INDEX_U32 4
+
+/**
+ * The first and the last snapshot stay.
+ */
+#define MM_WRAP_CLAMP 0
+
+/**
+ * The first snapshot follows the last, one step later.
+ */
+#define MM_WRAP_LOOP 1
+
+/**
+ * Snapshots run back to the first, then forth again.
+ */
+#define MM_WRAP_PING_PONG 2
+
+/**
+ * Legal and harmless.
+ */
+#define MM_SEVERITY_NOTE 1
+
+/**
+ * Legal, or what ordinary writers do.
+ */
+#define MM_SEVERITY_SUSPICIOUS 2
+
+/**
+ * Against the specification, and read all the same.
+ */
+#define MM_SEVERITY_FORBIDDEN 3
+
+/**
+ * The data cannot be used.
+ */
+#define MM_SEVERITY_UNUSABLE 4
+
+/**
+ * Positions.
+ */
+#define MM_CGEO_ARRAY_POSITIONS 0
+
+/**
+ * Normals.
+ */
+#define MM_CGEO_ARRAY_NORMALS 1
+
+/**
+ * Texture coordinates u, v, w of map channel 0.
+ */
+#define MM_CGEO_ARRAY_MAP_CHANNEL 2
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames, matrices, as
+ * they are stored and not as a renderer sees them. Of IQM, indices are checked first.
+ *
+ * Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
+ * reading and decoding, at the first array that has one; MM_OK also where `each` ended it.
+ */
+mm_status mm_arrays(const mm_file *file,
+                    mm_array_fn each,
+                    void *user);
+
+/**
+ * Calls `each` with every text that a file stores and its address: names, materials, comments.
+ *
+ * Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
+ * reading; MM_OK also where `each` ended it.
+ */
+mm_status mm_texts(const mm_file *file,
+                   mm_text_fn each,
+                   void *user);
+
+/**
+ * The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices", decoded. Those
+ * that mm_arrays names.
+ *
+ * Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT where there
+ * is none; those of reading.
+ */
+mm_status mm_array_at(const mm_file *file,
+                      const char *address,
+                      mm_array **out);
+
+/**
+ * What an array has. `out->size` is set before.
+ *
+ * Ownership: numbers and address are the array's, and valid until it is freed. Threads: any. Errors: MM_ERROR_HANDLE,
+ * MM_ERROR_ARGUMENT.
+ */
+mm_status mm_array_get_info(const mm_array *array,
+                            mm_array_info *out);
+
+/**
+ * Frees an array. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_array_free(mm_array *array);
+
+/**
+ * Makes a cache with a capacity in bytes of decoded snapshots. Those that are used least recently are dropped first.
+ *
+ * Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
+ */
+mm_status mm_cache_new(uint64_t capacity_bytes,
+                       mm_cache **out);
+
+/**
+ * Makes another handle of a cache, to be freed on its own.
+ *
+ * Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_cache_ref(const mm_cache *cache, mm_cache **out);
+
+/**
+ * Frees a cache; snapshots that were taken from it stay. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
+ * MM_ERROR_HANDLE.
+ */
+mm_status mm_cache_free(mm_cache *cache);
+
+/**
+ * A snapshot, decoded unless it is in the cache, into a place, which shares it. Takes no memory for one that is in the cache.
+ *
+ * Ownership: what is shown of the place before is no longer valid. Threads: any, each with a place of its own. Errors: as of
+ * mm_snapshot_read. They are not kept: the next request tries again.
+ */
+mm_status mm_cache_get(const mm_cache *cache,
+                       const mm_file *file,
+                       size_t index,
+                       mm_snapshot *out);
+
+/**
+ * A snapshot into a place, if it is in the cache. Never waits, takes no memory.
+ *
+ * Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT where it is not there; the place then has nothing in it.
+ */
+mm_status mm_cache_try_get(const mm_cache *cache,
+                           const mm_file *file,
+                           size_t index,
+                           mm_snapshot *out);
+
+/**
+ * Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get tells errors.
+ *
+ * Ownership: `indices` stay the caller's; cache and file may be closed meanwhile. Threads: any. Errors: MM_ERROR_HANDLE,
+ * MM_ERROR_FORMAT, MM_ERROR_ARGUMENT.
+ */
+mm_status mm_cache_prefetch(const mm_cache *cache,
+                            const mm_file *file,
+                            const size_t *indices,
+                            size_t count);
+
+/**
+ * Like mm_cgeo_positions_at, by snapshots that the cache has or gets: each is decoded once.
+ *
+ * Ownership, threads, errors: as of mm_cgeo_positions_at.
+ */
+mm_status mm_cache_positions_at(const mm_cache *cache,
+                                const mm_file *file,
+                                const mm_timing *timing,
+                                const double *seconds,
+                                size_t time_count,
+                                mm_wrap wrap,
+                                mm_scratch *scratch,
+                                float *out,
+                                size_t stride,
+                                size_t capacity,
+                                size_t *count);
+
+/**
+ * Like mm_cgeo_velocities, by snapshots that the cache has or gets.
+ *
+ * Ownership, threads, errors: as of mm_cgeo_velocities.
+ */
+mm_status mm_cache_velocities(const mm_cache *cache,
+                              const mm_file *file,
+                              const mm_timing *timing,
+                              size_t snapshot,
+                              mm_scratch *scratch,
+                              float *out,
+                              size_t stride,
+                              size_t capacity,
+                              size_t *count);
+
+/**
+ * What a cache did since it was made. `out->size` is set before.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+ */
+mm_status mm_cache_get_stats(const mm_cache *cache, mm_cache_stats *out);
+
+/**
+ * Drops every snapshot of a file; those that places share stay there.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
+ */
+mm_status mm_cache_remove(const mm_cache *cache, const mm_file *file);
+
+/**
+ * Drops every snapshot; those that places share stay there.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_cache_clear(const mm_cache *cache);
+
+/**
+ * What a proxy has. `out->size` is set before.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
+ */
+mm_status mm_cgeo_get_info(const mm_file *file, mm_cgeo_info *out);
+
+/**
+ * A property of the header by its name, such as "Original object name", without regard to case; or the whole header, where
+ * `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length.
+ *
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where there is none; MM_ERROR_BUFFER where `capacity`
+ * bytes are too few.
+ */
+mm_status mm_cgeo_property(const mm_file *file,
+                           const char *name,
+                           char *out,
+                           size_t capacity,
+                           size_t *length);
+
+/**
+ * The numbers of elements of a snapshot. Decodes 17 bytes.
+ *
+ * Ownership: nothing is handed over. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE where there is
+ * no such snapshot; MM_ERROR_MALFORMED where it has no mesh; those of reading.
+ */
+mm_status mm_cgeo_get_counts(const mm_file *file,
+                             size_t snapshot,
+                             mm_scratch *scratch,
+                             mm_cgeo_counts *out);
+
+/**
+ * The bounding box of a snapshot, as stored.
+ *
+ * Ownership: nothing is handed over. Threads: any, each with a scratch of its own. Errors: MM_ABSENT where there is none; those
+ * of reading.
+ */
+mm_status mm_cgeo_bounds(const mm_file *file,
+                         size_t snapshot,
+                         mm_scratch *scratch,
+                         mm_bounds *out);
+
+/**
+ * Identifies the triangles of a snapshot. Decodes one byte.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: as of mm_cgeo_get_counts.
+ */
+mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_topology *out);
+
+/**
+ * Whether a snapshot is stored complete (1), and not as a difference from the first (0); and the number of its meshes, samples
+ * between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may be NULL.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: as of mm_cgeo_get_counts.
+ */
+mm_status mm_cgeo_storage(const mm_file *file,
+                          size_t snapshot,
+                          uint32_t *is_complete,
+                          size_t *sample_count);
+
+/**
+ * The positions of a snapshot: three floats each, `stride` bytes apart (0: packed; 16 is Embree's layout, whose fourth float is
+ * left as it is). The stream is decoded no further. `out` NULL asks for the count, and decodes 17 bytes. Of a file that is
+ * mapped or in memory, takes no memory once the scratch is large enough.
+ *
+ * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
+ * positions are too few; MM_ERROR_OUT_OF_RANGE where there is no such snapshot; MM_ERROR_CANCELLED; those of reading.
+ */
+mm_status mm_cgeo_positions(const mm_file *file,
+                            size_t snapshot,
+                            mm_scratch *scratch,
+                            float *out,
+                            size_t stride,
+                            size_t capacity,
+                            size_t *count);
+
+/**
+ * Shows the positions of a snapshot: three floats for each of `*count` vertices, in memory of the scratch, or where they lie in
+ * a file that is mapped or in memory and does not compress them. Takes no memory once the scratch is large enough.
+ *
+ * Ownership: the positions are the scratch's, and valid until it is used again or freed. Threads: any, each with a scratch of
+ * its own. Errors: as of mm_cgeo_positions; MM_ERROR_HANDLE where there is no scratch.
+ */
+mm_status mm_cgeo_positions_view(const mm_file *file,
+                                 size_t snapshot,
+                                 mm_scratch *scratch,
+                                 const float **out,
+                                 size_t *count);
+
+/**
+ * The normals of a snapshot: three floats each, `stride` bytes apart (0: packed), as mm_cgeo_positions.
+ *
+ * Ownership, threads, errors: as of mm_cgeo_positions.
+ */
+mm_status mm_cgeo_normals(const mm_file *file,
+                          size_t snapshot,
+                          mm_scratch *scratch,
+                          float *out,
+                          size_t stride,
+                          size_t capacity,
+                          size_t *count);
+
+/**
+ * The texture coordinates u, v, w of a map channel of a snapshot: three floats each, `stride` bytes apart (0: packed). Their
+ * number is known when they are decoded: `out` NULL decodes them.
+ *
+ * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ERROR_OUT_OF_RANGE where there is no such channel.
+ */
+mm_status mm_cgeo_map_channel(const mm_file *file,
+                              size_t snapshot,
+                              size_t channel,
+                              mm_scratch *scratch,
+                              float *out,
+                              size_t stride,
+                              size_t capacity,
+                              size_t *count);
+
+/**
+ * The points that viewports draw: three floats each, `stride` bytes apart (0: packed). `out` NULL decodes them, and tells the
+ * count.
+ *
+ * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where there are none.
+ */
+mm_status mm_cgeo_point_cloud(const mm_file *file,
+                              size_t snapshot,
+                              mm_scratch *scratch,
+                              float *out,
+                              size_t stride,
+                              size_t capacity,
+                              size_t *count);
+
+/**
+ * The differences from the positions of the first snapshot, as stored: three floats each, `stride` bytes apart (0: packed).
+ * `out` NULL decodes them, and tells the count.
+ *
+ * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where the snapshot is stored complete.
+ */
+mm_status mm_cgeo_position_differences(const mm_file *file,
+                                       size_t snapshot,
+                                       mm_scratch *scratch,
+                                       float *out,
+                                       size_t stride,
+                                       size_t capacity,
+                                       size_t *count);
+
+/**
+ * The triangles of a snapshot: three indices each, `stride` bytes apart (0: packed), of positions, normals or a map channel
+ * (MM_CORNERS_*). `out` NULL asks for the count. A difference has the triangles of the first snapshot.
+ *
+ * Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have no such indices.
+ */
+mm_status mm_cgeo_triangles(const mm_file *file,
+                            size_t snapshot,
+                            mm_corners which,
+                            mm_scratch *scratch,
+                            uint32_t *out,
+                            size_t stride,
+                            size_t capacity,
+                            size_t *count);
+
+/**
+ * The material of each triangle of a snapshot, as a number of the file's, `stride` bytes apart (0: packed). `out` NULL asks for
+ * the count.
+ *
+ * Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+ */
+mm_status mm_cgeo_material_ids(const mm_file *file,
+                               size_t snapshot,
+                               mm_scratch *scratch,
+                               uint32_t *out,
+                               size_t stride,
+                               size_t capacity,
+                               size_t *count);
+
+/**
+ * A byte for each triangle of a snapshot, of which bits 0, 1 and 2 say that the edges AB, BC and CA are visible; `stride` bytes
+ * apart (0: packed). `out` NULL asks for the count.
+ *
+ * Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+ */
+mm_status mm_cgeo_edge_visibility(const mm_file *file,
+                                  size_t snapshot,
+                                  mm_scratch *scratch,
+                                  uint8_t *out,
+                                  size_t stride,
+                                  size_t capacity,
+                                  size_t *count);
+
+/**
+ * What is known of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
+ * it as it is.
+ *
+ * Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
+ * each has its own last failure. Errors: MM_ABSENT where no function has failed on this thread; MM_ERROR_ARGUMENT, which is
+ * not kept.
+ */
+mm_status mm_last_error(mm_error *out);
+
+/**
+ * A word for a status, such as "malformed".
+ *
+ * Ownership: the text is static. Threads: any. Errors: "unknown status" for a number that is none.
+ */
+const char *mm_status_name(mm_status status);
+
+/**
+ * The version of the library, such as "0.1.0".
+ *
+ * Ownership: the text is static. Threads: any. Errors: none.
+ */
+const char *mm_version(void);
+
+/**
+ * Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
+ * at worst is an error. `options` may be NULL.
+ *
+ * Ownership: `*out` is the caller's, for mm_close; NULL where opening fails. Threads: any. Errors: those of reading; of files
+ * that are none of these formats, or damaged.
+ */
+mm_status mm_open(const char *path,
+                  const mm_options *options,
+                  mm_file **out);
+
+/**
+ * Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file and
+ * everything that was read of it is closed, no process may truncate the file or write into it; replacing it by renaming is
+ * fine. `options` may be NULL.
+ *
+ * Ownership, threads, errors: as of mm_open.
+ */
+mm_status mm_open_map(const char *path,
+                      const mm_options *options,
+                      mm_file **out);
+
+/**
+ * Opens a file of any format that is in memory. `options` may be NULL.
+ *
+ * Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
+ * once nothing shows it any more, also where opening fails; until then it must not change. Threads: any. Errors: as of
+ * mm_open; MM_ERROR_ARGUMENT where `data` is NULL and `length` is not 0.
+ */
+mm_status mm_open_memory(const void *data,
+                         size_t length,
+                         mm_release_fn release,
+                         void *user,
+                         const mm_options *options,
+                         mm_file **out);
+
+/**
+ * Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
+ *
+ * Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
+ * read any more, also where opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
+ * any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO where a callback returns another number than 0,
+ * or claims to have stored more than there is room for.
+ */
+mm_status mm_open_reader(const mm_reader *reader,
+                         const mm_options *options,
+                         mm_file **out);
+
+/**
+ * Makes another handle of a file, to be closed on its own.
+ *
+ * Ownership: `*out` is the caller's, for mm_close. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_file_ref(const mm_file *file, mm_file **out);
+
+/**
+ * Closes a file. What was read of it (meshes, lists, arrays, snapshots) stays. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
+ * MM_ERROR_HANDLE where it was closed before, or is no file.
+ */
+mm_status mm_close(mm_file *file);
+
+/**
+ * The format of a file, MM_FORMAT_*.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_file_format(const mm_file *file, mm_format *out);
+
+/**
+ * How many handles of all kinds are open, in the whole process: for tests that look for handles that were never closed,
+ * which tools that look for lost memory do not see.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: none.
+ */
+size_t mm_handle_count(void);
+
+/**
+ * The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be NULL.
+ *
+ * Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of
+ * other formats; MM_ERROR_MISMATCH where the animation is one of another skeleton; those of reading.
+ */
+mm_status mm_rig_new(const mm_file *file,
+                     const mm_file *animation,
+                     mm_rig **out);
+
+/**
+ * Frees a rig and its texts. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_rig_free(mm_rig *rig);
+
+/**
+ * How much a rig has. `out->size` is set before.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+ */
+mm_status mm_rig_get_info(const mm_rig *rig, mm_rig_info *out);
+
+/**
+ * A joint of the skeleton. `out->size` is set before.
+ *
+ * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ */
+mm_status mm_rig_joint(const mm_rig *rig, size_t index, mm_joint *out);
+
+/**
+ * An animation. `out->size` is set before.
+ *
+ * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ */
+mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
+
+/**
+ * The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. Where the
+ * file stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no frames, or no rate.
+ */
+mm_status mm_rig_frames_at(const mm_rig *rig,
+                           size_t anim,
+                           double seconds,
+                           float default_rate,
+                           uint32_t *from,
+                           uint32_t *to,
+                           float *fraction);
+
+/**
+ * The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
+ * scratch is large enough.
+ *
+ * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
+ * poses are too few; MM_ERROR_OUT_OF_RANGE where there is no such frame; those of reading.
+ */
+mm_status mm_rig_pose(const mm_rig *rig,
+                      uint32_t frame,
+                      mm_scratch *scratch,
+                      mm_trs *out,
+                      size_t stride,
+                      size_t capacity,
+                      size_t *count);
+
+/**
+ * The matrix of each joint that moves vertices from the bind pose to that of an animation at a time: three rows of four floats,
+ * `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out` NULL
+ * asks for the count. Takes no memory once the scratch is large enough.
+ *
+ * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
+ * matrices are too few; MM_ABSENT where there is no skeleton, no frame or no rate; those of reading.
+ */
+mm_status mm_rig_skinning_at(const mm_rig *rig,
+                             size_t anim,
+                             double seconds,
+                             float default_rate,
+                             mm_scratch *scratch,
+                             float *out,
+                             size_t stride,
+                             size_t capacity,
+                             size_t *count);
+
+/**
+ * The meshes of a file, in its order. Of a Second Life mesh asset, all blocks are read for this: mm_slmesh_lod reads one.
+ *
+ * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: those of reading.
+ */
+mm_status mm_meshes(const mm_file *file,
+                    mm_mesh_list **out);
+
+/**
+ * The number of meshes in a list.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_mesh_list_count(const mm_mesh_list *list, size_t *out);
+
+/**
+ * A mesh of a list. `out->size` is set before.
+ *
+ * Ownership: texts are those of the list. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ */
+mm_status mm_mesh_list_get(const mm_mesh_list *list, size_t index, mm_mesh_entry *out);
+
+/**
+ * Frees a list and its texts. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_mesh_list_free(mm_mesh_list *list);
+
+/**
+ * The rules that a file breaks, as far as opening can tell. Reads nothing.
+ *
+ * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_findings(const mm_file *file, mm_finding_list **out);
+
+/**
+ * Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
+ *
+ * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: those of reading and decoding.
+ */
+mm_status mm_validate(const mm_file *file,
+                      mm_finding_list **out);
+
+/**
+ * The number of findings in a list.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_finding_list_count(const mm_finding_list *list, size_t *out);
+
+/**
+ * A finding of a list. `out->size` is set before.
+ *
+ * Ownership: texts are those of the list. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ */
+mm_status mm_finding_list_get(const mm_finding_list *list, size_t index, mm_finding *out);
+
+/**
+ * Frees a list and its texts. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_finding_list_free(mm_finding_list *list);
+
+/**
+ * The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices are read
+ * and checked.
+ *
+ * Ownership: `*out` is the caller's, for mm_mesh_free; it lives without the file. Threads: any. Errors:
+ * MM_ERROR_OUT_OF_RANGE where there is none, and those of reading.
+ */
+mm_status mm_mesh_at(const mm_file *file,
+                     const char *address,
+                     mm_mesh **out);
+
+/**
+ * Makes another handle of a mesh, to be freed on its own.
+ *
+ * Ownership: `*out` is the caller's, for mm_mesh_free. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_mesh_ref(const mm_mesh *mesh, mm_mesh **out);
+
+/**
+ * Frees a mesh, and what is shown of it. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_mesh_free(mm_mesh *mesh);
+
+/**
+ * A mesh with its triangles ordered by material, so that mm_mesh_groups has one for each. Vertices stay as they are.
+ *
+ * Ownership: `*out` is the caller's, for mm_mesh_free. Threads: any. Errors: MM_ERROR_LIMIT_EXCEEDED.
+ */
+mm_status mm_mesh_by_material(const mm_mesh *mesh,
+                              mm_mesh **out);
+
+/**
+ * What is known of a mesh. `out->size` is set before.
+ *
+ * Ownership: texts are those of the mesh. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+ */
+mm_status mm_mesh_get_info(const mm_mesh *mesh, mm_mesh_info *out);
+
+/**
+ * The smallest box around the positions.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where no position is finite; those of reading.
+ */
+mm_status mm_mesh_bounds(const mm_mesh *mesh,
+                         mm_bounds *out);
+
+/**
+ * Where a mesh breaks rules of its format.
+ *
+ * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_mesh_findings(const mm_mesh *mesh, mm_finding_list **out);
+
+/**
+ * How an attribute is stored, by its index. `out->size` is set before. Reads nothing.
+ *
+ * Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ */
+mm_status mm_mesh_attribute(const mm_mesh *mesh, size_t index, mm_attribute_info *out);
+
+/**
+ * The index of an attribute by its meaning; `name` is that of MM_SEMANTIC_CUSTOM, else NULL.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where the mesh does not have it.
+ */
+mm_status mm_mesh_find_attribute(const mm_mesh *mesh,
+                                 mm_semantic semantic,
+                                 uint32_t set,
+                                 const char *name,
+                                 size_t *out);
+
+/**
+ * Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not compressed.
+ * `out->size` is set before.
+ *
+ * Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there
+ * is none, and those of reading.
+ */
+mm_status mm_mesh_attribute_view(const mm_mesh *mesh,
+                                 size_t index,
+                                 mm_view *out);
+
+/**
+ * Shows the positions, where they are stored as floats and lie as the processor wants them: three for each of `*count`
+ * vertices.
+ *
+ * Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED where they are stored
+ * otherwise (mm_mesh_read_attribute converts); MM_ABSENT where there are none; those of reading.
+ */
+mm_status mm_mesh_positions(const mm_mesh *mesh,
+                            const float **out,
+                            size_t *count);
+
+/**
+ * Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes apart (0:
+ * packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not
+ * stored are 0, but for 1 in the fourth of positions and colours. `out` NULL asks for the count.
+ *
+ * Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER where
+ * `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; those of reading.
+ */
+mm_status mm_mesh_read_attribute(const mm_mesh *mesh,
+                                 size_t index,
+                                 mm_scalar scalar,
+                                 uint32_t components,
+                                 uint32_t normalized,
+                                 void *out,
+                                 size_t stride,
+                                 size_t capacity,
+                                 size_t *count);
+
+/**
+ * Sets the offsets of a layout that are SIZE_MAX, and tells its stride.
+ *
+ * Ownership: `attributes` stay the caller's. Threads: any. Errors: MM_ERROR_ARGUMENT.
+ */
+mm_status mm_layout_resolve(mm_layout_attribute *attributes, size_t attribute_count, size_t *stride);
+
+/**
+ * Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
+ * included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is that of mm_layout_resolve. `out` NULL
+ * asks for the bytes.
+ *
+ * Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
+ * MM_ERROR_MISMATCH where the mesh does not have an attribute without a default; MM_ERROR_OUT_OF_RANGE for attributes that
+ * overlap or are longer than the stride, and for a number that a type cannot hold; those of reading.
+ */
+mm_status mm_mesh_write_interleaved(const mm_mesh *mesh,
+                                    const mm_layout_attribute *attributes,
+                                    size_t attribute_count,
+                                    size_t stride,
+                                    void *out,
+                                    size_t capacity,
+                                    size_t *bytes);
+
+/**
+ * Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or MM_INDEX_U32;
+ * `found`, which may be NULL, tells which it is. The narrowest are padded with 0 to a multiple of 4 bytes. `out` NULL asks for
+ * the bytes.
+ *
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
+ * MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
+ */
+mm_status mm_mesh_write_indices(const mm_mesh *mesh,
+                                mm_index_format format,
+                                void *out,
+                                size_t capacity,
+                                size_t *bytes,
+                                mm_index_format *found);
+
+/**
+ * Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
+ * NULL asks for the count.
+ *
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` triangles are too few.
+ */
+mm_status mm_mesh_triangles(const mm_mesh *mesh,
+                            uint32_t *out,
+                            size_t stride,
+                            size_t capacity,
+                            size_t *count);
+
+/**
+ * Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
+ * for the count.
+ *
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` groups are too few.
+ */
+mm_status mm_mesh_groups(const mm_mesh *mesh,
+                         mm_group *out,
+                         size_t stride,
+                         size_t capacity,
+                         size_t *count);
+
+/**
+ * Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
+ *
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where triangles have no materials of their own;
+ * MM_ERROR_BUFFER where `capacity` numbers are too few.
+ */
+mm_status mm_mesh_material_ids(const mm_mesh *mesh,
+                               uint32_t *out,
+                               size_t stride,
+                               size_t capacity,
+                               size_t *count);
+
+/**
+ * The bytes of a number.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: 0 for what is no MM_SCALAR_*.
+ */
+size_t mm_scalar_size(mm_scalar scalar);
+
+/**
+ * The times that a file has of its own. `out->size` is set before.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where it has none.
+ */
+mm_status mm_cgeo_timing(const mm_file *file, mm_timing *out);
+
+/**
+ * The time of a snapshot in seconds.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
+ */
+mm_status mm_cgeo_time_of(const mm_file *file,
+                          const mm_timing *timing,
+                          size_t snapshot,
+                          double *seconds);
+
+/**
+ * The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no snapshots, or the time is no number; as
+ * of mm_cgeo_time_of.
+ */
+mm_status mm_cgeo_key_at(const mm_file *file,
+                         const mm_timing *timing,
+                         double seconds,
+                         mm_wrap wrap,
+                         mm_cgeo_key *out);
+
+/**
+ * The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed between them.
+ * Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once
+ * the scratch is large enough.
+ *
+ * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE for a shutter
+ * that closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER where `capacity` times are too few; as of
+ * mm_cgeo_time_of.
+ */
+mm_status mm_cgeo_keys(const mm_file *file,
+                       const mm_timing *timing,
+                       double open,
+                       double close,
+                       mm_wrap wrap,
+                       mm_scratch *scratch,
+                       double *out,
+                       size_t stride,
+                       size_t capacity,
+                       size_t *count);
+
+/**
+ * The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
+ * time, then those of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file
+ * that is mapped or in memory, takes no memory once the scratch is large enough. mm_cache_positions_at keeps what it decodes.
+ *
+ * Ownership: all memory stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where
+ * `capacity` positions are too few; MM_ERROR_MISMATCH where snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time
+ * that is no number; as of mm_cgeo_positions and mm_cgeo_time_of.
+ */
+mm_status mm_cgeo_positions_at(const mm_file *file,
+                               const mm_timing *timing,
+                               const double *seconds,
+                               size_t time_count,
+                               mm_wrap wrap,
+                               mm_scratch *scratch,
+                               float *out,
+                               size_t stride,
+                               size_t capacity,
+                               size_t *count);
+
+/**
+ * The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
+ * each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file that is mapped or in memory, takes no memory
+ * once the scratch is large enough.
+ *
+ * Ownership, threads: as of mm_cgeo_positions_at. Errors: those; MM_ERROR_UNSUPPORTED where no time passes between snapshots.
+ */
+mm_status mm_cgeo_velocities(const mm_file *file,
+                             const mm_timing *timing,
+                             size_t snapshot,
+                             mm_scratch *scratch,
+                             float *out,
+                             size_t stride,
+                             size_t capacity,
+                             size_t *count);
+
+/**
+ * Fills options with what holds unless a caller says otherwise: mm_options_init(&options, sizeof options).
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that is that of no version
+ * of mm_options.
+ */
+mm_status mm_options_init(mm_options *out,
+                          size_t size);
+
+/**
+ * The name of a format: "cgeo", "openctm", "slmesh", "iqm" or "tmf".
+ *
+ * Ownership: the text is static. Threads: any. Errors: "unknown" for a number that is none.
+ */
+const char *mm_format_name(mm_format format);
+
+/**
+ * Makes a scratch.
+ *
+ * Ownership: `*out` is the caller's, for mm_scratch_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
+ */
+mm_status mm_scratch_new(mm_scratch **out);
+
+/**
+ * Frees a scratch, and what is shown in it (mm_cgeo_positions_view). NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_scratch_free(mm_scratch *scratch);
+
+/**
+ * Sets the flag that cancels calls with this scratch: they fail with MM_ERROR_CANCELLED soon after it is set. NULL removes it.
+ *
+ * Ownership: both stay the caller's; the scratch keeps what it needs of the flag. Threads: not while another uses the scratch
+ * (MM_ERROR_BUSY). Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_scratch_set_cancel(mm_scratch *scratch,
+                                const mm_cancel *cancel);
+
+/**
+ * Makes a flag that is not set.
+ *
+ * Ownership: `*out` is the caller's, for mm_cancel_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
+ */
+mm_status mm_cancel_new(mm_cancel **out);
+
+/**
+ * Sets a flag (1), which cancels calls that are running and those that begin; or clears it (0).
+ *
+ * Ownership: nothing is handed over. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_cancel_set(const mm_cancel *cancel,
+                        uint32_t is_set);
+
+/**
+ * Frees a flag; scratches that have it keep it as it is. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_cancel_free(mm_cancel *cancel);
+
+/**
+ * The faces of a level of detail by its name: "high_lod", "medium_lod", "low_lod" or "lowest_lod". No other block is read.
+ *
+ * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: MM_ABSENT where the file does not have it;
+ * MM_ERROR_FORMAT of other formats; MM_ERROR_OUT_OF_RANGE for another name; those of reading.
+ */
+mm_status mm_slmesh_lod(const mm_file *file,
+                        const char *name,
+                        mm_mesh_list **out);
+
+/**
+ * The name of the level of detail that a viewer shows where it wants `wanted`: that one, or the next lower one that is there,
+ * or the next higher one. Reads nothing.
+ *
+ * Ownership: the name is static. Threads: any. Errors: MM_ABSENT where there are none; as of mm_slmesh_lod.
+ */
+mm_status mm_slmesh_best_lod(const mm_file *file,
+                             const char *wanted,
+                             const char **out);
+
+/**
+ * The stored bytes of a level of detail, and an estimate of its triangles as the viewer makes it. Reads nothing. Each place may
+ * be NULL.
+ *
+ * Ownership: nothing is handed over. Threads: any. Errors: as of mm_slmesh_lod.
+ */
+mm_status mm_slmesh_lod_range(const mm_file *file,
+                              const char *name,
+                              uint64_t *begin,
+                              uint64_t *end,
+                              uint64_t *triangle_estimate);
+
+/**
+ * Makes a place for a snapshot, with nothing in it.
+ *
+ * Ownership: `*out` is the caller's, for mm_snapshot_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
+ */
+mm_status mm_snapshot_new(mm_snapshot **out);
+
+/**
+ * Frees a place and what is in it; what a cache has stays there. NULL is passed over.
+ *
+ * Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+ */
+mm_status mm_snapshot_free(mm_snapshot *snapshot);
+
+/**
+ * Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. Of a file that is mapped or in memory,
+ * takes no memory once place and scratch are large enough.
+ *
+ * Ownership: what is shown of the place before is no longer valid. Threads: any, each with a place and a scratch of its own.
+ * Errors: as of mm_cgeo_positions; after one, there is nothing in the place.
+ */
+mm_status mm_snapshot_read(const mm_file *file,
+                           size_t index,
+                           size_t sample,
+                           mm_scratch *scratch,
+                           mm_snapshot *out);
+
+/**
+ * What is in a place. `out->size` is set before.
+ *
+ * Ownership: nothing is handed over. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT where there is
+ * nothing in it.
+ */
+mm_status mm_snapshot_get_info(const mm_snapshot *snapshot,
+                               mm_snapshot_info *out);
+
+/**
+ * Shows an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, packed and aligned. `out->size` is set before.
+ *
+ * Ownership: the elements are the place's, and valid until it is filled again or freed. Threads: any that does not fill it
+ * (MM_ERROR_BUSY). Errors: MM_ABSENT where there is nothing in it; MM_ERROR_ARGUMENT where there is no such array.
+ */
+mm_status mm_snapshot_view(const mm_snapshot *snapshot,
+                           mm_cgeo_array which,
+                           mm_view *out);
+
+/**
+ * Copies an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, `stride` bytes apart (0: packed). `out` NULL asks
+ * for the count.
+ *
+ * Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: those; MM_ERROR_BUFFER where `capacity` elements
+ * are too few.
+ */
+mm_status mm_snapshot_array(const mm_snapshot *snapshot,
+                            mm_cgeo_array which,
+                            float *out,
+                            size_t stride,
+                            size_t capacity,
+                            size_t *count);
+
+/**
+ * Copies the triangles of a snapshot: three indices each (MM_CORNERS_*), `stride` bytes apart (0: packed). `out` NULL asks for
+ * the count. The scratch may be NULL.
+ *
+ * Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have no such indices.
+ */
+mm_status mm_snapshot_triangles(const mm_snapshot *snapshot,
+                                mm_corners which,
+                                mm_scratch *scratch,
+                                uint32_t *out,
+                                size_t stride,
+                                size_t capacity,
+                                size_t *count);
+
+/**
+ * Copies the material of each triangle of a snapshot, `stride` bytes apart (0: packed). `out` NULL asks for the count.
+ *
+ * Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+ */
+mm_status mm_snapshot_material_ids(const mm_snapshot *snapshot,
+                                   uint32_t *out,
+                                   size_t stride,
+                                   size_t capacity,
+                                   size_t *count);
+
+/**
+ * Copies the edge byte of each triangle of a snapshot (mm_cgeo_edge_visibility), `stride` bytes apart (0: packed). `out` NULL
+ * asks for the count.
+ *
+ * Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+ */
+mm_status mm_snapshot_edge_visibility(const mm_snapshot *snapshot,
+                                      uint8_t *out,
+                                      size_t stride,
+                                      size_t capacity,
+                                      size_t *count);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* MESHMAP_H */

@@ -1,0 +1,808 @@
+/* meshmap for C++17: a thin layer over meshmap.h, with nothing else in it. What functions do is said there.
+ *
+ * Handles are closed when they go out of scope, and moved, not copied (share() makes another one of a file, a mesh or a cache).
+ * Failures are thrown as meshmap::Error. With MESHMAP_NO_EXCEPTIONS defined before this is included, every function that may
+ * fail returns a meshmap::Result, which has a value or an Error; nothing is thrown then.
+ *
+ * What a file does not have is an empty std::optional, not a failure.
+ */
+#ifndef MESHMAP_HPP
+#define MESHMAP_HPP
+
+#include "meshmap.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#ifndef MESHMAP_NO_EXCEPTIONS
+#include <stdexcept>
+#endif
+
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+namespace meshmap {
+
+using Format = mm_format;
+using Bounds = mm_bounds;
+using Counts = mm_cgeo_counts;
+using Topology = mm_topology;
+using Timing = mm_timing;
+using Key = mm_cgeo_key;
+using Group = mm_group;
+using Options = mm_options;
+using View = mm_view;
+using Vec3 = std::array<float, 3>;
+using Triangle = std::array<std::uint32_t, 3>;
+using Matrix = std::array<std::array<float, 4>, 3>;
+
+static_assert(sizeof(Vec3) == 12 && sizeof(Triangle) == 12 && sizeof(Matrix) == 48, "arrays have no padding");
+
+inline bool operator==(const mm_topology &a, const mm_topology &b) { return a.high == b.high && a.low == b.low; }
+inline bool operator!=(const mm_topology &a, const mm_topology &b) { return !(a == b); }
+
+/** Elements one after the other, in memory of somebody else's. */
+template <class T>
+class Span {
+public:
+    constexpr Span() noexcept = default;
+    constexpr Span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class Container, class = decltype(std::declval<Container &>().data())>
+    constexpr Span(Container &container) noexcept : data_(container.data()), size_(container.size()) {}
+
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr bool empty() const noexcept { return size_ == 0; }
+    constexpr T *begin() const noexcept { return data_; }
+    constexpr T *end() const noexcept { return data_ + size_; }
+    constexpr T &operator[](std::size_t index) const noexcept { return data_[index]; }
+#if __cplusplus >= 202002L
+    constexpr operator std::span<T>() const noexcept { return {data_, size_}; }
+#endif
+
+private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/** Bytes of a file. */
+struct ByteRange {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+};
+
+/** What is known of a failure. */
+struct Failure {
+    mm_status status = MM_OK;
+    Format format = 0;
+    std::string text, what, address, path, expected, found;
+    std::optional<ByteRange> bytes;
+
+    /** That of the last function that failed on this thread. */
+    static Failure last(mm_status status) {
+        Failure failure;
+        failure.status = status;
+        mm_error error{};
+        error.size = sizeof error;
+        if (mm_last_error(&error) != MM_OK || error.status != status) {
+            failure.text = mm_status_name(status);
+            return failure;
+        }
+        failure.format = error.format;
+        failure.text = error.text;
+        failure.what = error.what;
+        failure.address = error.address;
+        failure.path = error.path;
+        failure.expected = error.expected;
+        failure.found = error.found;
+        if (error.has_byte_range) {
+            failure.bytes = ByteRange{error.byte_begin, error.byte_end};
+        }
+        return failure;
+    }
+};
+
+#ifdef MESHMAP_NO_EXCEPTIONS
+
+using Error = Failure;
+
+/** A value, or why there is none. */
+template <class T>
+class Result {
+public:
+    Result(T value) : value_(std::move(value)) {}
+    Result(Error error) : error_(std::move(error)) {}
+
+    explicit operator bool() const noexcept { return value_.has_value(); }
+    bool has_value() const noexcept { return value_.has_value(); }
+    /** The value; the program ends where there is none. */
+    T &value() & {
+        if (!value_) {
+            std::abort();
+        }
+        return *value_;
+    }
+    T &&value() && { return std::move(value()); }
+    T &operator*() & { return value(); }
+    T &&operator*() && { return std::move(value()); }
+    T *operator->() { return &value(); }
+    const Error &error() const noexcept { return error_; }
+
+private:
+    std::optional<T> value_;
+    Error error_;
+};
+
+/** Done, or why not. */
+template <>
+class Result<void> {
+public:
+    Result() = default;
+    Result(Error error) : error_(std::move(error)) {}
+
+    explicit operator bool() const noexcept { return error_.status == MM_OK; }
+    bool has_value() const noexcept { return error_.status == MM_OK; }
+    void value() const {
+        if (error_.status != MM_OK) {
+            std::abort();
+        }
+    }
+    const Error &error() const noexcept { return error_; }
+
+private:
+    Error error_;
+};
+
+template <class T>
+using Returns = Result<T>;
+
+namespace detail {
+inline Failure fail(mm_status status) { return Failure::last(status); }
+} // namespace detail
+
+/** Returns early where a call fails. */
+#define MESHMAP_TRY(status)                                                                                           \
+    do {                                                                                                               \
+        const mm_status mm_try_status = (status);                                                                      \
+        if (mm_try_status != MM_OK) {                                                                                  \
+            return ::meshmap::detail::fail(mm_try_status);                                                             \
+        }                                                                                                              \
+    } while (0)
+
+#else
+
+/** A failure, thrown. */
+class Error : public std::runtime_error {
+public:
+    explicit Error(Failure failure)
+        : std::runtime_error(failure.text), failure_(std::make_shared<const Failure>(std::move(failure))) {}
+
+    mm_status status() const noexcept { return failure_->status; }
+    const Failure &failure() const noexcept { return *failure_; }
+
+private:
+    std::shared_ptr<const Failure> failure_;
+};
+
+template <class T>
+using Returns = T;
+
+#define MESHMAP_TRY(status)                                                                                           \
+    do {                                                                                                               \
+        const mm_status mm_try_status = (status);                                                                      \
+        if (mm_try_status != MM_OK) {                                                                                  \
+            throw ::meshmap::Error(::meshmap::Failure::last(mm_try_status));                                           \
+        }                                                                                                              \
+    } while (0)
+
+#endif
+
+namespace detail {
+
+/** A handle that is closed once. */
+template <class T, mm_status (*Close)(T *)>
+class Handle {
+public:
+    Handle() noexcept = default;
+    explicit Handle(T *handle) noexcept : handle_(handle) {}
+    Handle(Handle &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Handle &operator=(Handle &&other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+    ~Handle() { Close(handle_); }
+
+    /** For functions of meshmap.h. */
+    T *get() const noexcept { return handle_; }
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+protected:
+    T *handle_ = nullptr;
+};
+
+template <class T>
+T sized() noexcept {
+    T value{};
+    value.size = sizeof value;
+    return value;
+}
+
+} // namespace detail
+
+/** Options that hold unless something else is said. */
+inline Options options() noexcept {
+    Options options{};
+    mm_options_init(&options, sizeof options);
+    return options;
+}
+
+inline std::string_view version() noexcept { return mm_version(); }
+inline std::string_view format_name(Format format) noexcept { return mm_format_name(format); }
+
+/** Working memory: one for each thread. */
+class Scratch : public detail::Handle<mm_scratch, mm_scratch_free> {
+public:
+    using Handle::Handle;
+    static Returns<Scratch> make() {
+        mm_scratch *scratch = nullptr;
+        MESHMAP_TRY(mm_scratch_new(&scratch));
+        return Scratch(scratch);
+    }
+};
+
+/** A flag that cancels the calls of scratches. */
+class Cancel : public detail::Handle<mm_cancel, mm_cancel_free> {
+public:
+    using Handle::Handle;
+    static Returns<Cancel> make() {
+        mm_cancel *cancel = nullptr;
+        MESHMAP_TRY(mm_cancel_new(&cancel));
+        return Cancel(cancel);
+    }
+    void set(bool is_set = true) const noexcept { mm_cancel_set(handle_, is_set ? 1 : 0); }
+    Returns<void> cancels(const Scratch &scratch) const {
+        MESHMAP_TRY(mm_scratch_set_cancel(scratch.get(), handle_));
+        return Returns<void>();
+    }
+};
+
+/** Findings of a file or a mesh. */
+class Findings : public detail::Handle<mm_finding_list, mm_finding_list_free> {
+public:
+    using Handle::Handle;
+    std::size_t size() const noexcept {
+        std::size_t count = 0;
+        mm_finding_list_count(handle_, &count);
+        return count;
+    }
+    Returns<mm_finding> at(std::size_t index) const {
+        auto finding = detail::sized<mm_finding>();
+        MESHMAP_TRY(mm_finding_list_get(handle_, index, &finding));
+        return finding;
+    }
+};
+
+/** The meshes of a file. */
+class MeshList : public detail::Handle<mm_mesh_list, mm_mesh_list_free> {
+public:
+    using Handle::Handle;
+    std::size_t size() const noexcept {
+        std::size_t count = 0;
+        mm_mesh_list_count(handle_, &count);
+        return count;
+    }
+    Returns<mm_mesh_entry> at(std::size_t index) const {
+        auto entry = detail::sized<mm_mesh_entry>();
+        MESHMAP_TRY(mm_mesh_list_get(handle_, index, &entry));
+        return entry;
+    }
+};
+
+/** A vertex layout, made attribute by attribute. */
+class Layout {
+public:
+    Layout &with(mm_semantic semantic, std::uint32_t set, mm_scalar scalar, std::uint32_t components,
+                 bool normalized = false) {
+        auto attribute = detail::sized<mm_layout_attribute>();
+        attribute.semantic = semantic;
+        attribute.set = set;
+        attribute.scalar = scalar;
+        attribute.components = components;
+        attribute.normalized = normalized ? 1 : 0;
+        attribute.offset = SIZE_MAX;
+        attributes_.push_back(attribute);
+        return *this;
+    }
+    /** Gives the attribute that was added last a value for meshes without it. */
+    Layout &or_else(std::array<float, 4> value) {
+        if (!attributes_.empty()) {
+            attributes_.back().has_default = 1;
+            for (std::size_t i = 0; i < 4; ++i) {
+                attributes_.back().default_value[i] = value[i];
+            }
+        }
+        return *this;
+    }
+    /** Moves the attribute that was added last to an offset. */
+    Layout &at(std::size_t offset) {
+        if (!attributes_.empty()) {
+            attributes_.back().offset = offset;
+        }
+        return *this;
+    }
+    /** Sets the offsets that were not given, and returns the stride. */
+    Returns<std::size_t> resolve() {
+        std::size_t stride = 0;
+        MESHMAP_TRY(mm_layout_resolve(attributes_.data(), attributes_.size(), &stride));
+        return stride;
+    }
+    const std::vector<mm_layout_attribute> &attributes() const noexcept { return attributes_; }
+
+private:
+    std::vector<mm_layout_attribute> attributes_;
+};
+
+/** The indices of a mesh, as a GPU takes them. */
+struct Indices {
+    mm_index_format format = MM_INDEX_U16;
+    std::vector<std::byte> bytes;
+};
+
+/** A mesh of a file of any format. */
+class Mesh : public detail::Handle<mm_mesh, mm_mesh_free> {
+public:
+    using Handle::Handle;
+    Returns<Mesh> share() const {
+        mm_mesh *mesh = nullptr;
+        MESHMAP_TRY(mm_mesh_ref(handle_, &mesh));
+        return Mesh(mesh);
+    }
+    Returns<Mesh> by_material() const {
+        mm_mesh *mesh = nullptr;
+        MESHMAP_TRY(mm_mesh_by_material(handle_, &mesh));
+        return Mesh(mesh);
+    }
+    /** Its texts are valid as long as the mesh. */
+    Returns<mm_mesh_info> info() const {
+        auto info = detail::sized<mm_mesh_info>();
+        MESHMAP_TRY(mm_mesh_get_info(handle_, &info));
+        return info;
+    }
+    Returns<std::optional<Bounds>> bounds() const {
+        Bounds bounds{};
+        const mm_status status = mm_mesh_bounds(handle_, &bounds);
+        if (status == MM_ABSENT) {
+            return std::optional<Bounds>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<Bounds>(bounds);
+    }
+    Returns<Findings> findings() const {
+        mm_finding_list *list = nullptr;
+        MESHMAP_TRY(mm_mesh_findings(handle_, &list));
+        return Findings(list);
+    }
+    Returns<mm_attribute_info> attribute(std::size_t index) const {
+        auto info = detail::sized<mm_attribute_info>();
+        MESHMAP_TRY(mm_mesh_attribute(handle_, index, &info));
+        return info;
+    }
+    std::optional<std::size_t> find(mm_semantic semantic, std::uint32_t set = 0, const char *name = nullptr) const noexcept {
+        std::size_t index = 0;
+        const bool found = mm_mesh_find_attribute(handle_, semantic, set, name, &index) == MM_OK;
+        return found ? std::optional<std::size_t>(index) : std::nullopt;
+    }
+    /** Valid as long as the mesh. */
+    Returns<View> view(std::size_t index) const {
+        auto view = detail::sized<View>();
+        MESHMAP_TRY(mm_mesh_attribute_view(handle_, index, &view));
+        return view;
+    }
+    /** Positions that are stored as floats, where they lie; valid as long as the mesh. */
+    Returns<Span<const Vec3>> positions() const {
+        const float *first = nullptr;
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_mesh_positions(handle_, &first, &count));
+        return Span<const Vec3>(reinterpret_cast<const Vec3 *>(first), count);
+    }
+    /** An attribute as `components` floats a vertex. */
+    Returns<std::vector<float>> read(std::size_t index, std::uint32_t components) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, MM_SCALAR_F32, components, 0, nullptr, 0, 0, &count));
+        std::vector<float> out(count * components);
+        float *start = out.empty() ? nullptr : out.data();
+        MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, MM_SCALAR_F32, components, 0, start, 0, count, &count));
+        return out;
+    }
+    Returns<std::vector<std::byte>> vertices(const Layout &layout, std::size_t stride = 0) const {
+        const auto &attributes = layout.attributes();
+        std::size_t bytes = 0;
+        MESHMAP_TRY(mm_mesh_write_interleaved(handle_, attributes.data(), attributes.size(), stride, nullptr, 0, &bytes));
+        std::vector<std::byte> out(bytes);
+        std::byte *start = out.empty() ? nullptr : out.data();
+        MESHMAP_TRY(
+            mm_mesh_write_interleaved(handle_, attributes.data(), attributes.size(), stride, start, bytes, &bytes));
+        return out;
+    }
+    Returns<Indices> indices(mm_index_format format = MM_INDEX_NARROWEST) const {
+        Indices out;
+        std::size_t bytes = 0;
+        MESHMAP_TRY(mm_mesh_write_indices(handle_, format, nullptr, 0, &bytes, &out.format));
+        out.bytes.resize(bytes);
+        std::byte *start = out.bytes.empty() ? nullptr : out.bytes.data();
+        MESHMAP_TRY(mm_mesh_write_indices(handle_, format, start, bytes, &bytes, &out.format));
+        return out;
+    }
+    Returns<std::vector<Triangle>> triangles() const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_mesh_triangles(handle_, nullptr, 0, 0, &count));
+        std::vector<Triangle> out(count);
+        MESHMAP_TRY(mm_mesh_triangles(handle_, out.empty() ? nullptr : out[0].data(), 0, count, &count));
+        return out;
+    }
+    Returns<std::vector<Group>> groups() const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_mesh_groups(handle_, nullptr, 0, 0, &count));
+        std::vector<Group> out(count);
+        MESHMAP_TRY(mm_mesh_groups(handle_, out.data(), 0, count, &count));
+        return out;
+    }
+};
+
+/** An array of a file. */
+class Array : public detail::Handle<mm_array, mm_array_free> {
+public:
+    using Handle::Handle;
+    /** Valid as long as the array. */
+    Returns<mm_array_info> info() const {
+        auto info = detail::sized<mm_array_info>();
+        MESHMAP_TRY(mm_array_get_info(handle_, &info));
+        return info;
+    }
+};
+
+/** What reads a file for open_reader(), on any thread, by several at a time. */
+class Reader {
+public:
+    virtual ~Reader() = default;
+    /** The length in bytes, where it is known. What is thrown is a failure of the reader's. */
+    virtual std::optional<std::uint64_t> length() { return std::nullopt; }
+    /** Reads from `offset` on; returns how many bytes there are, fewer only where the file ends. */
+    virtual std::size_t read(std::uint64_t offset, Span<std::byte> out) = 0;
+};
+
+namespace detail {
+
+extern "C" {
+inline void mm_detail_delete_bytes(void *user) { delete static_cast<std::vector<std::byte> *>(user); }
+inline void mm_detail_delete_reader(void *user) { delete static_cast<std::shared_ptr<Reader> *>(user); }
+inline int mm_detail_length(void *user, std::uint64_t *length) {
+#ifndef MESHMAP_NO_EXCEPTIONS
+    try {
+#endif
+        // Called only where the length was known when the file was opened.
+        *length = (*static_cast<std::shared_ptr<Reader> *>(user))->length().value_or(UINT64_MAX);
+        return 0;
+#ifndef MESHMAP_NO_EXCEPTIONS
+    } catch (...) {
+        return -1;
+    }
+#endif
+}
+inline int mm_detail_read(void *user, std::uint64_t offset, void *buffer, std::size_t length, std::size_t *stored) {
+#ifndef MESHMAP_NO_EXCEPTIONS
+    try {
+#endif
+        auto &reader = **static_cast<std::shared_ptr<Reader> *>(user);
+        *stored = reader.read(offset, Span<std::byte>(static_cast<std::byte *>(buffer), length));
+        return 0;
+#ifndef MESHMAP_NO_EXCEPTIONS
+    } catch (...) {
+        return -1;
+    }
+#endif
+}
+}
+
+} // namespace detail
+
+/** A file of any format. */
+class File : public detail::Handle<mm_file, mm_close> {
+public:
+    using Handle::Handle;
+    static Returns<File> open(const std::string &path, const Options *how = nullptr) {
+        mm_file *file = nullptr;
+        MESHMAP_TRY(mm_open(path.c_str(), how, &file));
+        return File(file);
+    }
+    /** Maps the file, which nobody may write into meanwhile. */
+    static Returns<File> map(const std::string &path, const Options *how = nullptr) {
+        mm_file *file = nullptr;
+        MESHMAP_TRY(mm_open_map(path.c_str(), how, &file));
+        return File(file);
+    }
+    static Returns<File> memory(std::vector<std::byte> bytes, const Options *how = nullptr) {
+        auto *owner = new std::vector<std::byte>(std::move(bytes));
+        mm_file *file = nullptr;
+        MESHMAP_TRY(mm_open_memory(owner->data(), owner->size(), detail::mm_detail_delete_bytes, owner, how, &file));
+        return File(file);
+    }
+    static Returns<File> reader(std::shared_ptr<Reader> reader, const Options *how = nullptr) {
+        auto callbacks = detail::sized<mm_reader>();
+        const bool is_known = reader->length().has_value();
+        callbacks.user = new std::shared_ptr<Reader>(std::move(reader));
+        callbacks.length = is_known ? detail::mm_detail_length : nullptr;
+        callbacks.read = detail::mm_detail_read;
+        callbacks.release = detail::mm_detail_delete_reader;
+        mm_file *file = nullptr;
+        MESHMAP_TRY(mm_open_reader(&callbacks, how, &file));
+        return File(file);
+    }
+    Returns<File> share() const {
+        mm_file *file = nullptr;
+        MESHMAP_TRY(mm_file_ref(handle_, &file));
+        return File(file);
+    }
+    Format format() const noexcept {
+        Format format = 0;
+        mm_file_format(handle_, &format);
+        return format;
+    }
+    Returns<MeshList> meshes() const {
+        mm_mesh_list *list = nullptr;
+        MESHMAP_TRY(mm_meshes(handle_, &list));
+        return MeshList(list);
+    }
+    Returns<Findings> findings() const {
+        mm_finding_list *list = nullptr;
+        MESHMAP_TRY(mm_findings(handle_, &list));
+        return Findings(list);
+    }
+    Returns<Findings> validate() const {
+        mm_finding_list *list = nullptr;
+        MESHMAP_TRY(mm_validate(handle_, &list));
+        return Findings(list);
+    }
+    Returns<Mesh> mesh(const std::string &address) const {
+        mm_mesh *mesh = nullptr;
+        MESHMAP_TRY(mm_mesh_at(handle_, address.c_str(), &mesh));
+        return Mesh(mesh);
+    }
+    Returns<std::optional<Array>> array(const std::string &address) const {
+        mm_array *array = nullptr;
+        const mm_status status = mm_array_at(handle_, address.c_str(), &array);
+        if (status == MM_ABSENT) {
+            return std::optional<Array>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<Array>(Array(array));
+    }
+    /** The faces of a level of detail of a Second Life mesh; empty where it is not there. */
+    Returns<std::optional<MeshList>> lod(const std::string &name) const {
+        mm_mesh_list *list = nullptr;
+        const mm_status status = mm_slmesh_lod(handle_, name.c_str(), &list);
+        if (status == MM_ABSENT) {
+            return std::optional<MeshList>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<MeshList>(MeshList(list));
+    }
+};
+
+/** A decoded snapshot of a CGeo file, in memory that is used again. */
+class Snapshot : public detail::Handle<mm_snapshot, mm_snapshot_free> {
+public:
+    using Handle::Handle;
+    static Returns<Snapshot> make() {
+        mm_snapshot *snapshot = nullptr;
+        MESHMAP_TRY(mm_snapshot_new(&snapshot));
+        return Snapshot(snapshot);
+    }
+    Returns<mm_snapshot_info> info() const {
+        auto info = detail::sized<mm_snapshot_info>();
+        MESHMAP_TRY(mm_snapshot_get_info(handle_, &info));
+        return info;
+    }
+    /** MM_CGEO_ARRAY_*; valid until the snapshot is filled again. */
+    Returns<Span<const Vec3>> view(mm_cgeo_array which = MM_CGEO_ARRAY_POSITIONS) const {
+        auto view = detail::sized<View>();
+        MESHMAP_TRY(mm_snapshot_view(handle_, which, &view));
+        return Span<const Vec3>(static_cast<const Vec3 *>(view.data), view.count);
+    }
+    Returns<std::vector<Triangle>> triangles(mm_corners which = MM_CORNERS_POSITIONS) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_snapshot_triangles(handle_, which, nullptr, nullptr, 0, 0, &count));
+        std::vector<Triangle> out(count);
+        std::uint32_t *start = out.empty() ? nullptr : out[0].data();
+        MESHMAP_TRY(mm_snapshot_triangles(handle_, which, nullptr, start, 0, count, &count));
+        return out;
+    }
+};
+
+/** A CGeo file. It has its own handle of the file. */
+class Proxy {
+public:
+    /** Fails with MM_ERROR_FORMAT for files of other formats. */
+    static Returns<Proxy> of(File file) {
+        auto info = detail::sized<mm_cgeo_info>();
+        MESHMAP_TRY(mm_cgeo_get_info(file.get(), &info));
+        return Proxy(std::move(file), info);
+    }
+    const File &file() const noexcept { return file_; }
+    const mm_cgeo_info &info() const noexcept { return info_; }
+    std::size_t size() const noexcept { return info_.snapshot_count; }
+
+    Returns<Counts> counts(std::size_t snapshot, const Scratch &scratch) const {
+        Counts counts{};
+        MESHMAP_TRY(mm_cgeo_get_counts(file_.get(), snapshot, scratch.get(), &counts));
+        return counts;
+    }
+    Returns<std::optional<Bounds>> bounds(std::size_t snapshot, const Scratch &scratch) const {
+        Bounds bounds{};
+        const mm_status status = mm_cgeo_bounds(file_.get(), snapshot, scratch.get(), &bounds);
+        if (status == MM_ABSENT) {
+            return std::optional<Bounds>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<Bounds>(bounds);
+    }
+    Returns<Topology> topology(std::size_t snapshot) const {
+        Topology topology{};
+        MESHMAP_TRY(mm_cgeo_topology(file_.get(), snapshot, &topology));
+        return topology;
+    }
+    std::optional<Timing> timing() const noexcept {
+        auto timing = detail::sized<Timing>();
+        return mm_cgeo_timing(file_.get(), &timing) == MM_OK ? std::optional<Timing>(timing) : std::nullopt;
+    }
+    /** Into `capacity` places that are `stride` bytes apart; returns how many were written. */
+    Returns<std::size_t> positions(std::size_t snapshot, const Scratch &scratch, float *out, std::size_t stride,
+                                   std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cgeo_positions(file_.get(), snapshot, scratch.get(), out, stride, capacity, &count));
+        return count;
+    }
+    /** In memory of the scratch or of the file; valid until the scratch is used again. */
+    Returns<Span<const Vec3>> positions(std::size_t snapshot, const Scratch &scratch) const {
+        const float *first = nullptr;
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cgeo_positions_view(file_.get(), snapshot, scratch.get(), &first, &count));
+        return Span<const Vec3>(reinterpret_cast<const Vec3 *>(first), count);
+    }
+    Returns<std::vector<Triangle>> triangles(std::size_t snapshot, const Scratch &scratch,
+                                             mm_corners which = MM_CORNERS_POSITIONS) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cgeo_triangles(file_.get(), snapshot, which, scratch.get(), nullptr, 0, 0, &count));
+        std::vector<Triangle> out(count);
+        std::uint32_t *start = out.empty() ? nullptr : out[0].data();
+        MESHMAP_TRY(mm_cgeo_triangles(file_.get(), snapshot, which, scratch.get(), start, 0, count, &count));
+        return out;
+    }
+    Returns<void> read(std::size_t snapshot, const Scratch &scratch, const Snapshot &out, std::size_t sample = 0) const {
+        MESHMAP_TRY(mm_snapshot_read(file_.get(), snapshot, sample, scratch.get(), out.get()));
+        return Returns<void>();
+    }
+    /** The times that a shutter needs. `timing` null: those of the file. */
+    Returns<std::vector<double>> keys(const Timing *timing, double open, double close, mm_wrap wrap = MM_WRAP_CLAMP) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cgeo_keys(file_.get(), timing, open, close, wrap, nullptr, nullptr, 0, 0, &count));
+        std::vector<double> out(count);
+        MESHMAP_TRY(mm_cgeo_keys(file_.get(), timing, open, close, wrap, nullptr, out.data(), 0, count, &count));
+        return out;
+    }
+    /** All positions of the first time, then those of the next. */
+    Returns<std::size_t> positions_at(const Timing *timing, Span<const double> seconds, mm_wrap wrap, const Scratch &scratch,
+                                      float *out, std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cgeo_positions_at(file_.get(), timing, seconds.data(), seconds.size(), wrap, scratch.get(), out,
+                                         stride, capacity, &count));
+        return count;
+    }
+    Returns<std::size_t> velocities(const Timing *timing, std::size_t snapshot, const Scratch &scratch, float *out,
+                                    std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(
+            mm_cgeo_velocities(file_.get(), timing, snapshot, scratch.get(), out, stride, capacity, &count));
+        return count;
+    }
+
+private:
+    Proxy(File file, const mm_cgeo_info &info) : file_(std::move(file)), info_(info) {}
+
+    File file_;
+    mm_cgeo_info info_;
+};
+
+/** Decoded snapshots, shared by all threads. */
+class Cache : public detail::Handle<mm_cache, mm_cache_free> {
+public:
+    using Handle::Handle;
+    static Returns<Cache> make(std::uint64_t capacity_bytes) {
+        mm_cache *cache = nullptr;
+        MESHMAP_TRY(mm_cache_new(capacity_bytes, &cache));
+        return Cache(cache);
+    }
+    Returns<Cache> share() const {
+        mm_cache *cache = nullptr;
+        MESHMAP_TRY(mm_cache_ref(handle_, &cache));
+        return Cache(cache);
+    }
+    Returns<void> get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out) const {
+        MESHMAP_TRY(mm_cache_get(handle_, proxy.file().get(), snapshot, out.get()));
+        return Returns<void>();
+    }
+    bool try_get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out) const noexcept {
+        return mm_cache_try_get(handle_, proxy.file().get(), snapshot, out.get()) == MM_OK;
+    }
+    Returns<void> prefetch(const Proxy &proxy, Span<const std::size_t> snapshots) const {
+        MESHMAP_TRY(mm_cache_prefetch(handle_, proxy.file().get(), snapshots.data(), snapshots.size()));
+        return Returns<void>();
+    }
+    Returns<std::size_t> positions_at(const Proxy &proxy, const Timing *timing, Span<const double> seconds, mm_wrap wrap,
+                                      const Scratch &scratch, float *out, std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cache_positions_at(handle_, proxy.file().get(), timing, seconds.data(), seconds.size(), wrap,
+                                          scratch.get(), out, stride, capacity, &count));
+        return count;
+    }
+    Returns<mm_cache_stats> stats() const {
+        auto stats = detail::sized<mm_cache_stats>();
+        MESHMAP_TRY(mm_cache_get_stats(handle_, &stats));
+        return stats;
+    }
+    Returns<void> remove(const Proxy &proxy) const {
+        MESHMAP_TRY(mm_cache_remove(handle_, proxy.file().get()));
+        return Returns<void>();
+    }
+    void clear() const noexcept { mm_cache_clear(handle_); }
+};
+
+/** The skeleton of an IQM file, and animations for it. */
+class Rig : public detail::Handle<mm_rig, mm_rig_free> {
+public:
+    using Handle::Handle;
+    static Returns<Rig> of(const File &file, const File *animation = nullptr) {
+        mm_rig *rig = nullptr;
+        MESHMAP_TRY(mm_rig_new(file.get(), animation == nullptr ? nullptr : animation->get(), &rig));
+        return Rig(rig);
+    }
+    Returns<mm_rig_info> info() const {
+        auto info = detail::sized<mm_rig_info>();
+        MESHMAP_TRY(mm_rig_get_info(handle_, &info));
+        return info;
+    }
+    Returns<mm_joint> joint(std::size_t index) const {
+        auto joint = detail::sized<mm_joint>();
+        MESHMAP_TRY(mm_rig_joint(handle_, index, &joint));
+        return joint;
+    }
+    Returns<mm_anim> anim(std::size_t index) const {
+        auto anim = detail::sized<mm_anim>();
+        MESHMAP_TRY(mm_rig_anim(handle_, index, &anim));
+        return anim;
+    }
+    /** One matrix for each joint; returns how many. */
+    Returns<std::size_t> skinning_at(std::size_t anim, double seconds, float default_rate, const Scratch &scratch,
+                                     Span<Matrix> out) const {
+        std::size_t count = 0;
+        float *start = out.empty() ? nullptr : out[0][0].data();
+        MESHMAP_TRY(mm_rig_skinning_at(handle_, anim, seconds, default_rate, scratch.get(), start, 0, out.size(), &count));
+        return count;
+    }
+};
+
+} // namespace meshmap
+
+#endif

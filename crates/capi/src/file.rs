@@ -1,0 +1,226 @@
+//! Opening files, and what is known of them.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::path::Path;
+use std::sync::Arc;
+
+use meshmap::cgeo::{self, Proxy};
+use meshmap::slmesh::Asset;
+use meshmap::{Format, MeshFile, Source, iqm};
+
+use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::handle::{self, Kind};
+use crate::memory::put;
+#[cfg(not(unix))]
+use crate::memory::text;
+use crate::options::{format_number, mm_format, mm_options, options};
+use crate::reader::{Reader, memory, mm_reader, mm_release_fn};
+
+/// A file of any format. Every thread may use it.
+pub struct mm_file {
+    _opaque: [u8; 0],
+}
+
+/// What is behind an `mm_file`.
+pub(crate) struct File {
+    pub(crate) file: MeshFile,
+    /// Whether its bytes are in memory, where what is not compressed can be shown.
+    pub(crate) is_in_memory: bool,
+}
+
+impl Kind for File {
+    type Opaque = mm_file;
+    const NAME: &'static str = "mm_file";
+}
+
+fn wrong_format(expected: Format, found: Format) -> Fail {
+    Fail::new(
+        status::MM_ERROR_FORMAT,
+        format!("expected a file of format {expected}, found one of format {found}"),
+    )
+}
+
+impl File {
+    pub(crate) fn cgeo(&self) -> Result<&Proxy> {
+        self.file.as_cgeo().ok_or_else(|| wrong_format(Format::CGeo, self.file.format()))
+    }
+
+    pub(crate) fn iqm(&self) -> Result<&iqm::Model> {
+        self.file.as_iqm().ok_or_else(|| wrong_format(Format::Iqm, self.file.format()))
+    }
+
+    pub(crate) fn slmesh(&self) -> Result<&Asset> {
+        self.file.as_slmesh().ok_or_else(|| wrong_format(Format::SlMesh, self.file.format()))
+    }
+}
+
+/// The version of the library, such as "0.1.0".
+///
+/// Ownership: the text is static. Threads: any. Errors: none.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_version() -> *const c_char {
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => c"",
+        };
+    VERSION.as_ptr()
+}
+
+/// Opens a source.
+unsafe fn open(
+    source: impl FnOnce() -> Result<Source>,
+    is_in_memory: bool,
+    how: *const mm_options,
+    out: *mut *mut mm_file,
+) -> Result<()> {
+    // SAFETY: the caller's, as the header says.
+    unsafe { put(out, std::ptr::null_mut()) }?;
+    let source = source()?;
+    // SAFETY: the caller's, as the header says.
+    let (options, dialect) = unsafe { options(how) }?;
+    let file = match dialect {
+        Some(dialect) if Format::detect(&source)? == Format::CGeo => {
+            let read = cgeo::ReadOptions::default().with_dialect(dialect);
+            MeshFile::CGeo(Proxy::from_source_with(source, &options, &read)?)
+        }
+        _ => MeshFile::from_source_with(source, &options)?,
+    };
+    let handle = handle::new(Arc::new(File { file, is_in_memory }))?;
+    // SAFETY: the caller's, as the header says.
+    unsafe { put(out, handle) }
+}
+
+/// A path as the system has it.
+unsafe fn path<'a>(from: *const c_char) -> Result<&'a Path> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        if from.is_null() {
+            return Err(Fail::argument("expected a path, found NULL"));
+        }
+        // SAFETY: the caller's, as the header says.
+        let bytes = unsafe { CStr::from_ptr(from) }.to_bytes();
+        Ok(Path::new(std::ffi::OsStr::from_bytes(bytes)))
+    }
+    #[cfg(not(unix))]
+    // SAFETY: the caller's, as the header says.
+    unsafe {
+        text(from).map(Path::new)
+    }
+}
+
+/// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
+/// at worst is an error. `options` may be NULL.
+///
+/// Ownership: `*out` is the caller's, for mm_close; NULL where opening fails. Threads: any. Errors: those of reading; of files
+/// that are none of these formats, or damaged.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_open(
+    path: *const c_char,
+    options: *const mm_options,
+    out: *mut *mut mm_file,
+) -> mm_status {
+    guard(|| {
+        // SAFETY: the caller's, as the header says.
+        unsafe { open(|| Ok(Source::open(self::path(path)?)?), false, options, out) }
+    })
+}
+
+/// Opens a file of any format and maps it into memory: what is not compressed is shown where it lies. Until the file and
+/// everything that was read of it is closed, no process may truncate the file or write into it; replacing it by renaming is
+/// fine. `options` may be NULL.
+///
+/// Ownership, threads, errors: as of mm_open.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_open_map(
+    path: *const c_char,
+    options: *const mm_options,
+    out: *mut *mut mm_file,
+) -> mm_status {
+    guard(|| {
+        // SAFETY: the caller's, as the header says; it promises that the file is not changed.
+        unsafe { open(|| Ok(Source::map(self::path(path)?)?), true, options, out) }
+    })
+}
+
+/// Opens a file of any format that is in memory. `options` may be NULL.
+///
+/// Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
+/// once nothing shows it any more, also where opening fails; until then it must not change. Threads: any. Errors: as of
+/// mm_open; MM_ERROR_ARGUMENT where `data` is NULL and `length` is not 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_open_memory(
+    data: *const c_void,
+    length: usize,
+    release: mm_release_fn,
+    user: *mut c_void,
+    options: *const mm_options,
+    out: *mut *mut mm_file,
+) -> mm_status {
+    guard(|| {
+        // SAFETY: the caller's, as the header says.
+        let source = unsafe { memory(data, length, release, user) };
+        // SAFETY: the caller's, as the header says.
+        unsafe { open(|| source, true, options, out) }
+    })
+}
+
+/// Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
+///
+/// Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
+/// read any more, also where opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
+/// any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO where a callback returns another number than 0,
+/// or claims to have stored more than there is room for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_open_reader(
+    reader: *const mm_reader,
+    options: *const mm_options,
+    out: *mut *mut mm_file,
+) -> mm_status {
+    guard(|| {
+        // SAFETY: the caller's, as the header says.
+        let source = unsafe { Reader::new(reader) }.map(Source::ranged);
+        // SAFETY: the caller's, as the header says.
+        unsafe { open(|| source, false, options, out) }
+    })
+}
+
+/// Makes another handle of a file, to be closed on its own.
+///
+/// Ownership: `*out` is the caller's, for mm_close. Threads: any. Errors: MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_file_ref(file: *const mm_file, out: *mut *mut mm_file) -> mm_status {
+    // SAFETY: the caller's, as the header says.
+    guard(|| unsafe { again::<File>(file, out) })
+}
+
+/// Another handle of an object.
+pub(crate) unsafe fn again<K: Kind>(of: *const K::Opaque, out: *mut *mut K::Opaque) -> Result<()> {
+    // SAFETY: the caller's, as the header says.
+    unsafe { put(out, std::ptr::null_mut()) }?;
+    let handle = handle::new(handle::get::<K>(of)?)?;
+    // SAFETY: the caller's, as the header says.
+    unsafe { put(out, handle) }
+}
+
+/// Closes a file. What was read of it (meshes, lists, arrays, snapshots) stays. NULL is passed over.
+///
+/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
+/// MM_ERROR_HANDLE where it was closed before, or is no file.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
+    guard(|| handle::close::<File>(file))
+}
+
+/// The format of a file, MM_FORMAT_*.
+///
+/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_file_format(file: *const mm_file, out: *mut mm_format) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, format_number(file.file.format())) }
+    })
+}

@@ -1,0 +1,320 @@
+//! Skeletons and animations of IQM: skinning matrices at a time.
+
+use std::ffi::{CString, c_char};
+use std::sync::Arc;
+
+use meshmap::iqm::{Anim, Frames, IDENTITY, Skeleton, Trs};
+
+use crate::fail::{Fail, Result, guard, mm_status};
+use crate::file::{File, mm_file};
+use crate::handle::{self, Kind};
+use crate::list::no_such;
+use crate::memory::{First, Target, c_string, put, put_if_any, put_sized};
+use crate::scratch::{mm_scratch, with};
+
+/// The skeleton of an IQM file, and animations for it. Every thread may use it.
+pub struct mm_rig {
+    _opaque: [u8; 0],
+}
+
+/// How much a rig has.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mm_rig_info {
+    /// sizeof(mm_rig_info), set by the caller.
+    pub size: usize,
+    /// Joints of the skeleton.
+    pub joint_count: usize,
+    /// Animations.
+    pub anim_count: usize,
+    /// Frames of all animations.
+    pub frame_count: u32,
+    /// Poses in each frame; as many as joints where the animation fits the skeleton.
+    pub pose_count: u32,
+}
+
+// SAFETY: `repr(C)`, begins with its size, and is never read.
+unsafe impl First for mm_rig_info {}
+
+/// Translation, rotation and scale, relative to the parent.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, zerocopy::IntoBytes, zerocopy::Immutable)]
+pub struct mm_trs {
+    /// Translation x, y, z.
+    pub translate: [f32; 3],
+    /// Rotation, a quaternion x, y, z, w as stored.
+    pub rotate: [f32; 4],
+    /// Scale along x, y, z.
+    pub scale: [f32; 3],
+}
+
+impl From<Trs> for mm_trs {
+    fn from(Trs { translate, rotate, scale, .. }: Trs) -> Self {
+        Self { translate, rotate, scale }
+    }
+}
+
+/// A joint in the bind pose.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mm_joint {
+    /// sizeof(mm_joint), set by the caller.
+    pub size: usize,
+    /// Its name.
+    pub name: *const c_char,
+    /// The index of its parent, less than its own; -1 of a root.
+    pub parent: i64,
+    /// Relative to its parent.
+    pub bind: mm_trs,
+    /// From its space to that of the model: three rows of four.
+    pub bind_matrix: [[f32; 4]; 3],
+    /// From the space of the model to its own.
+    pub inverse_bind_matrix: [[f32; 4]; 3],
+}
+
+// SAFETY: `repr(C)`, begins with its size, and is never read.
+unsafe impl First for mm_joint {}
+
+/// An animation: a run of frames.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mm_anim {
+    /// sizeof(mm_anim), set by the caller.
+    pub size: usize,
+    /// Its name.
+    pub name: *const c_char,
+    /// The index of its first frame.
+    pub first_frame: u32,
+    /// The number of its frames.
+    pub frame_count: u32,
+    /// Frames per second; 0 where the file does not say.
+    pub frame_rate: f32,
+    /// Whether it loops.
+    pub is_loop: bool,
+}
+
+// SAFETY: `repr(C)`, begins with its size, and is never read.
+unsafe impl First for mm_anim {}
+
+struct Rig {
+    skeleton: Option<Skeleton>,
+    joints: Vec<(CString, Trs)>,
+    anims: Vec<(CString, Anim)>,
+    frames: Frames,
+}
+
+impl Kind for Rig {
+    type Opaque = mm_rig;
+    const NAME: &'static str = "mm_rig";
+}
+
+impl Rig {
+    fn anim(&self, index: usize) -> Result<&(CString, Anim)> {
+        self.anims.get(index).ok_or_else(|| no_such("animation", index, self.anims.len()))
+    }
+}
+
+/// The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be NULL.
+///
+/// Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of
+/// other formats; MM_ERROR_MISMATCH where the animation is one of another skeleton; those of reading.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_new(
+    file: *const mm_file,
+    animation: *const mm_file,
+    out: *mut *mut mm_rig,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let animation = handle::get_if_any::<File>(animation)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
+        let attached;
+        let model = match &animation {
+            None => file.iqm()?,
+            Some(animation) => {
+                attached = file.iqm()?.attach(animation.iqm()?)?;
+                &attached
+            }
+        };
+        let name = |name: &meshmap::Text| c_string(&name.to_string_lossy());
+        let rig = Rig {
+            skeleton: model.skeleton(),
+            joints: model.joints().map(|joint| (name(&joint.name), joint.trs)).collect(),
+            anims: model.anims().map(|anim| (name(&anim.name), anim)).collect(),
+            frames: model.frames(),
+        };
+        let rig = handle::new(Arc::new(rig))?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, rig) }
+    })
+}
+
+/// Frees a rig and its texts. NULL is passed over.
+///
+/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_rig_free(rig: *mut mm_rig) -> mm_status {
+    guard(|| handle::close::<Rig>(rig))
+}
+
+/// How much a rig has. `out->size` is set before.
+///
+/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_info) -> mm_status {
+    guard(|| {
+        let rig = handle::get::<Rig>(rig)?;
+        let info = mm_rig_info {
+            size: 0,
+            joint_count: rig.joints.len(),
+            anim_count: rig.anims.len(),
+            frame_count: rig.frames.len(),
+            pose_count: u32::try_from(rig.frames.pose_count()).unwrap_or(u32::MAX),
+        };
+        // SAFETY: the caller's, as the header says.
+        unsafe { put_sized(out, info) }
+    })
+}
+
+/// A joint of the skeleton. `out->size` is set before.
+///
+/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mut mm_joint) -> mm_status {
+    guard(|| {
+        let rig = handle::get::<Rig>(rig)?;
+        let none = || no_such("joint", index, rig.joints.len());
+        let (name, bind) = rig.joints.get(index).ok_or_else(none)?;
+        let skeleton = rig.skeleton.as_ref().ok_or_else(none)?;
+        let joint = mm_joint {
+            size: 0,
+            name: name.as_ptr(),
+            parent: skeleton.parents().get(index).copied().flatten().map_or(-1, i64::from),
+            bind: (*bind).into(),
+            bind_matrix: skeleton.bind_matrices().get(index).copied().unwrap_or(IDENTITY),
+            inverse_bind_matrix: skeleton.inverse_bind_matrices().get(index).copied().unwrap_or(IDENTITY),
+        };
+        // SAFETY: the caller's, as the header says.
+        unsafe { put_sized(out, joint) }
+    })
+}
+
+/// An animation. `out->size` is set before.
+///
+/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut mm_anim) -> mm_status {
+    guard(|| {
+        let rig = handle::get::<Rig>(rig)?;
+        let (name, anim) = rig.anim(index)?;
+        let anim = mm_anim {
+            size: 0,
+            name: name.as_ptr(),
+            first_frame: anim.first_frame,
+            frame_count: anim.num_frames,
+            frame_rate: anim.framerate,
+            is_loop: anim.is_loop(),
+        };
+        // SAFETY: the caller's, as the header says.
+        unsafe { put_sized(out, anim) }
+    })
+}
+
+/// The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. Where the
+/// file stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
+///
+/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no frames, or no rate.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_frames_at(
+    rig: *const mm_rig,
+    anim: usize,
+    seconds: f64,
+    default_rate: f32,
+    from: *mut u32,
+    to: *mut u32,
+    fraction: *mut f32,
+) -> mm_status {
+    guard(|| {
+        let rig = handle::get::<Rig>(rig)?;
+        let (_, anim) = rig.anim(anim)?;
+        let (before, after, between) = anim.frames_at(seconds, default_rate).ok_or(Fail::Absent)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe {
+            put_if_any(from, before);
+            put_if_any(to, after);
+            put_if_any(fraction, between);
+        }
+        Ok(())
+    })
+}
+
+/// The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
+/// scratch is large enough.
+///
+/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
+/// poses are too few; MM_ERROR_OUT_OF_RANGE where there is no such frame; those of reading.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_pose(
+    rig: *const mm_rig,
+    frame: u32,
+    scratch: *mut mm_scratch,
+    out: *mut mm_trs,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let rig = handle::get::<Rig>(rig)?;
+        // SAFETY: the caller's, as the header says.
+        let mut target = unsafe { Target::<mm_trs>::new(out.cast(), stride, capacity, count) }?;
+        target.begin(rig.frames.pose_count())?;
+        if target.is_count_alone() {
+            return Ok(());
+        }
+        with(scratch, |working| {
+            working.pose.resize(rig.frames.pose_count(), Trs::default());
+            rig.frames.frame_into(frame, &mut working.pose)?;
+            target.write_each(working.pose.len(), working.pose.iter().map(|trs| mm_trs::from(*trs)))
+        })
+    })
+}
+
+/// The matrix of each joint that moves vertices from the bind pose to that of an animation at a time: three rows of four floats,
+/// `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out` NULL
+/// asks for the count. Takes no memory once the scratch is large enough.
+///
+/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
+/// matrices are too few; MM_ABSENT where there is no skeleton, no frame or no rate; those of reading.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_rig_skinning_at(
+    rig: *const mm_rig,
+    anim: usize,
+    seconds: f64,
+    default_rate: f32,
+    scratch: *mut mm_scratch,
+    out: *mut f32,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let rig = handle::get::<Rig>(rig)?;
+        // SAFETY: the caller's, as the header says.
+        let mut target = unsafe { Target::<[[f32; 4]; 3]>::new(out.cast(), stride, capacity, count) }?;
+        let skeleton = rig.skeleton.as_ref().ok_or(Fail::Absent)?;
+        let (_, anim) = rig.anim(anim)?;
+        let (from, to, fraction) = anim.frames_at(seconds, default_rate).ok_or(Fail::Absent)?;
+        target.begin(skeleton.len())?;
+        if target.is_count_alone() {
+            return Ok(());
+        }
+        with(scratch, |working| {
+            working.pose.resize(rig.frames.pose_count(), Trs::default());
+            working.matrices.resize(skeleton.len(), IDENTITY);
+            rig.frames.interpolate_into(from, to, fraction, &mut working.pose)?;
+            skeleton.skinning_matrices_into(&working.pose, &mut working.matrices)?;
+            target.write(&working.matrices)
+        })
+    })
+}

@@ -1,0 +1,63 @@
+//! The C interface of meshmap. Users of C and C++ read `include/meshmap.h`, which is made from this.
+//!
+//! Every function of the header is here, as `pub unsafe extern "C" fn`. What they have in common:
+//!
+//! * A *handle* is a number in a table (`handle`), in the shape of a pointer that is never followed: one that was closed,
+//!   or is of another kind, or was never there, is an error code.
+//! * `fail`: errors as codes, and what else there is to say of the last one on each thread. Panics end as codes.
+//! * `memory`: what a caller's pointers point to is read and written there.
+#![allow(
+    unsafe_code,
+    non_camel_case_types,
+    reason = "a boundary to C: memory of the caller's, and names as C has them"
+)]
+#![allow(
+    clippy::missing_safety_doc,
+    clippy::too_many_arguments,
+    reason = "what pointers must be is said once, at the head of the header, and functions have what C wants"
+)]
+#![warn(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod arrays;
+mod cache;
+mod cgeo;
+mod fail;
+mod file;
+mod handle;
+mod iqm;
+mod list;
+mod memory;
+mod mesh;
+mod motion;
+mod options;
+mod reader;
+mod scratch;
+mod slmesh;
+mod snapshot;
+mod view;
+
+pub use arrays::*;
+pub use cache::*;
+pub use cgeo::*;
+pub use fail::{mm_error, mm_last_error, mm_status, mm_status_name, status::*};
+pub use file::*;
+pub use handle::mm_handle_count;
+pub use iqm::*;
+pub use list::*;
+pub use mesh::*;
+pub use motion::*;
+pub use options::*;
+pub use reader::*;
+pub use scratch::*;
+pub use slmesh::*;
+pub use snapshot::*;
+pub use view::*;

@@ -1,0 +1,315 @@
+//! The memory of callers: what their pointers point to is read and written here, and nowhere else.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::marker::PhantomData;
+
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::fail::{Fail, Result, status};
+
+/// A struct of the header that begins with its size.
+///
+/// # Safety
+///
+/// It is `repr(C)`, its first field is a `usize`, and every bit pattern is one of its values where it is read
+/// ([`take_sized`]).
+pub(crate) unsafe trait First: Copy {
+    /// The size that it had in the first release that had it: no caller has a smaller one.
+    const SIZE: usize = size_of::<Self>();
+}
+
+/// Text for C: what C would take for its end is shown as U+FFFD.
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text).unwrap_or_else(|_| {
+        let text = text.replace('\0', "\u{fffd}");
+        CString::new(text).unwrap_or_default()
+    })
+}
+
+/// Writes to a place that must be there.
+///
+/// # Safety
+///
+/// `out` is NULL, or may be written as `T`.
+pub(crate) unsafe fn put<T>(out: *mut T, value: T) -> Result<()> {
+    if out.is_null() {
+        return Err(Fail::argument("expected a place for the result, found NULL"));
+    }
+    // SAFETY: as the caller promised; alignment is not asked for.
+    unsafe { out.write_unaligned(value) };
+    Ok(())
+}
+
+/// Writes to a place that may be NULL.
+///
+/// # Safety
+///
+/// As of [`put`].
+pub(crate) unsafe fn put_if_any<T>(out: *mut T, value: T) {
+    if !out.is_null() {
+        // SAFETY: as the caller promised.
+        unsafe { out.write_unaligned(value) };
+    }
+}
+
+/// Writes a struct that begins with its size, as far as the caller's reaches; its size stays.
+///
+/// # Safety
+///
+/// `out` is NULL, or may be written for as many bytes as its first field says.
+pub(crate) unsafe fn put_sized<T: First>(out: *mut T, value: T) -> Result<()> {
+    // SAFETY: as the caller promised.
+    let size = unsafe { size_at(out.cast_const()) }?;
+    let own = size_of::<T>();
+    let header = size_of::<usize>();
+    let from = (&raw const value).cast::<u8>().wrapping_add(header);
+    let to = out.cast::<u8>().wrapping_add(header);
+    // SAFETY: both are at least as long as is copied; fields are copied with what lies between them.
+    unsafe { from.copy_to_nonoverlapping(to, size.min(own).saturating_sub(header)) };
+    if size > own {
+        // SAFETY: the caller's struct is so long.
+        unsafe { out.cast::<u8>().wrapping_add(own).write_bytes(0, size.saturating_sub(own)) };
+    }
+    Ok(())
+}
+
+/// Reads a struct that begins with its size over `default`; `default` where it is NULL.
+///
+/// # Safety
+///
+/// `from` is NULL, or may be read for as many bytes as its first field says.
+pub(crate) unsafe fn take_sized<T: First>(from: *const T, default: T) -> Result<T> {
+    if from.is_null() {
+        return Ok(default);
+    }
+    // SAFETY: as the caller promised.
+    let size = unsafe { size_at(from) }?;
+    let mut value = default;
+    let own = size_of::<T>();
+    // SAFETY: both are as long as is copied, and every bit pattern is a value of `T`.
+    unsafe { from.cast::<u8>().copy_to_nonoverlapping((&raw mut value).cast(), size.min(own)) };
+    for place in own..size {
+        // SAFETY: within the caller's struct.
+        if unsafe { from.cast::<u8>().wrapping_add(place).read() } != 0 {
+            return Err(Fail::argument("a field is set that this version of the library does not have"));
+        }
+    }
+    Ok(value)
+}
+
+/// The size that a struct begins with.
+///
+/// # Safety
+///
+/// `from` is NULL, or begins with a size.
+unsafe fn size_at<T: First>(from: *const T) -> Result<usize> {
+    /// No struct of any release is as large.
+    const MOST: usize = 4096;
+    if from.is_null() {
+        return Err(Fail::argument("expected a struct, found NULL"));
+    }
+    // SAFETY: as the caller promised.
+    let size = unsafe { from.cast::<usize>().read_unaligned() };
+    if !(T::SIZE..=MOST).contains(&size) {
+        let text = format!("expected the size of a struct in its first field, {}, found {size}", T::SIZE);
+        return Err(Fail::argument(text));
+    }
+    Ok(size)
+}
+
+/// Text of the caller's, which must be UTF-8.
+///
+/// # Safety
+///
+/// `text` is NULL, or ends with a byte 0, and is not changed meanwhile.
+pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
+    if text.is_null() {
+        return Err(Fail::argument("expected text, found NULL"));
+    }
+    // SAFETY: as the caller promised.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|_| Fail::argument("expected text in UTF-8"))
+}
+
+/// Elements of the caller's, one after the other.
+///
+/// # Safety
+///
+/// `start` is NULL, or `count` elements may be read there, at an address that is aligned for them, and stay as they are.
+pub(crate) unsafe fn elements<'a, T>(start: *const T, count: usize) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    let fits = count.checked_mul(size_of::<T>()).is_some_and(|size| isize::try_from(size).is_ok());
+    if start.is_null() || !start.is_aligned() || !fits {
+        return Err(Fail::argument("expected elements, aligned, as many as the count says"));
+    }
+    // SAFETY: as the caller promised, and checked as far as it can be.
+    Ok(unsafe { std::slice::from_raw_parts(start, count) })
+}
+
+/// An array of the caller's that is filled: elements `stride` bytes apart. NULL asks how many there are.
+pub(crate) struct Target<'a, T> {
+    start: *mut u8,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+    life: PhantomData<&'a mut T>,
+}
+
+impl<T: IntoBytes + Immutable> Target<'_, T> {
+    /// The array at `out`, and the place for the number of elements. A stride of 0 is that of packed elements.
+    ///
+    /// # Safety
+    ///
+    /// `out` is NULL, or may be written for `capacity` elements that are `stride` bytes apart; `count` is NULL, or may be
+    /// written.
+    pub(crate) unsafe fn new(
+        out: *mut c_void,
+        stride: usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> Result<Self> {
+        let size = size_of::<T>();
+        let stride = if stride == 0 { size } else { stride };
+        // SAFETY: as the caller promised.
+        unsafe { put_if_any(count, 0) };
+        if out.is_null() {
+            if count.is_null() {
+                return Err(Fail::argument("expected memory, or a place for the count, found NULL"));
+            }
+            return Ok(Self { start: out.cast(), stride, capacity: 0, count, life: PhantomData });
+        }
+        if stride < size {
+            let text = format!("expected a stride of at least {size} bytes, found {stride}");
+            return Err(Fail::argument(text));
+        }
+        let length = capacity.saturating_sub(1).checked_mul(stride).and_then(|start| start.checked_add(size));
+        if length.is_none_or(|length| isize::try_from(length).is_err()) {
+            return Err(Fail::argument("expected memory of a size that there is"));
+        }
+        Ok(Self { start: out.cast(), stride, capacity, count, life: PhantomData })
+    }
+
+    /// Whether the caller asks for the count alone.
+    pub(crate) fn is_count_alone(&self) -> bool {
+        self.start.is_null()
+    }
+
+    /// Tells how many elements there are; fails where there is not room for so many.
+    pub(crate) fn begin(&mut self, count: usize) -> Result<()> {
+        // SAFETY: `new` was promised that it may be written.
+        unsafe { put_if_any(self.count, count) };
+        if self.is_count_alone() || count <= self.capacity {
+            return Ok(());
+        }
+        let text = format!("there is room for {} elements, expected {count}", self.capacity);
+        Err(Fail::new(status::MM_ERROR_BUFFER, text))
+    }
+
+    /// Writes all elements, if they are asked for and there is room.
+    pub(crate) fn write(&mut self, elements: &[T]) -> Result<()> {
+        self.begin(elements.len())?;
+        if self.is_count_alone() {
+            return Ok(());
+        }
+        let size = size_of::<T>();
+        let bytes = elements.as_bytes().as_ptr();
+        if self.stride == size {
+            // SAFETY: `begin` compared with the room, and the caller's memory is not the library's.
+            unsafe { bytes.copy_to_nonoverlapping(self.start, size_of_val(elements)) };
+            return Ok(());
+        }
+        for (index, element) in elements.iter().enumerate() {
+            self.put(index, element);
+        }
+        Ok(())
+    }
+
+    /// Writes as many elements as `count` from an iterator.
+    pub(crate) fn write_each(&mut self, count: usize, elements: impl Iterator<Item = T>) -> Result<()> {
+        self.begin(count)?;
+        if !self.is_count_alone() {
+            elements.take(count).enumerate().for_each(|(index, element)| self.put(index, &element));
+        }
+        Ok(())
+    }
+
+    /// Writes an element at an index below the count that `begin` was told.
+    fn put(&mut self, index: usize, element: &T) {
+        let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
+        // SAFETY: `begin` compared the count with the room; neither needs alignment.
+        unsafe { std::ptr::from_ref(element).cast::<u8>().copy_to_nonoverlapping(place, size_of::<T>()) };
+    }
+}
+
+/// Bytes of the caller's that are filled piece by piece.
+pub(crate) struct ByteTarget<'a> {
+    start: *mut u8,
+    capacity: usize,
+    life: PhantomData<&'a mut u8>,
+}
+
+impl ByteTarget<'_> {
+    /// Tells that `length` bytes are needed, and returns them where they are asked for (`out` is not NULL) and there is
+    /// room.
+    ///
+    /// # Safety
+    ///
+    /// `out` is NULL, or may be written for `capacity` bytes; `needed` is NULL, or may be written.
+    pub(crate) unsafe fn new(
+        out: *mut c_void,
+        capacity: usize,
+        length: usize,
+        needed: *mut usize,
+    ) -> Result<Option<Self>> {
+        // SAFETY: as the caller promised.
+        unsafe { put_if_any(needed, length) };
+        if out.is_null() {
+            let told = (!needed.is_null()).then_some(None);
+            return told
+                .ok_or_else(|| Fail::argument("expected memory, or a place for the count, found NULL"));
+        }
+        if length > capacity {
+            let text = format!("there is room for {capacity} bytes, expected {length}");
+            return Err(Fail::new(status::MM_ERROR_BUFFER, text));
+        }
+        Ok(Some(Self { start: out.cast(), capacity, life: PhantomData }))
+    }
+
+    /// Writes bytes at an offset; what does not fit is left out.
+    pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) {
+        if offset.checked_add(bytes.len()).is_some_and(|end| end <= self.capacity) {
+            let place = self.start.wrapping_add(offset);
+            // SAFETY: within the caller's memory, which is not the library's.
+            unsafe { bytes.as_ptr().copy_to_nonoverlapping(place, bytes.len()) };
+        }
+    }
+}
+
+/// Text into the caller's memory, with a byte 0 after it that `length` does not count.
+///
+/// # Safety
+///
+/// `out` is NULL, or may be written for `capacity` bytes; `length` is NULL, or may be written.
+pub(crate) unsafe fn put_text(
+    value: &str,
+    out: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> Result<()> {
+    let mut needed = 0;
+    let with_end = value.len().saturating_add(1);
+    // SAFETY: as the caller promised.
+    let target = unsafe { ByteTarget::new(out.cast(), capacity, with_end, &raw mut needed) };
+    // SAFETY: as the caller promised.
+    unsafe { put_if_any(length, value.len()) };
+    if out.is_null() && length.is_null() {
+        return Err(Fail::argument("expected memory, or a place for the length, found NULL"));
+    }
+    if let Some(mut target) = target? {
+        target.write(0, value.as_bytes());
+        target.write(value.len(), &[0]);
+    }
+    Ok(())
+}

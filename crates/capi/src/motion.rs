@@ -1,0 +1,250 @@
+//! Times of snapshots, and what moves between them.
+
+use meshmap::cgeo::{Proxy, Timing};
+
+use crate::fail::{Fail, Result, guard, mm_status};
+use crate::file::{File, mm_file};
+use crate::handle;
+use crate::memory::{First, Target, elements, put, put_sized, take_sized};
+use crate::options::{mm_wrap, unknown, wrap};
+use crate::scratch::{mm_scratch, with};
+
+/// The times are those of the file (mm_timing.clock).
+pub const MM_CLOCK_FILE: u32 = 0;
+/// They begin at `start`, `step` seconds apart.
+pub const MM_CLOCK_STEP: u32 = 1;
+/// They begin at `start`, `rate` of them a second.
+pub const MM_CLOCK_RATE: u32 = 2;
+
+/// The times of snapshots. Functions that take one take NULL for those of the file.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mm_timing {
+    /// sizeof(mm_timing), set by the caller.
+    pub size: usize,
+    /// MM_CLOCK_*.
+    pub clock: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The number of snapshots; 0 for all of the file.
+    pub count: usize,
+    /// The time of snapshot 0 in seconds.
+    pub start: f64,
+    /// From one snapshot to the next, in seconds; 0 where no time passes.
+    pub step: f64,
+    /// Snapshots per second, of MM_CLOCK_RATE.
+    pub rate: f64,
+}
+
+// SAFETY: `repr(C)`, begins with its size, and has numbers alone.
+unsafe impl First for mm_timing {}
+
+/// A time between two snapshots.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct mm_cgeo_key {
+    /// The snapshot at or before the time.
+    pub from: usize,
+    /// The snapshot after it.
+    pub to: usize,
+    /// The fraction from `from` (0) to `to` (1).
+    pub fraction: f32,
+}
+
+/// The times that are meant.
+pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Timing> {
+    let own = mm_timing {
+        size: size_of::<mm_timing>(),
+        clock: MM_CLOCK_FILE,
+        reserved: 0,
+        count: 0,
+        start: 0.0,
+        step: 0.0,
+        rate: 0.0,
+    };
+    // SAFETY: the caller's, as the header says.
+    let from = unsafe { take_sized(from, own) }?;
+    let count = if from.count == 0 { proxy.len() } else { from.count };
+    match from.clock {
+        MM_CLOCK_FILE => {
+            let none = || Fail::argument("the file has no times: expected a timing with a step or a rate");
+            proxy.timing().ok_or_else(none)
+        }
+        MM_CLOCK_STEP => Ok(Timing::new(from.start, from.step, count)),
+        MM_CLOCK_RATE => Ok(Timing::new(from.start, 0.0, count).with_rate(from.rate)),
+        other => Err(unknown("clock", other)),
+    }
+}
+
+/// The times that a file has of its own. `out->size` is set before.
+///
+/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where it has none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timing) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let timing = file.cgeo()?.timing().ok_or(Fail::Absent)?;
+        let (start, step, count) = (timing.start(), timing.step(), timing.count());
+        let rate = if step == 0.0 { 0.0 } else { 1.0 / step };
+        let times = mm_timing { size: 0, clock: MM_CLOCK_FILE, reserved: 0, count, start, step, rate };
+        // SAFETY: the caller's, as the header says.
+        unsafe { put_sized(out, times) }
+    })
+}
+
+/// The time of a snapshot in seconds.
+///
+/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_time_of(
+    file: *const mm_file,
+    timing: *const mm_timing,
+    snapshot: usize,
+    seconds: *mut f64,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(seconds, self::timing(file.cgeo()?, timing)?.time_of(snapshot)) }
+    })
+}
+
+/// The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot.
+///
+/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no snapshots, or the time is no number; as
+/// of mm_cgeo_time_of.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_key_at(
+    file: *const mm_file,
+    timing: *const mm_timing,
+    seconds: f64,
+    wrap: mm_wrap,
+    out: *mut mm_cgeo_key,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        // SAFETY: the caller's, as the header says.
+        let timing = unsafe { self::timing(file.cgeo()?, timing) }?;
+        let key = timing.index_at(seconds, self::wrap(wrap)?).ok_or(Fail::Absent)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, mm_cgeo_key { from: key.from, to: key.to, fraction: key.fraction }) }
+    })
+}
+
+/// The times in seconds that a shutter needs, ascending: its opening and closing, and each snapshot that is passed between them.
+/// Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once
+/// the scratch is large enough.
+///
+/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE for a shutter
+/// that closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER where `capacity` times are too few; as of
+/// mm_cgeo_time_of.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_keys(
+    file: *const mm_file,
+    timing: *const mm_timing,
+    open: f64,
+    close: f64,
+    wrap: mm_wrap,
+    scratch: *mut mm_scratch,
+    out: *mut f64,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        // SAFETY: the caller's, as the header says.
+        let (timing, mut target) = unsafe {
+            let target = Target::<f64>::new(out.cast(), stride, capacity, count)?;
+            (self::timing(file.cgeo()?, timing)?, target)
+        };
+        with(scratch, |working| {
+            timing.keys_into(open, close, self::wrap(wrap)?, &mut working.times)?;
+            target.write(&working.times)
+        })
+    })
+}
+
+/// The number of positions at all times, where that is all that is asked for.
+pub(crate) fn count_at(proxy: &Proxy, timing: &Timing, seconds: &[f64], wrap: mm_wrap) -> Result<usize> {
+    let Some(first) = seconds.first() else { return Ok(0) };
+    let key = timing.index_at(*first, self::wrap(wrap)?);
+    let key = key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
+    let vertices = usize::try_from(proxy.snapshot(key.from)?.counts()?.vertices).unwrap_or(usize::MAX);
+    Ok(vertices.saturating_mul(seconds.len()))
+}
+
+/// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
+/// time, then those of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file
+/// that is mapped or in memory, takes no memory once the scratch is large enough. mm_cache_positions_at keeps what it decodes.
+///
+/// Ownership: all memory stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where
+/// `capacity` positions are too few; MM_ERROR_MISMATCH where snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time
+/// that is no number; as of mm_cgeo_positions and mm_cgeo_time_of.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_positions_at(
+    file: *const mm_file,
+    timing: *const mm_timing,
+    seconds: *const f64,
+    time_count: usize,
+    wrap: mm_wrap,
+    scratch: *mut mm_scratch,
+    out: *mut f32,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let (timing, seconds, mut target) = unsafe {
+            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+            (self::timing(proxy, timing)?, elements(seconds, time_count)?, target)
+        };
+        if target.is_count_alone() {
+            return target.begin(count_at(proxy, &timing, seconds, wrap)?);
+        }
+        with(scratch, |working| {
+            let (out, scratch) = (&mut working.triples, &mut working.scratch);
+            proxy.positions_at(&timing, seconds, self::wrap(wrap)?, out, scratch)?;
+            target.write(&working.triples)
+        })
+    })
+}
+
+/// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
+/// each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file that is mapped or in memory, takes no memory
+/// once the scratch is large enough.
+///
+/// Ownership, threads: as of mm_cgeo_positions_at. Errors: those; MM_ERROR_UNSUPPORTED where no time passes between snapshots.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_velocities(
+    file: *const mm_file,
+    timing: *const mm_timing,
+    snapshot: usize,
+    scratch: *mut mm_scratch,
+    out: *mut f32,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let (timing, mut target) = unsafe {
+            let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
+            (self::timing(proxy, timing)?, target)
+        };
+        with(scratch, |working| {
+            let (out, scratch) = (&mut working.triples, &mut working.scratch);
+            if target.is_count_alone() {
+                let vertices = proxy.snapshot(snapshot)?.counts_reusing(scratch)?.vertices;
+                return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
+            }
+            proxy.velocities(&timing, snapshot, out, scratch)?;
+            target.write(&working.triples)
+        })
+    })
+}

@@ -1,0 +1,205 @@
+//! What a render thread calls takes no memory once its scratch is large enough, and never more than the library does.
+#![allow(unsafe_code, reason = "C functions are called")]
+
+mod support;
+
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap};
+use meshmap::iqm::{IDENTITY, Model, Trs};
+use meshmap::{Codec, Options, Parallelism, Scratch, Source};
+use meshmap_capi::*;
+use meshmap_testing::allocator::{Counting, counted};
+use meshmap_testing::{data, fixtures};
+use support::*;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// 60,025 vertices.
+const SIDE: u32 = 245;
+const SNAPSHOTS: usize = 4;
+
+/// Runs a job for all snapshots, and again for all differences; returns what the second time took.
+fn again(mut job: impl FnMut(usize)) -> i64 {
+    (0..SNAPSHOTS).for_each(&mut job);
+    counted(|| (1..SNAPSHOTS).for_each(&mut job)).1.total
+}
+
+fn write(folder: &Path) -> std::path::PathBuf {
+    let (_, snapshots) = fixtures::cgeo::animation(SIDE, SNAPSHOTS);
+    let path = folder.join("animation.cgeo");
+    std::fs::write(&path, fixtures::cgeo::file(&snapshots, Dialect::default())).unwrap();
+    path
+}
+
+#[test]
+fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where_mapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path());
+    let how = options(MM_PARALLELISM_OFF);
+    let ours = Options::default().with_parallelism(Parallelism::Off);
+    for is_mapped in [true, false] {
+        let file = if is_mapped {
+            map(&path, Some(&how))
+        } else {
+            let (mut file, path) = (null_mut(), c_path(&path));
+            // SAFETY: places and text that are there.
+            assert_eq!(unsafe { mm_open(path.as_ptr(), &raw const how, &raw mut file) }, MM_OK);
+            file
+        };
+        // SAFETY: nobody changes the file.
+        let source = if is_mapped { unsafe { Source::map(&path) } } else { Source::open(&path) };
+        let read = meshmap::cgeo::ReadOptions::default();
+        let proxy = Proxy::from_source_with(source.unwrap(), &ours, &read).unwrap();
+        let (scratch, place) = (scratch(), place());
+        let (mut own, mut mesh, mut vertices) = (Scratch::default(), MeshBuffer::default(), Vec::new());
+        let mut memory = vec![0.0_f32; (SIDE * SIDE * 4) as usize];
+        let capacity = (SIDE * SIDE) as usize;
+        let mut count = 0;
+
+        let library = again(|i| proxy.snapshot(i).unwrap().positions_into(&mut vertices, &mut own).unwrap());
+        let mut shown: Vec<usize> = Vec::with_capacity(4 * SNAPSHOTS);
+        let c = again(|i| {
+            let mut start = null();
+            // SAFETY: places that are there.
+            let status = unsafe { mm_cgeo_positions_view(file, i, scratch, &raw mut start, &raw mut count) };
+            assert_eq!((status, count), (MM_OK, capacity));
+            shown.push(start as usize);
+        });
+        assert_eq!(c, library);
+        // Nothing is copied: what is shown is where it was decoded, each time.
+        assert!(shown[1..].iter().all(|place| *place == shown[1]));
+        let c_too = again(|i| {
+            let out = memory.as_mut_ptr();
+            // SAFETY: memory that is large enough.
+            let status = unsafe { mm_cgeo_positions(file, i, scratch, out, 16, capacity, &raw mut count) };
+            assert_eq!((status, count), (MM_OK, capacity));
+        });
+        assert_eq!(c_too, library);
+
+        let library_whole = again(|i| proxy.snapshot(i).unwrap().mesh_into(&mut mesh, &mut own).unwrap());
+        let c_whole = again(|i| {
+            // SAFETY: handles that are open.
+            assert_eq!(unsafe { mm_snapshot_read(file, i, 0, scratch, place) }, MM_OK);
+            let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_view>());
+            // SAFETY: memory that is large enough.
+            let status = unsafe {
+                mm_snapshot_view(place, MM_CGEO_ARRAY_NORMALS, &raw mut shown)
+                    + mm_snapshot_array(place, MM_CGEO_ARRAY_POSITIONS, out, 16, capacity, &raw mut count)
+                    + mm_cgeo_get_counts(file, i, scratch, &mut mm_cgeo_counts::default())
+                    + mm_cgeo_bounds(file, i, scratch, &mut mm_bounds::default())
+            };
+            assert_eq!(status, MM_OK);
+        });
+        if is_mapped {
+            assert_eq!((library, library_whole, c_whole), (0, 0, 0));
+        }
+        assert!(c_whole <= 3 * library_whole, "each call reads what it needs of a file that is not mapped");
+
+        // A shutter.
+        let timing = proxy.timing().unwrap();
+        let (mut keys, mut moving) = (Vec::new(), Vec::new());
+        let library = again(|i| {
+            let open = timing.time_of(i);
+            timing.keys_into(open, open + 0.05, Wrap::Loop, &mut keys).unwrap();
+            proxy.positions_at(&timing, &keys, Wrap::Loop, &mut moving, &mut own).unwrap();
+        });
+        let (mut times, mut memory) = ([0.0_f64; 8], vec![0.0_f32; capacity * 8 * 4]);
+        let c = again(|i| {
+            let open = timing.time_of(i);
+            let (times, out) = (times.as_mut_ptr(), memory.as_mut_ptr());
+            // SAFETY: memory that is large enough.
+            let status = unsafe {
+                mm_cgeo_keys(
+                    file,
+                    null(),
+                    open,
+                    open + 0.05,
+                    MM_WRAP_LOOP,
+                    scratch,
+                    times,
+                    0,
+                    8,
+                    &raw mut count,
+                ) + mm_cgeo_positions_at(
+                    file,
+                    null(),
+                    times,
+                    count,
+                    MM_WRAP_LOOP,
+                    scratch,
+                    out,
+                    16,
+                    capacity * 8,
+                    &raw mut count,
+                )
+            };
+            assert_eq!(status, MM_OK);
+        });
+        assert_eq!(c, library);
+        if is_mapped {
+            assert_eq!(c, 0);
+        }
+
+        // What is in a cache.
+        let (cache, library_cache) = (cache(1 << 30), SnapshotCache::new(1 << 30));
+        let library = again(|i| drop(library_cache.get(&proxy, i).unwrap()));
+        let c = again(|i| {
+            // SAFETY: handles that are open.
+            assert_eq!(unsafe { mm_cache_get(cache, file, i, place) }, MM_OK);
+        });
+        assert_eq!((library, c), (0, 0));
+        assert_eq!((mm_cache_free(cache), mm_snapshot_free(place)), (MM_OK, MM_OK));
+        assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
+    }
+}
+
+#[test]
+fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory() {
+    let meshes = (0..SNAPSHOTS).map(|time| fixtures::cgeo::Mesh::sheet(30, 1, time as f32));
+    let snapshots: Vec<_> = meshes.map(|mesh| fixtures::cgeo::snapshot(&mesh, mesh.complete())).collect();
+    let dialect = Dialect::default().with_codec(Codec::Stored);
+    let bytes = fixtures::cgeo::file(&snapshots, dialect);
+    let lent = bytes.as_ptr_range();
+    let (file, scratch) = (memory(bytes, Some(&options(MM_PARALLELISM_OFF))), scratch());
+    let mut within = [false; SNAPSHOTS];
+    let taken = again(|i| {
+        let (mut start, mut count) = (null(), 0);
+        // SAFETY: places that are there.
+        let status = unsafe { mm_cgeo_positions_view(file, i, scratch, &raw mut start, &raw mut count) };
+        assert_eq!((status, count), (MM_OK, 900));
+        within[i] = lent.contains(&start.cast());
+    });
+    assert_eq!(taken, 0);
+    // Those that do not lie as the processor wants floats are copied.
+    assert!(within.contains(&true));
+    assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
+}
+
+#[test]
+fn skinning_takes_no_memory_after_warm_up() {
+    let path = data::valid("iqm", "skin_multi_anim.iqm");
+    let (file, scratch, mut rig) = (map(&path, None), scratch(), null_mut());
+    // SAFETY: places that are there.
+    assert_eq!(unsafe { mm_rig_new(file, null(), &raw mut rig) }, MM_OK);
+    let model = Model::open(&path).unwrap();
+    let (skeleton, frames, anim) = (model.skeleton().unwrap(), model.frames(), model.anims().next().unwrap());
+    let mut expected = vec![IDENTITY; skeleton.len()];
+    let mut pose = vec![Trs::default(); frames.pose_count()];
+    let (mut out, mut count) = (vec![IDENTITY; skeleton.len()], 0);
+    let taken = again(|i| {
+        let (start, room, seconds) = (out.as_mut_ptr().cast(), out.len(), i as f64 * 0.1);
+        // SAFETY: memory that is large enough.
+        let status =
+            unsafe { mm_rig_skinning_at(rig, 0, seconds, 24.0, scratch, start, 0, room, &raw mut count) };
+        assert_eq!(status, MM_OK);
+    });
+    assert_eq!(taken, 0);
+    let (from, to, fraction) = anim.frames_at((SNAPSHOTS - 1) as f64 * 0.1, 24.0).unwrap();
+    frames.interpolate_into(from, to, fraction, &mut pose).unwrap();
+    skeleton.skinning_matrices_into(&pose, &mut expected).unwrap();
+    assert_eq!(out, expected);
+    assert_eq!((mm_rig_free(rig), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
+}

@@ -1,0 +1,157 @@
+/* What callers get wrong is a status, and nothing else happens: run under valgrind and AddressSanitizer. */
+#include <meshmap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int wrong = 0;
+
+static void expect(mm_status expected, mm_status found, const char *call, int line)
+{
+    if (expected != found) {
+        fprintf(stderr, "line %d: %s: expected %s, found %s\n", line, call, mm_status_name(expected),
+                mm_status_name(found));
+        ++wrong;
+    }
+}
+
+#define EXPECT(status, call) expect(status, call, #call, __LINE__)
+
+static int lie_length(void *user, uint64_t *length)
+{
+    *length = *(int *)user == 1 ? UINT64_MAX : (uint64_t)1 << 40;
+    return *(int *)user == 2;
+}
+
+static int lie_read(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored)
+{
+    (void)offset;
+    memset(buffer, 'I', length);
+    *stored = *(int *)user == 3 ? length + 1 : *(int *)user == 4 ? 0 : length;
+    return *(int *)user == 5 ? 77 : 0;
+}
+
+static int released = 0;
+
+static void release(void *user)
+{
+    free(user);
+    ++released;
+}
+
+static void readers(void)
+{
+    int lie;
+    for (lie = 0; lie < 6; ++lie) {
+        mm_reader reader = {0};
+        mm_file *file = NULL;
+        mm_status status;
+        reader.size = sizeof reader;
+        reader.user = &lie;
+        reader.length = lie_length;
+        reader.read = lie_read;
+        status = mm_open_reader(&reader, NULL, &file);
+        if (status < MM_ERROR_UNKNOWN_FORMAT || file != NULL) {
+            fprintf(stderr, "reader %d: %s\n", lie, mm_status_name(status));
+            ++wrong;
+        }
+    }
+}
+
+static void lend(const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    unsigned char *bytes = (unsigned char *)malloc(1 << 20);
+    size_t length = in == NULL || bytes == NULL ? 0 : fread(bytes, 1, 1 << 20, in);
+    mm_file *file = NULL;
+    mm_mesh *mesh = NULL;
+    mm_view view = {0};
+    volatile unsigned char sum = 0;
+    size_t i;
+    if (in != NULL) {
+        fclose(in);
+    }
+    EXPECT(MM_OK, mm_open_memory(bytes, length, release, bytes, NULL, &file));
+    EXPECT(MM_OK, mm_mesh_at(file, "snapshots[0]", &mesh));
+    EXPECT(MM_OK, mm_close(file));
+    view.size = sizeof view;
+    EXPECT(MM_OK, mm_mesh_attribute_view(mesh, 0, &view));
+    for (i = 0; i < view.byte_length; ++i) {
+        sum = (unsigned char)(sum + ((const unsigned char *)view.data)[i]);
+    }
+    EXPECT(MM_OK, mm_mesh_free(mesh));
+    EXPECT(1, released);
+}
+
+int main(int count, char **arguments)
+{
+    mm_file *file = NULL, *again = NULL;
+    mm_scratch *scratch = NULL;
+    mm_snapshot *place = NULL;
+    mm_cache *cache = NULL;
+    mm_mesh *mesh = NULL, *none = NULL;
+    mm_error error = {0};
+    mm_mesh_info info = {0};
+    float exact[3 * 4], *all;
+    size_t needed = 0;
+    if (count != 2) {
+        fprintf(stderr, "usage: misuse FILE.cgeo\n");
+        return 2;
+    }
+    EXPECT(MM_ABSENT, (error.size = sizeof error, mm_last_error(&error)));
+    EXPECT(MM_ERROR_ARGUMENT, mm_open(NULL, NULL, &file));
+    EXPECT(MM_ERROR_IO, mm_open("/no/such/file", NULL, &file));
+    EXPECT(MM_OK, mm_last_error(&error));
+    if (strstr(error.text, "/no/such/file") == NULL || error.status != MM_ERROR_IO) {
+        fprintf(stderr, "the error is %s\n", error.text);
+        ++wrong;
+    }
+    EXPECT(MM_OK, mm_open(arguments[1], NULL, &file));
+    EXPECT(MM_OK, mm_file_ref(file, &again));
+    EXPECT(MM_OK, mm_close(file));
+    EXPECT(MM_ERROR_HANDLE, mm_close(file));
+    EXPECT(MM_ERROR_HANDLE, mm_mesh_at(file, "snapshots[0]", &mesh));
+    file = again;
+
+    EXPECT(MM_OK, mm_scratch_new(&scratch));
+    EXPECT(MM_OK, mm_snapshot_new(&place));
+    EXPECT(MM_OK, mm_cache_new(1 << 20, &cache));
+    EXPECT(MM_ERROR_HANDLE, mm_close((mm_file *)(void *)scratch));
+    EXPECT(MM_ERROR_HANDLE, mm_cache_get((mm_cache *)(void *)file, file, 0, place));
+    EXPECT(MM_ERROR_HANDLE, mm_snapshot_read(file, 0, 0, (mm_scratch *)(void *)place, place));
+    EXPECT(MM_ERROR_HANDLE, mm_close((mm_file *)(void *)&error));
+    EXPECT(MM_ERROR_OUT_OF_RANGE, mm_cache_get(cache, file, 123456, place));
+    EXPECT(MM_ABSENT, mm_snapshot_array(place, 0, exact, 0, 4, &needed));
+
+    /* Memory that is too small by one, and just large enough. */
+    EXPECT(MM_ERROR_BUFFER, mm_cgeo_positions(file, 0, scratch, exact, 0, 4, &needed));
+    EXPECT(MM_ERROR_BUFFER, mm_cgeo_positions(file, 0, scratch, exact, 0, needed - 1, NULL));
+    all = (float *)malloc((needed - 1) * 16 + 12);
+    EXPECT(MM_OK, mm_cgeo_positions(file, 0, scratch, all, 16, needed, &needed));
+    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, scratch, all, 4, needed, &needed));
+    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, scratch, all, 16, SIZE_MAX, &needed));
+    free(all);
+
+    EXPECT(MM_OK, mm_mesh_at(file, "snapshots[0]", &mesh));
+    EXPECT(MM_ERROR_ARGUMENT, mm_mesh_get_info(mesh, &info));
+    info.size = sizeof info - 1;
+    EXPECT(MM_ERROR_ARGUMENT, mm_mesh_get_info(mesh, &info));
+    info.size = sizeof info;
+    EXPECT(MM_OK, mm_mesh_get_info(mesh, &info));
+    EXPECT(MM_ERROR_OUT_OF_RANGE, mm_mesh_at(file, "meshes[\"", &none));
+    readers();
+    lend(arguments[1]);
+    EXPECT(MM_OK, mm_close(NULL));
+
+    EXPECT(MM_OK, mm_close(file));
+    EXPECT(MM_OK, mm_scratch_free(scratch));
+    EXPECT(MM_ERROR_HANDLE, mm_scratch_free(scratch));
+    EXPECT(MM_OK, mm_snapshot_free(place));
+    EXPECT(MM_OK, mm_cache_free(cache));
+    EXPECT(MM_OK, mm_mesh_free(mesh));
+    EXPECT(0, (mm_status)mm_handle_count());
+    if (wrong == 0) {
+        puts("misuse: all as expected");
+    }
+    return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

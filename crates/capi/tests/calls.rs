@@ -1,0 +1,865 @@
+//! Every function gives what the library gives.
+#![allow(unsafe_code, unused_unsafe, reason = "C functions are called")]
+
+mod support;
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
+use meshmap::iqm::{Model, Trs};
+use meshmap::{MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
+use meshmap_capi::*;
+use meshmap_testing::{data, fixtures};
+use support::*;
+
+macro_rules! ok {
+    ($call:expr) => {
+        // SAFETY: places and text that are there.
+        match unsafe { $call } {
+            MM_OK => {}
+            status => panic!("{}: {status}: {}", stringify!($call), text(last_error().text)),
+        }
+    };
+}
+
+macro_rules! status {
+    ($call:expr) => {
+        // SAFETY: places and text that are there.
+        unsafe { $call }
+    };
+}
+
+/// Files whose arrays are all compared.
+fn files() -> Vec<std::path::PathBuf> {
+    ["cgeo", "iqm", "openctm", "slmesh", "tmf"]
+        .into_iter()
+        .flat_map(|format| data::folder(&format!("{format}/valid")))
+        .collect()
+}
+
+#[test]
+fn versions_names_and_sizes_are_told() {
+    assert_eq!(text(mm_version()), env!("CARGO_PKG_VERSION"));
+    assert_eq!(text(mm_format_name(MM_FORMAT_SLMESH)), "slmesh");
+    assert_eq!(text(mm_format_name(77)), "unknown");
+    assert_eq!((mm_scalar_size(MM_SCALAR_F64), mm_scalar_size(MM_SCALAR_I8), mm_scalar_size(0)), (8, 1, 0));
+    let statuses = [MM_OK, MM_ABSENT].into_iter().chain(10..19).chain(30..36);
+    let names: std::collections::HashSet<String> = statuses.map(|s| text(mm_status_name(s))).collect();
+    assert!(names.len() == 17 && !names.contains("unknown status"), "{names:?}");
+    assert_eq!(text(mm_status_name(-1)), "unknown status");
+}
+
+#[test]
+fn meshes_are_those_of_the_library() {
+    for path in files() {
+        let ours = MeshFile::open(&path).unwrap();
+        let file = open(&path);
+        let mut format = 0;
+        ok!(mm_file_format(file, &raw mut format));
+        assert_eq!(text(mm_format_name(format)), ours.format().name());
+
+        let (mut list, mut count) = (null_mut(), 0);
+        ok!(mm_meshes(file, &raw mut list));
+        ok!(mm_mesh_list_count(list, &raw mut count));
+        let entries: Vec<_> = ours.meshes().unwrap().collect();
+        assert_eq!(count, entries.len());
+        for (index, entry) in entries.iter().enumerate() {
+            let mut found = sized::<mm_mesh_entry>();
+            ok!(mm_mesh_list_get(list, index, &raw mut found));
+            assert_eq!(text(found.address), entry.address.to_string());
+            assert_eq!(text(found.name), entry.name.replace('\0', "\u{fffd}"));
+            assert_eq!(found.is_drawn_by_default, entry.role.is_drawn_by_default());
+            let role = match entry.role {
+                Role::Lod(level) => (MM_ROLE_LOD, u64::from(level)),
+                Role::Physics => (MM_ROLE_PHYSICS, 0),
+                Role::Snapshot { index, .. } => (MM_ROLE_SNAPSHOT, index),
+                _ => (MM_ROLE_GEOMETRY, 0),
+            };
+            assert_eq!((found.role, found.role_index), role);
+            mesh(file, &ours, &entry.address.to_string());
+        }
+        assert_eq!(status!(mm_mesh_list_get(list, count, &mut sized())), MM_ERROR_OUT_OF_RANGE);
+        assert_eq!(mm_mesh_list_free(list), MM_OK);
+
+        for validates in [false, true] {
+            let (mut list, mut count) = (null_mut(), 0);
+            let expected = if validates {
+                ok!(mm_validate(file, &raw mut list));
+                ours.validate().unwrap()
+            } else {
+                ok!(mm_findings(file, &raw mut list));
+                ours.findings().to_vec()
+            };
+            ok!(mm_finding_list_count(list, &raw mut count));
+            assert_eq!(count, expected.len());
+            for (index, finding) in expected.iter().enumerate() {
+                let mut found = sized::<mm_finding>();
+                ok!(mm_finding_list_get(list, index, &raw mut found));
+                assert_eq!(text(found.rule), finding.rule.id);
+                assert_eq!(text(found.text), finding.to_string().replace('\0', "\u{fffd}"));
+                let range = found.has_byte_range.then_some(found.byte_begin..found.byte_end);
+                assert_eq!((range, found.count), (finding.byte_range.clone(), finding.count));
+                assert_eq!(found.severity, finding.severity() as u32 + 1);
+            }
+            assert_eq!(mm_finding_list_free(list), MM_OK);
+        }
+        assert_eq!(mm_close(file), MM_OK);
+    }
+}
+
+/// One mesh, all of it.
+fn mesh(file: *mut mm_file, ours: &MeshFile, address: &str) {
+    let view = ours.mesh(&address.parse().unwrap()).unwrap();
+    let address = CString::new(address).unwrap();
+    let mut mesh = null_mut();
+    ok!(mm_mesh_at(file, address.as_ptr(), &raw mut mesh));
+    let mut info = sized::<mm_mesh_info>();
+    ok!(mm_mesh_get_info(mesh, &raw mut info));
+    assert_eq!((info.vertex_count, info.index_count), (view.vertex_count(), view.indices().len()));
+    assert_eq!(info.attribute_count, view.attributes().len());
+    assert_eq!(text(info.material), view.material().unwrap_or_default());
+    assert_eq!(info.has_material_ids, view.material_ids().is_some());
+
+    let mut bounds = mm_bounds::default();
+    match (status!(mm_mesh_bounds(mesh, &raw mut bounds)), view.bounds().unwrap()) {
+        (MM_ABSENT, None) => {}
+        (MM_OK, Some(expected)) => assert_eq!((bounds.min, bounds.max), (expected.min, expected.max)),
+        other => panic!("{other:?}"),
+    }
+    let (mut findings, mut count) = (null_mut(), 0);
+    ok!(mm_mesh_findings(mesh, &raw mut findings));
+    ok!(mm_finding_list_count(findings, &raw mut count));
+    assert_eq!(count, view.findings().len());
+    assert_eq!(mm_finding_list_free(findings), MM_OK);
+
+    for (index, expected) in view.attributes().iter().enumerate() {
+        let mut found = sized::<mm_attribute_info>();
+        ok!(mm_mesh_attribute(mesh, index, &raw mut found));
+        assert_eq!(
+            (found.components, found.normalized),
+            (expected.format.components, expected.format.normalized)
+        );
+        let mut at = usize::MAX;
+        let name = if found.semantic == MM_SEMANTIC_CUSTOM { found.name } else { null() };
+        ok!(mm_mesh_find_attribute(mesh, found.semantic, found.set, name, &raw mut at));
+        assert_eq!(view.attributes()[at].semantic, expected.semantic);
+        if at != index {
+            continue;
+        }
+        let attribute = view.attribute(&expected.semantic).unwrap().unwrap();
+        let mut shown = sized::<mm_view>();
+        ok!(mm_mesh_attribute_view(mesh, index, &raw mut shown));
+        assert_eq!((shown.count, shown.byte_length), (attribute.len(), attribute.as_bytes().len()));
+        // SAFETY: the mesh is not freed yet.
+        let bytes = unsafe { std::slice::from_raw_parts(shown.data.cast::<u8>(), shown.byte_length) };
+        assert_eq!(bytes, attribute.as_bytes());
+        for stride in [0, 16, 19] {
+            let read = all::<[f32; 3]>(stride, |out, stride, capacity, count| {
+                status!(mm_mesh_read_attribute(
+                    mesh,
+                    index,
+                    MM_SCALAR_F32,
+                    3,
+                    0,
+                    out.cast(),
+                    stride,
+                    capacity,
+                    count
+                ))
+            });
+            let bits = |triples: &[[f32; 3]]| -> Vec<u32> {
+                triples.as_flattened().iter().map(|number| number.to_bits()).collect()
+            };
+            assert_eq!(bits(&read.unwrap()), bits(&attribute.to_f32::<3>()), "{address:?}");
+        }
+        let (mut first, mut count) = (null(), 0);
+        if expected.semantic == Semantic::Position {
+            let status = status!(mm_mesh_positions(mesh, &raw mut first, &raw mut count));
+            let native = attribute.array::<[f32; 3]>().is_some();
+            assert!(
+                status == MM_OK && count == attribute.len()
+                    || status == MM_ERROR_UNSUPPORTED && (!native || !shown.is_aligned)
+            );
+        }
+    }
+    let mut at = 0;
+    assert_eq!(
+        status!(mm_mesh_find_attribute(mesh, MM_SEMANTIC_TEXCOORD, 99, null(), &raw mut at)),
+        MM_ABSENT
+    );
+
+    let layout = VertexLayout::new()
+        .with_default(Semantic::Position, VertexFormat::FLOAT32X3, [0.0; 4])
+        .with_default(Semantic::Normal, VertexFormat::SNORM8X4, [0.0, 0.0, 1.0, 0.0])
+        .with_default(Semantic::TexCoord(0), VertexFormat::FLOAT16X2, [0.5; 4]);
+    let attribute = |semantic, scalar, components, normalized, default_value| mm_layout_attribute {
+        semantic,
+        scalar,
+        components,
+        normalized,
+        has_default: 1,
+        default_value,
+        offset: usize::MAX,
+        ..sized()
+    };
+    let mut attributes = [
+        attribute(MM_SEMANTIC_POSITION, MM_SCALAR_F32, 3, 0, [0.0; 4]),
+        attribute(MM_SEMANTIC_NORMAL, MM_SCALAR_I8, 4, 1, [0.0, 0.0, 1.0, 0.0]),
+        attribute(MM_SEMANTIC_TEXCOORD, MM_SCALAR_F16, 2, 0, [0.5; 4]),
+    ];
+    let mut stride = 0;
+    ok!(mm_layout_resolve(attributes.as_mut_ptr(), 3, &raw mut stride));
+    assert_eq!(stride, layout.stride());
+    let mut expected = Vec::new();
+    view.write_interleaved(&layout, |_, bytes| expected.extend_from_slice(bytes)).unwrap();
+    let written = all::<u8>(0, |out, _, capacity, bytes| {
+        status!(mm_mesh_write_interleaved(mesh, attributes.as_ptr(), 3, 0, out.cast(), capacity, bytes))
+    });
+    assert_eq!(written.unwrap(), expected);
+
+    let (mut expected, mut format) = (Vec::new(), 0);
+    view.indices().write_narrowest(|_, bytes| expected.extend_from_slice(bytes)).unwrap();
+    let written = all::<u8>(0, |out, _, capacity, bytes| {
+        status!(mm_mesh_write_indices(mesh, MM_INDEX_NARROWEST, out.cast(), capacity, bytes, &raw mut format))
+    });
+    assert_eq!(written.unwrap(), expected);
+    let corners = all::<[u32; 3]>(20, |out, stride, capacity, count| {
+        status!(mm_mesh_triangles(mesh, out.cast(), stride, capacity, count))
+    });
+    assert_eq!(corners.unwrap().into_flattened(), view.indices().to_vec());
+
+    let mut sorted = null_mut();
+    ok!(mm_mesh_by_material(mesh, &raw mut sorted));
+    for (mesh, view) in [(mesh, &view), (sorted, &view.by_material().unwrap())] {
+        let groups = all::<[u64; 4]>(0, |out, _, capacity, count| {
+            status!(mm_mesh_groups(mesh, out.cast(), 0, capacity, count))
+        });
+        let groups: Vec<(u32, u64, u64)> =
+            groups.unwrap().iter().map(|group| (group[0] as u32, group[2], group[3])).collect();
+        let expected = view
+            .groups()
+            .map(|group| (group.material, group.triangles.start as u64, group.triangles.len() as u64));
+        assert_eq!(groups, expected.collect::<Vec<_>>());
+        let ids = all::<u32>(8, |out, stride, capacity, count| {
+            status!(mm_mesh_material_ids(mesh, out, stride, capacity, count))
+        });
+        assert_eq!(ids.ok(), view.material_ids().map(|ids| ids.to_vec()));
+    }
+    let mut again = null_mut();
+    ok!(mm_mesh_ref(mesh, &raw mut again));
+    for mesh in [mesh, sorted, again] {
+        assert_eq!(mm_mesh_free(mesh), MM_OK);
+    }
+}
+
+#[test]
+fn snapshots_are_those_of_the_library() {
+    for path in data::folder("cgeo/valid") {
+        for file in [open(&path), map(&path, Some(&options(MM_PARALLELISM_OFF)))] {
+            let ours = Proxy::open(&path).unwrap();
+            let (scratch, place) = (scratch(), place());
+            let mut info = sized::<mm_cgeo_info>();
+            ok!(mm_cgeo_get_info(file, &raw mut info));
+            assert_eq!((info.snapshot_count, info.flags), (ours.len(), ours.flags()));
+            assert_eq!(info.dialect_is_found, ours.dialect_is_found());
+            assert_eq!(info.unit_millimeters, ours.unit_length().map_or(0.0, |unit| unit.millimeters));
+            let name = c"original OBJECT name".as_ptr();
+            let found = all::<u8>(0, |out, _, capacity, length| {
+                let status = status!(mm_cgeo_property(file, name, out.cast(), capacity, length));
+                // SAFETY: `all` has a place for it. The byte 0 is counted here.
+                unsafe { *length += usize::from(status != MM_ABSENT) };
+                status
+            });
+            let expected = ours.object_name().map(|name| [name.to_string_lossy().as_bytes(), b"\0"].concat());
+            assert_eq!(found.ok(), expected);
+            let mut length = 0;
+            ok!(mm_cgeo_property(file, null(), null_mut(), 0, &raw mut length));
+            assert_eq!(length, ours.properties().text().to_string_lossy().len());
+            (0..ours.len()).for_each(|index| snapshot(file, &ours, index, scratch, place));
+            times(file, &ours, scratch);
+            assert_eq!(
+                (mm_scratch_free(scratch), mm_snapshot_free(place), mm_close(file)),
+                (MM_OK, MM_OK, MM_OK)
+            );
+        }
+    }
+}
+
+/// One snapshot, array by array and as a whole.
+fn snapshot(
+    file: *mut mm_file,
+    ours: &Proxy,
+    index: usize,
+    scratch: *mut mm_scratch,
+    place: *mut mm_snapshot,
+) {
+    let expected = ours.snapshot(index).unwrap();
+    let mut counts = mm_cgeo_counts::default();
+    if status!(mm_cgeo_get_counts(file, index, scratch, &raw mut counts)) != MM_OK {
+        assert!(expected.counts().is_err());
+        return;
+    }
+    assert_eq!(counts.vertices, expected.counts().unwrap().vertices);
+    let mut bounds = mm_bounds::default();
+    match (status!(mm_cgeo_bounds(file, index, scratch, &raw mut bounds)), expected.bounding_box().unwrap()) {
+        (MM_ABSENT, None) => {}
+        (MM_OK, Some(expected)) => assert_eq!((bounds.min, bounds.max), (expected.min, expected.max)),
+        other => panic!("{other:?}"),
+    }
+    let (mut complete, mut samples) = (7, 0);
+    ok!(mm_cgeo_storage(file, index, &raw mut complete, &raw mut samples));
+    assert_eq!((complete == 1, samples), (expected.is_complete().unwrap(), expected.samples().unwrap()));
+    let (mut topology, mut first) = (mm_topology::default(), mm_topology::default());
+    ok!(mm_cgeo_topology(file, index, &raw mut topology));
+    ok!(mm_cgeo_topology(file, 0, &raw mut first));
+    let same = ours.snapshot(0).unwrap().topology().unwrap() == expected.topology().unwrap();
+    assert_eq!(topology == first, same);
+
+    let mesh = expected.mesh().unwrap();
+    let bits = |triples: Vec<[f32; 3]>| -> Vec<u32> {
+        triples.as_flattened().iter().map(|number| number.to_bits()).collect()
+    };
+    let mut info = sized::<mm_snapshot_info>();
+    ok!(mm_snapshot_read(file, index, 0, scratch, place));
+    ok!(mm_snapshot_get_info(place, &raw mut info));
+    assert_eq!((info.counts, info.topology, info.is_complete), (counts, topology, mesh.is_complete));
+    for stride in [0, 16] {
+        let positions = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
+            status!(mm_cgeo_positions(file, index, scratch, out.cast(), stride, capacity, count))
+        });
+        assert_eq!(bits(positions.unwrap()), bits(mesh.positions.to_vec()));
+        let normals = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
+            status!(mm_cgeo_normals(file, index, scratch, out.cast(), stride, capacity, count))
+        });
+        assert_eq!(bits(normals.unwrap()), bits(mesh.normals.to_vec()));
+        let of_place = |which| {
+            all(stride, |out: *mut [f32; 3], stride, capacity, count| {
+                status!(mm_snapshot_array(place, which, out.cast(), stride, capacity, count))
+            })
+        };
+        assert_eq!(bits(of_place(MM_CGEO_ARRAY_POSITIONS).unwrap()), bits(mesh.positions.to_vec()));
+        assert_eq!(bits(of_place(MM_CGEO_ARRAY_NORMALS).unwrap()), bits(mesh.normals.to_vec()));
+        for (channel, coordinates) in mesh.map_channels.iter().enumerate() {
+            let found = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
+                status!(mm_cgeo_map_channel(
+                    file,
+                    index,
+                    channel,
+                    scratch,
+                    out.cast(),
+                    stride,
+                    capacity,
+                    count
+                ))
+            });
+            assert_eq!(bits(found.unwrap()), bits(coordinates.to_vec()));
+            let found = of_place(MM_CGEO_ARRAY_MAP_CHANNEL + channel as u32);
+            assert_eq!(bits(found.unwrap()), bits(coordinates.to_vec()));
+        }
+        assert_eq!(of_place(999), Err(MM_ERROR_ARGUMENT));
+        let cloud = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
+            status!(mm_cgeo_point_cloud(file, index, scratch, out.cast(), stride, capacity, count))
+        });
+        assert_eq!(cloud.ok().map(bits), expected.point_cloud().unwrap().map(|cloud| bits(cloud.to_vec())));
+        let (mut differences, mut own) = (Vec::new(), Scratch::default());
+        let has = expected.position_differences_into(&mut differences, &mut own).unwrap();
+        let found = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
+            status!(mm_cgeo_position_differences(file, index, scratch, out.cast(), stride, capacity, count))
+        });
+        assert_eq!(found.ok().map(bits), has.then(|| bits(differences)));
+    }
+    let (mut start, mut count) = (null(), 0);
+    ok!(mm_cgeo_positions_view(file, index, scratch, &raw mut start, &raw mut count));
+    let mut shown = sized::<mm_view>();
+    ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut shown));
+    assert!(shown.is_aligned && shown.stride == 12 && shown.count == count);
+    for start in [start, shown.data.cast::<f32>()] {
+        // SAFETY: neither the scratch nor the place has been used since.
+        let found = unsafe { std::slice::from_raw_parts(start.cast::<[f32; 3]>(), count) };
+        assert_eq!(bits(found.to_vec()), bits(mesh.positions.to_vec()));
+    }
+
+    let mut kinds = vec![(MM_CORNERS_POSITIONS, Some(mesh.triangles.positions()))];
+    kinds.push((MM_CORNERS_NORMALS, mesh.triangles.normals()));
+    kinds.extend(
+        (0..mesh.triangles.map_channels())
+            .map(|channel| (MM_CORNERS_MAP_CHANNEL + channel as u32, mesh.triangles.map_channel(channel))),
+    );
+    for (which, corners) in kinds {
+        let found = all(16, |out: *mut [u32; 3], stride, capacity, count| {
+            status!(mm_cgeo_triangles(file, index, which, scratch, out.cast(), stride, capacity, count))
+        });
+        assert_eq!(found.ok(), corners);
+        let found = all(0, |out: *mut [u32; 3], stride, capacity, count| {
+            status!(mm_snapshot_triangles(place, which, scratch, out.cast(), stride, capacity, count))
+        });
+        assert_eq!(found.ok(), corners);
+    }
+    let ids = mesh.triangles.material_ids();
+    let edges = mesh.triangles.edge_visibility();
+    let found = all(8, |out: *mut u32, stride, capacity, count| {
+        status!(mm_cgeo_material_ids(file, index, scratch, out, stride, capacity, count))
+    });
+    assert_eq!(found.ok(), ids);
+    let found = all(0, |out: *mut u32, stride, capacity, count| {
+        status!(mm_snapshot_material_ids(place, out, stride, capacity, count))
+    });
+    assert_eq!(found.ok(), ids);
+    let found = all(3, |out: *mut u8, stride, capacity, count| {
+        status!(mm_cgeo_edge_visibility(file, index, scratch, out, stride, capacity, count))
+    });
+    assert_eq!(found.ok(), edges);
+    let found = all(0, |out: *mut u8, stride, capacity, count| {
+        status!(mm_snapshot_edge_visibility(place, out, stride, capacity, count))
+    });
+    assert_eq!(found.ok(), edges);
+}
+
+/// Times, keys, and what moves.
+fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
+    let mut own = sized::<mm_timing>();
+    match (status!(mm_cgeo_timing(file, &raw mut own)), ours.timing()) {
+        (MM_ABSENT, None) => {
+            assert_eq!(status!(mm_cgeo_time_of(file, null(), 0, &raw mut own.start)), MM_ERROR_ARGUMENT)
+        }
+        (MM_OK, Some(timing)) => assert_eq!((own.start, own.step), (timing.start(), timing.step())),
+        other => panic!("{other:?}"),
+    }
+    let step = mm_timing { clock: MM_CLOCK_STEP, start: 0.25, step: 0.5, ..sized() };
+    let rate = mm_timing { clock: MM_CLOCK_RATE, start: 0.25, rate: 30.0, ..sized() };
+    let both = [
+        (step, Timing::new(0.25, 0.5, ours.len())),
+        (rate, Timing::new(0.25, 0.0, ours.len()).with_rate(30.0)),
+    ];
+    let cache = cache(64 << 20);
+    for (timing, expected) in both {
+        let mut seconds = 0.0;
+        ok!(mm_cgeo_time_of(file, &raw const timing, 2, &raw mut seconds));
+        assert_eq!(seconds, expected.time_of(2));
+        let open = expected.time_of(0) + expected.step() * 0.5;
+        let close = open + expected.step() * 1.75;
+        for (number, wrap) in
+            [(MM_WRAP_CLAMP, Wrap::Clamp), (MM_WRAP_LOOP, Wrap::Loop), (MM_WRAP_PING_PONG, Wrap::PingPong)]
+        {
+            let mut key = mm_cgeo_key::default();
+            let found = status!(mm_cgeo_key_at(file, &raw const timing, close, number, &raw mut key));
+            match expected.index_at(close, wrap) {
+                None => assert_eq!(found, MM_ABSENT),
+                Some(expected) => {
+                    assert_eq!(
+                        (key.from, key.to, key.fraction),
+                        (expected.from, expected.to, expected.fraction)
+                    );
+                }
+            }
+            let keys = all(24, |out: *mut f64, stride, capacity, count| {
+                status!(mm_cgeo_keys(
+                    file,
+                    &raw const timing,
+                    open,
+                    close,
+                    number,
+                    scratch,
+                    out,
+                    stride,
+                    capacity,
+                    count
+                ))
+            });
+            let keys = keys.unwrap();
+            assert_eq!(keys, expected.keys(open, close, wrap).unwrap());
+
+            let mut moving = Vec::new();
+            let moves = ours.positions_at(&expected, &keys, wrap, &mut moving, &mut Scratch::default());
+            for cached in [false, true] {
+                let mut call = |out: *mut [f32; 3], stride, capacity, count| {
+                    let (timing, out) = (&raw const timing, out.cast());
+                    let (first, many) = (keys.as_ptr(), keys.len());
+                    if cached {
+                        status!(mm_cache_positions_at(
+                            cache, file, timing, first, many, number, scratch, out, stride, capacity, count
+                        ))
+                    } else {
+                        status!(mm_cgeo_positions_at(
+                            file, timing, first, many, number, scratch, out, stride, capacity, count
+                        ))
+                    }
+                };
+                match &moves {
+                    Ok(()) => assert_eq!(all(16, &mut call).unwrap(), moving),
+                    Err(_) => {
+                        let (mut out, mut count) = (vec![[0.0; 3]; 4096], 0);
+                        assert!(call(out.as_mut_ptr(), 0, 4096, &raw mut count) >= MM_ERROR_UNKNOWN_FORMAT);
+                    }
+                }
+            }
+        }
+        let mut expected_speeds = Vec::new();
+        let has = ours.velocities(&expected, 1, &mut expected_speeds, &mut Scratch::default());
+        for cached in [false, true] {
+            let (mut out, mut count) = (vec![[0.0_f32; 3]; expected_speeds.len() + 1], 0);
+            let (start, capacity) = (out.as_mut_ptr().cast(), out.len());
+            let timing = &raw const timing;
+            let found = if cached {
+                status!(mm_cache_velocities(
+                    cache,
+                    file,
+                    timing,
+                    1,
+                    scratch,
+                    start,
+                    0,
+                    capacity,
+                    &raw mut count
+                ))
+            } else {
+                status!(mm_cgeo_velocities(file, timing, 1, scratch, start, 0, capacity, &raw mut count))
+            };
+            assert_eq!(found == MM_OK, has.is_ok());
+            if has.is_ok() {
+                assert_eq!(out[..count], expected_speeds);
+            }
+        }
+    }
+    assert_eq!(mm_cache_free(cache), MM_OK);
+}
+
+#[test]
+fn caches_share_decode_once_and_tell_what_they_did() {
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let (file, cache, place, other) = (open(&path), cache(64 << 20), place(), support::place());
+    assert_eq!(status!(mm_cache_try_get(cache, file, 3, place)), MM_ABSENT);
+    assert_eq!(status!(mm_snapshot_get_info(place, &mut sized())), MM_ABSENT);
+    ok!(mm_cache_get(cache, file, 3, place));
+    let mut second = null_mut();
+    ok!(mm_cache_ref(cache, &raw mut second));
+    ok!(mm_cache_try_get(second, file, 3, other));
+    let (mut a, mut b) = (sized::<mm_view>(), sized::<mm_view>());
+    ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut a));
+    ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut b));
+    assert_eq!((a.data, a.count), (b.data, b.count));
+    let mut stats = sized::<mm_cache_stats>();
+    ok!(mm_cache_get_stats(cache, &raw mut stats));
+    assert_eq!((stats.hits, stats.misses, stats.decodes), (1, 2, 1));
+
+    ok!(mm_cache_prefetch(cache, file, [4_usize, 5, 4000].as_ptr(), 3));
+    ok!(mm_cache_get(cache, file, 4, place));
+    ok!(mm_cache_get(cache, file, 5, place));
+    ok!(mm_cache_get_stats(cache, &raw mut stats));
+    assert_eq!(stats.decodes, 3);
+    ok!(mm_cache_remove(cache, file));
+    assert_eq!(status!(mm_cache_try_get(cache, file, 3, place)), MM_ABSENT);
+    // What is shared stays.
+    let mut c = sized::<mm_view>();
+    ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut c));
+    assert_eq!(c.data, b.data);
+    assert_eq!(mm_cache_clear(cache), MM_OK);
+    assert_eq!(mm_cache_free(cache), MM_OK);
+    ok!(mm_cache_get(second, file, 0, place));
+    assert_eq!(mm_cache_free(second), MM_OK);
+    assert_eq!((mm_snapshot_free(place), mm_snapshot_free(other), mm_close(file)), (MM_OK, MM_OK, MM_OK));
+}
+
+#[test]
+fn rigs_give_the_matrices_of_the_library() {
+    for path in data::folder("iqm/valid") {
+        let model = Model::open(&path).unwrap();
+        let (file, scratch, mut rig) = (open(&path), scratch(), null_mut());
+        ok!(mm_rig_new(file, null(), &raw mut rig));
+        let mut info = sized::<mm_rig_info>();
+        ok!(mm_rig_get_info(rig, &raw mut info));
+        assert_eq!((info.joint_count, info.anim_count), (model.joint_count(), model.anims().len()));
+        for (index, joint) in model.joints().enumerate() {
+            let mut found = sized::<mm_joint>();
+            ok!(mm_rig_joint(rig, index, &raw mut found));
+            assert_eq!(text(found.name), joint.name.to_string_lossy().replace('\0', "\u{fffd}"));
+            assert_eq!(found.parent, joint.parent.map_or(-1, i64::from));
+            assert_eq!(found.bind.rotate, joint.trs.rotate);
+            assert_eq!(found.inverse_bind_matrix, model.skeleton().unwrap().inverse_bind_matrices()[index]);
+        }
+        for (index, anim) in model.anims().enumerate() {
+            let mut found = sized::<mm_anim>();
+            ok!(mm_rig_anim(rig, index, &raw mut found));
+            assert_eq!((found.first_frame, found.frame_count), (anim.first_frame, anim.num_frames));
+            for seconds in [-1.0, 0.0, 0.3, 7.77] {
+                let (mut from, mut to, mut fraction) = (0, 0, 0.0);
+                let status = status!(mm_rig_frames_at(
+                    rig,
+                    index,
+                    seconds,
+                    24.0,
+                    &raw mut from,
+                    &raw mut to,
+                    &raw mut fraction
+                ));
+                let expected = anim.frames_at(seconds, 24.0);
+                assert_eq!((status == MM_OK).then_some((from, to, fraction)), expected);
+                let found = all(64, |out: *mut [[f32; 4]; 3], stride, capacity, count| {
+                    status!(mm_rig_skinning_at(
+                        rig,
+                        index,
+                        seconds,
+                        24.0,
+                        scratch,
+                        out.cast(),
+                        stride,
+                        capacity,
+                        count
+                    ))
+                });
+                let (Some(skeleton), Some((from, to, fraction))) = (model.skeleton(), expected) else {
+                    continue;
+                };
+                let mut pose = vec![Trs::default(); model.frames().pose_count()];
+                model.frames().interpolate_into(from, to, fraction, &mut pose).unwrap();
+                if let Ok(matrices) = skeleton.skinning_matrices(&pose) {
+                    assert_eq!(found.unwrap(), matrices);
+                }
+            }
+        }
+        if info.frame_count > 0 {
+            let found = all(0, |out: *mut [f32; 10], stride, capacity, count| {
+                status!(mm_rig_pose(rig, info.frame_count - 1, scratch, out.cast(), stride, capacity, count))
+            });
+            let mut pose = vec![Trs::default(); model.frames().pose_count()];
+            model.frames().frame_into(info.frame_count - 1, &mut pose).unwrap();
+            assert_eq!(found.unwrap().len(), pose.len());
+        }
+        assert_eq!((mm_rig_free(rig), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
+    }
+}
+
+#[test]
+fn an_animation_of_another_skeleton_is_a_mismatch() {
+    let [mesh, other] =
+        ["skin_multi_anim.iqm", "ours_many_meshes_a.iqm"].map(|name| open(&data::valid("iqm", name)));
+    let mut rig = null_mut();
+    let status = status!(mm_rig_new(mesh, other, &raw mut rig));
+    assert!(status == MM_ERROR_MISMATCH && rig.is_null(), "{status}");
+    ok!(mm_rig_new(mesh, mesh, &raw mut rig));
+    assert_eq!((mm_rig_free(rig), mm_close(mesh), mm_close(other)), (MM_OK, MM_OK, MM_OK));
+}
+
+#[test]
+fn levels_of_detail_are_read_by_name() {
+    for path in data::folder("slmesh/valid") {
+        let file = open(&path);
+        let MeshFile::SlMesh(asset) = MeshFile::open(&path).unwrap() else { panic!("{path:?}") };
+        for lod in meshmap::slmesh::Lod::ALL {
+            let name = CString::new(lod.name()).unwrap();
+            let (mut begin, mut end, mut estimate) = (0, 0, 0);
+            let status = status!(mm_slmesh_lod_range(
+                file,
+                name.as_ptr(),
+                &raw mut begin,
+                &raw mut end,
+                &raw mut estimate
+            ));
+            let expected = asset.lod_range(lod).unwrap();
+            assert_eq!((status == MM_OK).then_some(begin..end), expected);
+            let (mut best, mut list, mut count) = (null(), null_mut(), 0);
+            match status!(mm_slmesh_best_lod(file, name.as_ptr(), &raw mut best)) {
+                MM_ABSENT => assert_eq!(asset.best_lod(lod), None),
+                _ => assert_eq!(Some(text(best)), asset.best_lod(lod).map(|lod| lod.name().to_owned())),
+            }
+            if status!(mm_slmesh_lod(file, name.as_ptr(), &raw mut list)) == MM_OK {
+                ok!(mm_mesh_list_count(list, &raw mut count));
+                assert_eq!(count, asset.lod(lod).unwrap().unwrap().len());
+                let mut entry = sized::<mm_mesh_entry>();
+                ok!(mm_mesh_list_get(list, 0, &raw mut entry));
+                assert!(text(entry.address).starts_with(lod.name()));
+                assert_eq!(mm_mesh_list_free(list), MM_OK);
+            }
+        }
+        assert_eq!(
+            status!(mm_slmesh_lod(file, c"best_lod".as_ptr(), &mut null_mut())),
+            MM_ERROR_OUT_OF_RANGE
+        );
+        assert_eq!(mm_close(file), MM_OK);
+    }
+}
+
+unsafe extern "C" fn count_arrays(user: *mut c_void, array: *const mm_array_info) -> c_int {
+    // SAFETY: what the test passes, and what the library passes.
+    let (seen, array) = unsafe { (&mut *user.cast::<Vec<(String, usize)>>(), &*array) };
+    assert!(array.size == size_of::<mm_array_info>() && (1..=3).contains(&array.rank));
+    let numbers: u64 = array.shape[..array.rank as usize].iter().product();
+    assert_eq!(numbers as usize * mm_scalar_size(array.scalar), array.byte_length);
+    seen.push((text(array.address), array.byte_length));
+    0
+}
+
+unsafe extern "C" fn first_array(user: *mut c_void, _: *const mm_array_info) -> c_int {
+    // SAFETY: what the test passes.
+    unsafe { *user.cast::<usize>() += 1 };
+    1
+}
+
+unsafe extern "C" fn count_texts(
+    user: *mut c_void,
+    address: *const c_char,
+    text: *const c_char,
+    length: usize,
+) -> c_int {
+    // SAFETY: what the test passes, and what the library passes.
+    let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length + 1) };
+    assert!(text[length] == 0 && !support::text(address).is_empty());
+    // SAFETY: what the test passes.
+    unsafe { *user.cast::<usize>() += 1 };
+    0
+}
+
+#[test]
+fn every_array_is_found_by_its_address() {
+    for path in files() {
+        let file = open(&path);
+        let mut seen: Vec<(String, usize)> = Vec::new();
+        ok!(mm_arrays(file, Some(count_arrays), (&raw mut seen).cast()));
+        let (mut one, mut texts) = (0_usize, 0_usize);
+        ok!(mm_arrays(file, Some(first_array), (&raw mut one).cast()));
+        assert_eq!(one, seen.len().min(1));
+        ok!(mm_texts(file, Some(count_texts), (&raw mut texts).cast()));
+        for (address, length) in seen {
+            let address = CString::new(address).unwrap();
+            let (mut array, mut info) = (null_mut(), sized::<mm_array_info>());
+            ok!(mm_array_at(file, address.as_ptr(), &raw mut array));
+            ok!(mm_array_get_info(array, &raw mut info));
+            assert_eq!((text(info.address).as_str(), info.byte_length), (address.to_str().unwrap(), length));
+            assert_eq!(mm_array_free(array), MM_OK);
+        }
+        assert_eq!(status!(mm_array_at(file, c"nothing[3]".as_ptr(), &mut null_mut())), MM_ABSENT);
+        assert_eq!(mm_close(file), MM_OK);
+    }
+}
+
+static RELEASED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn release(user: *mut c_void) {
+    // SAFETY: what the test passes.
+    drop(unsafe { Box::from_raw(user.cast::<Vec<u8>>()) });
+    RELEASED.fetch_add(1, Ordering::SeqCst);
+}
+
+unsafe extern "C" fn length(user: *mut c_void, out: *mut u64) -> c_int {
+    // SAFETY: what the test passes, and what the library passes.
+    unsafe { *out = (*user.cast::<Vec<u8>>()).len() as u64 };
+    0
+}
+
+unsafe extern "C" fn read(
+    user: *mut c_void,
+    offset: u64,
+    buffer: *mut c_void,
+    length: usize,
+    stored: *mut usize,
+) -> c_int {
+    // SAFETY: what the test passes, and what the library passes.
+    unsafe {
+        let bytes = &*user.cast::<Vec<u8>>();
+        let rest = bytes.get(offset as usize..).unwrap_or_default();
+        let rest = &rest[..rest.len().min(length)];
+        rest.as_ptr().copy_to_nonoverlapping(buffer.cast(), rest.len());
+        *stored = rest.len();
+    }
+    0
+}
+
+#[test]
+fn what_is_lent_is_given_back_once_nothing_shows_it() {
+    let bytes = std::fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let lent = Box::new(bytes.clone());
+    let (start, size) = (lent.as_ptr(), lent.len());
+    let (mut file, mut mesh) = (null_mut(), null_mut());
+    let user = Box::into_raw(lent).cast();
+    ok!(mm_open_memory(start.cast(), size, Some(release), user, null(), &raw mut file));
+    ok!(mm_mesh_at(file, c"meshes[0]".as_ptr(), &raw mut mesh));
+    let (mut first, mut count) = (null(), 0);
+    let shown = status!(mm_mesh_positions(mesh, &raw mut first, &raw mut count));
+    if shown == MM_OK {
+        let within = (first as usize).wrapping_sub(start as usize);
+        assert!(within < size, "positions are shown where they lie");
+    }
+    let mut again = null_mut();
+    ok!(mm_file_ref(file, &raw mut again));
+    assert_eq!((mm_close(file), mm_close(again)), (MM_OK, MM_OK));
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 0);
+    assert_eq!(mm_mesh_free(mesh), MM_OK);
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 1);
+
+    // Also of a file that cannot be opened, and of a reader.
+    let bad = Box::new(b"nothing".to_vec());
+    let (start, size) = (bad.as_ptr(), bad.len());
+    let user = Box::into_raw(bad).cast();
+    let status = status!(mm_open_memory(start.cast(), size, Some(release), user, null(), &raw mut file));
+    assert_eq!((status, file.is_null()), (MM_ERROR_UNKNOWN_FORMAT, true));
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 2);
+    for length in [None, Some(length as _)] {
+        let user = Box::into_raw(Box::new(bytes.clone())).cast();
+        let reader = mm_reader { user, length, read: Some(read), release: Some(release), ..sized() };
+        ok!(mm_open_reader(&raw const reader, null(), &raw mut file));
+        ok!(mm_mesh_at(file, c"meshes[0]".as_ptr(), &raw mut mesh));
+        assert_eq!((mm_close(file), mm_mesh_free(mesh)), (MM_OK, MM_OK));
+    }
+    assert_eq!(RELEASED.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn limits_options_and_dialects_are_those_of_the_library() {
+    let (_, snapshots) = fixtures::cgeo::animation(60, 3);
+    let file = fixtures::cgeo::file(&snapshots, Dialect::default());
+    let mut how = options(MM_PARALLELISM_OFF);
+    how.max_block_bytes = 1000;
+    how.free_ratio = 0;
+    let (limited, scratch) = (memory(file.clone(), Some(&how)), scratch());
+    let mut count = 0;
+    let mut out = vec![0.0_f32; 60 * 60 * 3];
+    let found = status!(mm_cgeo_positions(limited, 1, scratch, out.as_mut_ptr(), 0, 3600, &raw mut count));
+    assert_eq!(found, MM_ERROR_LIMIT_EXCEEDED);
+    assert!(text(last_error().text).contains("max_block_bytes"), "{}", text(last_error().text));
+
+    let mut forced = options(MM_PARALLELISM_POOL);
+    forced.has_cgeo_dialect = 1;
+    assert_eq!(forced.cgeo_dialect.codec, MM_CODEC_ZLIB);
+    let mut info = sized::<mm_cgeo_info>();
+    let file = memory(file, Some(&forced));
+    ok!(mm_cgeo_get_info(file, &raw mut info));
+    assert!(!info.dialect_is_found && info.dialect == forced.cgeo_dialect && info.has_timing);
+
+    let strict = mm_options { strictness: MM_STRICTNESS_STRICT, ..options(0) };
+    let path = c_path(&data::valid("cgeo", "names_latin1_a.cgeo"));
+    let mut opened = null_mut();
+    let status = status!(mm_open(path.as_ptr(), &raw const strict, &raw mut opened));
+    let source = meshmap::Source::open(data::valid("cgeo", "names_latin1_a.cgeo")).unwrap();
+    let ours = meshmap::Options::default().with_strictness(meshmap::Strictness::Strict);
+    assert_eq!(status == MM_OK, MeshFile::from_source_with(source, &ours).is_ok());
+    for file in [file, limited, opened] {
+        assert_eq!(mm_close(file), MM_OK);
+    }
+    assert_eq!(mm_scratch_free(scratch), MM_OK);
+}
+
+#[test]
+fn flags_cancel_decodes() {
+    let (_, snapshots) = fixtures::cgeo::animation(200, 2);
+    let file = memory(fixtures::cgeo::file(&snapshots, Dialect::default()), None);
+    let (scratch, mut cancel) = (scratch(), null_mut());
+    ok!(mm_cancel_new(&raw mut cancel));
+    ok!(mm_scratch_set_cancel(scratch, cancel));
+    let positions = |scratch| {
+        let (mut start, mut count) = (null(), 0);
+        status!(mm_cgeo_positions_view(file, 1, scratch, &raw mut start, &raw mut count))
+    };
+    assert_eq!(positions(scratch), MM_OK);
+    assert_eq!(mm_cancel_set(cancel, 1), MM_OK);
+    assert_eq!(positions(scratch), MM_ERROR_CANCELLED);
+    assert_eq!(mm_cancel_set(cancel, 0), MM_OK);
+    assert_eq!(positions(scratch), MM_OK);
+    assert_eq!(mm_cancel_set(cancel, 1), MM_OK);
+    assert_eq!(mm_cancel_free(cancel), MM_OK);
+    assert_eq!(positions(scratch), MM_ERROR_CANCELLED);
+    ok!(mm_scratch_set_cancel(scratch, null()));
+    assert_eq!(positions(scratch), MM_OK);
+    assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
+}

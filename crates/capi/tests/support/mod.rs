@@ -1,0 +1,138 @@
+//! What the tests of the interface share: calling it, and comparing with the library.
+#![allow(
+    dead_code,
+    unsafe_code,
+    unreachable_pub,
+    reason = "each test uses a part of this, and calls C functions"
+)]
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+use meshmap_capi::*;
+
+/// A struct that begins with its size, otherwise empty.
+pub fn sized<T>() -> T {
+    // SAFETY: only structs of numbers, flags and pointers are made, of which zeros are values.
+    let mut value = unsafe { std::mem::zeroed::<T>() };
+    // SAFETY: all of them begin with their size.
+    unsafe { (&raw mut value).cast::<usize>().write(size_of::<T>()) };
+    value
+}
+
+pub fn c_path(path: &Path) -> CString {
+    CString::new(path.to_str().expect("a path in UTF-8")).expect("a path without 0")
+}
+
+/// Text of the library's.
+pub fn text(from: *const c_char) -> String {
+    // SAFETY: texts of the library are never NULL, and end.
+    unsafe { CStr::from_ptr(from) }.to_str().expect("UTF-8").to_owned()
+}
+
+pub fn options(parallelism: u32) -> mm_options {
+    // SAFETY: zeros are values of it.
+    let mut options = unsafe { std::mem::zeroed::<mm_options>() };
+    // SAFETY: a place for it.
+    assert_eq!(unsafe { mm_options_init(&raw mut options, size_of::<mm_options>()) }, MM_OK);
+    options.parallelism = parallelism;
+    options
+}
+
+pub fn last_error() -> mm_error {
+    let mut error = sized::<mm_error>();
+    // SAFETY: a place for it.
+    assert_eq!(unsafe { mm_last_error(&raw mut error) }, MM_OK);
+    error
+}
+
+/// Opens, maps or takes into memory.
+pub fn open(path: &Path) -> *mut mm_file {
+    let mut file = null_mut();
+    let path = c_path(path);
+    // SAFETY: places and text that are there.
+    let status = unsafe { mm_open(path.as_ptr(), null(), &raw mut file) };
+    assert_eq!(status, MM_OK, "{path:?}: {}", text(last_error().text));
+    file
+}
+
+pub fn map(path: &Path, options: Option<&mm_options>) -> *mut mm_file {
+    let mut file = null_mut();
+    let path = c_path(path);
+    let options = options.map_or(null(), |options| &raw const *options);
+    // SAFETY: places and text that are there; nobody changes files of tests.
+    let status = unsafe { mm_open_map(path.as_ptr(), options, &raw mut file) };
+    assert_eq!(status, MM_OK, "{path:?}: {}", text(last_error().text));
+    file
+}
+
+unsafe extern "C" fn release(bytes: *mut c_void) {
+    // SAFETY: what `memory` lends.
+    drop(unsafe { Box::from_raw(bytes.cast::<Vec<u8>>()) });
+}
+
+/// A file of bytes that are lent.
+pub fn memory(bytes: Vec<u8>, options: Option<&mm_options>) -> *mut mm_file {
+    let mut file = null_mut();
+    let options = options.map_or(null(), |options| &raw const *options);
+    let (start, length) = (bytes.as_ptr().cast(), bytes.len());
+    let user = Box::into_raw(Box::new(bytes)).cast();
+    // SAFETY: memory that stays until it is given back.
+    let status = unsafe { mm_open_memory(start, length, Some(release), user, options, &raw mut file) };
+    assert_eq!(status, MM_OK, "{}", text(last_error().text));
+    file
+}
+
+pub fn scratch() -> *mut mm_scratch {
+    let mut scratch = null_mut();
+    // SAFETY: a place for it.
+    assert_eq!(unsafe { mm_scratch_new(&raw mut scratch) }, MM_OK);
+    scratch
+}
+
+pub fn place() -> *mut mm_snapshot {
+    let mut place = null_mut();
+    // SAFETY: a place for it.
+    assert_eq!(unsafe { mm_snapshot_new(&raw mut place) }, MM_OK);
+    place
+}
+
+pub fn cache(capacity: u64) -> *mut mm_cache {
+    let mut cache = null_mut();
+    // SAFETY: a place for it.
+    assert_eq!(unsafe { mm_cache_new(capacity, &raw mut cache) }, MM_OK);
+    cache
+}
+
+/// Asks for the count, then for all elements, `stride` bytes apart; checks that one less is refused and nothing beside them is
+/// written.
+pub fn all<T: Copy + PartialEq + std::fmt::Debug>(
+    stride: usize,
+    mut call: impl FnMut(*mut T, usize, usize, *mut usize) -> mm_status,
+) -> Result<Vec<T>, mm_status> {
+    const UNTOUCHED: u8 = 0xa5;
+    let (mut count, size) = (usize::MAX, size_of::<T>());
+    let status = call(null_mut(), stride, 0, &raw mut count);
+    if status != MM_OK {
+        return Err(status);
+    }
+    let step = if stride == 0 { size } else { stride };
+    let mut bytes = vec![UNTOUCHED; (count * step + 1).max(1)];
+    // An address that nothing is aligned at.
+    let start = bytes[1..].as_mut_ptr().cast::<T>();
+    if count > 0 {
+        let mut needed = 0;
+        assert_eq!(call(start, stride, count - 1, &raw mut needed), MM_ERROR_BUFFER);
+        assert_eq!(needed, count);
+        assert!(bytes.iter().all(|byte| *byte == UNTOUCHED));
+    }
+    let start = bytes[1..].as_mut_ptr().cast::<T>();
+    let mut found = 0;
+    let status = call(start, stride, count, &raw mut found);
+    assert_eq!((status, found), (MM_OK, count));
+    let elements = bytes[1..].chunks_exact(step);
+    assert!(elements.clone().all(|element| element[size..].iter().all(|byte| *byte == UNTOUCHED)));
+    // SAFETY: chunks are as long as a `T`, or longer.
+    Ok(elements.map(|element| unsafe { element.as_ptr().cast::<T>().read_unaligned() }).collect())
+}

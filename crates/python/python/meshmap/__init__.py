@@ -1,0 +1,111 @@
+"""Reads CGeo, IQM, OpenCTM, Second Life and TMF meshes as NumPy arrays, in place where the file allows.
+
+    >>> import meshmap
+    >>> with meshmap.open("wave.ctm") as file:
+    ...     mesh = file.mesh()
+    ...     print(mesh["position"].mean(axis=0), mesh.indices.shape)
+
+Arrays are read-only and live as long as whoever holds them. Numbers, and the order of vertices and triangles, are the
+file's.
+"""
+
+from __future__ import annotations
+
+from ._error import Error
+from ._meshmap import (
+    Anim,
+    Block,
+    Body,
+    Buffer,
+    Catalog,
+    CGeoFile,
+    Decoded,
+    Entry,
+    Face,
+    File,
+    Finding,
+    Group,
+    Hulls,
+    IqmFile,
+    Joint,
+    Map,
+    Mesh,
+    OpenCtmFile,
+    Skeleton,
+    Skin,
+    SlMeshFile,
+    Snapshot,
+    SnapshotCache,
+    Snapshots,
+    Submesh,
+    Timing,
+    TmfFile,
+    TmfMesh,
+    Triangles,
+    VertexArray,
+    __version__,
+    catalog,
+    convert,
+    open,
+    render,
+)
+
+# As in typing, whose import takes longer than all of this package.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "Anim",
+    "Block",
+    "Body",
+    "Buffer",
+    "Catalog",
+    "CGeoFile",
+    "Decoded",
+    "Entry",
+    "Error",
+    "Face",
+    "File",
+    "Finding",
+    "Group",
+    "Hulls",
+    "IqmFile",
+    "Joint",
+    "Map",
+    "Mesh",
+    "OpenCtmFile",
+    "Skeleton",
+    "Skin",
+    "SlMeshFile",
+    "Snapshot",
+    "SnapshotCache",
+    "Snapshots",
+    "Submesh",
+    "Timing",
+    "TmfFile",
+    "TmfMesh",
+    "Triangles",
+    "VertexArray",
+    "__version__",
+    "catalog",
+    "convert",
+    "open",
+    "register",
+    "render",
+]
+
+
+def register() -> list[str]:
+    """Makes trimesh and meshio, as far as they are installed, load these formats. Gives the names of those that do.
+
+    PyVista finds this package by itself.
+    """
+    from ._register import register as register_all
+
+    return register_all()
+
+
+def _reopen(origin: Any, is_reader: bool, options: dict[str, Any]) -> File:
+    """What pickled files are made of."""
+    return open(reader=origin, **options) if is_reader else open(origin, **options)

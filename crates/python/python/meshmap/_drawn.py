@@ -1,0 +1,65 @@
+"""The meshes of a file that viewers show, as plain arrays: what the loaders of other packages are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _meshmap
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXTENSIONS = ("cgeo", "ctm", "iqm", "llmesh", "slmesh", "tmf")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A mesh: vertices and triangles as in the file, triangles counter-clockwise."""
+
+    name: str
+    mesh: _meshmap.Mesh
+    positions: NDArray[np.float32]
+    triangles: NDArray[Any]
+
+    def normals(self) -> NDArray[np.float32] | None:
+        """``float32 [vertices, 3]``, where the file has them."""
+        return self.mesh["normal"] if "normal" in self.mesh else None
+
+    def texcoords(self) -> NDArray[np.float32] | None:
+        """``float32 [vertices, 2]``, where the file has them."""
+        return self.mesh["texcoord"][:, :2] if "texcoord" in self.mesh else None
+
+
+def drawn(source: Any, snapshot: int | None = None, lod: str | None = None) -> list[Drawn]:
+    """All geometry, the finest level of detail and the first snapshot, or those that are asked for."""
+    file = _meshmap.open(source) if not isinstance(source, _meshmap.File) else source
+    if snapshot is not None:
+        addresses = [f"snapshots[{snapshot}]"]
+    elif lod is not None:
+        name = lod if lod.endswith("_lod") else f"{lod}_lod"
+        addresses = [entry.address for entry in file.meshes() if entry.address.startswith(name + ".")]
+    else:
+        entries = file.meshes()
+        finest = min((entry.level for entry in entries if entry.level is not None), default=None)
+        addresses = [
+            entry.address for entry in entries if entry.is_drawn_by_default or (finest and entry.level == finest)
+        ]
+    turned = file.conventions["front_face"] == "clockwise"
+    meshes = []
+    for address in addresses:
+        mesh = file.mesh(address)
+        if "position" not in mesh:
+            continue
+        triangles = mesh.indices
+        meshes.append(
+            Drawn(
+                name=mesh.name or address,
+                mesh=mesh,
+                positions=mesh["position"][:, :3],
+                triangles=triangles[:, [0, 2, 1]] if turned else triangles,
+            )
+        )
+    return meshes

@@ -1,0 +1,44 @@
+"""The reader of PyVista, which finds it by the entry point ``pyvista.readers``: ``pyvista.read("scan.ctm")``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ._drawn import Drawn, drawn
+
+
+def read(path: str, *, snapshot: int | None = None, lod: str | None = None, **_: Any) -> Any:
+    """Reads a file as ``pyvista.PolyData``, or as ``pyvista.MultiBlock`` where it has several meshes.
+
+    Normals are point data ``Normals``, texture coordinates ``TCoords``, other attributes have their own names, and the
+    material of each triangle is cell data ``material_ids``.
+    """
+    if "://" in path:
+        raise import_module("pyvista.core.utilities.reader_registry").LocalFileRequiredError
+    pyvista = import_module("pyvista")
+    meshes = drawn(path, snapshot, lod)
+    if len(meshes) == 1:
+        return _poly_data(meshes[0])
+    blocks = pyvista.MultiBlock()
+    for mesh in meshes:
+        blocks.append(_poly_data(mesh), mesh.name)
+    return blocks
+
+
+def _poly_data(mesh: Drawn) -> Any:
+    pyvista = import_module("pyvista")
+    data = pyvista.PolyData.from_regular_faces(np.array(mesh.positions), np.asarray(mesh.triangles, dtype=np.int64))
+    if (normals := mesh.normals()) is not None:
+        data.point_data["Normals"] = np.array(normals)
+        data.point_data.active_normals_name = "Normals"
+    if (texcoords := mesh.texcoords()) is not None:
+        data.active_texture_coordinates = np.array(texcoords)
+    for name in mesh.mesh:
+        if name not in ("position", "normal", "texcoord"):
+            data.point_data[name] = np.array(mesh.mesh[name])
+    if (materials := mesh.mesh.material_ids) is not None:
+        data.cell_data["material_ids"] = np.array(materials)
+    return data

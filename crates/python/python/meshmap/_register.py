@@ -1,0 +1,103 @@
+"""Loaders of trimesh and meshio."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ._drawn import EXTENSIONS, Drawn, drawn
+
+
+def register() -> list[str]:
+    """Makes those that are installed load these formats. Gives their names."""
+    done = []
+    for name, add in (("trimesh", _add_trimesh), ("meshio", _add_meshio)):
+        try:
+            add()
+        except ImportError:
+            continue
+        done.append(name)
+    return done
+
+
+def _add_trimesh() -> None:
+    load = import_module("trimesh.exchange.load")
+    for extension in EXTENSIONS:
+        load.mesh_loaders[extension] = _load_trimesh
+
+
+def _load_trimesh(file_obj: Any, file_type: str | None = None, **options: Any) -> dict[str, Any]:
+    """The arguments of a ``trimesh.Trimesh``, or of a ``trimesh.Scene`` where the file has several meshes."""
+    meshes = drawn(_source(file_obj), options.get("snapshot"), options.get("lod"))
+    if len(meshes) == 1:
+        return _trimesh(meshes[0])
+    names: dict[str, Drawn] = {}
+    for mesh in meshes:
+        name, count = mesh.name, 1
+        while name in names:
+            name, count = f"{mesh.name}_{count}", count + 1
+        names[name] = mesh
+    return {
+        "geometry": {name: _trimesh(mesh) for name, mesh in names.items()},
+        "graph": [{"frame_to": name, "geometry": name, "matrix": np.eye(4)} for name in names],
+    }
+
+
+def _trimesh(mesh: Drawn) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "vertices": mesh.positions.astype(np.float64),
+        "faces": mesh.triangles.astype(np.int64),
+        # Order and number of vertices stay those of the file.
+        "process": False,
+        "metadata": {"name": mesh.name, "address": mesh.mesh.address},
+    }
+    if (normals := mesh.normals()) is not None:
+        arguments["vertex_normals"] = normals.astype(np.float64)
+    if (texcoords := mesh.texcoords()) is not None:
+        arguments["visual"] = import_module("trimesh.visual").TextureVisuals(uv=texcoords.astype(np.float64))
+    return arguments
+
+
+def _add_meshio() -> None:
+    meshio = import_module("meshio")
+    known = meshio._helpers.reader_map
+    for extension, name in (("ctm", "openctm"), ("cgeo", "cgeo"), ("iqm", "iqm"), ("tmf", "tmf"), ("slmesh", "slmesh")):
+        if f"meshmap-{name}" not in known:
+            endings = [f".{extension}", ".llmesh"] if extension == "slmesh" else [f".{extension}"]
+            meshio.register_format(f"meshmap-{name}", endings, _read_meshio, {})
+
+
+def _read_meshio(filename: Any) -> Any:
+    """A ``meshio.Mesh``: several meshes of a file are one block of cells each."""
+    meshio = import_module("meshio")
+    meshes = drawn(_source(filename))
+    points = [mesh.positions.astype(np.float64) for mesh in meshes]
+    firsts = np.cumsum([0, *(len(positions) for positions in points)])
+    cells = [
+        ("triangle", mesh.triangles.astype(np.int64) + first) for mesh, first in zip(meshes, firsts, strict=False)
+    ]
+    point_data = {}
+    if meshes:
+        for name in set.intersection(*(set(mesh.mesh) for mesh in meshes)) - {"position"}:
+            arrays = [np.array(mesh.mesh[name]) for mesh in meshes]
+            if len({array.shape[1:] for array in arrays}) == 1:
+                point_data[name] = np.concatenate(arrays)
+    materials = [mesh.mesh.material_ids for mesh in meshes]
+    cell_data: dict[str, list[Any]] = {}
+    if materials and all(ids is not None for ids in materials):
+        cell_data["material_ids"] = [np.asarray(ids, dtype=np.int64) for ids in materials]
+    all_points = np.concatenate(points) if points else np.empty((0, 3))
+    return meshio.Mesh(all_points, cells, point_data=point_data, cell_data=cell_data)
+
+
+def _source(file: Any) -> Any:
+    """The path of a file object, which can be read by ranges from several threads, or the object."""
+    name = getattr(file, "name", None)
+    try:
+        if isinstance(name, str) and hasattr(file, "fileno") and file.fileno() >= 0:
+            return name
+    except OSError:
+        pass
+    return file

@@ -1,0 +1,640 @@
+//! CGeo: snapshots, motion, and the cache of decoded snapshots.
+
+use std::cell::RefCell;
+
+use meshmap::cgeo::{self, Proxy, SnapshotCache, Timing, Wrap};
+use meshmap::{Array, MeshFile, Scalar, Scratch};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::buffer;
+use crate::error::refuse;
+use crate::file::{File, Living, each, place};
+use crate::mesh::Mesh;
+use crate::pool::detached;
+
+/// A Corona proxy: snapshots of one object over time.
+#[pyclass(extends = File, frozen, module = "meshmap")]
+pub struct CGeoFile;
+
+fn proxy(file: &Bound<'_, CGeoFile>) -> PyResult<Proxy> {
+    let py = file.py();
+    match file.as_super().get().get(py)? {
+        MeshFile::CGeo(proxy) => Ok(proxy),
+        _ => Err(PyValueError::new_err("the file is no CGeo file")),
+    }
+}
+
+fn wrap(name: &str) -> PyResult<Wrap> {
+    match name {
+        "clamp" => Ok(Wrap::Clamp),
+        "loop" => Ok(Wrap::Loop),
+        "ping-pong" => Ok(Wrap::PingPong),
+        _ => Err(PyValueError::new_err(format!("wrap is {name:?}: expected 'clamp', 'loop' or 'ping-pong'"))),
+    }
+}
+
+/// Working memory of this thread.
+#[derive(Default)]
+struct Work {
+    values: Vec<[f32; 3]>,
+    scratch: Scratch,
+}
+
+impl Work {
+    /// Runs `work` with the memory of this thread, and lets go of it where it has become large.
+    fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
+        const KEPT: usize = 16 << 20;
+        thread_local!(static WORK: RefCell<Work> = RefCell::default());
+        let mut work = WORK
+            .with(|work| work.try_borrow_mut().map(|mut work| std::mem::take(&mut *work)))
+            .unwrap_or_default();
+        let result = run(&mut work);
+        if work.values.capacity() > KEPT {
+            work.values = Vec::new();
+        }
+        work.values.clear();
+        WORK.with(|place| {
+            if let Ok(mut place) = place.try_borrow_mut() {
+                *place = work;
+            }
+        });
+        result
+    }
+}
+
+/// Decodes triples into the caller's array, or a new one.
+fn triples(
+    py: Python<'_>,
+    out: Option<Bound<'_, PyAny>>,
+    shape: impl FnOnce(usize) -> Vec<usize>,
+    decode: impl FnOnce(&mut Vec<[f32; 3]>, &mut Scratch) -> PyResult<()>,
+) -> PyResult<Py<PyAny>> {
+    match out {
+        Some(out) => Work::with(|work| {
+            decode(&mut work.values, &mut work.scratch)?;
+            buffer::fill(py, &out, work.values.as_flattened())?;
+            Ok(out.unbind())
+        }),
+        None => {
+            let mut values = Vec::new();
+            Work::with(|work| decode(&mut values, &mut work.scratch))?;
+            let count = values.len();
+            buffer::of_bytes(py, Array::from_vec(values).into_bytes(), Scalar::F32, &shape(count))
+        }
+    }
+}
+
+#[pymethods]
+impl CGeoFile {
+    /// The snapshots, a sequence.
+    #[getter]
+    fn snapshots(slf: Bound<'_, Self>) -> PyResult<Snapshots> {
+        let count = proxy(&slf)?.len();
+        Ok(Snapshots { file: slf.unbind(), count })
+    }
+
+    /// When the snapshots are, where the file says it.
+    #[getter]
+    fn timing(slf: &Bound<'_, Self>) -> PyResult<Option<TimingInfo>> {
+        Ok(proxy(slf)?.timing().map(TimingInfo))
+    }
+
+    /// The name of the object, where the file has one.
+    #[getter]
+    fn object_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
+        Ok(proxy(slf)?.object_name().map(|name| name.to_string_lossy().into_owned()))
+    }
+
+    /// The name of the material, where the file has one.
+    #[getter]
+    fn material_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
+        Ok(proxy(slf)?.material_name().map(|name| name.to_string_lossy().into_owned()))
+    }
+
+    /// The version that the header says.
+    #[getter]
+    fn version(slf: &Bound<'_, Self>) -> PyResult<Option<i64>> {
+        Ok(proxy(slf)?.version())
+    }
+
+    /// The number that names the proxy.
+    #[getter]
+    fn id(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        Ok(proxy(slf)?.id())
+    }
+
+    /// The property `scale` of the header.
+    #[getter]
+    fn scale(slf: &Bound<'_, Self>) -> PyResult<Option<f64>> {
+        Ok(proxy(slf)?.scale())
+    }
+
+    /// What a length of 1 is, in millimetres, where the file tells it.
+    #[getter]
+    fn unit_millimeters(slf: &Bound<'_, Self>) -> PyResult<Option<f64>> {
+        Ok(proxy(slf)?.unit_length().map(|unit| unit.millimeters))
+    }
+
+    /// The properties of the header, in the order of the file.
+    #[getter]
+    fn properties<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(slf.py());
+        for (name, value) in proxy(slf)?.properties().iter() {
+            dict.set_item(name.to_string_lossy(), value.to_string_lossy())?;
+        }
+        Ok(dict)
+    }
+
+    /// The positions at several times: `float32 [times, vertices, 3]`, interpolated between snapshots.
+    ///
+    /// `times` are seconds; `wrap` says what happens before the first and after the last snapshot: `clamp`, `loop` or
+    /// `ping-pong`; `timing` stands in where the file has no times. Each snapshot is decoded once for the call; with a
+    /// `cache`, once for all calls. `out` is filled where it is given.
+    #[pyo3(signature = (times, *, wrap="clamp", timing=None, cache=None, out=None))]
+    fn positions_at(
+        slf: &Bound<'_, Self>,
+        times: Vec<f64>,
+        wrap: &str,
+        timing: Option<&Bound<'_, TimingInfo>>,
+        cache: Option<&Bound<'_, Cache>>,
+        out: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let proxy = proxy(slf)?;
+        let (timing, wrap) = (timing_of(py, &proxy, timing)?, self::wrap(wrap)?);
+        let cache = cache.map(|cache| cache.get().get()).transpose()?;
+        let file = slf.as_super().get();
+        let shape = |count: usize| vec![times.len(), count.checked_div(times.len()).unwrap_or(0), 3];
+        triples(py, out, shape, |values, scratch| {
+            file.run(py, || match cache {
+                Some(cache) => cache.positions_at(&proxy, &timing, &times, wrap, values),
+                None => proxy.positions_at(&timing, &times, wrap, values, scratch),
+            })
+        })
+    }
+
+    /// The velocity of each vertex at a snapshot, in lengths a second: `float32 [vertices, 3]`, by central differences.
+    #[pyo3(signature = (snapshot, *, timing=None, cache=None, out=None))]
+    fn velocities(
+        slf: &Bound<'_, Self>,
+        snapshot: usize,
+        timing: Option<&Bound<'_, TimingInfo>>,
+        cache: Option<&Bound<'_, Cache>>,
+        out: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let proxy = proxy(slf)?;
+        let timing = timing_of(py, &proxy, timing)?;
+        let cache = cache.map(|cache| cache.get().get()).transpose()?;
+        let file = slf.as_super().get();
+        triples(
+            py,
+            out,
+            |count| vec![count, 3],
+            |values, scratch| {
+                file.run(py, || match cache {
+                    Some(cache) => cache.velocities(&proxy, &timing, snapshot, values),
+                    None => proxy.velocities(&timing, snapshot, values, scratch),
+                })
+            },
+        )
+    }
+}
+
+fn timing_of(py: Python<'_>, proxy: &Proxy, given: Option<&Bound<'_, TimingInfo>>) -> PyResult<Timing> {
+    match given {
+        Some(timing) => Ok(timing.get().0),
+        None => proxy.timing().ok_or_else(|| {
+            refuse(
+                py,
+                "out_of_range",
+                "cgeo: the file has no times: pass timing=meshmap.Timing(..)".to_owned(),
+            )
+        }),
+    }
+}
+
+/// The snapshots of a CGeo file: a sequence.
+#[pyclass(frozen, sequence, module = "meshmap")]
+pub struct Snapshots {
+    file: Py<CGeoFile>,
+    count: usize,
+}
+
+#[pymethods]
+impl Snapshots {
+    fn __len__(&self) -> usize {
+        self.count
+    }
+
+    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Snapshot> {
+        let index = place(index, self.count)
+            .ok_or_else(|| PyIndexError::new_err(format!("the file has {} snapshots", self.count)))?;
+        let file = self.file.bind(py);
+        let proxy = proxy(file)?;
+        let file = file.as_super().get();
+        let snapshot = file.run(py, || proxy.snapshot(index))?;
+        Ok(Snapshot { snapshot: file.living(snapshot), index })
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        each(slf.as_any(), slf.get().count)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Snapshots: {}>", self.count)
+    }
+}
+
+/// A snapshot of a CGeo file. Nothing is decoded before it is asked for.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Snapshot {
+    snapshot: Living<cgeo::Snapshot>,
+    index: usize,
+}
+
+impl Snapshot {
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&cgeo::Snapshot) -> meshmap::Result<T> + Send,
+    ) -> PyResult<T> {
+        let index = self.index;
+        let snapshot =
+            self.snapshot.get(py, |file| file.as_cgeo().map(|proxy| proxy.snapshot(index)).transpose())?;
+        self.snapshot.handle.run(py, || work(&snapshot))
+    }
+
+    fn triples(
+        &self,
+        py: Python<'_>,
+        out: Option<Bound<'_, PyAny>>,
+        view: impl FnOnce(&cgeo::Snapshot) -> meshmap::Result<Array<[f32; 3]>> + Send,
+        into: impl FnOnce(&cgeo::Snapshot, &mut Vec<[f32; 3]>, &mut Scratch) -> meshmap::Result<()> + Send,
+    ) -> PyResult<Py<PyAny>> {
+        match out {
+            None => buffer::of_array(py, self.run(py, view)?),
+            out => triples(
+                py,
+                out,
+                |count| vec![count, 3],
+                |values, scratch| self.run(py, |snapshot| into(snapshot, values, scratch)),
+            ),
+        }
+    }
+}
+
+#[pymethods]
+impl Snapshot {
+    /// Its index in the file.
+    #[getter]
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Its time in seconds, where the file has times.
+    #[getter]
+    fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.run(py, |snapshot| Ok(snapshot.time()))
+    }
+
+    /// Whether it holds positions of its own; otherwise differences to the first snapshot.
+    #[getter]
+    fn is_complete(&self, py: Python<'_>) -> PyResult<bool> {
+        self.run(py, cgeo::Snapshot::is_complete)
+    }
+
+    /// How many `vertices`, `normals`, `triangles` and `map_channels` it has: a dict.
+    #[getter]
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counts = self.run(py, cgeo::Snapshot::counts)?;
+        let dict = PyDict::new(py);
+        dict.set_item("vertices", counts.vertices)?;
+        dict.set_item("normals", counts.normals)?;
+        dict.set_item("triangles", counts.triangles)?;
+        dict.set_item("map_channels", counts.map_channels)?;
+        Ok(dict)
+    }
+
+    /// The box that the file stores, `float32 [2, 3]`: least and greatest; None where it stores none.
+    #[getter]
+    fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let bounds = self.run(py, cgeo::Snapshot::bounding_box)?;
+        bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
+    }
+
+    /// The points that viewports show, `float32 [points, 3]`; None where there are none.
+    #[getter]
+    fn point_cloud(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.run(py, cgeo::Snapshot::point_cloud)?)
+    }
+
+    /// The positions, `float32 [vertices, 3]`, in lengths of the file. `out`, a C-contiguous float32 array of that shape, is
+    /// filled and returned where it is given.
+    #[pyo3(signature = (out=None))]
+    fn positions(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        self.triples(py, out, cgeo::Snapshot::positions, cgeo::Snapshot::positions_into)
+    }
+
+    /// The normals, `float32 [normals, 3]`. `out` is filled where it is given.
+    #[pyo3(signature = (out=None))]
+    fn normals(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        self.triples(py, out, cgeo::Snapshot::normals, cgeo::Snapshot::normals_into)
+    }
+
+    /// The coordinates of a map channel, `float32 [coordinates, 3]`. `out` is filled where it is given.
+    #[pyo3(signature = (channel, out=None))]
+    fn map_channel(
+        &self,
+        py: Python<'_>,
+        channel: usize,
+        out: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.triples(
+            py,
+            out,
+            |snapshot| snapshot.map_channel(channel),
+            |snapshot, values, scratch| snapshot.map_channel_into(channel, values, scratch),
+        )
+    }
+
+    /// The triangles. A snapshot that holds differences has those of the first one.
+    fn triangles(&self, py: Python<'_>) -> PyResult<Triangles> {
+        self.run(py, cgeo::Snapshot::triangles).map(Triangles)
+    }
+
+    /// Everything of the snapshot, decoded at once.
+    fn decode(&self, py: Python<'_>) -> PyResult<Decoded> {
+        self.run(py, cgeo::Snapshot::mesh).map(|mesh| Decoded::new(&mesh))
+    }
+
+    /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
+    fn mesh(&self, py: Python<'_>) -> PyResult<Mesh> {
+        let view = self.run(py, cgeo::Snapshot::view)?;
+        Ok(Mesh::new(Living::new(self.snapshot.handle.clone(), view)))
+    }
+
+    /// The sections of the snapshot, up to its end tag: tag, first byte of the content, and the byte after the last one.
+    fn sections(&self, py: Python<'_>) -> PyResult<Vec<(u32, u64, u64)>> {
+        let sections = self.run(py, cgeo::Snapshot::sections)?;
+        Ok(sections
+            .into_iter()
+            .map(|section| (section.tag, section.content.start, section.content.end))
+            .collect())
+    }
+
+    /// First byte in the file, and the byte after the last one.
+    #[getter]
+    fn byte_range(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        self.run(py, |snapshot| Ok((snapshot.range().start, snapshot.range().end)))
+    }
+
+    fn __repr__(&self) -> String {
+        let time =
+            self.snapshot.peek(cgeo::Snapshot::time).map(|time| format!(" at {time} s")).unwrap_or_default();
+        format!("<meshmap.Snapshot {}{time}>", self.index)
+    }
+}
+
+/// A decoded snapshot. Arrays are shared by all that take them.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Decoded {
+    positions: Array<[f32; 3]>,
+    normals: Array<[f32; 3]>,
+    map_channels: Vec<Array<[f32; 3]>>,
+    triangles: cgeo::Triangles,
+    is_complete: bool,
+}
+
+impl Decoded {
+    fn new(mesh: &cgeo::Mesh) -> Self {
+        Self {
+            positions: mesh.positions.clone(),
+            normals: mesh.normals.clone(),
+            map_channels: mesh.map_channels.clone(),
+            triangles: mesh.triangles.clone(),
+            is_complete: mesh.is_complete,
+        }
+    }
+}
+
+#[pymethods]
+impl Decoded {
+    /// `float32 [vertices, 3]`.
+    #[getter]
+    fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, self.positions.clone())
+    }
+
+    /// `float32 [normals, 3]`.
+    #[getter]
+    fn normals(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, self.normals.clone())
+    }
+
+    /// `float32 [coordinates, 3]` of each map channel.
+    #[getter]
+    fn map_channels(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.map_channels.iter().map(|channel| buffer::of_array(py, channel.clone())).collect()
+    }
+
+    /// The triangles.
+    #[getter]
+    fn triangles(&self) -> Triangles {
+        Triangles(self.triangles.clone())
+    }
+
+    /// Whether the snapshot holds positions of its own.
+    #[getter]
+    fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+}
+
+/// The triangles of a snapshot: an index for each of position, normal and map channel.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Triangles(cgeo::Triangles);
+
+#[pymethods]
+impl Triangles {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    /// Indices of positions, `uint32 [triangles, 3]`.
+    #[getter]
+    fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let indices = py.detach(|| Array::from_vec(self.0.positions()));
+        buffer::of_array(py, indices)
+    }
+
+    /// Indices of normals, `uint32 [triangles, 3]`; None where the file has none.
+    #[getter]
+    fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let indices = py.detach(|| self.0.normals().map(Array::from_vec));
+        buffer::of_optional(py, indices)
+    }
+
+    /// Indices of the coordinates of each map channel, `uint32 [triangles, 3]`.
+    #[getter]
+    fn map_channels(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        (0..self.0.map_channels())
+            .filter_map(|channel| py.detach(|| self.0.map_channel(channel)))
+            .map(|indices| buffer::of_array(py, Array::from_vec(indices)))
+            .collect()
+    }
+
+    /// The material of each triangle, `uint32 [triangles]`; None where the file has none.
+    #[getter]
+    fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let ids = py.detach(|| self.0.material_ids().map(Array::from_vec));
+        buffer::of_optional(py, ids)
+    }
+
+    /// Which edges of each triangle are visible, a bit each, `uint8 [triangles]`; None where the file has none.
+    #[getter]
+    fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let edges = py.detach(|| self.0.edge_visibility().map(Array::from_vec));
+        buffer::of_optional(py, edges)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Triangles: {}>", self.0.len())
+    }
+}
+
+/// When the snapshots of a file are: the first at `start`, each later one `step` seconds after the one before.
+#[pyclass(frozen, name = "Timing", module = "meshmap")]
+pub struct TimingInfo(Timing);
+
+#[pymethods]
+impl TimingInfo {
+    #[new]
+    fn new(start: f64, step: f64, count: usize) -> Self {
+        Self(Timing::new(start, step, count))
+    }
+
+    /// The time of the first snapshot, in seconds.
+    #[getter]
+    fn start(&self) -> f64 {
+        self.0.start()
+    }
+
+    /// The time between two snapshots, in seconds.
+    #[getter]
+    fn step(&self) -> f64 {
+        self.0.step()
+    }
+
+    /// The number of snapshots.
+    #[getter]
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    /// The time of a snapshot, in seconds.
+    fn time_of(&self, index: usize) -> f64 {
+        self.0.time_of(index)
+    }
+
+    /// The times of motion keys while a shutter is open: when it opens, when it closes, and at every snapshot between.
+    #[pyo3(signature = (open, close, *, wrap="clamp"))]
+    fn keys(&self, py: Python<'_>, open: f64, close: f64, wrap: &str) -> PyResult<Vec<f64>> {
+        use crate::error::OrRaise;
+        self.0.keys(open, close, self::wrap(wrap)?).or_raise(py)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (f64, f64, usize))> {
+        let class = py.get_type::<Self>().into_any();
+        Ok((class, (self.0.start(), self.0.step(), self.0.count())))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "meshmap.Timing(start={:?}, step={:?}, count={})",
+            self.0.start(),
+            self.0.step(),
+            self.0.count()
+        )
+    }
+}
+
+/// Decoded snapshots, shared by all threads: each is decoded once, and the least used are let go beyond `max_bytes`.
+#[pyclass(frozen, name = "SnapshotCache", module = "meshmap")]
+pub struct Cache {
+    max_bytes: u64,
+    state: std::sync::Mutex<(u32, std::sync::Arc<SnapshotCache>)>,
+}
+
+impl Cache {
+    /// The cache of this process: what a parent was decoding when it was forked never ends here.
+    fn get(&self) -> PyResult<std::sync::Arc<SnapshotCache>> {
+        let process = std::process::id();
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if state.0 != process {
+            // That of the parent is kept for ever, as letting go of it could wait for its threads.
+            let fresh = std::sync::Arc::new(SnapshotCache::new(self.max_bytes));
+            std::mem::forget(std::mem::replace(&mut *state, (process, fresh)));
+        }
+        Ok(std::sync::Arc::clone(&state.1))
+    }
+}
+
+#[pymethods]
+impl Cache {
+    #[new]
+    fn new(max_bytes: u64) -> Self {
+        let cache = std::sync::Arc::new(SnapshotCache::new(max_bytes));
+        Self { max_bytes, state: std::sync::Mutex::new((std::process::id(), cache)) }
+    }
+
+    /// A snapshot of a file, decoded if it is not held.
+    #[pyo3(name = "get")]
+    fn snapshot(&self, file: &Bound<'_, CGeoFile>, index: usize) -> PyResult<Decoded> {
+        let (cache, proxy) = (self.get()?, proxy(file)?);
+        let mesh = file.as_super().get().run(file.py(), || cache.get(&proxy, index))?;
+        Ok(Decoded::new(&mesh))
+    }
+
+    /// Begins to decode snapshots that will be asked for, and does not wait for them.
+    fn prefetch(&self, file: &Bound<'_, CGeoFile>, snapshots: Vec<usize>) -> PyResult<()> {
+        let (cache, proxy) = (self.get()?, proxy(file)?);
+        // Always in the pool of this process: what is decoded later needs one.
+        detached(file.py(), true, || cache.prefetch(&proxy, snapshots))
+    }
+
+    /// Lets go of all snapshots of a file.
+    fn remove(&self, file: &Bound<'_, CGeoFile>) -> PyResult<()> {
+        let (cache, proxy) = (self.get()?, proxy(file)?);
+        file.py().detach(|| cache.remove(&proxy));
+        Ok(())
+    }
+
+    /// Lets go of everything.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        let cache = self.get()?;
+        py.detach(|| cache.clear());
+        Ok(())
+    }
+
+    /// `hits`, `misses`, `decodes`, `repeated_decodes`, `bytes_held` and `peak_bytes`: a dict.
+    #[getter]
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let cache = self.get()?;
+        let stats = py.detach(|| cache.stats());
+        let dict = PyDict::new(py);
+        dict.set_item("hits", stats.hits)?;
+        dict.set_item("misses", stats.misses)?;
+        dict.set_item("decodes", stats.decodes)?;
+        dict.set_item("repeated_decodes", stats.repeated_decodes)?;
+        dict.set_item("bytes_held", stats.bytes_held)?;
+        dict.set_item("peak_bytes", stats.peak_bytes)?;
+        Ok(dict)
+    }
+}

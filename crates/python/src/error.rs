@@ -1,0 +1,105 @@
+//! Errors of the library as exceptions.
+
+use std::error::Error as _;
+use std::io;
+
+use meshmap::{ErrorKind, Format};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyType};
+
+/// The class is written in Python: exceptions with fields need it in the stable interface of Python 3.11.
+fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    CLASS.import(py, "meshmap._error", "Error")
+}
+
+/// The name of the kind, as JSON of the command has it.
+pub(crate) fn kind_name(kind: &ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::UnknownFormat => "unknown_format",
+        ErrorKind::Truncated => "truncated",
+        ErrorKind::NeedBytes(_) => "need_bytes",
+        ErrorKind::Malformed => "malformed",
+        ErrorKind::Unsupported => "unsupported",
+        ErrorKind::LimitExceeded => "limit_exceeded",
+        ErrorKind::OutOfRange => "out_of_range",
+        ErrorKind::Mismatch => "mismatch",
+        ErrorKind::Cancelled => "cancelled",
+        ErrorKind::Io(_) => "io",
+        _ => "other",
+    }
+}
+
+/// The exception for an error: the one that a reader in Python raised, an `OSError` of the system, or `meshmap.Error`.
+pub(crate) fn raise(py: Python<'_>, error: &meshmap::Error) -> PyErr {
+    if let Some(cause) = error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
+        if let Some(raised) = cause.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>()) {
+            return raised.clone_ref(py);
+        }
+        if let Some(code) = cause.raw_os_error() {
+            let text = cause.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+            return match error.path() {
+                Some(path) => PyOSError::new_err((code, text, path.as_os_str().to_owned())),
+                None => PyOSError::new_err((code, text)),
+            };
+        }
+    }
+    let fields = || {
+        let fields = PyDict::new(py);
+        fields.set_item("kind", kind_name(&error.kind()))?;
+        fields.set_item("format", error.format().map(Format::name))?;
+        fields.set_item("address", error.address().map(ToString::to_string))?;
+        fields.set_item("byte_range", error.byte_range().map(|range| (range.start, range.end)))?;
+        fields.set_item("decoded_range", error.decoded_range().map(|range| (range.start, range.end)))?;
+        fields.set_item("path", error.path().map(|path| path.to_string_lossy().into_owned()))?;
+        make(py, format!("{error:#}"), &fields)
+    };
+    fields().unwrap_or_else(|failed| failed)
+}
+
+/// `meshmap.Error` of a kind, for what only this package refuses.
+pub(crate) fn refuse(py: Python<'_>, kind: &str, message: String) -> PyErr {
+    let fields = || {
+        let fields = PyDict::new(py);
+        fields.set_item("kind", kind)?;
+        make(py, message, &fields)
+    };
+    fields().unwrap_or_else(|failed| failed)
+}
+
+fn make(py: Python<'_>, message: String, fields: &Bound<'_, PyDict>) -> PyResult<PyErr> {
+    Ok(PyErr::from_value(class(py)?.call((message,), Some(fields))?))
+}
+
+/// Results of the library as those of Python.
+pub(crate) trait OrRaise<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for meshmap::Result<T> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self.map_err(|error| raise(py, &error))
+    }
+}
+
+impl<T> OrRaise<T> for PyResult<meshmap::Result<T>> {
+    fn or_raise(self, py: Python<'_>) -> PyResult<T> {
+        self?.or_raise(py)
+    }
+}
+
+/// Errors of what writes files.
+pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyErr {
+    match error {
+        meshmap_export::Error::Read(error) => raise(py, error),
+        meshmap_export::Error::Write(error) => match error.raw_os_error() {
+            Some(code) => PyOSError::new_err((code, error.to_string())),
+            None => PyOSError::new_err(error.to_string()),
+        },
+        meshmap_export::Error::NonFinite { .. } => refuse(py, "not_finite", error.to_string()),
+        _ => refuse(py, "not_held", error.to_string()),
+    }
+}

@@ -1,0 +1,290 @@
+//! Writing other formats, and pictures.
+
+use std::path::PathBuf;
+
+use meshmap::{Address, Axis, MeshFile};
+use meshmap_export::{Convert, Lods, Mode, NonFinite, Render, Samples, Target};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::buffer;
+use crate::error::raise_export;
+use crate::file::File;
+use crate::pool::detached;
+
+/// The file that an argument is: an open one, or whatever `open` takes.
+fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MeshFile> {
+    if let Ok(file) = source.cast::<File>() {
+        return file.get().get(py);
+    }
+    let opened = crate::source::open(py, Some(source), None, None, false)?;
+    let how = crate::source::How::new(false, false, true, true, None, None);
+    let file = crate::file::open(py, opened, how)?;
+    file.bind(py).cast::<File>()?.get().get(py)
+}
+
+fn axis(name: &str) -> PyResult<Axis> {
+    match name {
+        "x" => Ok(Axis::X),
+        "y" => Ok(Axis::Y),
+        "z" => Ok(Axis::Z),
+        _ => Err(PyValueError::new_err(format!("up is {name:?}: expected 'x', 'y' or 'z'"))),
+    }
+}
+
+/// A level of detail, with or without the `_lod` of its name.
+fn lods(name: &str) -> PyResult<Lods> {
+    match name.strip_suffix("_lod").unwrap_or(name) {
+        "finest" => Ok(Lods::Finest),
+        "all" => Ok(Lods::All),
+        "high" => Ok(Lods::Only(0)),
+        "medium" => Ok(Lods::Only(1)),
+        "low" => Ok(Lods::Only(2)),
+        "lowest" => Ok(Lods::Only(3)),
+        _ => {
+            let expected = "'finest', 'all', 'high', 'medium', 'low' or 'lowest'";
+            Err(PyValueError::new_err(format!("lod is {name:?}: expected {expected}")))
+        }
+    }
+}
+
+fn addresses(meshes: Option<Vec<String>>) -> PyResult<Vec<Address>> {
+    let parse = |text: String| {
+        text.parse::<Address>()
+            .map_err(|_| PyValueError::new_err(format!("{text:?} is no address of a mesh")))
+    };
+    meshes.unwrap_or_default().into_iter().map(parse).collect()
+}
+
+fn non_finite(zero: bool) -> NonFinite {
+    if zero { NonFinite::Zero } else { NonFinite::Refuse }
+}
+
+/// Writes a mesh file in another format, which the ending of `output` or `to` says: `glb`, `gltf`, `usdc`, `obj`, `ply`,
+/// `stl` or `pc2`. It appears when it is complete.
+///
+/// Args:
+///     source: A file, or what `open` takes.
+///     output: The path to write.
+///     to: The format, where the ending of `output` does not say it.
+///     meshes: Addresses of the meshes to write; by default what viewers show.
+///     up: The axis that points up, whatever the format says.
+///     flip: Turns all triangles around.
+///     snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
+///     every: Takes each n-th of them.
+///     frame, seconds: One moment of what moves: a frame of an IQM animation, or what is nearest to a time.
+///     anim: The name of the IQM animation.
+///     lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
+///     fps: Snapshots or frames a second, whatever the file says.
+///     unit_millimeters: What a length of 1 is, in millimetres, whatever the file says.
+///     quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
+///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
+///     morph_normals: Writes the normals of snapshots, too.
+///     zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
+///
+/// Returns:
+///     What was written: `files`, `vertices`, `triangles`, `snapshots`, `animations`; what was `left_out`; how many numbers
+///     were `changed`, by reason; and `notes`.
+#[pyfunction]
+#[pyo3(signature = (
+    source, output, *, to=None, meshes=None, up=None, flip=false, snapshots=None, every=1, frame=None, seconds=None, anim=None,
+    lod="finest", fps=None, unit_millimeters=None, quantized=false, dense=false, morph_normals=false, zero_non_finite=false
+))]
+#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+pub(crate) fn convert<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    output: PathBuf,
+    to: Option<&str>,
+    meshes: Option<Vec<String>>,
+    up: Option<&str>,
+    flip: bool,
+    snapshots: Option<(usize, usize)>,
+    every: usize,
+    frame: Option<u32>,
+    seconds: Option<f64>,
+    anim: Option<String>,
+    lod: &str,
+    fps: Option<f64>,
+    unit_millimeters: Option<f64>,
+    quantized: bool,
+    dense: bool,
+    morph_normals: bool,
+    zero_non_finite: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let target = match to {
+        Some(name) => Target::ALL.into_iter().find(|target| target.name() == name),
+        None => Target::of_path(&output),
+    };
+    let target = target.ok_or_else(|| {
+        let names: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
+        PyValueError::new_err(format!(
+            "cannot tell the format of {output:?}: expected one of {}",
+            names.join(", ")
+        ))
+    })?;
+    let mut convert = Convert::new(target)
+        .with_flip(flip)
+        .with_every(every)
+        .with_lods(lods(lod)?)
+        .with_quantized(quantized)
+        .with_dense(dense)
+        .with_morph_normals(morph_normals)
+        .with_non_finite(non_finite(zero_non_finite));
+    if let Some(up) = up {
+        convert = convert.with_up(axis(up)?);
+    }
+    if let Some((start, stop)) = snapshots {
+        let last = stop.checked_sub(1).filter(|last| *last >= start);
+        let last =
+            last.ok_or_else(|| PyValueError::new_err("snapshots is (start, stop), with stop after start"))?;
+        convert = convert.with_snapshots(start..=last);
+    }
+    if let Some(frame) = frame {
+        convert = convert.with_frame(frame);
+    }
+    if let Some(seconds) = seconds {
+        convert = convert.with_time(seconds);
+    }
+    if let Some(anim) = anim {
+        convert = convert.with_anim(anim);
+    }
+    if let Some(rate) = fps {
+        convert = convert.with_rate(rate);
+    }
+    if let Some(millimeters) = unit_millimeters {
+        convert = convert.with_unit(millimeters);
+    }
+    convert = addresses(meshes)?.into_iter().fold(convert, Convert::with_mesh);
+    let file = file_of(py, source)?;
+    let outcome = detached(py, true, || convert.write_file(&file, &output))?
+        .map_err(|error| raise_export(py, &error))?;
+    let dict = PyDict::new(py);
+    dict.set_item("files", outcome.files)?;
+    dict.set_item("vertices", outcome.vertices)?;
+    dict.set_item("triangles", outcome.triangles)?;
+    dict.set_item("snapshots", outcome.snapshots)?;
+    dict.set_item("animations", outcome.animations)?;
+    dict.set_item("left_out", outcome.left_out)?;
+    dict.set_item("changed", outcome.changed)?;
+    dict.set_item("notes", outcome.notes)?;
+    Ok(dict)
+}
+
+/// Draws a mesh file without a GPU: writes a PNG where `output` is given, else gives `uint8 [height, width, 3]`, sRGB.
+///
+/// Args:
+///     source: A file, or what `open` takes.
+///     output: The path of a PNG to write.
+///     size: Width and height in pixels, 1 to 8192; of a contact sheet, those of each tile.
+///     samples: Samples of each pixel: 1, 4 or 9.
+///     mode: `shaded`, `wireframe` or `normals`.
+///     up: The axis that points up, whatever the format says.
+///     meshes: Addresses of the meshes to draw; by default what viewers show.
+///     lod: The level of detail of a Second Life asset.
+///     snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or what is nearest to a
+///         time.
+///     anim: The name of the IQM animation.
+///     turntable: Writes an APNG of so many pictures, in which the mesh turns around once.
+///     animation: Writes an APNG of all snapshots or frames.
+///     sheet: Writes a contact sheet of all snapshots or frames.
+///     every: Takes each n-th of them.
+///     zero_non_finite: Draws 0 for numbers that are infinite or none, which are an error otherwise.
+///
+/// Returns:
+///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.
+#[pyfunction]
+#[pyo3(signature = (
+    source, output=None, *, size=(1024, 1024), samples=4, mode="shaded", up=None, meshes=None, lod=None, snapshot=None,
+    frame=None, seconds=None, anim=None, turntable=None, animation=false, sheet=false, every=1, zero_non_finite=false
+))]
+#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+pub(crate) fn render<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    output: Option<PathBuf>,
+    size: (u32, u32),
+    samples: u32,
+    mode: &str,
+    up: Option<&str>,
+    meshes: Option<Vec<String>>,
+    lod: Option<&str>,
+    snapshot: Option<usize>,
+    frame: Option<u32>,
+    seconds: Option<f64>,
+    anim: Option<String>,
+    turntable: Option<u32>,
+    animation: bool,
+    sheet: bool,
+    every: usize,
+    zero_non_finite: bool,
+) -> PyResult<Py<PyAny>> {
+    let samples = match samples {
+        1 => Samples::One,
+        4 => Samples::Four,
+        9 => Samples::Nine,
+        _ => return Err(PyValueError::new_err("samples is 1, 4 or 9")),
+    };
+    let mode = match mode {
+        "shaded" => Mode::Shaded,
+        "wireframe" => Mode::Wireframe,
+        "normals" => Mode::Normals,
+        _ => {
+            let message = format!("mode is {mode:?}: expected 'shaded', 'wireframe' or 'normals'");
+            return Err(PyValueError::new_err(message));
+        }
+    };
+    let mut render = Render::new()
+        .with_size(size.0, size.1)
+        .with_samples(samples)
+        .with_mode(mode)
+        .with_every(every)
+        .with_non_finite(non_finite(zero_non_finite));
+    if let Some(up) = up {
+        render = render.with_up(axis(up)?);
+    }
+    if let Some(lod) = lod {
+        render = render.with_lods(lods(lod)?);
+    }
+    if let Some(snapshot) = snapshot {
+        render = render.with_snapshot(snapshot);
+    }
+    if let Some(frame) = frame {
+        render = render.with_frame(frame);
+    }
+    if let Some(seconds) = seconds {
+        render = render.with_time(seconds);
+    }
+    if let Some(anim) = anim {
+        render = render.with_anim(anim);
+    }
+    if let Some(pictures) = turntable {
+        render = render.with_turntable(pictures);
+    }
+    if animation {
+        render = render.with_animation();
+    }
+    if sheet {
+        render = render.with_sheet();
+    }
+    render = addresses(meshes)?.into_iter().fold(render, Render::with_mesh);
+    let file = file_of(py, source)?;
+    if let Some(output) = output {
+        let rendered = detached(py, true, || render.write_file(&file, &output))?
+            .map_err(|error| raise_export(py, &error))?;
+        let dict = PyDict::new(py);
+        dict.set_item("file", output)?;
+        dict.set_item("size", rendered.size)?;
+        dict.set_item("pictures", rendered.pictures)?;
+        dict.set_item("triangles", rendered.triangles)?;
+        dict.set_item("moment", rendered.moment)?;
+        dict.set_item("notes", rendered.notes)?;
+        return Ok(dict.into_any().unbind());
+    }
+    let (picture, _) =
+        detached(py, true, || render.picture(&file))?.map_err(|error| raise_export(py, &error))?;
+    let shape = [picture.height() as usize, picture.width() as usize, 3];
+    let bytes = bytes::Bytes::copy_from_slice(picture.bytes());
+    buffer::of_bytes(py, bytes, meshmap::Scalar::U8, &shape)
+}

@@ -1,0 +1,346 @@
+//! IQM: vertex arrays, skeleton, frames and skinning matrices.
+
+use meshmap::iqm::{self, Model, Trs, VertexArrayType};
+use meshmap::{Array, MeshFile, Scalar};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::buffer;
+use crate::error::{OrRaise, refuse};
+use crate::file::File;
+use crate::mesh;
+
+/// An Inter-Quake Model: meshes over common vertex arrays, a skeleton, and animations.
+#[pyclass(extends = File, frozen, module = "meshmap")]
+pub struct IqmFile;
+
+fn model(file: &Bound<'_, IqmFile>) -> PyResult<Model> {
+    let py = file.py();
+    match file.as_super().get().get(py)? {
+        MeshFile::Iqm(model) => Ok(model),
+        _ => Err(PyValueError::new_err("the file is no IQM file")),
+    }
+}
+
+fn text(text: &meshmap::Text) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// Ten numbers for each: translation, rotation (x y z w), scale.
+fn ten(py: Python<'_>, transforms: Vec<Trs>, shape: &[usize]) -> PyResult<Py<PyAny>> {
+    let values = py.detach(|| {
+        let numbers = |trs: &Trs| trs.translate.into_iter().chain(trs.rotate).chain(trs.scale);
+        transforms.iter().flat_map(numbers).collect()
+    });
+    buffer::of_floats(py, values, shape)
+}
+
+fn matrices(py: Python<'_>, matrices: &[iqm::Matrix]) -> PyResult<Py<PyAny>> {
+    buffer::of_floats(py, matrices.as_flattened().as_flattened().to_vec(), &[matrices.len(), 3, 4])
+}
+
+#[pymethods]
+impl IqmFile {
+    /// The version of the format: 1 or 2.
+    #[getter]
+    fn version(slf: &Bound<'_, Self>) -> PyResult<u32> {
+        Ok(model(slf)?.version())
+    }
+
+    /// The number of vertices of all meshes.
+    #[getter]
+    fn vertex_count(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(model(slf)?.vertex_count())
+    }
+
+    /// The comment, where the file has one.
+    #[getter]
+    fn comment(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
+        let model = model(slf)?;
+        let comment = slf.as_super().get().run(slf.py(), || model.comment())?;
+        Ok(comment.as_ref().map(text))
+    }
+
+    /// The meshes, as the file's table has them: ranges of the common triangles and vertices.
+    #[getter]
+    fn submeshes(slf: &Bound<'_, Self>) -> PyResult<Vec<Submesh>> {
+        let submesh = |mesh: iqm::Mesh| Submesh {
+            name: text(&mesh.name),
+            material: text(&mesh.material),
+            first_vertex: mesh.first_vertex,
+            num_vertexes: mesh.num_vertexes,
+            first_triangle: mesh.first_triangle,
+            num_triangles: mesh.num_triangles,
+        };
+        Ok(model(slf)?.meshes().map(submesh).collect())
+    }
+
+    /// The vertex arrays, in the order of the file.
+    #[getter]
+    fn vertex_arrays(slf: &Bound<'_, Self>) -> PyResult<Vec<VertexArray>> {
+        let array = |(index, array): (usize, iqm::VertexArray)| VertexArray {
+            file: slf.clone().unbind(),
+            index,
+            kind: match array.kind {
+                VertexArrayType::Position => "position".to_owned(),
+                VertexArrayType::TexCoord => "texcoord".to_owned(),
+                VertexArrayType::Normal => "normal".to_owned(),
+                VertexArrayType::Tangent => "tangent".to_owned(),
+                VertexArrayType::BlendIndexes => "blend_indexes".to_owned(),
+                VertexArrayType::BlendWeights => "blend_weights".to_owned(),
+                VertexArrayType::Color => "color".to_owned(),
+                VertexArrayType::Custom(ref name) => text(name),
+                VertexArrayType::Reserved(number) => format!("reserved {number}"),
+                _ => "other".to_owned(),
+            },
+            format: array.vertex_format().to_string(),
+        };
+        Ok(model(slf)?.vertex_arrays().enumerate().map(array).collect())
+    }
+
+    /// All triangles, `uint32 [triangles, 3]`, as stored: not checked against the number of vertices, which
+    /// `check_indices` does.
+    #[getter]
+    fn triangles(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let model = model(slf)?;
+        let triangles = slf.as_super().get().run(slf.py(), || model.triangles())?;
+        buffer::of_array(slf.py(), triangles)
+    }
+
+    /// Raises `Error` where a triangle names a vertex that there is not.
+    fn check_indices(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let model = model(slf)?;
+        slf.as_super().get().run(slf.py(), || model.check_indices())
+    }
+
+    /// The neighbours of each triangle, `uint32 [triangles, 3]`; None where the file has none.
+    #[getter]
+    fn adjacency(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        let model = model(slf)?;
+        let adjacency = slf.as_super().get().run(slf.py(), || model.adjacency())?;
+        buffer::of_optional(slf.py(), adjacency)
+    }
+
+    /// The joints: name and parent of each.
+    #[getter]
+    fn joints(slf: &Bound<'_, Self>) -> PyResult<Vec<Joint>> {
+        Ok(model(slf)?
+            .joints()
+            .map(|joint| Joint { name: text(&joint.name), parent: joint.parent })
+            .collect())
+    }
+
+    /// The bind pose of the joints, relative to their parents: `float32 [joints, 10]`, translation (3), rotation (x y z w)
+    /// and scale (3).
+    #[getter]
+    fn joint_transforms(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let transforms: Vec<Trs> = model(slf)?.joints().map(|joint| joint.trs).collect();
+        let count = transforms.len();
+        ten(slf.py(), transforms, &[count, 10])
+    }
+
+    /// The animations.
+    #[getter]
+    fn anims(slf: &Bound<'_, Self>) -> PyResult<Vec<Anim>> {
+        let anim = |anim: iqm::Anim| Anim {
+            name: text(&anim.name),
+            first_frame: anim.first_frame,
+            num_frames: anim.num_frames,
+            framerate: anim.framerate,
+            is_loop: anim.is_loop(),
+        };
+        Ok(model(slf)?.anims().map(anim).collect())
+    }
+
+    /// The number of frames of all animations.
+    #[getter]
+    fn frame_count(slf: &Bound<'_, Self>) -> PyResult<u32> {
+        Ok(model(slf)?.frames().len())
+    }
+
+    /// The number of poses of a frame: one for each joint, in most files.
+    #[getter]
+    fn pose_count(slf: &Bound<'_, Self>) -> PyResult<usize> {
+        Ok(model(slf)?.frames().pose_count())
+    }
+
+    /// Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
+    /// scale (3), relative to the parents.
+    #[pyo3(signature = (start=0, stop=None))]
+    fn frames(slf: &Bound<'_, Self>, start: u32, stop: Option<u32>) -> PyResult<Py<PyAny>> {
+        /// Constant frames take no bytes of a file, so their number says nothing about its size.
+        const MOST: u64 = 1 << 30;
+        let (py, frames) = (slf.py(), model(slf)?.frames());
+        let stop = stop.unwrap_or(frames.len());
+        let count = usize::try_from(stop.saturating_sub(start)).unwrap_or(usize::MAX);
+        let poses = count.saturating_mul(frames.pose_count());
+        if (poses as u64).saturating_mul(size_of::<Trs>() as u64) > MOST {
+            let message = format!("iqm: {count} frames take more than {MOST} bytes: ask for fewer at a time");
+            return Err(refuse(py, "limit_exceeded", message));
+        }
+        let decoded = slf.as_super().get().run(py, || {
+            let mut transforms = Vec::new();
+            if transforms.try_reserve_exact(poses).is_err() {
+                return Ok(None);
+            }
+            transforms.resize(poses, Trs::default());
+            frames.frames_into(start..stop.max(start), &mut transforms)?;
+            Ok(Some(transforms))
+        })?;
+        let transforms = decoded.ok_or_else(|| PyMemoryError::new_err("no memory for the frames"))?;
+        ten(py, transforms, &[count, frames.pose_count(), 10])
+    }
+
+    /// The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None where
+    /// the file has none.
+    #[getter]
+    fn frame_bounds(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
+        let model = model(slf)?;
+        let bounds = slf.as_super().get().run(slf.py(), || model.bounds())?;
+        let shaped = |bounds: Array<iqm::raw::Bounds>| {
+            let count = bounds.len();
+            buffer::of_bytes(slf.py(), bounds.into_bytes(), Scalar::F32, &[count, 8])
+        };
+        bounds.map(shaped).transpose()
+    }
+
+    /// The skeleton; None where the file has no joints.
+    #[getter]
+    fn skeleton(slf: &Bound<'_, Self>) -> PyResult<Option<Skeleton>> {
+        let model = model(slf)?;
+        Ok(slf.py().detach(|| model.skeleton()).map(Skeleton))
+    }
+}
+
+/// A mesh of the file's table.
+#[pyclass(frozen, get_all, module = "meshmap")]
+pub struct Submesh {
+    /// Its name.
+    name: String,
+    /// The name of its material.
+    material: String,
+    /// The first of its vertices.
+    first_vertex: u32,
+    /// How many it has.
+    num_vertexes: u32,
+    /// The first of its triangles.
+    first_triangle: u32,
+    /// How many it has.
+    num_triangles: u32,
+}
+
+/// A joint.
+#[pyclass(frozen, get_all, module = "meshmap")]
+pub struct Joint {
+    /// Its name.
+    name: String,
+    /// The index of the joint that it hangs on; None for a root.
+    parent: Option<u32>,
+}
+
+#[pymethods]
+impl Joint {
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Joint {:?}, parent {:?}>", self.name, self.parent)
+    }
+}
+
+/// An animation: a range of frames.
+#[pyclass(frozen, get_all, module = "meshmap")]
+pub struct Anim {
+    /// Its name.
+    name: String,
+    /// The first of its frames.
+    first_frame: u32,
+    /// How many it has.
+    num_frames: u32,
+    /// Frames a second.
+    framerate: f32,
+    /// Whether the first frame follows on the last one.
+    is_loop: bool,
+}
+
+#[pymethods]
+impl Anim {
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Anim {:?}: {} frames at {}>", self.name, self.num_frames, self.framerate)
+    }
+}
+
+/// A vertex array, as the file has it.
+#[pyclass(frozen, module = "meshmap")]
+pub struct VertexArray {
+    file: Py<IqmFile>,
+    index: usize,
+    #[pyo3(get)]
+    kind: String,
+    #[pyo3(get)]
+    format: String,
+}
+
+#[pymethods]
+impl VertexArray {
+    /// The elements as stored: `[vertices, components]`, in place where the file is mapped or in memory.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let file = self.file.bind(py);
+        let model = model(file)?;
+        let attribute = file.as_super().get().run(py, || model.vertex_array(self.index))?;
+        mesh::stored(py, attribute)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.VertexArray {}: {}>", self.kind, self.format)
+    }
+}
+
+/// Joints, their parents, and the matrices of the bind pose.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Skeleton(iqm::Skeleton);
+
+#[pymethods]
+impl Skeleton {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The index of the joint that each hangs on; None for roots.
+    #[getter]
+    fn parents(&self) -> Vec<Option<u32>> {
+        self.0.parents().to_vec()
+    }
+
+    /// From each joint to the model, in the bind pose: `float32 [joints, 3, 4]`, rows.
+    #[getter]
+    fn bind_matrices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        matrices(py, self.0.bind_matrices())
+    }
+
+    /// From the model to each joint, in the bind pose: `float32 [joints, 3, 4]`, rows.
+    #[getter]
+    fn inverse_bind_matrices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        matrices(py, self.0.inverse_bind_matrices())
+    }
+
+    /// What moves vertices of the bind pose to that of a frame: `float32 [joints, 3, 4]`, rows. `frame` is
+    /// `float32 [joints, 10]`, such as `file.frames()[7]`.
+    fn skinning_matrices(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let place = PyBuffer::<f32>::get(frame)?;
+        let numbers = place.to_vec(py)?;
+        let (transforms, rest) = numbers.as_chunks::<10>();
+        if !rest.is_empty() {
+            return Err(PyValueError::new_err("a frame has ten numbers for each joint"));
+        }
+        let transforms: Vec<Trs> = transforms
+            .iter()
+            .map(|[tx, ty, tz, rx, ry, rz, rw, sx, sy, sz]| Trs {
+                translate: [*tx, *ty, *tz],
+                rotate: [*rx, *ry, *rz, *rw],
+                scale: [*sx, *sy, *sz],
+            })
+            .collect();
+        let made = py.detach(|| self.0.skinning_matrices(&transforms)).or_raise(py)?;
+        matrices(py, &made)
+    }
+}

@@ -1,0 +1,109 @@
+//! The extension module of the Python package `meshmap`.
+
+mod buffer;
+mod catalog;
+mod cgeo;
+mod error;
+mod export;
+mod file;
+mod iqm;
+mod mesh;
+mod openctm;
+mod pool;
+mod slmesh;
+mod source;
+mod tmf;
+
+use pyo3::prelude::*;
+
+/// Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
+///
+/// Args:
+///     source: A path; `bytes`, which are read where they are, or another buffer, which is copied; or a binary file object
+///         with `seek` and `read`.
+///     reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
+///         be called by several threads.
+///     size: The length of what `reader` reads, in bytes, where that is known.
+///     mmap: Maps a path into memory: arrays that are not compressed are the pages of the file. Nobody may truncate the file
+///         or write into it while arrays of it live; the process could crash. Files may be replaced by renaming.
+///     strict: Checks every value, and refuses what the specification of the format forbids.
+///     parallel: Decodes large parts by all processors. Otherwise all work is done by the thread that asks for it.
+///     checksums: Refuses compressed parts whose checksum is wrong or missing.
+///     max_block_bytes: The size of the largest decoded array. By default 512 MiB, or 16 times its stored bytes, which is
+///         not allowed for where a limit is given.
+///     max_total_bytes: The most that one call holds of what it decodes. By default 1 GiB, or 16 times the bytes that it reads.
+///
+/// Returns:
+///     A `CGeoFile`, `IqmFile`, `OpenCtmFile`, `SlMeshFile` or `TmfFile`.
+///
+/// Raises:
+///     Error: The file cannot be read: its `kind`, `format`, `address` and `byte_range` say why.
+///     OSError: The system cannot open or read it. What `reader` raises comes through as it is.
+#[pyfunction]
+#[pyo3(signature = (
+    source=None, /, *, reader=None, size=None, mmap=false, strict=false, parallel=true, checksums=true,
+    max_block_bytes=None, max_total_bytes=None
+))]
+#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
+fn open(
+    py: Python<'_>,
+    source: Option<&Bound<'_, PyAny>>,
+    reader: Option<&Bound<'_, PyAny>>,
+    size: Option<u64>,
+    mmap: bool,
+    strict: bool,
+    parallel: bool,
+    checksums: bool,
+    max_block_bytes: Option<u64>,
+    max_total_bytes: Option<u64>,
+) -> PyResult<Py<PyAny>> {
+    let how = source::How::new(mmap, strict, parallel, checksums, max_block_bytes, max_total_bytes);
+    file::open(py, source::open(py, source, reader, size, mmap)?, how)
+}
+
+/// Runs the command `meshmap` with these arguments, the first of which is the program's name. Gives its exit status.
+#[pyfunction]
+fn run(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| meshmap_cli::run_to_status(arguments))
+}
+
+#[pymodule(gil_used = false)]
+fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(open, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(export::convert, module)?)?;
+    module.add_function(wrap_pyfunction!(export::render, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::make, module)?)?;
+    module.add_class::<catalog::Catalog>()?;
+    module.add_class::<buffer::Buffer>()?;
+    module.add_class::<file::File>()?;
+    module.add_class::<file::Entry>()?;
+    module.add_class::<file::FindingInfo>()?;
+    module.add_class::<mesh::Mesh>()?;
+    module.add_class::<mesh::Group>()?;
+    module.add_class::<cgeo::CGeoFile>()?;
+    module.add_class::<cgeo::Snapshots>()?;
+    module.add_class::<cgeo::Snapshot>()?;
+    module.add_class::<cgeo::Decoded>()?;
+    module.add_class::<cgeo::Triangles>()?;
+    module.add_class::<cgeo::TimingInfo>()?;
+    module.add_class::<cgeo::Cache>()?;
+    module.add_class::<iqm::IqmFile>()?;
+    module.add_class::<iqm::Submesh>()?;
+    module.add_class::<iqm::Joint>()?;
+    module.add_class::<iqm::Anim>()?;
+    module.add_class::<iqm::VertexArray>()?;
+    module.add_class::<iqm::Skeleton>()?;
+    module.add_class::<openctm::OpenCtmFile>()?;
+    module.add_class::<openctm::Body>()?;
+    module.add_class::<openctm::Map>()?;
+    module.add_class::<slmesh::SlMeshFile>()?;
+    module.add_class::<slmesh::Block>()?;
+    module.add_class::<slmesh::Face>()?;
+    module.add_class::<slmesh::Hulls>()?;
+    module.add_class::<slmesh::Skin>()?;
+    module.add_class::<tmf::TmfFile>()?;
+    module.add_class::<tmf::Stored>()?;
+    Ok(())
+}

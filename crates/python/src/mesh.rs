@@ -1,0 +1,301 @@
+//! `meshmap.Mesh`: a mesh of any format, as renderers see it.
+
+use meshmap::{Address, Attribute, IndexFormat, MeshView, Scalar, Semantic};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::buffer;
+use crate::file::{Entry, FindingInfo, Living};
+
+/// A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
+///
+/// `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`, `weights`, and the names of a file's own.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Mesh {
+    view: Living<MeshView>,
+    address: Address,
+    by_material: bool,
+}
+
+impl Mesh {
+    pub(crate) fn new(view: Living<MeshView>) -> Self {
+        Self::made(view, false)
+    }
+
+    fn made(view: Living<MeshView>, by_material: bool) -> Self {
+        let address = view.peek(|view| view.address().clone());
+        Self { view, address, by_material }
+    }
+
+    fn get(&self, py: Python<'_>) -> PyResult<MeshView> {
+        self.view.get(py, |file| {
+            let view = file.mesh(&self.address)?;
+            if self.by_material { view.by_material().map(Some) } else { Ok(Some(view)) }
+        })
+    }
+
+    fn attribute(&self, py: Python<'_>, name: &str) -> PyResult<Option<Attribute>> {
+        let Ok(semantic) = name.parse::<Semantic>() else { return Ok(None) };
+        let view = self.get(py)?;
+        self.view.handle.run(py, || view.attribute(&semantic))
+    }
+}
+
+#[pymethods]
+impl Mesh {
+    /// Where the mesh is in the file.
+    #[getter]
+    fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Its name, empty where it has none.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.get(py)?.name().to_owned())
+    }
+
+    /// `geometry`, `lod`, `physics` or `snapshot`.
+    #[getter]
+    fn role(&self, py: Python<'_>) -> PyResult<&'static str> {
+        Ok(Entry::of_role(self.get(py)?.role()).parts().0)
+    }
+
+    /// The level of detail, 0 the finest; None for other roles.
+    #[getter]
+    fn level(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(Entry::of_role(self.get(py)?.role()).parts().1)
+    }
+
+    /// The time in seconds of a snapshot, where the file has times.
+    #[getter]
+    fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        Ok(Entry::of_role(self.get(py)?.role()).parts().3)
+    }
+
+    /// The material of the whole mesh, where the file names one.
+    #[getter]
+    fn material(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.get(py)?.material().map(str::to_owned))
+    }
+
+    /// The number of vertices.
+    #[getter]
+    fn vertex_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get(py)?.vertex_count())
+    }
+
+    /// The number of triangles.
+    #[getter]
+    fn triangle_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get(py)?.triangle_count())
+    }
+
+    /// The names of the attributes, in the order of the file.
+    fn keys(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.get(py)?.attributes().iter().map(|info| info.semantic.to_string()).collect())
+    }
+
+    /// The names of the attributes, and what is stored of each: `{"position": "float32x3"}`.
+    #[getter]
+    fn formats(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
+        let view = self.get(py)?;
+        Ok(view
+            .attributes()
+            .iter()
+            .map(|info| (info.semantic.to_string(), info.format.to_string()))
+            .collect())
+    }
+
+    /// An attribute as numbers: `float32 [vertices, components]`.
+    ///
+    /// What is stored as float32 is viewed in place where the file is mapped or in memory, and not compressed. Other
+    /// floats are converted, normalized integers are scaled to their range. Integers that are numbers of something, such
+    /// as joints, stay integers. Raises KeyError where the mesh has no such attribute.
+    fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        self.lookup(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+
+    /// Like `mesh[name]`; `default` where there is no such attribute.
+    #[pyo3(name = "get", signature = (name, default=None, /))]
+    fn get_item(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        Ok(self.lookup(py, name)?.or(default))
+    }
+
+    /// An attribute as stored: its own type, `[vertices, components]`, in place where the file is mapped or in memory, and
+    /// not compressed.
+    fn raw(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        let attribute = self.attribute(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        stored(py, attribute)
+    }
+
+    /// How integers of an attribute become numbers: `value * scale + offset` for each component, as a pair of tuples; None
+    /// where they have no such scale.
+    fn dequantization(&self, py: Python<'_>, name: &str) -> PyResult<Option<([f32; 4], [f32; 4])>> {
+        let attribute = self.attribute(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(attribute.dequant().map(|dequant| (dequant.scale, dequant.offset)))
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
+        let view = self.get(py)?;
+        Ok(name.parse::<Semantic>().is_ok_and(|semantic| view.has(&semantic)))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get(py)?.attributes().len())
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyIterator>> {
+        self.keys(py)?.into_pyobject(py)?.try_iter()
+    }
+
+    /// The arrays of the attributes.
+    fn values(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.keys(py)?.iter().map(|name| self.__getitem__(py, name)).collect()
+    }
+
+    /// Pairs of name and array.
+    fn items(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        self.keys(py)?
+            .into_iter()
+            .map(|name| {
+                let array = self.__getitem__(py, &name)?;
+                Ok((name, array))
+            })
+            .collect()
+    }
+
+    /// The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place where the file stores them so.
+    #[getter]
+    fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let view = self.get(py)?;
+        let indices = view.indices();
+        let count = indices.len() / 3;
+        if indices.base() == 0 {
+            if let (IndexFormat::Uint32, Some(stored)) = (indices.format(), indices.stored()) {
+                return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U32, &[count, 3]);
+            }
+            if let (IndexFormat::Uint16, Some(stored)) = (indices.format(), indices.stored_u16()) {
+                return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U16, &[count, 3]);
+            }
+        }
+        let copied = self.view.handle.run(py, || Ok(meshmap::Array::from_vec(indices.to_vec())))?;
+        buffer::of_bytes(py, copied.into_bytes(), Scalar::U32, &[count, 3])
+    }
+
+    /// The triangles of each material, one after the other.
+    #[getter]
+    fn groups(&self, py: Python<'_>) -> PyResult<Vec<Group>> {
+        let view = self.get(py)?;
+        self.view.handle.run(py, || {
+            let group = |group: meshmap::MaterialGroup| Group {
+                material: group.material,
+                triangles: (group.triangles.start, group.triangles.end),
+                vertices: (group.vertices.start, group.vertices.end),
+            };
+            Ok(view.groups().map(group).collect())
+        })
+    }
+
+    /// The material of each triangle, `uint32 [triangles]`; None where the file has none.
+    #[getter]
+    fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let view = self.get(py)?;
+        buffer::of_optional(py, view.material_ids().cloned())
+    }
+
+    /// This mesh with its triangles sorted by material, so that each has one group.
+    fn by_material(&self, py: Python<'_>) -> PyResult<Self> {
+        let view = self.get(py)?;
+        let sorted = self.view.handle.run(py, || view.by_material())?;
+        Ok(Self::made(Living::new(self.view.handle.clone(), sorted), true))
+    }
+
+    /// The box around the positions, `float32 [2, 3]`: least and greatest; None where there are none.
+    #[getter]
+    fn bounds(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let view = self.get(py)?;
+        let bounds = self.view.handle.run(py, || view.bounds())?;
+        bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
+    }
+
+    /// Rules of the format that the mesh breaks.
+    #[getter]
+    fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
+        Ok(self.get(py)?.findings().iter().map(FindingInfo::new).collect())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let view = self.get(py)?;
+        let name = if view.name().is_empty() { String::new() } else { format!(" {:?}", view.name()) };
+        Ok(format!(
+            "<meshmap.Mesh {}{name}: {} vertices, {} triangles, {}>",
+            self.address,
+            view.vertex_count(),
+            view.triangle_count(),
+            self.keys(py)?.join(", ")
+        ))
+    }
+}
+
+impl Mesh {
+    fn lookup(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+        let Some(attribute) = self.attribute(py, name)? else { return Ok(None) };
+        let format = attribute.format();
+        let is_number = !format.scalar.is_float() && !format.normalized && attribute.dequant().is_none();
+        let is_plain = format.scalar == Scalar::F32 && attribute.dequant().is_none();
+        if is_number || is_plain {
+            return stored(py, attribute).map(Some);
+        }
+        let (count, lanes) = (attribute.len(), format.components as usize);
+        let values = self.view.handle.run(py, || {
+            Ok(match lanes {
+                1 => attribute.to_f32::<1>().into_flattened(),
+                2 => attribute.to_f32::<2>().into_flattened(),
+                3 => attribute.to_f32::<3>().into_flattened(),
+                4 => attribute.to_f32::<4>().into_flattened(),
+                _ => Vec::new(),
+            })
+        })?;
+        if values.is_empty() && count > 0 {
+            return stored(py, attribute).map(Some);
+        }
+        buffer::of_floats(py, values, &[count, lanes]).map(Some)
+    }
+}
+
+/// The elements as they are in the file.
+pub(crate) fn stored(py: Python<'_>, attribute: Attribute) -> PyResult<Py<PyAny>> {
+    let (count, format) = (attribute.len(), attribute.format());
+    buffer::of_bytes(py, attribute.into_bytes(), format.scalar, &[count, format.components as usize])
+}
+
+/// Triangles of one material.
+#[pyclass(frozen, get_all, module = "meshmap")]
+pub struct Group {
+    /// The number of the material.
+    material: u32,
+    /// First triangle, and the one after the last.
+    triangles: (usize, usize),
+    /// First vertex that they use, and the one after the last.
+    vertices: (u32, u32),
+}
+
+#[pymethods]
+impl Group {
+    fn __repr__(&self) -> String {
+        format!(
+            "<meshmap.Group material {}, triangles {}..{}>",
+            self.material, self.triangles.0, self.triangles.1
+        )
+    }
+}

@@ -1,0 +1,204 @@
+//! OpenCTM: bodies and their maps.
+
+use meshmap::openctm::{self, Bodies};
+use meshmap::{MeshFile, Severity};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::buffer;
+use crate::file::{File, FindingInfo, Living};
+
+/// An OpenCTM file: one body, or several written one after the other.
+#[pyclass(extends = File, frozen, module = "meshmap")]
+pub struct OpenCtmFile;
+
+fn bodies(file: &Bound<'_, OpenCtmFile>) -> PyResult<Bodies> {
+    let py = file.py();
+    match file.as_super().get().get(py)? {
+        MeshFile::OpenCtm(bodies) => Ok(bodies),
+        _ => Err(PyValueError::new_err("the file is no OpenCTM file")),
+    }
+}
+
+#[pymethods]
+impl OpenCtmFile {
+    /// The bodies.
+    #[getter]
+    fn bodies(slf: &Bound<'_, Self>) -> PyResult<Vec<Body>> {
+        let file = slf.as_super().get();
+        let bodies = bodies(slf)?;
+        Ok(bodies
+            .iter()
+            .enumerate()
+            .map(|(index, mesh)| Body { mesh: file.living(mesh.clone()), index })
+            .collect())
+    }
+}
+
+/// A body of an OpenCTM file. Nothing is decoded before it is asked for.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Body {
+    mesh: Living<openctm::Mesh>,
+    index: usize,
+}
+
+impl Body {
+    fn get(&self, py: Python<'_>) -> PyResult<openctm::Mesh> {
+        let index = self.index;
+        self.mesh.get(py, |file| Ok(file.as_openctm().and_then(|bodies| bodies.get(index)).cloned()))
+    }
+
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&openctm::Mesh) -> meshmap::Result<T> + Send,
+    ) -> PyResult<T> {
+        let mesh = self.get(py)?;
+        self.mesh.handle.run(py, || work(&mesh))
+    }
+}
+
+#[pymethods]
+impl Body {
+    /// How it is compressed: `RAW`, `MG1` or `MG2`.
+    #[getter]
+    fn method(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("{:?}", self.get(py)?.method()).to_uppercase())
+    }
+
+    /// The comment, empty where there is none.
+    #[getter]
+    fn comment(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.get(py)?.comment().to_string_lossy().into_owned())
+    }
+
+    /// The number of vertices.
+    #[getter]
+    fn vertex_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get(py)?.vertex_count())
+    }
+
+    /// The number of triangles.
+    #[getter]
+    fn triangle_count(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.get(py)?.triangle_count())
+    }
+
+    /// The triangles, `uint32 [triangles, 3]`.
+    #[getter]
+    fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, self.run(py, openctm::Mesh::indices)?)
+    }
+
+    /// The positions, `float32 [vertices, 3]`.
+    #[getter]
+    fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, self.run(py, openctm::Mesh::positions)?)
+    }
+
+    /// The normals, `float32 [vertices, 3]`; None where the file has none.
+    #[getter]
+    fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.run(py, openctm::Mesh::normals)?)
+    }
+
+    /// The sets of texture coordinates.
+    #[getter]
+    fn uv_maps(slf: &Bound<'_, Self>) -> PyResult<Vec<Map>> {
+        let mesh = slf.get().get(slf.py())?;
+        let map = |(index, map): (usize, openctm::UvMap)| Map {
+            body: slf.clone().unbind(),
+            index,
+            is_uv: true,
+            name: map.name().to_string_lossy().into_owned(),
+            file: Some(map.file().to_string_lossy().into_owned()),
+            precision: map.precision(),
+        };
+        Ok(mesh.uv_maps().enumerate().map(map).collect())
+    }
+
+    /// The sets of attributes.
+    #[getter]
+    fn attribute_maps(slf: &Bound<'_, Self>) -> PyResult<Vec<Map>> {
+        let mesh = slf.get().get(slf.py())?;
+        let map = |(index, map): (usize, openctm::AttributeMap)| Map {
+            body: slf.clone().unbind(),
+            index,
+            is_uv: false,
+            name: map.name().to_string_lossy().into_owned(),
+            file: None,
+            precision: map.precision(),
+        };
+        Ok(mesh.attribute_maps().enumerate().map(map).collect())
+    }
+
+    /// All arrays, decoded at once by all threads: a dict of `indices`, `positions`, `normals` (where there are), `uv_maps`
+    /// and `attribute_maps` (lists of arrays).
+    fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let arrays = self.run(py, openctm::Mesh::arrays)?;
+        let dict = PyDict::new(py);
+        dict.set_item("indices", buffer::of_array(py, arrays.indices)?)?;
+        dict.set_item("positions", buffer::of_array(py, arrays.positions)?)?;
+        if let Some(normals) = arrays.normals {
+            dict.set_item("normals", buffer::of_array(py, normals)?)?;
+        }
+        let maps = arrays.uv_maps.into_iter().map(|map| buffer::of_array(py, map));
+        dict.set_item("uv_maps", maps.collect::<PyResult<Vec<_>>>()?)?;
+        let maps = arrays.attribute_maps.into_iter().map(|map| buffer::of_array(py, map));
+        dict.set_item("attribute_maps", maps.collect::<PyResult<Vec<_>>>()?)?;
+        Ok(dict)
+    }
+
+    /// Checks every value of the body. Gives all findings.
+    fn validate(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
+        Ok(self.run(py, openctm::Mesh::validate)?.iter().map(FindingInfo::new).collect())
+    }
+
+    /// Raises `Error` for the first finding that makes the body unusable.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let findings = self.run(py, openctm::Mesh::validate)?;
+        match findings.iter().find(|finding| finding.severity() == Severity::Unusable) {
+            Some(finding) => {
+                let message = format!("openctm: malformed {}: {}", finding.rule.name, finding.detail);
+                Err(crate::error::refuse(py, "malformed", message))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A set of texture coordinates or of attributes.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Map {
+    body: Py<Body>,
+    index: usize,
+    is_uv: bool,
+    #[pyo3(get)]
+    name: String,
+    /// The file of the texture; None for attributes.
+    #[pyo3(get)]
+    file: Option<String>,
+    /// The step of the grid that MG2 rounds to; None for other methods.
+    #[pyo3(get)]
+    precision: Option<f32>,
+}
+
+#[pymethods]
+impl Map {
+    /// Texture coordinates, `float32 [vertices, 2]`, or attributes, `float32 [vertices, 4]`.
+    #[getter]
+    fn values(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let (body, index) = (self.body.get(), self.index);
+        if self.is_uv {
+            let coords = body.run(py, |mesh| mesh.uv_map(index).map(|map| map.coords()).transpose())?;
+            return buffer::of_optional(py, coords);
+        }
+        let values = body.run(py, |mesh| mesh.attribute_map(index).map(|map| map.values()).transpose())?;
+        buffer::of_optional(py, values)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Map {:?}>", self.name)
+    }
+}

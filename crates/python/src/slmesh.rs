@@ -1,0 +1,356 @@
+//! Second Life meshes: levels of detail, skin, and hulls.
+
+use meshmap::slmesh::{self, Asset, Lod, WeightScale};
+use meshmap::{Array, MeshFile};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::buffer;
+use crate::error::OrRaise;
+use crate::file::{File, each, place};
+
+/// A Second Life mesh asset: four levels of detail, a skin, and shapes for physics.
+#[pyclass(extends = File, frozen, module = "meshmap")]
+pub struct SlMeshFile;
+
+fn asset(file: &Bound<'_, SlMeshFile>) -> PyResult<Asset> {
+    let py = file.py();
+    match file.as_super().get().get(py)? {
+        MeshFile::SlMesh(asset) => Ok(asset),
+        _ => Err(PyValueError::new_err("the file is no Second Life mesh")),
+    }
+}
+
+fn lod_named(name: &str) -> PyResult<Lod> {
+    let full = format!("{name}_lod");
+    Lod::ALL.into_iter().find(|lod| lod.name() == name || lod.name() == full).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "there is no level of detail {name:?}: expected 'high', 'medium', 'low' or 'lowest'"
+        ))
+    })
+}
+
+#[pymethods]
+impl SlMeshFile {
+    /// The names of the levels of detail that are there, finest first: `high_lod`, `medium_lod`, `low_lod`, `lowest_lod`.
+    #[getter]
+    fn lods(slf: &Bound<'_, Self>) -> PyResult<Vec<&'static str>> {
+        let asset = asset(slf)?;
+        Ok(Lod::ALL
+            .into_iter()
+            .filter(|lod| matches!(asset.lod_range(*lod), Ok(Some(_))))
+            .map(Lod::name)
+            .collect())
+    }
+
+    /// A level of detail by its name, with or without `_lod`; None where the asset has none of that name.
+    #[pyo3(signature = (name="high_lod"))]
+    fn lod(slf: &Bound<'_, Self>, name: &str) -> PyResult<Option<Block>> {
+        let (asset, lod) = (asset(slf)?, lod_named(name)?);
+        let mesh = slf.as_super().get().run(slf.py(), || asset.lod(lod))?;
+        Ok(mesh.map(|mesh| Block { mesh, name: lod.name() }))
+    }
+
+    /// The mesh for physics; None where the asset has none.
+    #[getter]
+    fn physics_mesh(slf: &Bound<'_, Self>) -> PyResult<Option<Block>> {
+        let asset = asset(slf)?;
+        let mesh = slf.as_super().get().run(slf.py(), || asset.physics_mesh())?;
+        Ok(mesh.map(|mesh| Block { mesh, name: "physics_mesh" }))
+    }
+
+    /// The hulls for physics; None where the asset has none.
+    #[getter]
+    fn physics_convex(slf: &Bound<'_, Self>) -> PyResult<Option<Hulls>> {
+        let asset = asset(slf)?;
+        Ok(slf.as_super().get().run(slf.py(), || asset.physics_convex())?.map(Hulls))
+    }
+
+    /// The skin; None where the asset has none.
+    #[getter]
+    fn skin(slf: &Bound<'_, Self>) -> PyResult<Option<Skin>> {
+        let asset = asset(slf)?;
+        Ok(slf.as_super().get().run(slf.py(), || asset.skin())?.map(Skin))
+    }
+
+    /// The version that the header says.
+    #[getter]
+    fn version(slf: &Bound<'_, Self>) -> PyResult<Option<i32>> {
+        Ok(asset(slf)?.version())
+    }
+
+    /// The blocks that the header names: first byte in the file and the byte after the last one; None for one that is not
+    /// stored.
+    #[getter]
+    fn blocks<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(slf.py());
+        for entry in asset(slf)?.entries() {
+            let range = entry.range().ok().flatten().map(|range| (range.start, range.end));
+            dict.set_item(entry.name().to_string_lossy(), range)?;
+        }
+        Ok(dict)
+    }
+
+    /// Compares the hash of each block that the header has with that of the bytes. Gives a finding for each that differs.
+    fn check_hashes(slf: &Bound<'_, Self>) -> PyResult<Vec<crate::file::FindingInfo>> {
+        let asset = asset(slf)?;
+        let findings = slf.as_super().get().run(slf.py(), || asset.check_hashes())?;
+        Ok(findings.iter().map(crate::file::FindingInfo::new).collect())
+    }
+}
+
+/// The faces of a level of detail: a sequence.
+#[pyclass(frozen, sequence, module = "meshmap")]
+pub struct Block {
+    mesh: slmesh::Mesh,
+    name: &'static str,
+}
+
+#[pymethods]
+impl Block {
+    fn __len__(&self) -> usize {
+        self.mesh.len()
+    }
+
+    fn __getitem__(&self, index: isize) -> PyResult<Face> {
+        let face = place(index, self.mesh.len()).and_then(|index| self.mesh.face(index));
+        face.map(Face)
+            .ok_or_else(|| PyIndexError::new_err(format!("{} has {} faces", self.name, self.mesh.len())))
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        each(slf.as_any(), slf.get().mesh.len())
+    }
+
+    /// The name of the block: `high_lod`.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The number of vertices of all faces.
+    #[getter]
+    fn vertex_count(&self) -> usize {
+        self.mesh.vertex_count()
+    }
+
+    /// The number of triangles of all faces.
+    #[getter]
+    fn triangle_count(&self) -> usize {
+        self.mesh.triangle_count()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<meshmap.Block {}: {} faces, {} vertices, {} triangles>",
+            self.name,
+            self.mesh.len(),
+            self.mesh.vertex_count(),
+            self.mesh.triangle_count()
+        )
+    }
+}
+
+/// A face of a level of detail: what has one material.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Face(slmesh::Face);
+
+#[pymethods]
+impl Face {
+    /// Its index among the faces, which is that of its material.
+    #[getter]
+    fn index(&self) -> usize {
+        self.0.index()
+    }
+
+    /// Whether it has geometry; one without has no arrays.
+    #[getter]
+    fn has_geometry(&self) -> bool {
+        self.0.has_geometry()
+    }
+
+    /// The number of vertices.
+    #[getter]
+    fn vertex_count(&self) -> usize {
+        self.0.vertex_count()
+    }
+
+    /// The number of triangles.
+    #[getter]
+    fn triangle_count(&self) -> usize {
+        self.0.triangle_count()
+    }
+
+    /// The positions, `float32 [vertices, 3]`, in the domain of the face.
+    #[getter]
+    fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, py.detach(|| self.0.positions()).or_raise(py)?)
+    }
+
+    /// The normals, `float32 [vertices, 3]`, -1 to 1; None where there are none.
+    #[getter]
+    fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, py.detach(|| self.0.normals()).or_raise(py)?)
+    }
+
+    /// The texture coordinates, `float32 [vertices, 2]`; None where there are none.
+    #[getter]
+    fn tex_coords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, py.detach(|| self.0.tex_coords()).or_raise(py)?)
+    }
+
+    /// The positions as stored, `uint16 [vertices, 3]`: 0 to 65535 over the domain.
+    #[getter]
+    fn raw_positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, self.0.raw_positions())
+    }
+
+    /// The normals as stored, `uint16 [vertices, 3]`: 0 to 65535 over -1 to 1.
+    #[getter]
+    fn raw_normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.0.raw_normals())
+    }
+
+    /// The texture coordinates as stored, `uint16 [vertices, 2]`: 0 to 65535 over the domain.
+    #[getter]
+    fn raw_tex_coords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.0.raw_tex_coords())
+    }
+
+    /// The box that positions are stored in, `float32 [2, 3]`: least and greatest.
+    #[getter]
+    fn position_domain(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let domain = self.0.position_domain();
+        buffer::of_floats(py, [domain.min, domain.max].concat(), &[2, 3])
+    }
+
+    /// The box that texture coordinates are stored in, `float32 [2, 2]`: least and greatest.
+    #[getter]
+    fn tex_coord_domain(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let domain = self.0.tex_coord_domain();
+        buffer::of_floats(py, [domain.min, domain.max].concat(), &[2, 2])
+    }
+
+    /// The indices of the corners, `uint16 [indices]`, all below `vertex_count`. Raises `Error` where one is not.
+    #[getter]
+    fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, py.detach(|| self.0.checked_indices()).or_raise(py)?)
+    }
+
+    /// The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None where the face has no weights.
+    #[getter]
+    fn joint_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let arrays = self.weights(py, WeightScale::Stored)?;
+        buffer::of_optional(py, arrays.map(|arrays| arrays.joints))
+    }
+
+    /// How much each of them does, `float32 [vertices, 4]`, 0 to 1 as stored, 0 where unused; None where the face has no
+    /// weights. With `normalized_weights`, those of a vertex add up to 1.
+    #[getter]
+    fn joint_weights(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let arrays = self.weights(py, WeightScale::Stored)?;
+        buffer::of_optional(py, arrays.map(|arrays| arrays.weights))
+    }
+
+    /// Like `joint_weights`, scaled so that those of a vertex add up to 1.
+    #[getter]
+    fn normalized_weights(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let arrays = self.weights(py, WeightScale::Normalized)?;
+        buffer::of_optional(py, arrays.map(|arrays| arrays.weights))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<meshmap.Face {}: {} vertices, {} triangles>",
+            self.0.index(),
+            self.0.vertex_count(),
+            self.0.triangle_count()
+        )
+    }
+}
+
+impl Face {
+    fn weights(&self, py: Python<'_>, scale: WeightScale) -> PyResult<Option<slmesh::WeightArrays>> {
+        py.detach(|| self.0.weights().map(|weights| weights.arrays(scale)).transpose()).or_raise(py)
+    }
+}
+
+/// Convex hulls for physics.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Hulls(slmesh::PhysicsConvex);
+
+#[pymethods]
+impl Hulls {
+    /// How many points each hull has, `uint32 [hulls]`; None where there are no hulls.
+    #[getter]
+    fn hull_sizes(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let narrow = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
+        let sizes = self.0.hull_sizes().map(|sizes| Array::from_vec(sizes.map(narrow).collect()));
+        buffer::of_optional(py, sizes)
+    }
+
+    /// The points of all hulls, one hull after the other, `float32 [points, 3]`; None where there are none.
+    #[getter]
+    fn hull_points(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, py.detach(|| self.0.hull_points()).or_raise(py)?)
+    }
+
+    /// The points of the hull around everything, `float32 [points, 3]`; None where there are none.
+    #[getter]
+    fn bounding_verts(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, py.detach(|| self.0.bounding_verts()).or_raise(py)?)
+    }
+
+    /// The points of each hull, `float32 [points, 3]`.
+    #[getter]
+    fn hulls(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        let Some(points) = py.detach(|| self.0.hull_points()).or_raise(py)? else { return Ok(Vec::new()) };
+        let mut first = 0_usize;
+        let mut hulls = Vec::new();
+        for size in self.0.hull_sizes().into_iter().flatten() {
+            let end = first.saturating_add(size);
+            let Some(hull) = points.slice(first..end) else { break };
+            hulls.push(buffer::of_array(py, hull)?);
+            first = end;
+        }
+        Ok(hulls)
+    }
+}
+
+/// What moves the vertices with the joints of an avatar.
+#[pyclass(frozen, module = "meshmap")]
+pub struct Skin(slmesh::Skin);
+
+#[pymethods]
+impl Skin {
+    /// The names of the joints; empty where the skin has none.
+    #[getter]
+    fn joint_names(&self) -> Vec<String> {
+        self.0.joint_names.iter().flatten().map(|name| name.to_string_lossy().into_owned()).collect()
+    }
+
+    /// `float32 [16]`, in the order of the file; None where there is none.
+    #[getter]
+    fn bind_shape_matrix(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.bind_shape_matrix.map(|matrix| buffer::of_floats(py, matrix.to_vec(), &[16])).transpose()
+    }
+
+    /// `float32 [joints, 16]`, in the order of the file; None where there are none.
+    #[getter]
+    fn inverse_bind_matrices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.0.inverse_bind_matrices.clone())
+    }
+
+    /// `float32 [joints, 16]`, in the order of the file; None where there are none.
+    #[getter]
+    fn alt_inverse_bind_matrices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.0.alt_inverse_bind_matrices.clone())
+    }
+
+    /// How far the pelvis is moved, in metres; None where the skin does not say it.
+    #[getter]
+    fn pelvis_offset(&self) -> Option<f32> {
+        self.0.pelvis_offset
+    }
+}

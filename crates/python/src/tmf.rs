@@ -1,0 +1,182 @@
+//! TMF: the segments of each mesh.
+
+use meshmap::tmf::{self, CustomValues, Document, Packed, PackedElement};
+use meshmap::{Array, MeshFile};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::buffer;
+use crate::file::{File, Living};
+
+/// A TMF file: meshes with an index for each of position, normal, texture coordinate and tangent.
+#[pyclass(extends = File, frozen, module = "meshmap")]
+pub struct TmfFile;
+
+fn document(file: &Bound<'_, TmfFile>) -> PyResult<Document> {
+    let py = file.py();
+    match file.as_super().get().get(py)? {
+        MeshFile::Tmf(document) => Ok(document),
+        _ => Err(PyValueError::new_err("the file is no TMF file")),
+    }
+}
+
+#[pymethods]
+impl TmfFile {
+    /// The meshes, as the file stores them.
+    #[getter]
+    fn stored_meshes(slf: &Bound<'_, Self>) -> PyResult<Vec<Stored>> {
+        let file = slf.as_super().get();
+        let document = document(slf)?;
+        Ok(document
+            .meshes()
+            .enumerate()
+            .map(|(index, mesh)| Stored { mesh: file.living(mesh), index })
+            .collect())
+    }
+}
+
+/// A mesh as a TMF file stores it. Nothing is decoded before it is asked for.
+#[pyclass(frozen, name = "TmfMesh", module = "meshmap")]
+pub struct Stored {
+    mesh: Living<tmf::Mesh>,
+    index: usize,
+}
+
+impl Stored {
+    fn get(&self, py: Python<'_>) -> PyResult<tmf::Mesh> {
+        let index = self.index;
+        self.mesh.get(py, |file| Ok(file.as_tmf().and_then(|document| document.mesh(index))))
+    }
+
+    fn decode<T: PackedElement>(
+        &self,
+        py: Python<'_>,
+        packed: impl FnOnce(&tmf::Mesh) -> Option<Packed<T>>,
+    ) -> PyResult<Option<Py<PyAny>>> {
+        let Some(packed) = packed(&self.get(py)?) else { return Ok(None) };
+        let array = self.mesh.handle.run(py, || packed.decode())?;
+        buffer::of_array(py, array).map(Some)
+    }
+}
+
+#[pymethods]
+impl Stored {
+    /// Its name.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.get(py)?.name().to_string_lossy().into_owned())
+    }
+
+    /// The positions, `float32 [vertices, 3]`; None where there are none.
+    #[getter]
+    fn vertices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::vertices)
+    }
+
+    /// The normals, `float32 [normals, 3]`; None where there are none.
+    #[getter]
+    fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::normals)
+    }
+
+    /// The texture coordinates, `float32 [uvs, 2]`; None where there are none.
+    #[getter]
+    fn uvs(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::uvs)
+    }
+
+    /// The tangents, `float32 [tangents, 4]`; None where there are none.
+    #[getter]
+    fn tangents(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::tangents)
+    }
+
+    /// Three indices of `vertices` for each triangle, `uint32 [indices]`; None where there are none.
+    #[getter]
+    fn vertex_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::vertex_triangles)
+    }
+
+    /// Three indices of `normals` for each triangle, `uint32 [indices]`; None where there are none.
+    #[getter]
+    fn normal_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::normal_triangles)
+    }
+
+    /// Three indices of `uvs` for each triangle, `uint32 [indices]`; None where there are none.
+    #[getter]
+    fn uv_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::uv_triangles)
+    }
+
+    /// Three indices of `tangents` for each triangle, `uint32 [indices]`; None where there are none.
+    #[getter]
+    fn tangent_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::tangent_triangles)
+    }
+
+    /// Data of the file's own, in its order: pairs of name and array. `float32 [n, 1]` and `[n, 4]` (colours),
+    /// `uint32 [n]` (indices and integers).
+    #[getter]
+    fn custom(&self, py: Python<'_>) -> PyResult<Vec<(String, Py<PyAny>)>> {
+        enum Values {
+            One(Array<[f32; 1]>),
+            Four(Array<[f32; 4]>),
+            Whole(Array<u32>),
+        }
+        let mesh = self.get(py)?;
+        let decoded = self.mesh.handle.run(py, || {
+            let mut decoded = Vec::new();
+            for custom in mesh.custom()? {
+                let name = custom.name.to_string_lossy().into_owned();
+                let values = match custom.values {
+                    CustomValues::Float(values) => {
+                        Values::One(Array::from_vec(values.decode()?.iter().map(|value| [value]).collect()))
+                    }
+                    CustomValues::ColorRgba(values) => Values::Four(values.decode()?),
+                    CustomValues::Index(values) | CustomValues::Integer(values) => {
+                        Values::Whole(values.decode()?)
+                    }
+                    _ => continue,
+                };
+                decoded.push((name, values));
+            }
+            Ok(decoded)
+        })?;
+        decoded
+            .into_iter()
+            .map(|(name, values)| {
+                let array = match values {
+                    Values::One(values) => buffer::of_array(py, values)?,
+                    Values::Four(values) => buffer::of_array(py, values)?,
+                    Values::Whole(values) => buffer::of_array(py, values)?,
+                };
+                Ok((name, array))
+            })
+            .collect()
+    }
+
+    /// The indices of each triangle, checked against what they name: a dict of `vertex`, `normal`, `uv` and `tangent`,
+    /// `uint32 [indices]` each, where they are there. Raises `Error` for an index that names nothing.
+    fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+        let mesh = self.get(py)?;
+        let triangles = self.mesh.handle.run(py, || mesh.triangles())?;
+        let dict = pyo3::types::PyDict::new(py);
+        let all = [
+            ("vertex", triangles.vertex),
+            ("normal", triangles.normal),
+            ("uv", triangles.uv),
+            ("tangent", triangles.tangent),
+        ];
+        for (name, indices) in all {
+            if let Some(indices) = indices {
+                dict.set_item(name, buffer::of_array(py, indices)?)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<meshmap.TmfMesh {:?}>", self.name(py)?))
+    }
+}

@@ -12,7 +12,8 @@ use meshmap::cgeo::Dialect;
 use meshmap::{Address, Axis, Severity};
 use meshmap_export::{Convert, Lods, Mode, NonFinite, Render, Samples, Target};
 
-use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
+use crate::catalog::How;
+use crate::commands::{Outcome, catalog, convert, diff, digest, dump, info, render, tell, verify};
 use crate::inputs::Choice;
 use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
@@ -153,7 +154,7 @@ enum Command {
     /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
-        meshmap convert assets/ --to glb -o converted/"))]
+        meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
     Convert {
         /// Files, directories to walk, or `-` for standard input.
         #[arg(required = true)]
@@ -177,6 +178,15 @@ enum Command {
         /// every second one. Formats without animations take the first.
         #[arg(long, value_name = "RANGE", value_parser = parse_snapshots)]
         snapshot: Option<Snapshots>,
+        /// One frame of an IQM animation, counted from 0: the vertices as it moves them, without joints.
+        #[arg(long, value_name = "N", conflicts_with = "snapshot")]
+        frame: Option<u32>,
+        /// The snapshot or the frame that is nearest to this time.
+        #[arg(long, value_name = "SECONDS", conflicts_with_all = ["frame", "snapshot"], value_parser = parse_time)]
+        time: Option<f64>,
+        /// Only the IQM animation of this name; --frame and --time are of the first otherwise.
+        #[arg(long, value_name = "NAME")]
+        anim: Option<String>,
         /// Only each N-th snapshot.
         #[arg(long, value_name = "N")]
         every: Option<NonZero<usize>>,
@@ -240,6 +250,28 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
+    /// Write a table with a row for each mesh of many files: what its headers say, or why it cannot be read.
+    #[command(after_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
+        --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
+    Catalog {
+        /// Files, and directories to walk.
+        #[arg(required = true)]
+        paths: Vec<PathBuf>,
+        /// The file to write: .parquet, .arrow or .csv. Without it, CSV on standard output.
+        #[arg(short, long)]
+        output: Option<PathBuf>,
+        /// Decode all meshes: every count and box, and errors of what cannot be decoded.
+        #[arg(long)]
+        full: bool,
+        /// Read the bytes of each file for their SHA-256.
+        #[arg(long)]
+        hash: bool,
+        /// Replace a file that is there.
+        #[arg(long)]
+        force: bool,
+        #[command(flatten)]
+        choice: Choice,
+    },
     /// Print a sha256 of every decoded array as JSON; for development.
     Digest {
         /// The file, or `-` for standard input.
@@ -275,9 +307,9 @@ struct Drawing {
     /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
     #[arg(long, value_name = "ADDRESS")]
     mesh: Vec<Address>,
-    /// The level of detail of a Second Life mesh: high_lod, medium_lod, low_lod or lowest_lod.
-    #[arg(long, value_name = "NAME", value_parser = ["high_lod", "medium_lod", "low_lod", "lowest_lod"], conflicts_with = "mesh")]
-    lod: Option<String>,
+    /// Which level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
+    #[arg(long, value_name = "LEVEL", value_parser = parse_lods, conflicts_with = "mesh")]
+    lod: Option<Lods>,
     /// The snapshot of a CGeo file, counted from 0.
     #[arg(long, value_name = "N", group = "moment")]
     snapshot: Option<usize>,
@@ -316,26 +348,26 @@ impl Drawing {
             .with_every(self.every.get())
             .with_non_finite(non_finite);
         render = self.mesh.into_iter().fold(render, Render::with_mesh);
-        render = with(render, self.size, |render, [width, height]| render.with_size(width, height));
-        render = with(render, self.up, Render::with_up);
-        render = with(render, self.lod, Render::with_lod);
-        render = with(render, self.snapshot, Render::with_snapshot);
-        render = with(render, self.frame, Render::with_frame);
-        render = with(render, self.time, Render::with_time);
-        render = with(render, self.anim, Render::with_anim);
-        render = with(render, self.turntable, Render::with_turntable);
-        render = with(render, self.animate.then_some(()), |render, ()| render.with_animation());
-        render = with(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
+        render = said(render, self.size, |render, [width, height]| render.with_size(width, height));
+        render = said(render, self.up, Render::with_up);
+        render = said(render, self.lod, Render::with_lods);
+        render = said(render, self.snapshot, Render::with_snapshot);
+        render = said(render, self.frame, Render::with_frame);
+        render = said(render, self.time, Render::with_time);
+        render = said(render, self.anim, Render::with_anim);
+        render = said(render, self.turntable, Render::with_turntable);
+        render = said(render, self.animate.then_some(()), |render, ()| render.with_animation());
+        render = said(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
         let moves = self.turntable.is_some() || self.animate;
         render::Wish { output, render, size: self.size, sheet: self.sheet, moves, force }
     }
 }
 
-/// The picture with a setting, where that was said.
-fn with<T>(render: Render, said: Option<T>, set: impl FnOnce(Render, T) -> Render) -> Render {
-    match said {
-        Some(value) => set(render, value),
-        None => render,
+/// A picture or a conversion with a setting, where that was said.
+fn said<B, T>(builder: B, value: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
+    match value {
+        Some(value) => set(builder, value),
+        None => builder,
     }
 }
 
@@ -464,36 +496,42 @@ enum FailOn {
 /// Pages go to standard output, errors to standard error. The status is 0; 1 where at least one file cannot be read or
 /// used, or files differ; 2 where the arguments are wrong; 130 where the command was interrupted.
 pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> ExitCode {
+    ExitCode::from(run_to_status(args))
+}
+
+/// Like [`run`], for programs that end in their own way: gives the status as a number.
+pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
+    const FAILURE: u8 = 1;
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Nobody can be told that nobody can be told.
             let _ = error.print();
-            return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+            return u8::try_from(error.exit_code()).unwrap_or(FAILURE);
         }
     };
     let screen = Screen::of_output(cli.color);
     let out = &mut io::BufWriter::new(io::stdout());
     let outcome = command(cli.command, screen, out);
     let status = match &outcome {
-        Ok(Outcome::Good) => ExitCode::SUCCESS,
-        Ok(Outcome::Usage) => ExitCode::from(2),
-        Ok(Outcome::Interrupted) => ExitCode::from(interrupt::STATUS),
-        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Ok(Outcome::Good) => 0,
+        Ok(Outcome::Usage) => 2,
+        Ok(Outcome::Interrupted) => interrupt::STATUS,
+        Ok(Outcome::Bad) => FAILURE,
         // Whoever reads the output has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
+        Err(_) => FAILURE,
     };
     match outcome.map(drop).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             tell(format_args!("standard output: {error}"));
-            ExitCode::FAILURE
+            FAILURE
         }
         _ => status,
     }
 }
 
-fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result<Outcome> {
+fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
     match command {
         Command::Info { schema: true, .. } => {
             out.write_all(SCHEMA.as_bytes())?;
@@ -536,6 +574,9 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
             up,
             flip,
             snapshot,
+            frame,
+            time,
+            anim,
             every,
             lod,
             with,
@@ -565,18 +606,14 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
                 if let Some(Snapshots { range, .. }) = &snapshot {
                     convert = convert.with_snapshots(range.clone());
                 }
-                if let Some(every) = snapshot.as_ref().and_then(|snapshot| snapshot.every).or(every) {
-                    convert = convert.with_every(every.get());
-                }
-                if let Some(up) = up {
-                    convert = convert.with_up(up);
-                }
-                if let Some(rate) = fps {
-                    convert = convert.with_rate(rate);
-                }
-                if let Some(millimeters) = unit {
-                    convert = convert.with_unit(millimeters);
-                }
+                let every = snapshot.as_ref().and_then(|snapshot| snapshot.every).or(every);
+                convert = said(convert, every.map(NonZero::get), Convert::with_every);
+                convert = said(convert, up, Convert::with_up);
+                convert = said(convert, fps, Convert::with_rate);
+                convert = said(convert, unit, Convert::with_unit);
+                convert = said(convert, frame, Convert::with_frame);
+                convert = said(convert, time, Convert::with_time);
+                convert = said(convert, anim.clone(), Convert::with_anim);
                 mesh.iter().cloned().fold(convert, Convert::with_mesh)
             };
             let wish = convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force };
@@ -585,6 +622,11 @@ fn command(command: Command, screen: Screen, out: &mut impl Write) -> io::Result
         Command::Render { paths, output, how, force, choice } => {
             threads(&choice);
             render::run(&paths, &how.into_wish(output, force), &choice, screen, out)
+        }
+        Command::Catalog { paths, output, full, hash, force, choice } => {
+            threads(&choice);
+            let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
+            catalog::run(&paths, &catalog::Wish { output, how, force }, &choice, out)
         }
         Command::Digest { path, mmap } => digest::run(&path, mmap, out),
         Command::Completions { shell } => {

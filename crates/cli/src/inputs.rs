@@ -111,8 +111,19 @@ impl Input {
         }
     }
 
-    /// The bytes of the file. Pipes and standard input are read to their end.
+    /// The address of a file in a store.
+    fn address(&self) -> Option<&str> {
+        const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
+        let address = self.path.to_str().filter(|_| self.is_named)?;
+        let (scheme, _) = address.split_once("://")?;
+        SCHEMES.contains(&scheme).then_some(address)
+    }
+
+    /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.
     pub(crate) fn source(&self, mmap: bool) -> Result<Source, Problem> {
+        if let Some(address) = self.address() {
+            return stored(address);
+        }
         if self.is_standard_input() {
             let mut bytes = Vec::new();
             io::stdin().lock().read_to_end(&mut bytes).map_err(Problem::from)?;
@@ -179,6 +190,19 @@ impl Input {
             _ => Ok(Some(MeshFile::from_source_with(source.clone(), &options)?)),
         }
     }
+}
+
+#[cfg(feature = "stores")]
+fn stored(address: &str) -> Result<Source, Problem> {
+    match meshmap_object_store::Blocking::at(address) {
+        Ok(file) => Ok(file.source()),
+        Err(error) => Err(Problem::other("io", error.to_string())),
+    }
+}
+
+#[cfg(not(feature = "stores"))]
+fn stored(_: &str) -> Result<Source, Problem> {
+    Err(Problem::other("unsupported", "addresses are for builds with the feature `stores`".to_owned()))
 }
 
 /// How files are read.

@@ -1,10 +1,12 @@
 //! The command line of `meshmap` as a library: what mesh files hold, and whether they are sound.
 //!
-//! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too.
+//! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too, and [`info`] and [`catalog`] are
+//! what bindings to other languages say of files.
 
 mod args;
 mod arrays;
 mod blocks;
+pub mod catalog;
 mod commands;
 mod cross_check;
 pub mod digest;
@@ -23,4 +25,5 @@ mod text;
 mod topology;
 mod words;
 
-pub use args::run;
+pub use args::{run, run_to_status};
+pub use inspect::info;

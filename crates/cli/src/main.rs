@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    meshmap_cli::run(std::env::args_os())
+    // Shells of Windows leave patterns such as *.iqm to programs.
+    meshmap_cli::run(wild::args_os())
 }

@@ -1,21 +1,18 @@
 //! `meshmap convert`: files of other formats.
 
-use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
 
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
 use meshmap_export::{Convert, Target};
 
+use super::outputs::{self, Done, Job, reading, said};
 use super::{Outcome, tell};
-use crate::inputs::{self, Choice, Found, Input, Reading};
-use crate::progress::Progress;
-use crate::screen::{Screen, Style};
-use crate::{many, text};
+use crate::inputs::{self, Choice, Found, Reading};
+use crate::screen::Screen;
+use crate::text;
 
 /// What is to be written, and where.
 pub(crate) struct Wish {
@@ -35,24 +32,6 @@ pub(crate) struct Wish {
 
 /// What stands for standard output.
 const STANDARD_OUTPUT: &str = "-";
-
-/// A file, and what is made of it.
-#[derive(Clone)]
-pub(super) struct Job {
-    pub(super) input: Input,
-    pub(super) output: PathBuf,
-}
-
-enum Done {
-    /// Lines for the user: what was left out, what looks wrong.
-    Written(Vec<String>),
-    /// What was written is not what the file has.
-    Differs(Vec<String>),
-    UpToDate,
-    /// No mesh file.
-    Other,
-    Failed(String),
-}
 
 pub(crate) fn run(
     paths: &[PathBuf],
@@ -78,7 +57,7 @@ pub(crate) fn run(
         let [input] = found.files.as_slice() else { return Ok(Outcome::Bad) };
         vec![Job { input: input.clone(), output: wish.output.clone() }]
     } else {
-        jobs(paths, &found, target.name(), &wish.output)
+        outputs::jobs(paths, &found, target.name(), &wish.output)
     };
     if wish.dry_run {
         for Job { input, output } in &jobs {
@@ -86,126 +65,27 @@ pub(crate) fn run(
         }
         return Ok(Outcome::Good);
     }
-    all(found, jobs, wish, target, choice, screen, out)
+    let how = reading(choice, jobs.len() > 1);
+    let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
+    let make = move |file: &MeshFile, output: &Path| make(file, output, &way);
+    outputs::all(found, jobs, (how, wish.force), choice, screen, make, out)
 }
 
-/// Where each file goes: below the output as it lies below the directory that was named.
-pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path) -> Vec<Job> {
-    let below = |input: &Input| {
-        let directory = paths.iter().filter(|path| !input.is_named && input.path.starts_with(path));
-        let longest = directory.max_by_key(|path| path.as_os_str().len());
-        let relative = longest.and_then(|directory| input.path.strip_prefix(directory).ok());
-        relative.map_or_else(|| input.path.file_name().unwrap_or_default().into(), Path::to_owned)
-    };
-    let places: Vec<PathBuf> = found.files.iter().map(below).collect();
-    let mut counts: HashMap<PathBuf, u32> = HashMap::new();
-    for place in &places {
-        *counts.entry(place.with_extension(ending)).or_default() += 1;
-    }
-    let jobs = found.files.iter().zip(places).map(|(input, place)| {
-        let mut name = place.with_extension(ending);
-        if counts.get(&name).is_some_and(|count| *count > 1) {
-            // Files whose names differ in their ending alone keep it.
-            name = place;
-            name.as_mut_os_string().push(format!(".{ending}"));
-        }
-        Job { input: input.clone(), output: output.join(name) }
-    });
-    jobs.collect()
-}
-
-/// Converts all files, and ends in a line about them.
-fn all(
-    mut found: Found,
-    jobs: Vec<Job>,
-    wish: &Wish,
-    target: Target,
-    choice: &Choice,
-    screen: Screen,
-    out: &mut impl Write,
-) -> io::Result<Outcome> {
-    let start = Instant::now();
-    let progress = Progress::of(&found, choice.quiet);
-    let how = Reading {
-        mmap: choice.mmap,
-        format: choice.format,
-        is_one_of_many: jobs.len() > 1,
-        ..Reading::default()
-    };
-    let animations = match animations(&wish.with, choice, &how) {
-        Ok(animations) => animations,
+/// How files are converted, where what they take beside themselves can be read.
+fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Way> {
+    match animations(&wish.with, choice, how) {
+        Ok(animations) => Some(Way { convert: (wish.convert)(target), animations, check: wish.check }),
         Err(problem) => {
             tell(problem);
-            return Ok(Outcome::Bad);
+            None
         }
-    };
-    sweep(&jobs);
-    let work = {
-        let way =
-            Way { how, convert: (wish.convert)(target), animations, force: wish.force, check: wish.check };
-        move |job: &Job| one(job, &way)
-    };
-    let (mut written, mut failed, mut up_to_date) = (0_u64, 0_u64, 0_u64);
-    let jobs = Arc::new(jobs);
-    let told = |Job { input, output }: &Job, done| {
-        let lines = match done {
-            Done::Written(lines) => {
-                written += 1;
-                let head = format!("{} -> {}", input.shown(), text::path(output));
-                std::iter::once(head).chain(lines.iter().map(|line| format!("  {line}"))).collect()
-            }
-            Done::Differs(lines) => {
-                failed += 1;
-                let head = format!("{} -> {}: what was written differs", input.shown(), text::path(output));
-                let head = screen.paint(Style::Bad, &head);
-                std::iter::once(head).chain(lines.iter().map(|line| format!("  {line}"))).collect()
-            }
-            Done::UpToDate => {
-                up_to_date += 1;
-                Vec::new()
-            }
-            Done::Other => {
-                found.skipped.others += 1;
-                Vec::new()
-            }
-            Done::Failed(why) => {
-                failed += 1;
-                vec![screen.paint(Style::Bad, &format!("{}: {why}", input.shown()))]
-            }
-        };
-        lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
-    };
-    let handed = many::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
-    for (path, error) in &found.unreadable {
-        failed += 1;
-        writeln!(out, "{}: {error}", text::path(path))?;
     }
-    let is_done = handed == jobs.len();
-    let verdict = match (is_done, failed) {
-        (false, _) => "STOPPED",
-        (true, 0) if written + up_to_date > 0 => "DONE",
-        (true, _) => "FAILED",
-    };
-    let sum = format!(
-        "{verdict}: {} written, {} up to date, {} failed{}   {:.2} s",
-        text::plural(written, "file"),
-        text::count(up_to_date),
-        text::count(failed),
-        found.skipped,
-        start.elapsed().as_secs_f64()
-    );
-    for line in text::wrap(&sum, screen.width, 2) {
-        writeln!(out, "{}", screen.paint(Style::Bold, &line))?;
-    }
-    Ok(if is_done { Outcome::good_if(verdict == "DONE") } else { Outcome::Interrupted })
 }
 
 /// How each file is converted.
 struct Way {
-    how: Reading,
     convert: Convert,
     animations: Vec<Animations>,
-    force: bool,
     check: bool,
 }
 
@@ -237,8 +117,7 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     let mut animations = Vec::new();
     for input in inputs::find(paths, choice).files {
         let problem = |why: String| format!("{}: {why}", input.shown());
-        let opened = input.source(how.mmap).and_then(|source| input.open(&source, how));
-        match opened {
+        match outputs::open(&input, how) {
             Ok(Some(MeshFile::Iqm(model)))
                 if input.is_named || model.is_empty() && model.anims().len() > 0 =>
             {
@@ -247,7 +126,7 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
             Ok(_) if input.is_named => {
                 return Err(problem("no IQM file, which alone have animations".to_owned()));
             }
-            Err(why) if input.is_named => return Err(problem(why.to_string())),
+            Err(why) if input.is_named => return Err(problem(why)),
             // A conversion of the directory tells of those.
             Ok(_) | Err(_) => {}
         }
@@ -255,27 +134,17 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     Ok(animations)
 }
 
-fn one(job: &Job, way: &Way) -> Done {
-    if !way.force && is_up_to_date(&job.input, &job.output) {
-        return Done::UpToDate;
-    }
-    let file = job.input.source(way.how.mmap).and_then(|source| job.input.open(&source, &way.how));
-    let file = match file {
-        Ok(Some(file)) => file,
-        Ok(None) => return Done::Other,
-        Err(problem) => return Done::Failed(problem.to_string()),
-    };
-    let made = job.output.parent().map_or(Ok(()), fs::create_dir_all).map_err(meshmap_export::Error::from);
-    let convert = way.of(&file);
-    let outcome = match made.and_then(|()| convert.write_file(&file, &job.output)) {
+fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
+    let convert = way.of(file);
+    let outcome = match convert.write_file(file, output) {
         Ok(outcome) => outcome,
-        Err(error) => return Done::Failed(text::line(&error.to_string())),
+        Err(error) => return Done::Failed(said(error)),
     };
     let mut lines = lines(&outcome);
     if !way.check {
         return Done::Written(lines);
     }
-    let (checked, differs) = match convert.check_file(&file, &job.output) {
+    let (checked, differs) = match convert.check_file(file, output) {
         Ok(checked) => (checked.lines, checked.differs),
         Err(error) => (Vec::new(), vec![error.to_string()]),
     };
@@ -313,31 +182,6 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
     lines.map(|line| text::line(&line)).collect()
 }
 
-/// Whether the output was written after the file was changed.
-pub(super) fn is_up_to_date(input: &Input, output: &Path) -> bool {
-    let changed = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    matches!((changed(&input.path), changed(output)), (Some(input), Some(output)) if output >= input)
-}
-
-/// Removes what conversions that were killed have left beside the outputs.
-fn sweep(jobs: &[Job]) {
-    /// What is being written changes all the time.
-    const LEFT: Duration = Duration::from_secs(60 * 60);
-    let folders: BTreeSet<&Path> = jobs.iter().filter_map(|job| job.output.parent()).collect();
-    for folder in folders {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let changed = entry.metadata().and_then(|metadata| metadata.modified());
-            let is_left = changed.is_ok_and(|changed| {
-                SystemTime::now().duration_since(changed).is_ok_and(|since| since > LEFT)
-            });
-            if is_left && meshmap_export::is_part(Path::new(&entry.file_name())) {
-                drop(fs::remove_file(entry.path()));
-            }
-        }
-    }
-}
-
 /// Writes one file to standard output, by way of a temporary one: pipes cannot seek.
 fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) -> io::Result<Outcome> {
     let ([input], true) = (found.files.as_slice(), found.single) else {
@@ -354,18 +198,12 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
         tell(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);
     }
-    let how = Reading { mmap: choice.mmap, format: choice.format, ..Reading::default() };
-    let animations = match animations(&wish.with, choice, &how) {
-        Ok(animations) => animations,
-        Err(problem) => {
-            tell(problem);
-            return Ok(Outcome::Bad);
-        }
-    };
-    let way = Way { how, convert: (wish.convert)(target), animations, force: true, check: wish.check };
+    let how = reading(choice, false);
+    let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
-    let (lines, outcome) = match one(&Job { input: input.clone(), output: output.clone() }, &way) {
+    let job = Job { input: input.clone(), output: output.clone() };
+    let (lines, outcome) = match outputs::one(&job, &how, |file, output| make(file, output, &way)) {
         Done::Written(lines) => (lines, Outcome::Good),
         Done::Differs(lines) => (lines, Outcome::Bad),
         Done::Failed(why) => (vec![why], Outcome::Bad),

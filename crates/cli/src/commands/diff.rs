@@ -65,7 +65,7 @@ pub(crate) fn run(
 fn picture(a: &Input, b: &Input, path: &Path, how: &Reading) -> Result<String, String> {
     let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else { return Err("no mesh".to_owned()) };
     let rendered = Render::new().write_difference(&a, &b, path);
-    let rendered = rendered.map_err(super::render::said)?;
+    let rendered = rendered.map_err(super::outputs::said)?;
     let largest = shown(rendered.largest_distance.unwrap_or(0.0), Scalar::F64);
     Ok(format!("{}: no vertex is farther than {largest} from the other's", text::path(path)))
 }

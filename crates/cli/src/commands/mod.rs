@@ -3,11 +3,13 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+pub(crate) mod catalog;
 pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod dump;
 pub(crate) mod info;
+mod outputs;
 pub(crate) mod render;
 pub(crate) mod verify;
 

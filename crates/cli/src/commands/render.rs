@@ -1,6 +1,5 @@
 //! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,10 +8,10 @@ use std::time::Instant;
 use meshmap::{MeshFile, Parallelism};
 use meshmap_export::{Picture, Render, Rendered, Sheet};
 
-use super::convert::{Job, is_up_to_date, jobs};
+use super::outputs::{self, Done, Job, Sum, open, reading, said, unreadable};
 use super::{Outcome, tell};
 use crate::blocks::{self, Colors};
-use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
+use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::progress::Progress;
 use crate::screen::{Screen, Style};
 use crate::{many, text};
@@ -82,9 +81,11 @@ pub(crate) fn run(
     }
     let jobs = match found.files.as_slice() {
         [input] if is_one && !is_directory => vec![Job { input: input.clone(), output: output.clone() }],
-        _ => jobs(paths, &found, "png", output),
+        _ => outputs::jobs(paths, &found, "png", output),
     };
-    all(found, jobs, wish, choice, screen, out)
+    let (how, render) = together(wish, choice, jobs.len() > 1);
+    let make = move |file: &MeshFile, output: &Path| make(file, output, &render);
+    outputs::all(found, jobs, (how, wish.force), choice, screen, make, out)
 }
 
 /// Draws one file on the terminal.
@@ -95,7 +96,7 @@ fn on_terminal(
     (screen, height): (Screen, usize),
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let how = Reading { mmap: choice.mmap, format: choice.format, ..Reading::default() };
+    let how = reading(choice, false);
     // Two pixels above each other are one letter; two lines are for what follows.
     let side = screen.width.min(height.saturating_sub(2).saturating_mul(2)).max(16);
     let side = u32::try_from(side).unwrap_or(16);
@@ -121,20 +122,6 @@ fn on_terminal(
     }
 }
 
-fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
-    let file = input.source(how.mmap).and_then(|source| input.open(&source, how));
-    file.map_err(|problem| problem.to_string())
-}
-
-/// Why there is no picture, without the path that stands before it.
-pub(super) fn said(error: meshmap_export::Error) -> String {
-    match error {
-        meshmap_export::Error::Read(error) => Problem::from(error).to_string(),
-        meshmap_export::Error::NotHeld { what, .. } => text::line(&what),
-        other => text::line(&other.to_string()),
-    }
-}
-
 /// What a picture shows: the moment, the triangles, the size, and how many there are.
 fn about(rendered: &Rendered) -> String {
     let [width, height] = rendered.size;
@@ -148,113 +135,15 @@ fn about(rendered: &Rendered) -> String {
     format!("{width} x {height}{pictures}   {moment}{triangles}")
 }
 
-enum Done {
-    /// Lines for the user.
-    Written(Vec<String>),
-    UpToDate,
-    /// No mesh file.
-    Other,
-    Failed(String),
-}
-
-/// One picture for each file, and a line about all.
-fn all(
-    mut found: Found,
-    jobs: Vec<Job>,
-    wish: &Wish,
-    choice: &Choice,
-    screen: Screen,
-    out: &mut impl Write,
-) -> io::Result<Outcome> {
-    let start = Instant::now();
-    let progress = Progress::of(&found, choice.quiet);
-    let (how, render) = together(wish, choice, jobs.len() > 1);
-    let force = wish.force;
-    let work = move |job: &Job| one(job, &how, &render, force);
-    let (mut written, mut failed, mut up_to_date) = (0_u64, 0_u64, 0_u64);
-    let jobs = Arc::new(jobs);
-    let told = |Job { input, output }: &Job, done| {
-        let lines = match done {
-            Done::Written(lines) => {
-                written += 1;
-                let head = format!("{} -> {}", input.shown(), text::path(output));
-                std::iter::once(head).chain(lines.iter().map(|line| format!("  {line}"))).collect()
-            }
-            Done::UpToDate => {
-                up_to_date += 1;
-                Vec::new()
-            }
-            Done::Other => {
-                found.skipped.others += 1;
-                Vec::new()
-            }
-            Done::Failed(why) => {
-                failed += 1;
-                vec![screen.paint(Style::Bad, &format!("{}: {why}", input.shown()))]
-            }
-        };
-        lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
-    };
-    let handed = many::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
-    failed += unreadable(&found, out)?;
-    let is_done = handed == jobs.len();
-    let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
-    let sum = Sum { counts, made: written + up_to_date, failed, is_done, start };
-    sum.write(&found, screen, out)
-}
-
 /// How files are read and drawn, alone or beside others.
 fn together(wish: &Wish, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
-    let how = Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, ..Reading::default() };
     let render = wish.render.clone();
-    (how, if is_one_of_many { render.with_parallelism(Parallelism::Off) } else { render })
+    let render = if is_one_of_many { render.with_parallelism(Parallelism::Off) } else { render };
+    (reading(choice, is_one_of_many), render)
 }
 
-/// Tells about directories that could not be read; returns how many.
-fn unreadable(found: &Found, out: &mut impl Write) -> io::Result<u64> {
-    for (path, error) in &found.unreadable {
-        writeln!(out, "{}: {error}", text::path(path))?;
-    }
-    Ok(found.unreadable.len() as u64)
-}
-
-/// What became of all files.
-struct Sum {
-    counts: String,
-    made: u64,
-    failed: u64,
-    is_done: bool,
-    start: Instant,
-}
-
-impl Sum {
-    fn write(self, found: &Found, screen: Screen, out: &mut impl Write) -> io::Result<Outcome> {
-        let verdict = match (self.is_done, self.failed) {
-            (false, _) => "STOPPED",
-            (true, 0) if self.made > 0 => "DONE",
-            (true, _) => "FAILED",
-        };
-        let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);
-        let seconds = self.start.elapsed().as_secs_f64();
-        let sum = format!("{verdict}: {counts}, {failed} failed{skipped}   {seconds:.2} s");
-        for line in text::wrap(&sum, screen.width, 2) {
-            writeln!(out, "{}", screen.paint(Style::Bold, &line))?;
-        }
-        Ok(if self.is_done { Outcome::good_if(verdict == "DONE") } else { Outcome::Interrupted })
-    }
-}
-
-fn one(job: &Job, how: &Reading, render: &Render, force: bool) -> Done {
-    if !force && is_up_to_date(&job.input, &job.output) {
-        return Done::UpToDate;
-    }
-    let file = match open(&job.input, how) {
-        Ok(Some(file)) => file,
-        Ok(None) => return Done::Other,
-        Err(problem) => return Done::Failed(problem),
-    };
-    let folder = job.output.parent().map_or(Ok(()), fs::create_dir_all);
-    match folder.map_err(meshmap_export::Error::from).and_then(|()| render.write_file(&file, &job.output)) {
+fn make(file: &MeshFile, output: &Path, render: &Render) -> Done {
+    match render.write_file(file, output) {
         Ok(rendered) => {
             let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
             Done::Written(std::iter::once(about(&rendered)).chain(notes).collect())

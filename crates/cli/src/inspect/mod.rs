@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::path::Path;
 
 use meshmap::{Address, Finding, Item, MeshFile, ReadStats, Rule, Severity, Source};
 use serde::Serialize;
@@ -200,22 +201,7 @@ struct Look {
 
 /// Looks at a file; `None` for one that was found, and is no mesh, or none of the format that is asked for.
 pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspection> {
-    let mut inspection = Inspection {
-        input: input.clone(),
-        bytes: None,
-        problem: None,
-        format: None,
-        file: None,
-        depth,
-        variant: None,
-        findings: Vec::new(),
-        damage: Vec::new(),
-        meshes: Vec::new(),
-        facts: None,
-        details: HashMap::new(),
-        salvaged: Vec::new(),
-        reads: ReadStats::default(),
-    };
+    let mut inspection = Inspection::new(input.clone(), depth);
     let result = open(input, how, &mut inspection);
     let opened = match result {
         Ok(None) => return None,
@@ -235,6 +221,22 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
         inspection.reads = opened.read_stats();
     }
     Some(inspection)
+}
+
+/// The object of `meshmap info --json` for a file that is open, as a text; `full` reads whatever makes numbers exact.
+///
+/// `path` is what the object says of where the file is, `bytes` its length.
+///
+/// # Errors
+///
+/// Those of writing JSON, which numbers and text do not have.
+pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
+    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Full } else { Depth::Look });
+    inspection.bytes = bytes;
+    inspection.format = Some(file.format());
+    look_at(file, true, &mut inspection);
+    inspection.file = Some(file.clone());
+    serde_json::to_string(&inspection)
 }
 
 fn open(
@@ -408,6 +410,25 @@ pub(crate) fn variant(file: &MeshFile) -> String {
 }
 
 impl Inspection {
+    fn new(input: Input, depth: Depth) -> Self {
+        Self {
+            input,
+            bytes: None,
+            problem: None,
+            format: None,
+            file: None,
+            depth,
+            variant: None,
+            findings: Vec::new(),
+            damage: Vec::new(),
+            meshes: Vec::new(),
+            facts: None,
+            details: HashMap::new(),
+            salvaged: Vec::new(),
+            reads: ReadStats::default(),
+        }
+    }
+
     /// Whether something cannot be used.
     pub(crate) fn is_broken(&self) -> bool {
         self.problem.is_some() || !self.damage.is_empty()

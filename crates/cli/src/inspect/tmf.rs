@@ -83,7 +83,7 @@ pub(super) fn look(document: &Document, depth: Depth, bytes: Option<u64>, damage
 }
 
 /// Around all points that are finite, decoded a part at a time.
-fn bounds(vertices: &Packed<[f32; 3]>) -> meshmap::Result<Option<Bounds>> {
+pub(crate) fn bounds(vertices: &Packed<[f32; 3]>) -> meshmap::Result<Option<Bounds>> {
     const PART: usize = 64 << 10;
     let mut points = vec![[0.0; 3]; PART.min(vertices.len())];
     let mut bounds: Option<Bounds> = None;
@@ -108,7 +108,7 @@ fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
 }
 
 /// Vertices and triangles.
-fn counts(mesh: &Mesh) -> (u64, u64) {
+pub(crate) fn counts(mesh: &Mesh) -> (u64, u64) {
     let vertices = mesh.vertices().map_or(0, |vertices| vertices.len());
     let corners = mesh.vertex_triangles().map_or(0, |triangles| triangles.len());
     (vertices as u64, corners as u64 / 3)

@@ -1,0 +1,59 @@
+//! What a catalogue is made of: files, found below directories or named, and sources of other kinds.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use meshmap::Source;
+
+use crate::inputs::{self, Choice, Input};
+
+/// A file of a catalogue, before it is opened.
+#[derive(Clone)]
+pub struct Item(pub(super) Kind);
+
+type Open = Arc<dyn Fn() -> meshmap::Result<Source> + Send + Sync>;
+
+#[derive(Clone)]
+pub(super) enum Kind {
+    File(Input),
+    Source {
+        name: String,
+        identity: Option<String>,
+        open: Open,
+    },
+    /// A directory that cannot be read, and why.
+    Unreadable(PathBuf, String),
+}
+
+impl Item {
+    /// The file at a path. Whatever it is, it has a row.
+    #[must_use]
+    pub fn file(path: &Path) -> Self {
+        Self(Kind::File(Input::named(path)))
+    }
+
+    /// A source, such as an object in a store. `identity` tells versions of it apart: an ETag.
+    #[must_use]
+    pub fn source(
+        name: String,
+        identity: Option<String>,
+        open: impl Fn() -> meshmap::Result<Source> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Kind::Source { name, identity, open: Arc::new(open) })
+    }
+}
+
+/// The files named, and those below the directories named, in order. Found files that hold no mesh will have no row.
+#[must_use]
+pub fn find(paths: &[PathBuf]) -> Vec<Item> {
+    let choice =
+        Choice { globs: Vec::new(), format: None, hidden: false, threads: None, quiet: true, mmap: false };
+    items(paths, &choice)
+}
+
+pub(crate) fn items(paths: &[PathBuf], choice: &Choice) -> Vec<Item> {
+    let found = inputs::find(paths, choice);
+    let files = found.files.into_iter().map(|input| Item(Kind::File(input)));
+    let unreadable = found.unreadable.into_iter().map(|(path, error)| Item(Kind::Unreadable(path, error)));
+    files.chain(unreadable).collect()
+}

@@ -1,0 +1,47 @@
+//! Catalogues: a row for each mesh of many files, as Arrow tables. A bad file is a row, too.
+//!
+//! Headers alone are read, unless all is asked for: of files in stores that answer ranges, a few kilobytes each.
+
+mod batch;
+mod item;
+mod look;
+mod row;
+mod write;
+
+pub use batch::{batch, schema};
+pub(crate) use item::items;
+pub use item::{Item, find};
+pub use row::{Row, rows};
+pub(crate) use write::{Kind, Writer};
+
+/// What a catalogue says of each mesh.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct How {
+    /// Whether meshes are decoded: then all counts and boxes are there, and errors of what cannot be decoded.
+    pub full: bool,
+    /// Whether the bytes of each file are read for their SHA-256.
+    pub hash: bool,
+    /// Whether files are mapped; they must not change meanwhile.
+    pub mmap: bool,
+}
+
+impl How {
+    /// Sets [`full`](Self::full).
+    #[must_use]
+    pub fn with_full(self, full: bool) -> Self {
+        Self { full, ..self }
+    }
+
+    /// Sets [`hash`](Self::hash).
+    #[must_use]
+    pub fn with_hash(self, hash: bool) -> Self {
+        Self { hash, ..self }
+    }
+
+    /// Sets [`mmap`](Self::mmap).
+    #[must_use]
+    pub fn with_mmap(self, mmap: bool) -> Self {
+        Self { mmap, ..self }
+    }
+}

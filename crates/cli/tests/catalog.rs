@@ -1,0 +1,145 @@
+//! `meshmap catalog` as a shell runs it, and the rows that other packages show.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arrow_ipc::reader::FileReader;
+use meshmap::{Bytes, ReadRange, Source};
+use meshmap_cli::catalog::{self, How, Item, Row};
+use meshmap_testing::data;
+
+fn run(arguments: &[&str], paths: &[&Path]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+    command.arg("catalog").args(paths).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// The rows of a folder, in order.
+fn rows(folder: &Path, how: How) -> Vec<Row> {
+    catalog::find(&[folder.to_owned()]).iter().flat_map(|item| catalog::rows(item, how)).collect()
+}
+
+#[test]
+fn every_format_has_rows_and_bad_files_are_rows_too() {
+    let rows = rows(&data::root(), How::default().with_full(true));
+    let (bad, good): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.error_kind.is_some());
+    let formats: BTreeSet<&str> = good.iter().filter_map(|row| row.format).collect();
+    assert_eq!(formats, ["cgeo", "iqm", "openctm", "slmesh", "tmf"].into());
+    assert!(bad.len() > 50, "{}", bad.len());
+    assert!(bad.iter().all(|row| row.error.as_ref().is_some_and(|error| !error.contains('\n'))));
+    let boxes = good.iter().filter(|row| row.bounds.is_some()).count();
+    assert!(boxes * 2 > good.len(), "{boxes} of {}", good.len());
+}
+
+#[test]
+fn what_headers_say_is_what_decoding_finds() {
+    let (few, all) = (How::default(), How::default().with_full(true));
+    for item in catalog::find(&[data::root()]) {
+        let (headers, full) = (catalog::rows(&item, few), catalog::rows(&item, all));
+        assert_eq!(headers.len(), full.len());
+        for (header, full) in headers.iter().zip(&full).filter(|(_, full)| full.error.is_none()) {
+            assert_eq!((&header.path, &header.address), (&full.path, &full.address));
+            // Headers of CGeo may be wrong, which is a finding.
+            if header.vertices.is_some() && header.format != Some("cgeo") {
+                assert_eq!(
+                    (header.vertices, header.triangles),
+                    (full.vertices, full.triangles),
+                    "{header:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_command_writes_csv_arrow_and_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = rows(&data::root(), How::default());
+    let done = run(&[], &[&data::root()]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    // A name of one file has an end of a line in it, which stands between quotation marks.
+    let mut is_quoted = false;
+    let ends = text(&done.stdout).chars().filter(|c| {
+        is_quoted ^= *c == '"';
+        *c == '\n' && !is_quoted
+    });
+    assert_eq!(ends.count(), expected.len() + 1);
+    for name in ["assets.arrow", "assets.parquet", "assets.csv"] {
+        let output = folder.path().join(name);
+        let done = run(&["-o", output.to_str().unwrap()], &[&data::root()]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        assert!(output.exists());
+        let again = run(&["-o", output.to_str().unwrap()], &[&data::root()]);
+        assert_eq!(again.status.code(), Some(2));
+        let forced = run(&["--force", "-o", output.to_str().unwrap()], &[&data::root()]);
+        assert_eq!(forced.status.code(), Some(0));
+    }
+    let reader =
+        FileReader::try_new(fs::File::open(folder.path().join("assets.arrow")).unwrap(), None).unwrap();
+    assert_eq!(reader.schema(), catalog::schema());
+    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), expected.len());
+    let parquet = fs::read(folder.path().join("assets.parquet")).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    assert_eq!(run(&["-o", "assets.txt"], &[&data::root()]).status.code(), Some(2));
+}
+
+#[test]
+fn what_is_no_mesh_has_a_row_only_if_it_was_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("readme.txt");
+    fs::write(&file, "no mesh").unwrap();
+    assert!(rows(folder.path(), How::default()).is_empty());
+    let [row] = catalog::rows(&Item::file(&file), How::default()).try_into().unwrap();
+    assert_eq!(row.error_kind, Some("unknown_format"));
+    let [row] =
+        catalog::rows(&Item::file(&folder.path().join("nothing")), How::default()).try_into().unwrap();
+    assert_eq!(row.error_kind, Some("io"));
+}
+
+/// A store that counts what is asked of it.
+struct Counted(Bytes, Arc<AtomicU64>);
+
+impl ReadRange for Counted {
+    fn len(&self) -> std::io::Result<Option<u64>> {
+        Ok(Some(self.0.len() as u64))
+    }
+
+    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Bytes> {
+        self.1.fetch_add(range.end - range.start, Ordering::Relaxed);
+        Ok(self.0.slice(range.start as usize..range.end as usize))
+    }
+}
+
+#[test]
+fn of_an_object_in_a_store_headers_alone_are_read() {
+    let count = 500_000_u32;
+    let mut file =
+        [&b"OCTM\x05\0\0\0RAW\0"[..], &count.to_le_bytes(), &1_u32.to_le_bytes(), &[0; 16], b"INDX"].concat();
+    file.extend([0_u32, 1, 2].iter().flat_map(|index| index.to_le_bytes()));
+    file.extend(b"VERT");
+    file.resize(file.len() + 12 * count as usize, 0);
+    let (bytes, read) = (Bytes::from(file), Arc::new(AtomicU64::new(0)));
+    let (store, counter) = (bytes.clone(), Arc::clone(&read));
+    let open = move || Ok(Source::ranged(Counted(store.clone(), Arc::clone(&counter))));
+    let item = Item::source("s3://assets/scan.ctm".to_owned(), Some("etag".to_owned()), open);
+    let [row] = catalog::rows(&item, How::default()).try_into().unwrap();
+    assert_eq!((row.vertices, row.triangles, row.error), (Some(500_000), Some(1), None));
+    assert_eq!((row.path.as_str(), row.identity.as_deref()), ("s3://assets/scan.ctm", Some("etag")));
+    assert!(read.load(Ordering::Relaxed) < bytes.len() as u64 / 20);
+    let [row] = catalog::rows(&item, How::default().with_hash(true)).try_into().unwrap();
+    assert_eq!(row.hash.map(|hash| hash.len()), Some(64));
+}
+
+#[test]
+fn a_reader_that_panics_is_a_row() {
+    let item = Item::source("store".to_owned(), None, || panic!("no store"));
+    let [row] = catalog::rows(&item, How::default()).try_into().unwrap();
+    assert_eq!((row.error_kind, row.path.as_str()), (Some("panic"), "store"));
+}

@@ -84,6 +84,13 @@ pub(crate) struct Input {
     pub(crate) bytes: u64,
 }
 
+/// Whether a text is the address of a file in a store or on a server, rather than a path.
+#[must_use]
+pub fn is_address(text: &str) -> bool {
+    const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
+    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+}
+
 /// What stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
@@ -113,10 +120,12 @@ impl Input {
 
     /// The address of a file in a store.
     fn address(&self) -> Option<&str> {
-        const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
-        let address = self.path.to_str().filter(|_| self.is_named)?;
-        let (scheme, _) = address.split_once("://")?;
-        SCHEMES.contains(&scheme).then_some(address)
+        self.path.to_str().filter(|path| self.is_named && is_address(path))
+    }
+
+    /// Whether the file is read by requests.
+    pub(crate) fn is_in_store(&self) -> bool {
+        self.address().is_some()
     }
 
     /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.

@@ -1,7 +1,7 @@
 //! The command line of `meshmap` as a library: what mesh files hold, and whether they are sound.
 //!
-//! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too, and [`info`] and [`catalog`] are
-//! what bindings to other languages say of files.
+//! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too, and [`info`], [`catalog`]
+//! and [`is_address`] are for bindings to other languages.
 
 mod args;
 mod arrays;
@@ -26,4 +26,5 @@ mod topology;
 mod words;
 
 pub use args::{run, run_to_status};
+pub use inputs::is_address;
 pub use inspect::info;

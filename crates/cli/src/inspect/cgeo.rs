@@ -1,7 +1,9 @@
 //! What there is to say about a CGeo file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 use meshmap::cgeo::{Dialect, LengthPrefix, OffsetTarget, Proxy, SizeMeaning, Snapshot, UnitEvidence, raw};
 use meshmap::{Address, Bounds, Result, Scratch, Segment, Semantic, VertexFormat};
@@ -173,21 +175,46 @@ fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
     Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box_reusing(scratch)? })
 }
 
-pub(super) fn look(proxy: &Proxy, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look {
+/// What is seen of the first `count` snapshots at their beginnings, each of which is read once however often the table
+/// names it; by `threads` threads. The keys are where the snapshots begin.
+fn glances(proxy: &Proxy, count: usize, threads: usize) -> HashMap<u64, Result<Glance>> {
+    let mut begun = HashSet::new();
+    let distinct: Vec<Snapshot> = (0..count)
+        .filter_map(|index| proxy.snapshot(index).ok())
+        .filter(|snapshot| begun.insert(snapshot.range().start))
+        .collect();
+    let each = distinct.len().div_ceil(threads).max(1);
+    let glance_at = |snapshots: &[Snapshot]| -> Vec<(u64, Result<Glance>)> {
+        let mut scratch = Scratch::default();
+        snapshots.iter().map(|snapshot| (snapshot.range().start, glance(snapshot, &mut scratch))).collect()
+    };
+    if distinct.len() <= each {
+        return glance_at(&distinct).into_iter().collect();
+    }
+    thread::scope(|scope| {
+        let parts: Vec<_> = distinct.chunks(each).map(|part| scope.spawn(move || glance_at(part))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+    })
+}
+
+/// `threads` look at the snapshots.
+pub(super) fn look(
+    proxy: &Proxy,
+    depth: Depth,
+    threads: usize,
+    bytes: Option<u64>,
+    damages: &mut Damages,
+) -> Look {
     let looked = if depth == Depth::Look { WORTH_LOOKING } else { usize::MAX };
-    let mut scratch = Scratch::default();
-    let mut seen: HashMap<u64, Result<Glance>> = HashMap::new();
+    let looked = proxy.len().min(looked);
+    let seen = self::glances(proxy, looked, threads);
     let mut glances: Vec<Option<Glance>> = Vec::new();
-    for index in 0..proxy.len().min(looked) {
-        let Ok(snapshot) = proxy.snapshot(index) else {
-            glances.push(None);
-            continue;
-        };
-        let found = seen.entry(snapshot.range().start).or_insert_with(|| glance(&snapshot, &mut scratch));
-        if let Err(error) = &found {
+    for index in 0..looked {
+        let found = proxy.snapshot(index).ok().and_then(|snapshot| seen.get(&snapshot.range().start));
+        if let Some(Err(error)) = &found {
             damages.add(Damage::of(Address::field("snapshots").index(index as u64), error, bytes));
         }
-        glances.push(found.as_ref().ok().copied());
+        glances.push(found.and_then(|found| found.as_ref().ok().copied()));
     }
     let first = glances.first().copied().flatten();
     if damages.has("snapshots[0]") {

@@ -265,6 +265,9 @@ fn small_at_once(source: &Source, mmap: bool) -> meshmap::Result<Source> {
     }
 }
 
+/// A store answers so many requests in the time of one.
+const REQUESTS: usize = 32;
+
 fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) {
     let mut damages = Damages::default();
     let (depth, bytes) = (inspection.depth, inspection.bytes);
@@ -278,8 +281,9 @@ fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) {
         inspection.findings = check(file, bytes, &mut damages);
     }
     if facts {
+        let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
         let look = match file {
-            MeshFile::CGeo(proxy) => cgeo::look(proxy, depth, bytes, &mut damages),
+            MeshFile::CGeo(proxy) => cgeo::look(proxy, depth, threads, bytes, &mut damages),
             MeshFile::Iqm(model) => iqm::look(model, depth, bytes, &mut damages),
             MeshFile::OpenCtm(bodies) => openctm::look(bodies, depth, bytes, &mut damages),
             MeshFile::SlMesh(asset) => slmesh::look(asset, depth, bytes, &mut damages),

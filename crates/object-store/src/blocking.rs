@@ -57,7 +57,7 @@ impl ReadRange for Blocking {
         if self.remote.version().is_none() {
             // The first response says it.
             let first = self.remote.fetch(std::slice::from_ref(&(0..1)));
-            self.runtime.block_on(first).map_err(io::Error::other)?;
+            self.runtime.block_on(first)?;
         }
         Ok(self.remote.version().map(|version| version.length))
     }
@@ -72,6 +72,6 @@ impl ReadRange for Blocking {
             self.remote.forget(range.clone());
             Ok::<_, Error>(bytes)
         };
-        self.runtime.block_on(wanted).map_err(io::Error::other)
+        Ok(self.runtime.block_on(wanted)?)
     }
 }

@@ -57,3 +57,21 @@ pub enum Error {
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// For readers whose errors are those of the system: a file that is not there is [`NotFound`](std::io::ErrorKind::NotFound).
+impl From<Error> for std::io::Error {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind;
+        let kind = match &error {
+            Error::Store { error, .. } => match **error {
+                object_store::Error::NotFound { .. } => ErrorKind::NotFound,
+                object_store::Error::PermissionDenied { .. }
+                | object_store::Error::Unauthenticated { .. } => ErrorKind::PermissionDenied,
+                _ => ErrorKind::Other,
+            },
+            Error::Address { .. } => ErrorKind::InvalidInput,
+            _ => ErrorKind::Other,
+        };
+        Self::new(kind, error)
+    }
+}

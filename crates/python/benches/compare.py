@@ -65,7 +65,7 @@ def of_meshmap(path: str, lists: bool = False) -> Any:
         if (hulls := file.physics_convex) is not None:
             found += [hulls.hull_points, hulls.bounding_verts]
         arrays = [array for array in found if array is not None]
-        return [array.tolist() if lists else array.astype(np.float64) for array in arrays]
+        return meshmap.to_lists(arrays) if lists else [array.astype(np.float64) for array in arrays]
 
 
 def of_meshmap_as_lists(path: str) -> Any:

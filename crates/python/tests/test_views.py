@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -108,3 +109,41 @@ def test_large_files_are_viewed_without_reading_them() -> None:
     file.mesh(0)
     _, read = file.read_stats
     assert file.nbytes and read < file.nbytes // 10
+
+
+def test_lists_are_those_of_tolist(iqm: Path) -> None:
+    arrays = [mesh["position"] for mesh in meshmap.open(iqm).values()]
+    assert meshmap.to_lists(arrays) == [array.tolist() for array in arrays]
+    assert gc.isenabled()
+
+
+def test_the_garbage_collector_is_left_as_it_was() -> None:
+    with pytest.raises(AttributeError):
+        meshmap.to_lists([None])
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        meshmap.to_lists([np.zeros((2, 3))])
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_the_garbage_collector_waits_for_the_last_of_several_threads() -> None:
+    first, last = threading.Event(), threading.Event()
+
+    class Slow:
+        def tolist(self) -> list[bool]:
+            first.set()
+            assert last.wait(60)
+            return [gc.isenabled()]
+
+    found: list[Any] = []
+    slow = threading.Thread(target=lambda: found.extend(meshmap.to_lists([Slow()])))
+    slow.start()
+    assert first.wait(60)
+    assert meshmap.to_lists([np.zeros(2)]) == [[0.0, 0.0]]
+    assert not gc.isenabled()
+    last.set()
+    slow.join()
+    assert found == [[False]] and gc.isenabled()

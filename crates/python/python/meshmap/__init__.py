@@ -12,6 +12,7 @@ file's.
 from __future__ import annotations
 
 from ._error import Error
+from ._lists import to_lists
 from ._meshmap import (
     Anim,
     Block,
@@ -93,6 +94,7 @@ __all__ = [
     "open",
     "register",
     "render",
+    "to_lists",
 ]
 
 

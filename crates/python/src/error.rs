@@ -38,6 +38,11 @@ pub(crate) fn raise(py: Python<'_>, error: &meshmap::Error) -> PyErr {
         if let Some(raised) = cause.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>()) {
             return raised.clone_ref(py);
         }
+        if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+            && cause.raw_os_error().is_none()
+        {
+            return io::Error::new(cause.kind(), cause.to_string()).into();
+        }
         if let Some(code) = cause.raw_os_error() {
             let text = cause.to_string();
             let text = text.split(" (os error").next().unwrap_or_default().to_owned();

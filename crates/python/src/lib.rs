@@ -12,6 +12,8 @@ mod openctm;
 mod pool;
 mod slmesh;
 mod source;
+#[cfg(feature = "stores")]
+mod store;
 mod tmf;
 
 use pyo3::prelude::*;
@@ -20,7 +22,8 @@ use pyo3::prelude::*;
 ///
 /// Args:
 ///     source: A path; `bytes`, which are read where they are, or another buffer, which is copied; or a binary file object
-///         with `seek` and `read`.
+///         with `seek` and `read`. Where the package was built with its feature `stores`, also an address: `https://..`,
+///         `s3://..` or `file://..`, of which ranges are fetched.
 ///     reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
 ///         be called by several threads.
 ///     size: The length of what `reader` reads, in bytes, where that is known.

@@ -88,6 +88,12 @@ pub(crate) fn open(
         return Err(PyTypeError::new_err("size is for readers: open(reader=.., size=..)"));
     }
     if source.is_instance_of::<PyString>() || source.hasattr(intern!(py, "__fspath__"))? {
+        if let Some(address) = source.extract::<String>().ok().filter(|text| meshmap_cli::is_address(text)) {
+            if mmap {
+                return Err(PyValueError::new_err("mmap=True is for paths"));
+            }
+            return Ok(opened(at_address(py, &address)?, Some(address.into()), source));
+        }
         let path: PathBuf = source.extract()?;
         let made = if mmap {
             detached(py, false, || map(&path))
@@ -122,6 +128,18 @@ pub(crate) fn open(
     Err(PyTypeError::new_err(format!(
         "cannot read a {kind}: expected a path, bytes, or a binary file object"
     )))
+}
+
+#[cfg(feature = "stores")]
+fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
+    detached(py, false, || crate::store::at(address))?.map_err(PyErr::from)
+}
+
+#[cfg(not(feature = "stores"))]
+fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
+    let message =
+        format!("{address}: addresses are for builds with the feature `stores`; others take reader=");
+    Err(crate::error::refuse(py, "unsupported", message))
 }
 
 fn map(path: &std::path::Path) -> meshmap::Result<Source> {

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use meshmap::cgeo::SnapshotCache;
+use meshmap::cgeo::{Mesh, Proxy, SnapshotCache};
 
-use crate::fail::{Fail, guard, mm_status};
+use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, again, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, Target, elements, put, put_sized};
-use crate::motion::{count_at, mm_timing, timing};
-use crate::options::{mm_wrap, wrap};
-use crate::scratch::{mm_scratch, with};
+use crate::motion::{mm_timing, timing, write_positions, write_velocities};
+use crate::options::mm_wrap;
+use crate::scratch::mm_scratch;
 use crate::snapshot::{Filled, Place, mm_snapshot};
 
 /// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
@@ -90,13 +90,7 @@ pub unsafe extern "C" fn mm_cache_get(
     index: usize,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    guard(|| {
-        let cache = handle::get::<Shared>(cache)?;
-        let file = handle::get::<File>(file)?;
-        let place = handle::get::<Place>(out)?;
-        let proxy = file.cgeo()?;
-        place.fill(|_| Ok(Filled::Shared(cache.0.get(proxy, index)?)))
-    })
+    fill(cache, file, out, |cache, proxy| Ok(cache.get(proxy, index)?))
 }
 
 /// A snapshot into a place, if it is in the cache. Never waits, takes no memory.
@@ -109,12 +103,22 @@ pub unsafe extern "C" fn mm_cache_try_get(
     index: usize,
     out: *mut mm_snapshot,
 ) -> mm_status {
+    fill(cache, file, out, |cache, proxy| cache.try_get(proxy, index).ok_or(Fail::Absent))
+}
+
+/// Fills a place with what a cache gives.
+fn fill(
+    cache: *const mm_cache,
+    file: *const mm_file,
+    out: *mut mm_snapshot,
+    get: impl FnOnce(&SnapshotCache, &Proxy) -> Result<Arc<Mesh>>,
+) -> mm_status {
     guard(|| {
         let cache = handle::get::<Shared>(cache)?;
         let file = handle::get::<File>(file)?;
         let place = handle::get::<Place>(out)?;
         let proxy = file.cgeo()?;
-        place.fill(|_| Ok(Filled::Shared(cache.0.try_get(proxy, index).ok_or(Fail::Absent)?)))
+        place.fill(|_| Ok(Filled::Shared(get(&cache.0, proxy)?)))
     })
 }
 
@@ -161,16 +165,12 @@ pub unsafe extern "C" fn mm_cache_positions_at(
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
-        let (timing, seconds, mut target) = unsafe {
+        let (target, times) = unsafe {
             let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-            (self::timing(proxy, timing)?, elements(seconds, time_count)?, target)
+            (target, (self::timing(proxy, timing)?, elements(seconds, time_count)?, wrap))
         };
-        if target.is_count_alone() {
-            return target.begin(count_at(proxy, &timing, seconds, wrap)?);
-        }
-        with(scratch, |working| {
-            cache.0.positions_at(proxy, &timing, seconds, self::wrap(wrap)?, &mut working.triples)?;
-            target.write(&working.triples)
+        write_positions(proxy, times, scratch, target, |timing, seconds, wrap, working| {
+            cache.0.positions_at(proxy, timing, seconds, wrap, &mut working.triples)
         })
     })
 }
@@ -195,17 +195,12 @@ pub unsafe extern "C" fn mm_cache_velocities(
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
-        let (timing, mut target) = unsafe {
+        let (timing, target) = unsafe {
             let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
             (self::timing(proxy, timing)?, target)
         };
-        if target.is_count_alone() {
-            let vertices = proxy.snapshot(snapshot)?.counts()?.vertices;
-            return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
-        }
-        with(scratch, |working| {
-            cache.0.velocities(proxy, &timing, snapshot, &mut working.triples)?;
-            target.write(&working.triples)
+        write_velocities(proxy, snapshot, scratch, target, |working| {
+            cache.0.velocities(proxy, &timing, snapshot, &mut working.triples)
         })
     })
 }

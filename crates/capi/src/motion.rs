@@ -1,13 +1,13 @@
 //! Times of snapshots, and what moves between them.
 
-use meshmap::cgeo::{Proxy, Timing};
+use meshmap::cgeo::{Proxy, Timing, Wrap};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle;
 use crate::memory::{First, Target, elements, put, put_sized, take_sized};
 use crate::options::{mm_wrap, unknown, wrap};
-use crate::scratch::{mm_scratch, with};
+use crate::scratch::{Working, mm_scratch, with};
 
 /// The times are those of the file (mm_timing.clock).
 pub const MM_CLOCK_FILE: u32 = 0;
@@ -165,13 +165,48 @@ pub unsafe extern "C" fn mm_cgeo_keys(
     })
 }
 
-/// The number of positions at all times, where that is all that is asked for.
-pub(crate) fn count_at(proxy: &Proxy, timing: &Timing, seconds: &[f64], wrap: mm_wrap) -> Result<usize> {
-    let Some(first) = seconds.first() else { return Ok(0) };
-    let key = timing.index_at(*first, self::wrap(wrap)?);
-    let key = key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
-    let vertices = usize::try_from(proxy.snapshot(key.from)?.counts()?.vertices).unwrap_or(usize::MAX);
-    Ok(vertices.saturating_mul(seconds.len()))
+/// Positions at several times, by whoever decodes snapshots, into the caller's memory; or only how many they are.
+pub(crate) fn write_positions(
+    proxy: &Proxy,
+    (timing, seconds, wrap): (Timing, &[f64], mm_wrap),
+    scratch: *mut mm_scratch,
+    mut target: Target<'_, [f32; 3]>,
+    decode: impl FnOnce(&Timing, &[f64], Wrap, &mut Working) -> meshmap::Result<()>,
+) -> Result<()> {
+    let wrap = self::wrap(wrap)?;
+    with(scratch, |working| {
+        if target.is_count_alone() {
+            let Some(first) = seconds.first() else { return target.begin(0) };
+            let key = timing.index_at(*first, wrap);
+            let key = key.ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
+            return target.begin(vertices(proxy, key.from, working)?.saturating_mul(seconds.len()));
+        }
+        decode(&timing, seconds, wrap, working)?;
+        target.write(&working.triples)
+    })
+}
+
+/// Velocities at a snapshot, by whoever decodes snapshots, into the caller's memory; or only how many they are.
+pub(crate) fn write_velocities(
+    proxy: &Proxy,
+    snapshot: usize,
+    scratch: *mut mm_scratch,
+    mut target: Target<'_, [f32; 3]>,
+    decode: impl FnOnce(&mut Working) -> meshmap::Result<()>,
+) -> Result<()> {
+    with(scratch, |working| {
+        if target.is_count_alone() {
+            return target.begin(vertices(proxy, snapshot, working)?);
+        }
+        decode(working)?;
+        target.write(&working.triples)
+    })
+}
+
+/// How many vertices a snapshot has.
+fn vertices(proxy: &Proxy, snapshot: usize, working: &mut Working) -> Result<usize> {
+    let vertices = proxy.snapshot(snapshot)?.counts_reusing(&mut working.scratch)?.vertices;
+    Ok(usize::try_from(vertices).unwrap_or(usize::MAX))
 }
 
 /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
@@ -198,17 +233,12 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
-        let (timing, seconds, mut target) = unsafe {
+        let (target, times) = unsafe {
             let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
-            (self::timing(proxy, timing)?, elements(seconds, time_count)?, target)
+            (target, (self::timing(proxy, timing)?, elements(seconds, time_count)?, wrap))
         };
-        if target.is_count_alone() {
-            return target.begin(count_at(proxy, &timing, seconds, wrap)?);
-        }
-        with(scratch, |working| {
-            let (out, scratch) = (&mut working.triples, &mut working.scratch);
-            proxy.positions_at(&timing, seconds, self::wrap(wrap)?, out, scratch)?;
-            target.write(&working.triples)
+        write_positions(proxy, times, scratch, target, |timing, seconds, wrap, working| {
+            proxy.positions_at(timing, seconds, wrap, &mut working.triples, &mut working.scratch)
         })
     })
 }
@@ -233,18 +263,12 @@ pub unsafe extern "C" fn mm_cgeo_velocities(
         let file = handle::get::<File>(file)?;
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
-        let (timing, mut target) = unsafe {
+        let (timing, target) = unsafe {
             let target = Target::<[f32; 3]>::new(out.cast(), stride, capacity, count)?;
             (self::timing(proxy, timing)?, target)
         };
-        with(scratch, |working| {
-            let (out, scratch) = (&mut working.triples, &mut working.scratch);
-            if target.is_count_alone() {
-                let vertices = proxy.snapshot(snapshot)?.counts_reusing(scratch)?.vertices;
-                return target.begin(usize::try_from(vertices).unwrap_or(usize::MAX));
-            }
-            proxy.velocities(&timing, snapshot, out, scratch)?;
-            target.write(&working.triples)
+        write_velocities(proxy, snapshot, scratch, target, |working| {
+            proxy.velocities(&timing, snapshot, &mut working.triples, &mut working.scratch)
         })
     })
 }

@@ -34,7 +34,7 @@ impl Output {
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(64 << 10, file) })
+        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(256 << 10, file) })
     }
 
     /// The writer, which can seek.

@@ -305,6 +305,7 @@ impl Writer<'_> {
             self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
             channels.push(coords);
         }
+        let has_ids = origin.triangles.material_ids().is_some();
         let mut primitives = Vec::new();
         let mut shared: Option<BTreeMap<String, Index>> = None;
         for part in parts {
@@ -333,7 +334,6 @@ impl Writer<'_> {
             if range == (0..vertices.len()) {
                 shared = Some(attributes.clone());
             }
-            let has_ids = origin.triangles.material_ids().is_some();
             let material = has_ids.then(|| material(self.gltf, &format!("material_{}", part.material)));
             primitives.push(Primitive { attributes, indices, material, targets: Vec::new() });
         }

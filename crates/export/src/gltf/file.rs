@@ -251,8 +251,7 @@ impl Gltf {
         let (mut listed, mut values) = std::mem::take(&mut self.work);
         listed.resize(listed.len().max(all), 0);
         values.resize(values.len().max(all), [[0; 4]; 3]);
-        // Those that are not listed are 0.
-        let (mut count, mut min, mut max) = (0, [0.0_f32; 3], [0.0_f32; 3]);
+        let mut count = 0;
         // Each takes the next place, which the one after it takes again where it was 0: faster than a branch.
         for (index, element) in (0_u32..).zip(elements.clone()) {
             if let (Some(place), Some(value)) = (listed.get_mut(count), values.get_mut(count)) {
@@ -260,10 +259,6 @@ impl Gltf {
             }
             let [x, y, z] = element.map(f32::to_bits);
             count += usize::from((x | y | z) << 1 != 0);
-            for (component, number) in element.into_iter().enumerate() {
-                min[component] = if number < min[component] { number } else { min[component] };
-                max[component] = if number > max[component] { number } else { max[component] };
-            }
         }
         if count == 0 && all > 0 {
             // Readers want a place for the values.
@@ -276,6 +271,8 @@ impl Gltf {
             let sparse_indices =
                 SparseIndices { buffer_view: self.view(&indices, Use::Other)?, component_type };
             let values = values.get(..count).unwrap_or_default();
+            // Those that are not listed are 0.
+            let [min, max] = extent(values);
             let sparse_values =
                 SparseValues { buffer_view: self.view(values.as_flattened().as_flattened(), Use::Other)? };
             self.accessor(Accessor {
@@ -348,6 +345,29 @@ fn escaped(name: &str) -> String {
         }
     }
     uri
+}
+
+/// The least and the greatest of each component, and of 0.
+fn extent(elements: &[[[u8; 4]; 3]]) -> [[f32; 3]; 2] {
+    let less = |a: f32, b: f32| if b < a { b } else { a };
+    let more = |a: f32, b: f32| if b > a { b } else { a };
+    // Four elements at once, the last of which may be 0, are what processors take at once.
+    let (mut min, mut max) = ([0.0; 12], [0.0; 12]);
+    let mut widen = |four: &[[u8; 4]; 12]| {
+        for ((number, min), max) in four.iter().zip(&mut min).zip(&mut max) {
+            let number = f32::from_le_bytes(*number);
+            (*min, *max) = (less(*min, number), more(*max, number));
+        }
+    };
+    let (fours, rest) = elements.as_flattened().as_chunks::<12>();
+    fours.iter().for_each(&mut widen);
+    let mut last = [[0; 4]; 12];
+    last.iter_mut().zip(rest).for_each(|(place, number)| *place = *number);
+    widen(&last);
+    let of = |numbers: [f32; 12], choose: fn(f32, f32) -> f32| -> [f32; 3] {
+        std::array::from_fn(|component| numbers.iter().skip(component).step_by(3).copied().fold(0.0, choose))
+    };
+    [of(min, less), of(max, more)]
 }
 
 fn bytes_of<const N: usize>(elements: &[[f32; N]]) -> Vec<u8> {

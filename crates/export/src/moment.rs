@@ -97,7 +97,7 @@ impl Finder<'_> {
     pub(crate) fn one(self, file: &MeshFile) -> Result<Named> {
         match (file, self.wanted.when) {
             (_, When::Usual) if self.wanted.anim.is_none() => Ok(Named::stored()),
-            (MeshFile::CGeo(proxy), When::Snapshot(_) | When::Seconds(_)) => self.snapshot(proxy),
+            (MeshFile::CGeo(proxy), _) => self.snapshot(proxy),
             (MeshFile::Iqm(model), When::Usual | When::Frame(_) | When::Seconds(_)) => self.frame(model),
             (file, When::Snapshot(_)) => self.refused(format!("{} files have no snapshots", file.format())),
             (file, _) => self.refused(format!("{} files have no frames", file.format())),

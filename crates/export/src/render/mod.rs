@@ -268,10 +268,16 @@ impl Render {
 
     /// The camera that has a scene in its picture.
     fn camera(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> Camera {
+        let (view, reach) = self.reach(file, scene, frame, rendered);
+        reach.camera(view, frame, false)
+    }
+
+    /// Where a scene is looked at from, and how far it reaches there.
+    fn reach(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> (View, Reach) {
         let view = View::new(self.up(file, rendered), turn(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
         reach.add(&view, &scene.positions);
-        reach.camera(view, frame, false)
+        (view, reach)
     }
 
     /// Makes one picture.
@@ -398,9 +404,7 @@ impl Render {
     ) -> Result<(Camera, Scene)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
         let scene = Scene::of(file, self, first, rendered)?;
-        let view = View::new(self.up(file, rendered), turn(0, 1));
-        let mut reach = Reach::new(self.frame(), middle(&scene));
-        reach.add(&view, &scene.positions);
+        let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
         for named in moments.iter().skip(1) {
             reach.add(&view, &Scene::of(file, self, named.moment, rendered)?.positions);
         }

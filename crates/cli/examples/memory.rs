@@ -201,12 +201,12 @@ fn cases(short: bool, runner: &mut Runner) {
             }
         }
         // Of all files, these would be a hundred million cases.
-        for path in spread(&files, if short { 2 } else { 24 }) {
+        for path in spread(&files, if short { 2 } else { 8 }) {
             let body = std::fs::read(path).expect("a file of tests");
             if body.len() > 16 << 10 {
                 continue;
             }
-            let (first, step) = if short { (128, 4) } else { (512, 1) };
+            let (first, step) = if short { (128, 4) } else { (256, 1) };
             for (how, bomb) in bombs::of_counts(&body, first, step) {
                 runner.case(&format!("{}: {how}", name(path)), &bomb, &[small()], false);
             }

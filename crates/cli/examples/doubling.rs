@@ -208,8 +208,16 @@ fn rows(kind: &Kind, plan: &Plan) -> Vec<Row> {
             break;
         }
     }
+    // What was not measured at a size is not measured there again: it takes too long.
+    let mut left_out = LeftOut::new();
+    for n in calls.values().flat_map(|series| series.times.keys()) {
+        left_out.entry(*n).or_insert_with(|| {
+            let is_left_out = |series: &Series| !series.times.contains_key(n);
+            calls.iter().filter(|(_, series)| is_left_out(series)).map(|(call, _)| call.clone()).collect()
+        });
+    }
     let mut again = Again::new();
-    calls.into_iter().map(|(call, series)| row(kind, call, series, plan, &mut again)).collect()
+    calls.into_iter().map(|(call, series)| row(kind, call, series, plan, &left_out, &mut again)).collect()
 }
 
 fn sizes(kind: &Kind, plan: &Plan) -> Vec<usize> {
@@ -228,7 +236,14 @@ fn sizes(kind: &Kind, plan: &Plan) -> Vec<usize> {
 }
 
 /// The growth of the time of a call, by the largest files on which it was measured; measured again where it is too great.
-fn row(kind: &Kind, call: String, mut series: Series, plan: &Plan, again: &mut Again) -> Row {
+fn row(
+    kind: &Kind,
+    call: String,
+    mut series: Series,
+    plan: &Plan,
+    left_out: &LeftOut,
+    again: &mut Again,
+) -> Row {
     const MOST: f64 = 6.0;
     // What is too short to be measured took at most `least`.
     let ratio_of = |time: Duration, longer: Duration| longer.div_duration_f64(time.max(plan.least));
@@ -244,7 +259,7 @@ fn row(kind: &Kind, call: String, mut series: Series, plan: &Plan, again: &mut A
     if ratio > MOST && series.verdict.is_empty() {
         for attempt in 1..10 {
             let mut time = |n| {
-                again.entry((n, attempt)).or_insert_with(|| run(kind, n, &HashSet::new(), plan)).time(&call)
+                again.entry((n, attempt)).or_insert_with(|| run(kind, n, &left_out[&n], plan)).time(&call)
             };
             if let (Some(time), Some(longer)) = (time(n), time(n * 4)) {
                 ratio = ratio.min(ratio_of(time, longer));
@@ -259,6 +274,9 @@ fn row(kind: &Kind, call: String, mut series: Series, plan: &Plan, again: &mut A
     }
     Row { kind: name_of(kind), call, n, time, ratio, peak: series.peak, verdict: series.verdict }
 }
+
+/// The calls that were not made at a size.
+type LeftOut = HashMap<usize, HashSet<String>>;
 
 /// Runs that were made again, by the number of items and the attempt.
 type Again = HashMap<(usize, usize), Run>;

@@ -41,7 +41,6 @@ export { MeshmapError };
  * @property {{ count: number, start: number | null, step: number | null } | null} snapshots Of CGeo; times in seconds.
  * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims Of IQM.
  * @property {number} jointCount Of IQM.
- * @property {number | null} millimeters Of CGeo, the length of a unit.
  * @property {string | null} name Of CGeo.
  *
  * @typedef {{ name: string, level: number | null, byteRange: [number, number] | null }} Level
@@ -105,7 +104,7 @@ export { MeshmapError };
 export async function open(source, options = {}) {
     const { worker = typeof Worker !== 'undefined', signal, onProgress, ...settings } = options;
     signal?.throwIfAborted();
-    const base = typeof document === 'undefined' ? undefined : document.baseURI;
+    const base = globalThis.document?.baseURI ?? globalThis.location?.href;
     const from = source instanceof URL || typeof source === 'string' ? new URL(source, base).href
         : source instanceof Blob ? source : new Blob([/** @type {BlobPart} */ (source)]);
     const request = settings.request && { ...settings.request };
@@ -117,7 +116,7 @@ export async function open(source, options = {}) {
 }
 
 /** What formats say nothing of. */
-const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, millimeters: null, name: null };
+const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null };
 
 /**
  * What runs jobs, here or in a worker.

@@ -58,6 +58,7 @@ export class MeshmapLoader extends Loader {
         const all = { ...request, headers };
         if (this.withCredentials) all.credentials = 'include';
         this.manager.itemStart(url);
+        /** @type {LoaderOptions} */
         const source = { ...options, request: all };
         if (onProgress || onStats) {
             source.onProgress = (stats) => {

@@ -1,4 +1,4 @@
-import { MeshmapError, MeshmapLoader } from './meshmap/three.js';
+import { MeshmapError, MeshmapLoader } from 'meshmap/three';
 import { Stage } from './stage.js';
 
 /** @param {string} id @returns {any} */
@@ -15,8 +15,8 @@ try {
     problem(`This browser shows no pictures (WebGL): ${error instanceof Error ? error.message : error}. Files are read all the same.`);
 }
 
-/** What is open, for those who look from the console. @type {{ object: import('./meshmap/three.js').MeshmapObject | null }} */
-const shown = { object: null };
+/** What is open, for those who look from the console. @type {{ object: import('meshmap/three').MeshmapObject | null, stage: Stage | null }} */
+const shown = { object: null, stage };
 /** @type {any} */ (globalThis).meshmapPage = shown;
 let opening = new AbortController();
 let timer = 0;
@@ -101,7 +101,7 @@ function clear() {
 }
 
 /**
- * @param {import('./meshmap/three.js').MeshmapObject} object
+ * @param {import('meshmap/three').MeshmapObject} object
  * @param {string} name
  * @param {number | null} size
  */
@@ -113,7 +113,6 @@ function describe(object, name, size) {
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
         ['Up', conventions.up?.toUpperCase() ?? 'not said'],
-        ['A unit', info.millimeters === null ? null : `${info.millimeters} mm`],
         ['Joints', info.jointCount || null],
     ]);
     the('play').hidden = !(levels.length || anims.length || (snapshots?.count ?? 0) > 1);
@@ -154,8 +153,8 @@ function option(value, text) {
 }
 
 /**
- * @param {import('./meshmap/three.js').MeshmapObject} object
- * @param {import('./meshmap/index.js').Level} level
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {import('meshmap').Level} level
  */
 function choice(object, { name, byteRange }) {
     const label = document.createElement('label');
@@ -169,7 +168,7 @@ function choice(object, { name, byteRange }) {
     return label;
 }
 
-/** @param {import('./meshmap/three.js').MeshmapObject} object */
+/** @param {import('meshmap/three').MeshmapObject} object */
 function meshes(object) {
     const MOST = 100;
     const parts = object.children.filter((/** @type {any} */ child) => child.geometry);
@@ -212,7 +211,7 @@ function meshes(object) {
 /**
  * Changes what is shown, and what is told of it.
  *
- * @param {import('./meshmap/three.js').MeshmapObject} object
+ * @param {import('meshmap/three').MeshmapObject} object
  * @param {() => Promise<void>} run
  */
 async function change(object, run) {
@@ -229,7 +228,7 @@ async function change(object, run) {
     tell(object.stats);
 }
 
-/** @param {import('./meshmap/three.js').MeshmapObject} object */
+/** @param {import('meshmap/three').MeshmapObject} object */
 function moment(object) {
     const { count, start, step } = object.file.info.snapshots ?? { count: 0, start: null, step: null };
     const index = object.snapshot ?? 0;
@@ -238,7 +237,7 @@ function moment(object) {
     the('snapshot').setAttribute('aria-valuetext', the('moment').textContent);
 }
 
-/** @param {import('./meshmap/three.js').MeshmapObject} object @param {number} index */
+/** @param {import('meshmap/three').MeshmapObject} object @param {number} index */
 async function goto(object, index) {
     const children = object.children[0];
     try {

@@ -162,7 +162,6 @@ impl File {
                 object
                     .with("meshCount", &file.len())
                     .with("snapshots", &snapshots.end())
-                    .float("millimeters", file.unit_length().map(|unit| unit.millimeters))
                     .text_or_null("name", name.as_ref().map(|name| name.to_string_lossy()).as_deref())
             }
             #[cfg(feature = "iqm")]

@@ -320,9 +320,9 @@ await check('a phone, in the dark', async () => {
 });
 for (const scheme of ['light', 'dark']) {
     await check(`keyboard, names and contrast, ${scheme}`, async () => {
-        await fresh({ features: [{ name: 'prefers-color-scheme', value: scheme }] });
-        await byAddress(`${files.origin}/data/${SMALL.slmesh}`);
-        await page.evaluate(() => document.activeElement?.blur());
+        const hash = `#${new URLSearchParams({ url: `${files.origin}/data/${SMALL.slmesh}` })}`;
+        await fresh({ hash, features: [{ name: 'prefers-color-scheme', value: scheme }] });
+        assert.match(await settled(), /shown after/);
         const reached = [];
         for (let i = 0; i < 40; i += 1) {
             await page.keyboard.press('Tab');

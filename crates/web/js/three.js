@@ -219,7 +219,8 @@ export class MeshmapObject extends Group {
             this.#base = index;
             return;
         }
-        const { geometry } = /** @type {Mesh<BufferGeometry>} */ (mesh);
+        const { geometry, userData } = /** @type {Mesh<BufferGeometry>} */ (mesh);
+        Object.assign(userData.meshmap, { address: `snapshots[${index}]`, role: { kind: 'snapshot', index, seconds: moment.seconds } });
         position.array.set(moment.positions);
         position.needsUpdate = true;
         const normal = geometry.getAttribute('normal');

@@ -1,4 +1,4 @@
-import { AmbientLight, AnimationMixer, Box3, Clock, DirectionalLight, Group, PerspectiveCamera, Scene, Sphere, Spherical, Vector3, WebGLRenderer } from 'three';
+import { AmbientLight, AnimationMixer, Box3, DirectionalLight, Group, PerspectiveCamera, Scene, Sphere, Spherical, Vector3, WebGLRenderer } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 
 /** The picture: a scene with one object, drawn when something has changed. */
@@ -21,7 +21,8 @@ export class Stage {
         this.scene.add(this.camera);
         this.controls = new OrbitControls(this.camera, canvas);
         this.controls.addEventListener('change', () => this.draw());
-        this.clock = new Clock();
+        /** When the animation was drawn last, in milliseconds. */
+        this.drawn = 0;
         /** @type {AnimationMixer | null} */
         this.mixer = null;
         /** @type {import('three').Object3D | null} */
@@ -57,7 +58,7 @@ export class Stage {
         if (clip && this.object) {
             this.mixer = new AnimationMixer(this.object);
             this.mixer.clipAction(clip).play();
-            this.clock.getDelta();
+            this.drawn = performance.now();
         }
         this.draw();
     }
@@ -117,7 +118,9 @@ export class Stage {
         if (this.frame) return;
         this.frame = requestAnimationFrame(() => {
             this.frame = 0;
-            this.mixer?.update(this.clock.getDelta());
+            const now = performance.now();
+            this.mixer?.update((now - this.drawn) / 1000);
+            this.drawn = now;
             this.renderer.render(this.scene, this.camera);
             if (this.mixer) this.draw();
         });

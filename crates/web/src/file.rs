@@ -298,20 +298,22 @@ fn nameless() -> impl Iterator<Item = String> {
 /// The blocks that hold meshes, the finest first, and what they are for.
 #[cfg(feature = "slmesh")]
 fn levels(file: &slmesh::Asset) -> Vec<Block> {
-    let lods = (0..).zip(slmesh::Lod::ALL).map(|(level, lod)| (lod.name(), Some(level)));
-    let named = lods.chain([(PHYSICS, None)]).filter_map(|(name, level)| {
+    let found = |(name, level): (&'static str, Option<u32>)| {
         let byte_range = match file.entry(name)?.range() {
             Ok(range) => Some(range?),
             // Reading it tells what is wrong.
             Err(_) => None,
         };
         Some(Block { name, level, byte_range })
-    });
-    named.collect()
+    };
+    let lods = (0..).zip(slmesh::Lod::ALL).map(|(level, lod)| (lod.name(), Some(level)));
+    let physics = PHYSICS.into_iter().find_map(|name| found((name, None)));
+    lods.filter_map(found).chain(physics).collect()
 }
 
+/// The mesh for physics, and as it was called first.
 #[cfg(feature = "slmesh")]
-const PHYSICS: &str = "physics_mesh";
+const PHYSICS: [&str; 2] = ["physics_mesh", "physics_shape"];
 
 /// The block with a name, decoded.
 #[cfg(feature = "slmesh")]
@@ -321,8 +323,10 @@ fn block<'a>(file: &slmesh::Asset, kept: &'a mut Option<Level>, name: &str) -> J
         let lod = (0..).zip(slmesh::Lod::ALL).find(|(_, lod)| lod.name() == name);
         let found = match lod {
             Some((level, lod)) => file.lod(lod)?.map(|mesh| (lod.name(), Role::Lod(level), mesh)),
-            None if name == PHYSICS => file.physics_mesh()?.map(|mesh| (PHYSICS, Role::Physics, mesh)),
-            None => None,
+            None => match PHYSICS.into_iter().find(|physics| *physics == name) {
+                Some(name) => file.physics_mesh()?.map(|mesh| (name, Role::Physics, mesh)),
+                None => None,
+            },
         };
         // The old one goes only where there is another.
         *kept = found.map(|(name, role, mesh)| Level { name, role, mesh }).or_else(|| kept.take());

@@ -71,6 +71,20 @@ test('one level of detail takes two requests', async () => {
     assert.ok(file.stats.bytes < file.stats.length);
 });
 
+test('nginx, with the lines of the README', { skip: !process.env.MESHMAP_NGINX && 'MESHMAP_NGINX names no server' }, async () => {
+    const headers = { Range: 'bytes=0-9' };
+    const response = await fetch(`${process.env.MESHMAP_NGINX}/${LODS}`, { headers });
+    assert.equal(response.status, 206);
+    assert.equal(response.headers.get('access-control-allow-origin'), '*');
+    assert.match(response.headers.get('access-control-expose-headers') ?? '', /Content-Range, ETag/);
+    for (const format of FORMATS) {
+        for (const name of files(format, 'valid').slice(0, 5)) {
+            const [near, far] = [await open(readFileSync(join(data, format, 'valid', name))), await open(`${process.env.MESHMAP_NGINX}/${format}/valid/${name}`)];
+            assert.deepEqual([far.info, await read(far)], [near.info, await read(near)], name);
+        }
+    }
+});
+
 test('servers without ranges send the whole file, once', async () => {
     server.manners.ranges = false;
     try {

@@ -5,8 +5,10 @@ use meshmap::{Array, Error, Scratch, VertexRemap, cgeo};
 use crate::json::Object;
 use crate::session::Reply;
 
-/// How the vertices of the first snapshot that was played are made.
+/// How vertices are made that snapshots share.
 pub(crate) struct Playing {
+    /// The snapshot whose vertices they are.
+    base: usize,
     topology: cgeo::TopologyId,
     remap: VertexRemap,
     has_normals: bool,
@@ -23,52 +25,36 @@ pub(crate) fn moment(
     base: usize,
     index: usize,
 ) -> Result<Reply, Error> {
+    let now = match playing.take().filter(|now| now.base == base) {
+        Some(now) => now,
+        None => Playing::new(file, base)?,
+    };
+    let now = playing.insert(now);
     let snapshot = file.snapshot(index)?;
-    let first = file.snapshot(base)?;
-    let topology = first.topology()?;
-    let mut kept = playing.take().filter(|playing| playing.topology == topology);
-    let is_same = snapshot.topology()? == topology;
+    let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
+    let mut elements = Vec::new();
+    // This reads the whole snapshot; what looks at parts of it would fetch one after the other.
+    snapshot.positions_into(&mut elements, &mut now.scratch)?;
+    let is_same = snapshot.topology()? == now.topology;
     let mut arrays = Vec::new();
-    let mut has_normals = false;
     if is_same {
-        let mut now = match kept {
-            Some(now) => now,
-            None => Playing::new(&first, topology)?,
-        };
-        let positions = positions_and_normals(&snapshot, &mut now);
-        has_normals = now.has_normals;
-        kept = Some(now);
-        // What was made stays where bytes are missing.
-        match positions {
-            Ok(made) => arrays = made,
-            Err(error) => {
-                *playing = kept;
-                return Err(error);
-            }
+        arrays.push(bytes(now.remap.gather(0, &elements)?));
+        if now.has_normals {
+            snapshot.normals_into(&mut elements, &mut now.scratch)?;
+            arrays.push(bytes(now.remap.gather(1, &elements)?));
         }
     }
-    *playing = kept;
     let object = Object::new().with("index", &index).float("seconds", snapshot.time());
-    let object = object.with("isSame", &is_same).with("hasNormals", &has_normals);
+    let object = object.with("isSame", &is_same).with("hasNormals", &(arrays.len() > 1));
     Ok(Reply { json: object.end(), arrays })
 }
 
 impl Playing {
-    fn new(first: &cgeo::Snapshot, topology: cgeo::TopologyId) -> Result<Self, Error> {
+    fn new(file: &cgeo::Proxy, base: usize) -> Result<Self, Error> {
+        let first = file.snapshot(base)?;
         let mesh = first.mesh()?;
         let has_normals = mesh.triangles.has_normals() && !mesh.normals.is_empty();
-        Ok(Self { topology, remap: mesh.vertex_remap()?, has_normals, scratch: Scratch::default() })
+        let (topology, remap) = (mesh.topology, mesh.vertex_remap()?);
+        Ok(Self { base, topology, remap, has_normals, scratch: Scratch::default() })
     }
-}
-
-fn positions_and_normals(snapshot: &cgeo::Snapshot, now: &mut Playing) -> Result<Vec<Vec<u8>>, Error> {
-    let mut elements = Vec::new();
-    snapshot.positions_into(&mut elements, &mut now.scratch)?;
-    let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
-    let mut arrays = vec![bytes(now.remap.gather(0, &elements)?)];
-    if now.has_normals {
-        snapshot.normals_into(&mut elements, &mut now.scratch)?;
-        arrays.push(bytes(now.remap.gather(1, &elements)?));
-    }
-    Ok(arrays)
 }

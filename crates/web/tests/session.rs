@@ -253,6 +253,20 @@ fn snapshots_are_played_with_the_vertices_of_the_first() {
 }
 
 #[test]
+fn next_snapshot_is_fetched_at_once() {
+    let path = data("cgeo", "valid").into_iter().find(|path| path.ends_with("anim_a.cgeo")).unwrap();
+    let mut client = Client::new(&path);
+    client.open().unwrap();
+    client.mesh("snapshots[0]").unwrap();
+    client.run(|session| session.moment(0, 0)).unwrap();
+    for index in 1..3 {
+        let requests = client.requests;
+        client.run(|session| session.moment(0, index)).unwrap();
+        assert!(client.requests - requests <= 1, "{} requests", client.requests - requests);
+    }
+}
+
+#[test]
 fn joints_and_frames_are_those_of_the_file() {
     let mut frames = 0;
     for path in data("iqm", "valid") {

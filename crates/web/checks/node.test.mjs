@@ -206,6 +206,34 @@ test('the loader gives geometry with the positions of the library', async () => 
     }
 });
 
+test('triangles run counter-clockwise around their normals', async () => {
+    let turned = 0;
+    for (const format of ['cgeo', 'slmesh', 'openctm']) {
+        for (const name of files(format, 'valid').slice(0, 20)) {
+            const bytes = readFileSync(join(data, format, 'valid', name));
+            const load = (keepWinding) => new MeshmapLoader().setOptions({ keepWinding }).parseAsync(bytes).catch(() => null);
+            const [kept, object] = [await load(true), await load(false)];
+            for (const [number, { geometry, scale }] of (object?.children ?? []).entries()) {
+                const { index } = geometry;
+                const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
+                if (!normal || !index) continue;
+                const corner = (i) => scale.clone().fromBufferAttribute(position, index.getX(i)).multiply(scale);
+                let votes = 0;
+                for (let i = 0; i < index.count; i += 3) {
+                    const a = corner(i);
+                    const face = corner(i + 1).sub(a).cross(corner(i + 2).sub(a));
+                    // With a matrix, normals are made for its inverse.
+                    const dot = face.dot(a.fromBufferAttribute(normal, index.getX(i)).divide(scale));
+                    votes += Math.sign(dot) || 0;
+                }
+                assert.ok(votes >= 0, `${name}: ${votes}`);
+                turned += kept.children[number].geometry.index.getX(1) === index.getX(1) ? 0 : 1;
+            }
+        }
+    }
+    assert.ok(turned > 0);
+});
+
 test('the loader loads by address, with progress, skeleton and clips', async () => {
     globalThis.ProgressEvent ??= class extends Event {
         constructor(type, init) {

@@ -12,7 +12,8 @@ import { MeshmapError, open } from './index.js';
  * @property {string | number} [level] Second Life: the level of detail that is shown first, by name or number; 0, the finest.
  * @property {number} [snapshot] CGeo: the snapshot that is shown first; 0.
  * @property {boolean} [yUp] Turns files whose format has Z up; true.
- * @property {boolean} [keepWinding] Leaves triangles that run clockwise as they are; false.
+ * @property {boolean} [keepWinding] Leaves triangles that run clockwise as they are; false. Where a mesh has normals, these tell
+ *     how its triangles run; else the format does, if it says so.
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh makes lengths of
  *     them; true.
  * @property {boolean} [anims] IQM: reads animations; true.
@@ -283,7 +284,7 @@ export class MeshmapObject extends Group {
         this.#clear();
         // Before the meshes: animations find by name what comes first.
         if (bones) this.add(...bones.roots);
-        const isClockwise = this.file.info.conventions.frontFace === 'clockwise' && !this.#options.keepWinding;
+        const isClockwise = this.file.info.conventions.frontFace === 'clockwise';
         const hue = meshes.length > 1 ? 1 / meshes.length : 0;
         meshes.forEach((mesh, number) => this.add(objectOf(mesh, { bones, isClockwise, hue: number * hue, ...this.#options })));
     }
@@ -358,7 +359,7 @@ const NAMES = new Map([
  * @param {import('./index.js').Mesh} mesh
  * @param {{ bones: Bones | null, isClockwise: boolean, hue: number } & LoaderOptions} options
  */
-function objectOf(mesh, { bones, isClockwise, hue, material: make = materialOf(hue) }) {
+function objectOf(mesh, { bones, isClockwise, hue, keepWinding = false, material: make = materialOf(hue) }) {
     const geometry = new BufferGeometry();
     const dequant = mesh.attributes.position?.dequant;
     for (const [semantic, attribute] of Object.entries(mesh.attributes)) {
@@ -368,6 +369,10 @@ function objectOf(mesh, { bones, isClockwise, hue, material: make = materialOf(h
         geometry.setAttribute(own, attributeOf(attribute, name !== undefined));
     }
     const normal = geometry.getAttribute('normal');
+    const { indices } = mesh;
+    if (!keepWinding && (normal ? runsAgainst(geometry, indices, dequant?.scale) : isClockwise)) {
+        for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
+    }
     if (dequant && normal) {
         // The matrix of the mesh turns normals by its inverse: they are made for that.
         const [x, y, z] = dequant.scale;
@@ -382,10 +387,6 @@ function objectOf(mesh, { bones, isClockwise, hue, material: make = materialOf(h
     if (mesh.triangleCount === 0) {
         const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
         return place(points, mesh, dequant);
-    }
-    const { indices } = mesh;
-    if (isClockwise) {
-        for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
     }
     geometry.setIndex(new BufferAttribute(indices, 1));
     const materials = [];
@@ -421,6 +422,29 @@ function place(object, mesh, dequant) {
         object.position.fromArray(dequant.offset);
     }
     return object;
+}
+
+/**
+ * Whether most triangles run clockwise around their normals: of some thousand of them, as far as they tell.
+ *
+ * @param {BufferGeometry} geometry
+ * @param {Uint16Array | Uint32Array} indices
+ * @param {number[]} [scale] What makes lengths of positions.
+ */
+function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
+    const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
+    const by = new Vector3().fromArray(scale);
+    const [a, b, c, n] = [new Vector3(), new Vector3(), new Vector3(), new Vector3()];
+    const step = Math.max(1, Math.floor(indices.length / 3 / 4096)) * 3;
+    let votes = 0;
+    for (let i = 0; i + 2 < indices.length; i += step) {
+        a.fromBufferAttribute(position, indices[i]);
+        b.fromBufferAttribute(position, indices[i + 1]).sub(a).multiply(by);
+        c.fromBufferAttribute(position, indices[i + 2]).sub(a).multiply(by);
+        const dot = b.cross(c).dot(n.fromBufferAttribute(normal, indices[i]));
+        votes += dot > 0 ? 1 : dot < 0 ? -1 : 0;
+    }
+    return votes < 0;
 }
 
 /**

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn checksums_are_those_of_crc32fast() {
-        let bytes: Vec<u8> = (0..1000_u32).map(|i| (i * i >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..1000_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for length in [0, 1, 2, 9, 1000] {
             let mut crc = Crc::new();
             bytes[..length].chunks(7).for_each(|part| crc.update(part));

@@ -85,26 +85,28 @@ async function ours(path) {
 }
 
 /**
- * Normals of OpenCTM's MG2 are made of sines, whose last digit is that of the host. Where they are near, those that are
- * expected take the place of those that were found.
+ * Normals of OpenCTM's MG2, and directions of TMF, are made of sines, whose last digit is that of the host. Where they are
+ * near, those that are expected take the place of those that were found.
  */
 async function bringNear(path, found, expected) {
-    if (found.format !== 'openctm') return 0;
+    if (!['openctm', 'tmf'].includes(found.format)) return 0;
     let count = 0;
     for (const [index, { address, values: ours }] of (found.meshes ?? []).entries()) {
         const theirs = expected.meshes?.[index]?.values;
-        if (!ours || !theirs || ours.arrays.normal === theirs.arrays.normal) continue;
-        const { stdout } = spawnSync(values, ['--array', path, address, 'normal'], { maxBuffer: 2 ** 30 });
-        const wanted = new Float32Array(new Uint8Array(stdout).buffer);
-        const file = await open(await openAsBlob(path));
-        const { array } = (await file.mesh(address, { attributes: ['normal'] })).attributes.normal;
-        file.close();
-        assert.equal(array.length, wanted.length);
-        for (let i = 0; i < array.length; i += 1) {
-            assert.ok(Math.abs(array[i] - wanted[i]) <= 2 ** -23 || Object.is(array[i], wanted[i]), `${path} ${i}: ${array[i]}, ${wanted[i]}`);
+        for (const name of ['normal', 'tangent']) {
+            if (!ours || !theirs || ours.arrays[name] === theirs.arrays[name]) continue;
+            const { stdout } = spawnSync(values, ['--array', path, address, name], { maxBuffer: 2 ** 30 });
+            const wanted = new Float32Array(new Uint8Array(stdout).buffer);
+            const file = await open(await openAsBlob(path));
+            const { array } = (await file.mesh(address, { attributes: [name] })).attributes[name];
+            file.close();
+            assert.equal(array.length, wanted.length);
+            for (let i = 0; i < array.length; i += 1) {
+                assert.ok(Math.abs(array[i] - wanted[i]) <= 2 ** -23 || Object.is(array[i], wanted[i]), `${path} ${i}: ${array[i]}, ${wanted[i]}`);
+            }
+            ours.arrays[name] = theirs.arrays[name];
+            count += 1;
         }
-        ours.arrays.normal = theirs.arrays.normal;
-        count += 1;
     }
     return count;
 }
@@ -130,5 +132,5 @@ test('files have the values and messages of the library', { skip: !values && 'ME
         }
     }
     assert.ok(counts.files > 300 && counts.meshes > 300 && counts.errors > 100, JSON.stringify(counts));
-    console.log(`${counts.files} files of ${counts.bytes} bytes: ${counts.meshes} meshes, ${counts.arrays} arrays and ${counts.errors} errors are those of the library, but for the last digit of ${counts.near} arrays of normals`);
+    console.log(`${counts.files} files of ${counts.bytes} bytes: ${counts.meshes} meshes, ${counts.arrays} arrays and ${counts.errors} errors are those of the library, but for the last digit of ${counts.near} arrays of directions`);
 });

@@ -37,6 +37,9 @@
 //! * `serde`: `Serialize` and `Deserialize` for values that stand in scenes and settings: [`Address`], [`Format`],
 //!   [`Semantic`] and [`slmesh::Lod`] as their text, [`Scalar`], [`VertexFormat`], [`Role`], [`Bounds`], [`Conventions`],
 //!   [`Severity`], [`Limits`] and [`Options`]; `Serialize` for [`Finding`], [`Rule`] and [`Item`].
+//!
+//! Modules for the web, whose size counts, may be built with `RUSTFLAGS="--cfg meshmap_small"`: [`Decoder::Reference`] is
+//! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is no feature, as it takes something away.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,

@@ -1,7 +1,7 @@
 use crate::codec::Decoder;
 use crate::format::Format;
 use crate::limits::Limits;
-use crate::report::{Finding, Result, Severity};
+use crate::report::{Error, ErrorKind, Finding, Result, Severity};
 
 /// How a file is read. Given when it is opened.
 ///
@@ -123,6 +123,10 @@ pub(crate) fn refuse_forbidden(
 ) -> Result<()> {
     if options.strictness == Strictness::Tolerant {
         return Ok(());
+    }
+    if cfg!(meshmap_small) {
+        let error = Error::new(ErrorKind::Unsupported, "strictness").format_is(Some(format));
+        return Err(error.expected("tolerant reading: this is a build with meshmap_small").found("strict"));
     }
     match validate()?.iter().find(|finding| finding.severity() >= Severity::Forbidden) {
         Some(finding) => Err(finding.to_error(format)),

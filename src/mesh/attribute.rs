@@ -170,6 +170,9 @@ impl Attribute {
     /// The smallest box around the first three components; `None` where no element is finite.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
+        if cfg!(meshmap_small) {
+            return Bounds::around(self.iter_f32());
+        }
         let mut bounds = Bounds::default();
         // Every number is a float.
         let _ = self.write_chunks(VertexFormat::FLOAT32X3, VertexFormat::FLOAT32X3.size(), |_, bytes| {

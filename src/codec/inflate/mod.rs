@@ -25,6 +25,8 @@ mod history;
 mod problem;
 mod processor;
 mod reference;
+#[cfg(any(test, meshmap_small))]
+mod small_crc;
 mod table;
 mod unit;
 mod wrap;
@@ -116,8 +118,8 @@ impl<'a> Inflate<'a> {
         let (consumed, checksum) = header.map_err(|kind| codec.fault(kind))?;
         let engine = match (codec, decoder) {
             (Codec::Stored, _) => Engine::Stored,
-            (_, Decoder::Fast) => Engine::Deflate,
-            (_, Decoder::Reference) => Engine::Miniz,
+            (_, Decoder::Reference) if !cfg!(meshmap_small) => Engine::Miniz,
+            _ => Engine::Deflate,
         };
         inflater.reset(engine, consumed);
         Ok(Self {

@@ -1,5 +1,10 @@
 //! What is around a deflate stream: the headers of zlib and gzip, and the checksums after it.
 
+#[cfg(not(meshmap_small))]
+use crc32fast::Hasher as Crc;
+
+#[cfg(meshmap_small)]
+use super::small_crc::Crc;
 use crate::codec::FaultKind;
 use crate::num::as_u64;
 
@@ -14,7 +19,7 @@ pub(super) enum Checksum {
     Ignored(usize),
     Adler32(simd_adler32::Adler32),
     Gzip {
-        crc: crc32fast::Hasher,
+        crc: Crc,
         length: u32,
         /// What is wrong with the checksum of the header.
         header: Option<FaultKind>,
@@ -140,12 +145,14 @@ pub(super) fn gzip_header(input: &[u8]) -> Result<(usize, Checksum), FaultKind> 
     if flags & FHCRC != 0 {
         let stored = rest(at).first_chunk().map(|bytes| u32::from(u16::from_le_bytes(*bytes)));
         let stored = stored.ok_or(FaultKind::Truncated)?;
-        let computed = crc32fast::hash(input.get(..at).unwrap_or_default()) & 0xffff;
+        let mut crc = Crc::new();
+        crc.update(input.get(..at).unwrap_or_default());
+        let computed = crc.finalize() & 0xffff;
         header = (stored != computed).then_some(FaultKind::Checksum { stored, computed });
         at = at.saturating_add(2);
     }
     if at > input.len() {
         return Err(FaultKind::Truncated);
     }
-    Ok((at, Checksum::Gzip { crc: crc32fast::Hasher::new(), length: 0, header }))
+    Ok((at, Checksum::Gzip { crc: Crc::new(), length: 0, header }))
 }

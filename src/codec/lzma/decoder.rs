@@ -45,8 +45,8 @@ impl Lzma {
             _ => return Err(fault(FaultKind::Corrupt("a first byte that is not 0"), 0)),
         }
         match decoder {
-            Decoder::Fast => self.fast(bits, input, out, cancel),
-            Decoder::Reference => lzma_rs(bits, input, out, cancel),
+            Decoder::Reference if !cfg!(meshmap_small) => lzma_rs(bits, input, out, cancel),
+            _ => self.fast(bits, input, out, cancel),
         }
     }
 

@@ -1,0 +1,316 @@
+// The package in Node: files by every kind of source, servers that misbehave, and the loader of three.js.
+import assert from 'node:assert/strict';
+import { mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { MeshmapError, open } from '../pkg/index.js';
+import { MeshmapLoader, MeshmapObject } from '../pkg/three.js';
+import { serve } from '../serve.mjs';
+
+const data = fileURLToPath(new URL('../../../tests/data', import.meta.url));
+const FORMATS = /** @type {const} */ (['cgeo', 'iqm', 'openctm', 'slmesh', 'tmf']);
+const files = (format, folder) => readdirSync(join(data, format, folder)).filter((name) => !name.endsWith('.json'));
+const SKINNED = 'iqm/valid/skin_multi_anim.iqm';
+const LODS = 'slmesh/valid/nodemv_02_static_4lod.slmesh';
+
+let server;
+let work;
+before(async () => {
+    work = mkdtempSync(join(tmpdir(), 'meshmap-'));
+    server = await serve({ '/data/': data, '/work/': work });
+});
+after(async () => {
+    await server.close();
+    rmSync(work, { recursive: true });
+});
+
+/** All meshes of a file, by address. */
+async function read(file) {
+    const out = {};
+    for (const level of file.info.levels.length ? file.info.levels.map(({ name }) => name) : ['']) {
+        const { entries } = await file.meshes({ level });
+        for (const { address } of entries) out[address] = await file.mesh(address);
+    }
+    return out;
+}
+
+async function kindOf(promise) {
+    const error = await promise.then(() => null, (error) => error);
+    assert.ok(error instanceof MeshmapError, `${error}`);
+    return error.kind;
+}
+
+test('an address, a blob and bytes give the same', async () => {
+    for (const format of FORMATS) {
+        const name = files(format, 'valid').find((name) => !name.includes('empty'));
+        const path = join(data, format, 'valid', name);
+        const bytes = readFileSync(path);
+        const found = [];
+        for (const source of [`${server.origin}/data/${format}/valid/${name}`, await openAsBlob(path), bytes]) {
+            const file = await open(source);
+            assert.equal(file.format, format);
+            assert.equal(file.stats.length, bytes.length);
+            found.push([file.info, await read(file)]);
+            file.close();
+        }
+        assert.deepEqual(found[0], found[1]);
+        assert.deepEqual(found[0], found[2]);
+    }
+});
+
+test('one level of detail takes two requests', async () => {
+    const before = server.log.length;
+    const file = await open(`${server.origin}/data/${LODS}`);
+    await file.meshes({ level: 'lowest_lod' });
+    await file.mesh('lowest_lod.faces[0]');
+    assert.equal(file.stats.requests, 2);
+    assert.equal(server.log.length - before, 2);
+    assert.ok(file.stats.bytes < file.stats.length);
+});
+
+test('nginx, with the lines of the README', { skip: !process.env.MESHMAP_NGINX && 'MESHMAP_NGINX names no server' }, async () => {
+    const headers = { Range: 'bytes=0-9' };
+    const response = await fetch(`${process.env.MESHMAP_NGINX}/${LODS}`, { headers });
+    assert.equal(response.status, 206);
+    assert.equal(response.headers.get('access-control-allow-origin'), '*');
+    assert.match(response.headers.get('access-control-expose-headers') ?? '', /Content-Range, ETag/);
+    for (const format of FORMATS) {
+        for (const name of files(format, 'valid').slice(0, 5)) {
+            const [near, far] = [await open(readFileSync(join(data, format, 'valid', name))), await open(`${process.env.MESHMAP_NGINX}/${format}/valid/${name}`)];
+            assert.deepEqual([far.info, await read(far)], [near.info, await read(near)], name);
+        }
+    }
+});
+
+test('servers without ranges send the whole file, once', async () => {
+    server.manners.ranges = false;
+    try {
+        const file = await open(`${server.origin}/data/${LODS}`);
+        await read(file);
+        assert.equal(file.stats.requests, 1);
+        assert.equal(file.stats.bytes, file.stats.length);
+        assert.equal(await kindOf(open(`${server.origin}/data/${LODS}`, { maxWhole: 100 })), 'response');
+    } finally {
+        server.manners.ranges = true;
+    }
+});
+
+test('a file that changes in between is an error, never a mixture', async () => {
+    for (const change of [{ tag: '"other"' }, {}]) {
+        server.manners.answer = ({ count }) => (count > 1 ? change : {});
+        const url = `${server.origin}/data/${LODS}`;
+        server.log.length = 0;
+        const list = open(url, { first: 512 }).then((file) => file.meshes({ level: 'high_lod' }));
+        if (change.tag) assert.equal(await kindOf(list), 'changed');
+        else assert.equal((await list).total, 1);
+    }
+    server.manners.answer = undefined;
+});
+
+test('responses that are cut or fail for a while are asked for again', async () => {
+    server.log.length = 0;
+    server.manners.answer = ({ count }) => (count === 1 ? { status: 503 } : count === 2 ? { cut: true } : {});
+    const file = await open(`${server.origin}/data/${SKINNED}`);
+    assert.equal(file.format, 'iqm');
+    assert.equal(file.stats.requests, 3);
+    server.log.length = 0;
+    server.manners.answer = () => ({ status: 503 });
+    assert.equal(await kindOf(open(`${server.origin}/data/${SKINNED}`, { retries: 1 })), 'network');
+    assert.equal(server.log.length, 2);
+    server.manners.answer = undefined;
+    assert.equal(await kindOf(open(`${server.origin}/data/none`)), 'response');
+    assert.equal(await kindOf(open('http://127.0.0.1:9/none', { retries: 0 })), 'network');
+});
+
+test('a stop ends requests', async () => {
+    const stop = new AbortController();
+    const file = await open(`${server.origin}/data/${LODS}`, { first: 512 });
+    server.manners.answer = () => (stop.abort(), {});
+    await assert.rejects(file.meshes({ level: 'high_lod', signal: stop.signal }), { name: 'AbortError' });
+    server.manners.answer = undefined;
+    assert.equal((await file.meshes({ level: 'high_lod' })).total, 1);
+});
+
+test('a file of 40 GB is read by ranges, beyond 4 GiB', { skip: !process.env.MESHMAP_SPARSE && 'MESHMAP_SPARSE names no file' }, async () => {
+    // 4,000 snapshots, which are the same 12 again and again.
+    const path = process.env.MESHMAP_SPARSE;
+    const far = await serve({ '/': dirname(path) });
+    const file = await open(`${far.origin}/${basename(path)}`);
+    assert.equal(file.info.snapshots.count, 4000);
+    const [first, early, late] = [await file.mesh('snapshots[0]'), await file.mesh('snapshots[3]'), await file.mesh('snapshots[3999]')];
+    assert.deepEqual(late.attributes, early.attributes);
+    assert.notDeepEqual(late.attributes, first.attributes);
+    assert.ok(file.stats.bytes < 1e6, `${file.stats.bytes} bytes`);
+    assert.equal(file.stats.length, 40e9);
+    await far.close();
+});
+
+test('what is bad is an error with its place, and the next file is read', async () => {
+    let errors = 0;
+    for (const format of FORMATS) {
+        for (const name of files(format, 'bad')) {
+            try {
+                const file = await open(readFileSync(join(data, format, 'bad', name)));
+                await read(file);
+            } catch (error) {
+                assert.ok(error instanceof MeshmapError && error.kind !== 'crash' && error.message.length > 10, `${name}: ${error}`);
+                errors += 1;
+            }
+        }
+    }
+    assert.ok(errors > 100, `${errors}`);
+    const error = await open(Buffer.from('INTERQUAKEMODEL\0')).catch((error) => error);
+    assert.deepEqual([error.kind, error.format, error.what, error.byteRange], ['truncated', 'iqm', 'iqmheader', [0, 124]]);
+    assert.equal(await kindOf(open(new Uint8Array())), 'unknown_format');
+    assert.equal((await open(readFileSync(join(data, SKINNED)))).format, 'iqm');
+});
+
+test('memory is bounded', async () => {
+    const name = files('tmf', 'valid')[0];
+    const file = await open(readFileSync(join(data, 'tmf/valid', name)), { maxTotalBytes: 4096, maxBlockBytes: 16 }).catch((error) => error);
+    assert.equal(file instanceof MeshmapError ? file.kind : await kindOf(read(file)), 'limit_exceeded');
+});
+
+test('the loader gives geometry with the positions of the library', async () => {
+    for (const format of FORMATS) {
+        for (const name of files(format, 'valid').slice(0, 12)) {
+            const bytes = readFileSync(join(data, format, 'valid', name));
+            const object = await new MeshmapLoader().parseAsync(bytes).catch((error) => error);
+            if (!(object instanceof MeshmapObject)) {
+                assert.ok(object instanceof MeshmapError, `${name}: ${object?.stack}`);
+                continue;
+            }
+            const file = await open(bytes);
+            for (const part of object.children) {
+                if (!part.geometry) continue;
+                const mesh = await file.mesh(part.userData.meshmap.address);
+                const position = part.geometry.getAttribute('position');
+                if (!position) continue;
+                const { array, itemSize } = mesh.attributes.position;
+                if (!(array instanceof Float32Array)) continue;
+                for (let i = 0; i < position.count; i += 1) {
+                    const found = [position.getX(i), position.getY(i), position.getZ(i)].slice(0, itemSize);
+                    const at = found.map((value, axis) => (position.normalized ? value * part.scale.getComponent(axis) + part.position.getComponent(axis) : value));
+                    for (const [axis, value] of at.entries()) {
+                        const expected = array[i * itemSize + axis];
+                        const near = position.normalized ? Math.abs(value - expected) <= 1e-6 * (Math.abs(part.scale.getComponent(axis)) + Math.abs(expected)) : Object.is(value, expected);
+                        assert.ok(near || Number.isNaN(expected), `${name} ${i}: ${value}, ${expected}`);
+                    }
+                }
+            }
+            object.dispose();
+        }
+    }
+});
+
+test('triangles run counter-clockwise around their normals', async () => {
+    let turned = 0;
+    for (const format of ['cgeo', 'slmesh', 'openctm']) {
+        for (const name of files(format, 'valid').slice(0, 20)) {
+            const bytes = readFileSync(join(data, format, 'valid', name));
+            const load = (keepWinding) => new MeshmapLoader().setOptions({ keepWinding }).parseAsync(bytes).catch(() => null);
+            const [kept, object] = [await load(true), await load(false)];
+            for (const [number, { geometry, scale }] of (object?.children ?? []).entries()) {
+                const { index } = geometry;
+                const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
+                if (!normal || !index) continue;
+                const corner = (i) => scale.clone().fromBufferAttribute(position, index.getX(i)).multiply(scale);
+                let votes = 0;
+                for (let i = 0; i < index.count; i += 3) {
+                    const a = corner(i);
+                    const face = corner(i + 1).sub(a).cross(corner(i + 2).sub(a));
+                    // With a matrix, normals are made for its inverse.
+                    const dot = face.dot(a.fromBufferAttribute(normal, index.getX(i)).divide(scale));
+                    votes += Math.sign(dot) || 0;
+                }
+                assert.ok(votes >= 0, `${name}: ${votes}`);
+                turned += kept.children[number].geometry.index.getX(1) === index.getX(1) ? 0 : 1;
+            }
+        }
+    }
+    assert.ok(turned > 0);
+});
+
+test('the loader loads by address, with progress, skeleton and clips', async () => {
+    globalThis.ProgressEvent ??= class extends Event {
+        constructor(type, init) {
+            super(type);
+            Object.assign(this, init);
+        }
+    };
+    const events = [];
+    const object = await new MeshmapLoader().setPath(`${server.origin}/data/`).loadAsync(SKINNED, (event) => events.push(event.loaded));
+    assert.ok(events.length > 1 && events.at(-1) === object.stats.bytes);
+    const skinned = object.children.filter((child) => child.isSkinnedMesh);
+    assert.ok(skinned.length > 0);
+    assert.ok(object.animations.length > 0 && object.animations.every((clip) => clip.tracks.length > 0));
+    assert.ok(object.animations.some((clip) => clip.duration > 0));
+    // In the bind pose, bones move nothing.
+    object.updateMatrixWorld(true);
+    const [mesh] = skinned;
+    const position = mesh.geometry.getAttribute('position');
+    const [x, y, z] = [position.getX(0), position.getY(0), position.getZ(0)];
+    const moved = mesh.applyBoneTransform(0, mesh.position.clone().set(x, y, z));
+    for (const [a, b] of [[moved.x, x], [moved.y, y], [moved.z, z]]) assert.ok(Math.abs(a - b) < 1e-4, `${a}, ${b}`);
+    await assert.rejects(new MeshmapLoader().loadAsync(`${server.origin}/none`), { kind: 'response' });
+});
+
+test('snapshots and levels of detail are changed', async () => {
+    const proxy = await new MeshmapLoader().loadAsync(`${server.origin}/data/cgeo/valid/anim_a.cgeo`);
+    const { count, start, step } = proxy.file.info.snapshots;
+    assert.ok(count > 2);
+    // Only the last of those that are asked for is shown.
+    await Promise.all([proxy.setSnapshot(1), proxy.setSnapshot(2), proxy.setSnapshot(count - 1)]);
+    assert.equal(proxy.snapshot, count - 1);
+    const mesh = await proxy.file.mesh(`snapshots[${count - 1}]`, { byMaterial: true });
+    assert.deepEqual(proxy.children[0].geometry.getAttribute('position').array, mesh.attributes.position.array);
+    await proxy.setTime(start + step);
+    assert.equal(proxy.snapshot, 1);
+    await assert.rejects(proxy.setSnapshot(count), { kind: 'out_of_range' });
+    assert.equal(proxy.snapshot, 1);
+    proxy.dispose();
+    await assert.rejects(proxy.file.meshes(), { kind: 'cancelled' });
+
+    const asset = await new MeshmapLoader().setOptions({ level: 'lowest_lod' }).loadAsync(`${server.origin}/data/${LODS}`);
+    const triangles = () => asset.children.reduce((sum, child) => sum + child.geometry.index.count / 3, 0);
+    const [coarse] = [triangles(), await asset.setLevel(0)];
+    assert.equal(asset.level, 'high_lod');
+    assert.ok(triangles() > coarse);
+    await assert.rejects(asset.setLevel('none'), { kind: 'out_of_range' });
+    assert.equal(asset.level, 'high_lod');
+});
+
+test('a module of one format reads it, and no other', async () => {
+    // Threads have modules of their own; this one has that of all formats.
+    const { Worker } = await import('node:worker_threads');
+    const script = join(work, 'one.mjs');
+    writeFileSync(script, `
+        import { parentPort, workerData } from 'node:worker_threads';
+        const { open } = await import(workerData.index);
+        const kinds = [];
+        for (const [bytes] of workerData.files) {
+            kinds.push(await open(bytes, { wasm: workerData.wasm }).then((file) => file.format, (error) => error.kind));
+        }
+        parentPort.postMessage(kinds);
+    `);
+    for (const format of FORMATS) {
+        const other = format === 'iqm' ? 'tmf' : 'iqm';
+        const files_ = [format, other].map((format) => [readFileSync(join(data, format, 'valid', files(format, 'valid')[0]))]);
+        const workerData = {
+            index: new URL('../pkg/index.js', import.meta.url).href,
+            wasm: new URL(`../pkg/wasm/${format}.wasm`, import.meta.url).href,
+            files: files_,
+        };
+        const kinds = await new Promise((resolve, reject) => {
+            const worker = new Worker(script, { workerData });
+            worker.on('message', resolve);
+            worker.on('error', reject);
+        });
+        assert.equal(kinds[0], format);
+        assert.notEqual(kinds[1], other);
+        assert.notEqual(kinds[1], 'crash');
+    }
+});

@@ -1,0 +1,389 @@
+// The page in Chromium: `node page.mjs FOLDER`, into which pictures go. Prints what was seen; the exit status is that of the checks.
+//
+// CHROMIUM names the browser. MESHMAP_CORPUS names the folder of the larger corpus, MESHMAP_SPARSE a proxy of 500 MB.
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import puppeteer from 'puppeteer-core';
+
+import { open } from '../pkg/index.js';
+import { serve } from '../serve.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const data = join(here, '../../../tests/data');
+const corpus = process.env.MESHMAP_CORPUS;
+const sparse = process.env.MESHMAP_SPARSE;
+const folder = process.argv[2] ?? join(here, '../target/pictures');
+mkdirSync(folder, { recursive: true });
+
+const SMALL = {
+    cgeo: 'cgeo/valid/anim_a.cgeo', iqm: 'iqm/valid/skin_multi_anim.iqm', openctm: 'openctm/valid/cyl_RAW_pn.ctm',
+    slmesh: 'slmesh/valid/nodemv_02_static_4lod.slmesh', tmf: 'tmf/valid/v020_custom_all.tmf',
+};
+const page_server = await serve({ '/': join(here, '../site/dist') });
+// Another origin, whose headers are first hidden and then shown.
+const folders = { '/data/': data, ...(corpus && { '/corpus/': corpus }), ...(sparse && { '/sparse/': dirname(sparse) }) };
+const files = await serve(folders);
+const browser = await puppeteer.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+    protocolTimeout: 120000,
+});
+
+let page;
+/** Errors that the browser wrote to its console, but for those that a check expects. */
+let console_errors = [];
+const rows = [];
+
+async function fresh(options = {}) {
+    await page?.close();
+    page = await browser.newPage();
+    await page.setViewport(options.viewport ?? { width: 1280, height: 800 });
+    if (options.features) await page.emulateMediaFeatures(options.features);
+    page.on('console', (message) => {
+        if (['error', 'warn'].includes(message.type()) && !/swiftshader|GPU stall|Automatic fallback/i.test(message.text())) console_errors.push(message.text());
+    });
+    page.on('pageerror', (error) => console_errors.push(String(error)));
+    await page.goto(`${page_server.origin}/${options.hash ?? ''}`);
+    await page.waitForFunction(() => document.querySelector('#samples:not([hidden])'));
+}
+
+const text = (id) => page.$eval(`#${id}`, (element) => element.textContent.trim());
+const number = async (id) => Number((await text(id)).replace(/,/g, ''));
+
+/** Waits until a file is shown, or cannot be. */
+async function settled(timeout = 60000) {
+    await page.waitForFunction(() => /shown after|cannot be shown/.test(document.querySelector('#status').textContent), { timeout });
+    return text('status');
+}
+
+async function byAddress(url) {
+    await page.$eval('#address', (input, value) => { input.value = value; }, url);
+    await page.$eval('#status', (element) => { element.textContent = ''; });
+    await page.click('#source [type=submit]');
+    return settled();
+}
+
+async function chosen(path) {
+    await page.$eval('#status', (element) => { element.textContent = ''; });
+    const input = await page.$('#file');
+    await input.uploadFile(path);
+    return settled();
+}
+
+/** A file is dropped: what a browser does when a reader lets go of one over the page. */
+async function dropped(path) {
+    await page.$eval('#status', (element) => { element.textContent = ''; });
+    const session = await page.createCDPSession();
+    const box = await (await page.$('#view')).boundingBox();
+    const at = { x: box.x + 50, y: box.y + 50 };
+    const data = { items: [], files: [path], dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, ...at, data });
+    await session.detach();
+    return settled();
+}
+
+async function picture(name) {
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    const path = join(folder, `${name}.png`);
+    await page.screenshot({ path });
+}
+
+/** How many pixels of the picture are not those of its ground. */
+const drawn = () => page.evaluate(() => new Promise((done) => {
+    const canvas = document.querySelector('#canvas');
+    requestAnimationFrame(() => {
+        // In the frame in which it was drawn, it can be read.
+        const stage = globalThis.meshmapPage.stage;
+        stage.renderer.render(stage.scene, stage.camera);
+        const small = Object.assign(document.createElement('canvas'), { width: 160, height: 100 });
+        const context = small.getContext('2d', { willReadFrequently: true });
+        context.drawImage(canvas, 0, 0, 160, 100);
+        const { data } = context.getImageData(0, 0, 160, 100);
+        let count = 0;
+        for (let i = 3; i < data.length; i += 4) count += data[i] > 0 ? 1 : 0;
+        done(count);
+    });
+}));
+
+/** The positions in three.js, mesh by mesh, as they would be drawn but for the turn of the object. */
+const positions = () => page.evaluate(() => globalThis.meshmapPage.object.children.filter((part) => part.geometry).map((part) => {
+    const position = part.geometry.getAttribute('position');
+    const at = [];
+    for (let i = 0; i < position.count; i += 1) {
+        at.push(...[0, 1, 2].map((axis) => position.getComponent(i, axis) * part.scale.getComponent(axis) + part.position.getComponent(axis)));
+    }
+    return { address: part.userData.meshmap.address, at };
+}));
+
+/** Compares positions with those that the library reads of the same file. */
+async function compare(path) {
+    const file = await open(readFileSync(path));
+    let count = 0;
+    for (const { address, at } of await positions()) {
+        const { array } = (await file.mesh(address)).attributes.position;
+        assert.equal(at.length, array.length);
+        for (let i = 0; i < at.length; i += 1) {
+            assert.ok(Math.abs(at[i] - array[i]) <= 1e-6 * Math.max(1, Math.abs(array[i])), `${address} ${i}: ${at[i]}, ${array[i]}`);
+        }
+        count += at.length / 3;
+    }
+    assert.ok(count > 0);
+    return count;
+}
+
+/** A check; console errors are its failure unless it `expects` them. */
+async function check(name, run, { expects = false } = {}) {
+    console_errors = [];
+    const started = performance.now();
+    try {
+        const seen = await run();
+        if (!expects) assert.deepEqual(console_errors, []);
+        rows.push(['ok', name, `${Math.round(performance.now() - started)} ms`, seen ?? '']);
+    } catch (error) {
+        rows.push(['FAILED', name, '', error.stack ?? error]);
+        await picture(`failed-${rows.length}`).catch(() => {});
+    }
+    console.log(rows.at(-1).join('  '));
+}
+
+await fresh();
+await check('the empty page', () => picture('empty'));
+for (const [format, name] of Object.entries(SMALL)) {
+    const path = join(data, name);
+    await check(`${format} dropped`, async () => {
+        assert.match(await dropped(path), /shown after/);
+        const pixels = await drawn();
+        assert.ok(pixels > 300, `${pixels} pixels`);
+        await picture(`${format}-dropped`);
+        return `${await compare(path)} positions, ${pixels} pixels`;
+    });
+    await check(`${format} chosen`, async () => {
+        assert.match(await chosen(path), /shown after/);
+    });
+    for (const exposes of [true, false]) {
+        await check(`${format} by an address of another origin, headers ${exposes ? 'shown' : 'hidden'}`, async () => {
+            files.manners.exposes = exposes;
+            assert.match(await byAddress(`${files.origin}/data/${name}`), /shown after/);
+            const seen = `${await compare(path)} positions, ${await text('requests')} requests, ${await text('bytes')} bytes`;
+            files.manners.exposes = true;
+            return seen;
+        });
+    }
+}
+await check('snapshots by the keyboard', async () => {
+    assert.match(await byAddress(`${files.origin}/data/${SMALL.cgeo}`), /shown after/);
+    await page.focus('#snapshot');
+    await page.keyboard.press('End');
+    const { max } = await page.$eval('#snapshot', ({ max }) => ({ max: Number(max) }));
+    await page.waitForFunction((max) => globalThis.meshmapPage.object.snapshot === max, {}, max);
+    assert.match(await page.evaluate(() => location.hash), new RegExp(`snapshot=${max}`));
+    await compare(join(data, SMALL.cgeo));
+    await page.click('#playing');
+    await page.waitForFunction(() => globalThis.meshmapPage.object.snapshot === 1);
+    await page.click('#playing');
+    return text('moment');
+});
+await check('a link to a level of detail', async () => {
+    await fresh({ hash: `#${new URLSearchParams({ url: `${files.origin}/data/${SMALL.slmesh}`, level: 'medium_lod' })}` });
+    assert.match(await settled(), /shown after/);
+    assert.equal(await page.$eval('#levels :checked', (radio) => radio.value), 'medium_lod');
+    await page.click('#levels [value=high_lod]');
+    await page.waitForFunction(() => globalThis.meshmapPage.object.level === 'high_lod');
+    return compare(join(data, SMALL.slmesh)).then((count) => `${count} positions of the finest`);
+});
+await check('an animation plays', async () => {
+    assert.match(await chosen(join(data, SMALL.iqm)), /shown after/);
+    await page.select('#clip', '0');
+    const at = () => page.evaluate(() => globalThis.meshmapPage.object.children.map((child) => child.quaternion?.toArray()).join());
+    const before = await at();
+    await page.waitForFunction((before) => globalThis.meshmapPage.object.children.map((child) => child.quaternion?.toArray()).join() !== before, { polling: 100 }, before);
+    await picture('iqm-playing');
+});
+
+await check('bad files give a message, and the page goes on', async () => {
+    const kinds = new Set();
+    let count = 0;
+    for (const format of Object.keys(SMALL)) {
+        const bad = readdirSync(join(data, format, 'bad')).filter((name) => !name.endsWith('.json'));
+        for (const name of bad.slice(0, 25)) {
+            const status = await chosen(join(data, format, 'bad', name));
+            if (!status.includes('cannot')) continue;
+            const problem = await text('problem');
+            assert.ok(problem.length > 20 && !problem.includes('started again'), `${name}: ${problem}`);
+            kinds.add(problem.split(':')[0]);
+            count += 1;
+        }
+        assert.match(await chosen(join(data, SMALL[format])), /shown after/);
+        assert.equal(await page.$eval('#problem', ({ hidden }) => hidden), true);
+    }
+    await chosen(join(data, 'iqm/bad', readdirSync(join(data, 'iqm/bad')).find((name) => name.endsWith('.iqm'))));
+    await picture('bad');
+    assert.ok(count > 50, `${count}`);
+    return `${count} messages; the last: ${await text('problem')}`;
+});
+await check('what is no mesh, and what is no address', async () => {
+    assert.match(await chosen(join(here, '../package.json')), /cannot/);
+    const first = await text('problem');
+    assert.match(await byAddress(`${files.origin}/none`), /cannot/);
+    const second = await text('problem');
+    files.manners.cors = false;
+    assert.match(await byAddress(`${files.origin}/data/${SMALL.tmf}`), /cannot/);
+    files.manners.cors = true;
+    return `${first} | ${second} | ${await text('problem')}`;
+}, { expects: true });
+await check('a worker that ends is started again', async () => {
+    assert.match(await byAddress(`${files.origin}/data/${SMALL.slmesh}`), /shown after/);
+    const [worker] = page.workers();
+    await worker.evaluate(() => setTimeout(() => { throw new Error('as a bug would'); }));
+    await page.waitForFunction(() => globalThis.meshmapPage.object.file);
+    await new Promise((done) => setTimeout(done, 300));
+    await page.click('#levels [value=high_lod]');
+    await page.waitForSelector('#problem:not([hidden])');
+    const said = await text('problem');
+    assert.match(said, /started again/);
+    assert.match(await chosen(join(data, SMALL.cgeo)), /shown after/);
+    return said;
+}, { expects: true });
+
+if (corpus) {
+    const url = `${files.origin}/corpus/slmesh/large/11_large_skinned_8x20k.slmesh`;
+    await check('one level of detail of 7.07 MB', async () => {
+        await fresh({ hash: `#${new URLSearchParams({ url, level: 'lowest_lod' })}` });
+        assert.match(await settled(), /shown after/);
+        const [requests, bytes, length] = [await number('requests'), await number('bytes'), await number('length')];
+        assert.ok(bytes < length / 100, `${bytes} of ${length}`);
+        assert.equal(requests, 2);
+        await picture('lowest-lod');
+        const seen = `${requests} requests, ${bytes} of ${length} bytes: ${await text('share')}; ${await text('status')}`;
+        await page.click('#levels [value=high_lod]');
+        await page.waitForFunction(() => globalThis.meshmapPage.object.level === 'high_lod', { timeout: 60000 });
+        await picture('high-lod');
+        return `${seen}; the finest ${await text('requests')} requests, ${await text('bytes')} bytes`;
+    });
+    await check('snapshot 20 of 21.1 MB, and the next', async () => {
+        const url = `${files.origin}/corpus/cgeo/large/anim_60k_40.cgeo`;
+        await fresh({ hash: `#${new URLSearchParams({ url, snapshot: '20' })}` });
+        assert.match(await settled(), /shown after/);
+        const first = `${await text('requests')} requests, ${await text('bytes')} of ${await text('length')} bytes; ${await text('status')}`;
+        await picture('snapshot-20');
+        const before = await number('requests');
+        await page.focus('#snapshot');
+        await page.keyboard.press('ArrowRight');
+        await page.waitForFunction(() => /^22 /.test(document.querySelector('#moment').textContent));
+        assert.ok(await number('requests') - before <= 1);
+        return `${first}; with the next one ${await text('requests')} requests, ${await text('bytes')} bytes`;
+    });
+    await check('the large files, dropped', async () => {
+        const seen = [];
+        for (const format of ['openctm', 'iqm', 'tmf']) {
+            const large = join(corpus, format, 'large');
+            const name = readdirSync(large).filter((name) => !name.endsWith('.json')).sort((a, b) => statSync(join(large, a)).size - statSync(join(large, b)).size).at(-1);
+            assert.match(await dropped(join(large, name)), /shown after/);
+            await picture(`large-${format}`);
+            seen.push(`${name}: ${(await text('status')).replace(/^.*shown after /, '')}`);
+        }
+        return seen.join(' ');
+    });
+}
+if (sparse) {
+    const size = statSync(sparse).size;
+    const heap = async () => (await page.metrics()).JSHeapUsedSize;
+    for (const way of ['address', 'dropped']) {
+        await check(`a file of ${size} bytes by ranges, ${way}`, async () => {
+            await fresh();
+            const before = await heap();
+            const status = way === 'address' ? await byAddress(`${files.origin}/sparse/${basename(sparse)}`) : await dropped(sparse);
+            assert.match(status, /shown after/);
+            await page.$eval('#snapshot', (input) => { input.value = input.max; input.dispatchEvent(new Event('input')); });
+            await page.waitForFunction(() => globalThis.meshmapPage.object.snapshot === 3999);
+            assert.ok(await number('bytes') < 1e6);
+            assert.ok(await heap() - before < 50e6);
+            return `${await text('requests')} requests, ${await text('bytes')} of ${await text('length')} bytes (${await text('share')})`;
+        });
+    }
+}
+
+await check('a phone, in the dark', async () => {
+    const features = [{ name: 'prefers-color-scheme', value: 'dark' }];
+    await fresh({ viewport: { width: 390, height: 844, isMobile: true, hasTouch: true, deviceScaleFactor: 2 }, features });
+    assert.match(await byAddress(`${files.origin}/data/${SMALL.cgeo}`), /shown after/);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 390, `${wide} pixels wide`);
+    const box = await (await page.$('#canvas')).boundingBox();
+    const before = await page.evaluate(() => globalThis.meshmapPage.stage.camera.position.toArray());
+    await page.touchscreen.touchStart(box.x + 100, box.y + 100);
+    await page.touchscreen.touchMove(box.x + 180, box.y + 120);
+    await page.touchscreen.touchEnd();
+    const after = await page.evaluate(() => globalThis.meshmapPage.stage.camera.position.toArray());
+    assert.notDeepEqual(after, before);
+    await picture('phone-dark');
+});
+for (const scheme of ['light', 'dark']) {
+    await check(`keyboard, names and contrast, ${scheme}`, async () => {
+        const hash = `#${new URLSearchParams({ url: `${files.origin}/data/${SMALL.slmesh}` })}`;
+        await fresh({ hash, features: [{ name: 'prefers-color-scheme', value: scheme }] });
+        assert.match(await settled(), /shown after/);
+        const reached = [];
+        for (let i = 0; i < 40; i += 1) {
+            await page.keyboard.press('Tab');
+            const at = await page.evaluate(() => {
+                const element = document.activeElement;
+                if (!element || element === document.body) return null;
+                const seen = element.closest('.button') ?? element;
+                return { id: element.id || element.value || element.textContent, outline: getComputedStyle(seen).outlineStyle };
+            });
+            if (!at) break;
+            assert.notEqual(at.outline, 'none', `${at.id} shows no focus`);
+            reached.push(at.id);
+        }
+        for (const id of ['file', 'address', 'view', 'fit', 'wire', 'turn']) assert.ok(reached.includes(id), `${id} is not reached: ${reached}`);
+        // The picture turns by arrow keys.
+        const eye = () => page.evaluate(() => globalThis.meshmapPage.stage.camera.position.toArray());
+        const before = await eye();
+        await page.focus('#view');
+        await page.keyboard.press('ArrowLeft');
+        assert.notDeepEqual(await eye(), before);
+        await page.keyboard.press('Home');
+        // Names for what reads the page aloud.
+        const tree = await page.accessibility.snapshot();
+        const nameless = [];
+        (function look(node) {
+            if (['button', 'textbox', 'checkbox', 'radio', 'slider', 'combobox', 'link'].includes(node.role) && !node.name) nameless.push(node.role);
+            (node.children ?? []).forEach(look);
+        })(tree);
+        assert.deepEqual(nameless, []);
+        const least = await page.evaluate(() => {
+            const channel = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+            const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+            const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
+            const ground = (element) => {
+                for (let at = element; at; at = at.parentElement) {
+                    const colour = numbers(getComputedStyle(at).backgroundColor);
+                    if (colour.length === 3 || colour[3] > 0) return colour;
+                }
+                return [255, 255, 255];
+            };
+            let least = [Infinity, ''];
+            for (const element of document.querySelectorAll('body *')) {
+                const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+                if (!own || !element.checkVisibility() || element.matches('option, .hidden')) continue;
+                const [a, b] = [light(numbers(getComputedStyle(element).color)), light(ground(element))];
+                const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                if (contrast < least[0]) least = [contrast, element.textContent.trim().slice(0, 30)];
+            }
+            return least;
+        });
+        assert.ok(least[0] >= 4.5, `${least}`);
+        return `${reached.length} stops; least contrast ${least[0].toFixed(2)} (${least[1]})`;
+    });
+}
+
+await browser.close();
+await page_server.close();
+await files.close();
+const failed = rows.filter(([status]) => status !== 'ok').length;
+writeFileSync(join(folder, 'report.txt'), rows.map((row) => row.join('  ')).join('\n'));
+console.log(`${rows.length - failed} of ${rows.length} checks passed; pictures are in ${folder}`);
+process.exit(failed ? 1 : 0);

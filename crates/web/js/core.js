@@ -1,0 +1,190 @@
+import initModule, { Session } from './module.js';
+import { MeshmapError, errorOf } from './error.js';
+import { BlobSource, UrlSource } from './source.js';
+
+/**
+ * How files are read. What is an address is fetched with the settings of {@link import('./source.js').FetchSettings}.
+ *
+ * @typedef {object} CoreOptions
+ * @property {string} [wasm] The address of another module, such as that of one format.
+ * @property {number} [maxBlockBytes] The size of the largest decoded array or block; 512 MiB.
+ * @property {number} [maxTotalBytes] The most that one job decodes, hands out or fetches; 1 GiB.
+ * @property {number} [maxHeldBytes] Bytes of the file that are kept between jobs; 256 MiB. Beyond, all are let go.
+ * @property {number} [gap] Ranges that are nearer to each other are one request; 64 KiB.
+ */
+
+/** @type {Map<string, Promise<unknown>>} */
+const modules = new Map();
+
+/**
+ * The module, made once.
+ *
+ * @param {string} [address]
+ */
+function load(address = new URL('./wasm/all.wasm', import.meta.url).href) {
+    let module = modules.get(address);
+    if (!module) {
+        if (modules.size > 0) throw new MeshmapError('unsupported', 'another module is in use in this thread');
+        module = bytesOf(address).then((bytes) => initModule({ module_or_path: bytes }));
+        module.catch(() => modules.delete(address));
+        modules.set(address, module);
+    }
+    return module;
+}
+
+/** @param {string} address */
+async function bytesOf(address) {
+    if (!address.startsWith('file:')) return fetch(address);
+    // Only Node has modules in files. Bundlers are not to look for this one.
+    const name = 'node:fs/promises';
+    const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ name);
+    return readFile(new URL(address));
+}
+
+/**
+ * What a job has made: an object, and arrays, which it describes.
+ *
+ * @typedef {{ value: any, arrays: Uint8Array[] }} Made
+ */
+
+/** A file in this thread. */
+export class CoreFile {
+    /**
+     * @param {string | Blob} source
+     * @param {CoreOptions & import('./source.js').FetchSettings} options
+     */
+    constructor(source, options) {
+        const { maxBlockBytes = 2 ** 29, maxTotalBytes = 2 ** 30, maxHeldBytes = 2 ** 28, gap = 2 ** 16 } = options;
+        this.source = typeof source === 'string' ? new UrlSource(source, options) : new BlobSource(source);
+        this.gap = gap;
+        this.maxHeldBytes = maxHeldBytes;
+        this.session = new Session(this.source.stats.length ?? undefined, maxBlockBytes, maxTotalBytes);
+        /** @type {Promise<unknown>} */
+        this.last = Promise.resolve();
+        /** @type {() => void} */
+        this.onFetch = () => {};
+        this.isClosed = false;
+    }
+
+    /**
+     * Opens a file.
+     *
+     * @param {string | Blob} source
+     * @param {CoreOptions & import('./source.js').FetchSettings} options
+     * @param {AbortSignal} [signal]
+     * @param {(stats: import('./source.js').Stats) => void} [onFetch] Called after each response.
+     */
+    static async open(source, options, signal, onFetch) {
+        try {
+            await load(options.wasm);
+        } catch (error) {
+            if (error instanceof MeshmapError) throw error;
+            throw new MeshmapError('network', `the module cannot be loaded: ${error instanceof Error ? error.message : error}`);
+        }
+        const file = new CoreFile(source, options);
+        if (onFetch) file.onFetch = () => onFetch(file.stats);
+        try {
+            const { value } = await file.run('open', [], signal);
+            return { file, info: value };
+        } catch (error) {
+            file.close();
+            throw error;
+        }
+    }
+
+    /** What was fetched so far. */
+    get stats() {
+        return { ...this.source.stats };
+    }
+
+    /**
+     * Runs a job of the session, and fetches what it misses. One job runs after the other.
+     *
+     * @param {string} job
+     * @param {unknown[]} args
+     * @param {AbortSignal} [signal]
+     * @returns {Promise<Made>}
+     */
+    run(job, args, signal) {
+        const run = this.last.then(() => this.#run(job, args, signal));
+        this.last = run.catch(() => {});
+        return run;
+    }
+
+    /**
+     * @param {string} job
+     * @param {unknown[]} args
+     * @param {AbortSignal} [signal]
+     */
+    async #run(job, args, signal) {
+        const sink = {
+            /** @type {import('./source.js').Sink['supply']} */
+            supply: (offset, bytes) => {
+                if (this.isClosed) return;
+                call(() => this.session.supply(offset, bytes));
+                this.onFetch();
+            },
+            /** @type {import('./source.js').Sink['setLength']} */
+            setLength: (length) => void (this.isClosed || call(() => this.session.set_length(length))),
+        };
+        let before = '';
+        for (;;) {
+            signal?.throwIfAborted();
+            if (this.isClosed) throw new MeshmapError('cancelled', 'the file is closed');
+            const made = call(() => take(/** @type {any} */ (this.session)[job](...args)));
+            if (made) {
+                if (this.session.held() > this.maxHeldBytes) this.session.forget();
+                return made;
+            }
+            const needed = this.session.needed(this.gap);
+            const now = `${needed.join()} of ${this.source.stats.length}`;
+            if (now === before) throw new MeshmapError('io', `the job asks for bytes ${now} again, which it was given`);
+            before = now;
+            const ranges = Array.from({ length: needed.length / 2 }, (_, i) => /** @type {[number, number]} */ ([needed[2 * i], needed[2 * i + 1]]));
+            await this.source.read(ranges, sink, signal);
+        }
+    }
+
+    close() {
+        if (this.isClosed) return;
+        this.isClosed = true;
+        try {
+            this.session.free();
+        } catch {
+            // A module that has ended has nothing to give back.
+        }
+    }
+}
+
+/**
+ * The parts of a reply, which is given back.
+ *
+ * @param {import('./module.js').Reply | undefined} reply
+ * @returns {Made | null}
+ */
+function take(reply) {
+    if (!reply) return null;
+    const value = JSON.parse(reply.json());
+    const arrays = Array.from({ length: reply.count() }, (_, index) => reply.take(index));
+    reply.free();
+    return { value, arrays };
+}
+
+/**
+ * Calls the module, which throws failures as JSON.
+ *
+ * @template T
+ * @param {() => T} run
+ * @returns {T}
+ */
+function call(run) {
+    try {
+        return run();
+    } catch (error) {
+        if (typeof error === 'string') throw errorOf(JSON.parse(error));
+        if (error instanceof WebAssembly.RuntimeError || error instanceof RangeError) {
+            throw new MeshmapError('crash', `the module has ended (${error.message}): the file needs more memory than there is, or this is a bug`);
+        }
+        throw error;
+    }
+}

@@ -1,0 +1,358 @@
+import { CoreFile } from './core.js';
+import { MeshmapError, errorOf } from './error.js';
+
+export { MeshmapError };
+
+/**
+ * How a file is opened.
+ *
+ * @typedef {object} OwnOptions
+ * @property {boolean} [worker] Whether the file is read in a worker, which all files share; by default where there are workers.
+ * @property {AbortSignal} [signal] Ends the opening.
+ * @property {(stats: Stats) => void} [onProgress] Called after each response.
+ *
+ * @typedef {import('./core.js').CoreOptions & import('./source.js').FetchSettings & OwnOptions} OpenOptions
+ * @typedef {import('./source.js').Stats} Stats
+ */
+
+/**
+ * A rule of the format that the file breaks, and where.
+ *
+ * @typedef {object} Finding
+ * @property {string} rule
+ * @property {'note' | 'suspicious' | 'forbidden' | 'unusable'} severity
+ * @property {string | null} address
+ * @property {[number, number] | null} byteRange
+ * @property {number} count In how many places.
+ * @property {string} detail What was expected and what was found at the first of them.
+ * @property {string} message All of it in one line.
+ */
+
+/**
+ * A file, as far as its headers tell.
+ *
+ * @typedef {object} FileInfo
+ * @property {'cgeo' | 'iqm' | 'openctm' | 'slmesh' | 'tmf'} format
+ * @property {{ up: 'x' | 'y' | 'z' | null, frontFace: 'clockwise' | 'counter_clockwise' | null, vOrigin: 'top' | 'bottom' | null }} conventions
+ *     What the format says; null where it says nothing.
+ * @property {Finding[]} findings
+ * @property {number} meshCount Of Second Life meshes, the number of `levels`.
+ * @property {Level[]} levels The blocks of a Second Life mesh that hold faces, the finest first; else empty.
+ * @property {{ count: number, start: number | null, step: number | null } | null} snapshots Of CGeo; times in seconds.
+ * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims Of IQM.
+ * @property {number} jointCount Of IQM.
+ * @property {string | null} name Of CGeo.
+ *
+ * @typedef {{ name: string, level: number | null, byteRange: [number, number] | null }} Level
+ */
+
+/**
+ * What a mesh is for. A level of detail has a `level`, 0 the finest; a snapshot an `index` and perhaps `seconds`.
+ *
+ * @typedef {{ kind: 'geometry' | 'lod' | 'physics' | 'snapshot', level?: number, index?: number, seconds?: number }} Role
+ *
+ * @typedef {{ address: string, name: string, role: Role }} Entry
+ */
+
+/**
+ * One property of all vertices.
+ *
+ * @typedef {object} Attribute
+ * @property {Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array} array
+ * @property {'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f16' | 'f32'} type `f16` is in a `Uint16Array`.
+ * @property {number} itemSize
+ * @property {boolean} normalized
+ * @property {{ scale: number[], offset: number[] } | null} dequant The value is the normalized integer times scale plus offset.
+ */
+
+/**
+ * A mesh: one vertex buffer and one index buffer, in the order of the file.
+ *
+ * @typedef {object} Mesh
+ * @property {string} address
+ * @property {string} name
+ * @property {string | null} material
+ * @property {Role} role
+ * @property {number} vertexCount
+ * @property {number} triangleCount
+ * @property {{ min: number[], max: number[] } | null} bounds Around the positions that are finite.
+ * @property {Record<string, Attribute>} attributes `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`,
+ *     `weights`, and others by their names in the file.
+ * @property {Uint16Array | Uint32Array} indices
+ * @property {Uint32Array} groups Of each run of triangles with one material: material, first index, number of indices.
+ * @property {Finding[]} findings
+ */
+
+/**
+ * What is wanted of a mesh.
+ *
+ * @typedef {object} MeshOptions
+ * @property {boolean} [quantized] Positions that are stored as normalized integers stay so.
+ * @property {boolean} [byMaterial] Triangles are ordered by material, so that each is one group.
+ * @property {string[]} [attributes] Those that are read; all by default.
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * Opens a file of any of the formats: an address, of which ranges are fetched, a `File` of the reader's disk, of which
+ * slices are read, or bytes.
+ *
+ * @param {string | URL | Blob | ArrayBuffer | ArrayBufferView} source
+ * @param {OpenOptions} [options]
+ * @returns {Promise<MeshmapFile>}
+ */
+export async function open(source, options = {}) {
+    const { worker = typeof Worker !== 'undefined', signal, onProgress, ...settings } = options;
+    signal?.throwIfAborted();
+    const base = globalThis.document?.baseURI ?? globalThis.location?.href;
+    const from = source instanceof URL || typeof source === 'string' ? new URL(source, base).href
+        : source instanceof Blob ? source : new Blob([/** @type {BlobPart} */ (source)]);
+    const request = settings.request && { ...settings.request };
+    if (request?.headers) request.headers = [...new Headers(request.headers)];
+    const all = { ...settings, request };
+    if (worker) return thread().open(from, all, signal, onProgress);
+    const { file, info } = await CoreFile.open(from, all, signal, onProgress);
+    return new MeshmapFile({ ...NOTHING, ...info }, file);
+}
+
+/** What formats say nothing of. */
+const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null };
+
+/**
+ * What runs jobs, here or in a worker.
+ *
+ * @typedef {object} Runner
+ * @property {Stats} stats
+ * @property {(job: string, args: unknown[], signal?: AbortSignal) => Promise<import('./core.js').Made>} run
+ * @property {() => void} close
+ */
+
+/** An open file. */
+export class MeshmapFile {
+    /** @type {Runner} */
+    #runner;
+
+    /**
+     * @param {FileInfo} info
+     * @param {Runner} runner
+     */
+    constructor(info, runner) {
+        /** What the headers tell. */
+        this.info = info;
+        this.#runner = runner;
+    }
+
+    /** @returns {FileInfo['format']} */
+    get format() {
+        return this.info.format;
+    }
+
+    /** What was fetched so far. */
+    get stats() {
+        return this.#runner.stats;
+    }
+
+    /**
+     * The meshes with these numbers. Of a Second Life mesh, the faces of a level of detail, such as `lowest_lod`, whose
+     * block is read; the finest by default.
+     *
+     * @param {{ level?: string, start?: number, end?: number, signal?: AbortSignal }} [options]
+     * @returns {Promise<{ total: number, entries: Entry[] }>}
+     */
+    async meshes({ level = '', start = 0, end = 4096, signal } = {}) {
+        return (await this.#runner.run('list', [level, start, end], signal)).value;
+    }
+
+    /**
+     * The mesh at an address, such as `meshes[0]`, `bodies[0]`, `snapshots[12]` or `high_lod.faces[0]`.
+     *
+     * @param {string} address
+     * @param {MeshOptions} [options]
+     * @returns {Promise<Mesh>}
+     */
+    async mesh(address, { quantized = false, byMaterial = false, attributes = [], signal } = {}) {
+        const args = [address, quantized, byMaterial, attributes.join('\n')];
+        const { value, arrays } = await this.#runner.run('mesh', args, signal);
+        const { attributes: described, indexType, ...mesh } = value;
+        const read = described.map((/** @type {any} */ { semantic, ...attribute }, /** @type {number} */ index) => {
+            return [semantic, { ...attribute, array: typed(attribute.type, arrays[index]) }];
+        });
+        const [indices, groups] = arrays.slice(described.length);
+        return {
+            ...mesh,
+            attributes: Object.fromEntries(read),
+            indices: /** @type {Uint16Array | Uint32Array} */ (typed(indexType, indices)),
+            groups: /** @type {Uint32Array} */ (typed('u32', groups)),
+        };
+    }
+
+    /**
+     * Positions, and normals where there are some, of a snapshot of CGeo, for the vertices of the mesh at snapshot `base`;
+     * null where its triangles are others, so that its mesh has to be read.
+     *
+     * @param {number} base
+     * @param {number} index
+     * @param {{ signal?: AbortSignal }} [options]
+     * @returns {Promise<{ seconds: number | null, positions: Float32Array, normals: Float32Array | null } | null>}
+     */
+    async moment(base, index, { signal } = {}) {
+        const { value, arrays } = await this.#runner.run('moment', [base, index], signal);
+        if (!value.isSame) return null;
+        const [positions, normals] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
+        return { seconds: value.seconds, positions, normals: value.hasNormals ? normals : null };
+    }
+
+    /**
+     * The joints of an IQM file in the bind pose, parents before their children.
+     *
+     * @param {{ signal?: AbortSignal }} [options]
+     * @returns {Promise<{ name: string, parent: number | null, translate: number[], rotate: number[], scale: number[] }[]>}
+     */
+    async joints({ signal } = {}) {
+        return (await this.#runner.run('joints', [], signal)).value.joints;
+    }
+
+    /**
+     * The frames of an animation of an IQM file: of each frame and each pose ten numbers, translation x y z, rotation
+     * x y z w, scale x y z.
+     *
+     * @param {number} anim
+     * @param {{ signal?: AbortSignal }} [options]
+     * @returns {Promise<{ frameCount: number, poseCount: number, values: Float32Array }>}
+     */
+    async frames(anim, { signal } = {}) {
+        const { value, arrays } = await this.#runner.run('frames', [anim], signal);
+        return { ...value, values: typed('f32', arrays[0]) };
+    }
+
+    /** Gives its memory back. */
+    close() {
+        this.#runner.close();
+    }
+}
+
+const ARRAYS = {
+    u8: Uint8Array, i8: Int8Array, u16: Uint16Array, i16: Int16Array, u32: Uint32Array, i32: Int32Array,
+    f16: Uint16Array, f32: Float32Array,
+};
+
+/**
+ * Bytes, which begin their buffer, as numbers.
+ *
+ * @param {keyof typeof ARRAYS} type
+ * @param {Uint8Array} bytes
+ */
+const typed = (type, bytes) => new ARRAYS[type](/** @type {ArrayBuffer} */ (bytes.buffer));
+
+/** @type {Thread | null} */
+let shared = null;
+
+/** The worker that files share; another one where it has ended. */
+function thread() {
+    if (!shared || shared.hasEnded) shared = new Thread();
+    return shared;
+}
+
+/** A worker, and what waits for it. */
+class Thread {
+    constructor() {
+        this.worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+        this.hasEnded = false;
+        this.next = 1;
+        /** @type {Map<number, (message: any) => void>} */
+        this.waiting = new Map();
+        /** @type {Map<number, (stats: Stats) => void>} */
+        this.files = new Map();
+        this.worker.onmessage = ({ data }) => this.#receive(data);
+        this.worker.onerror = (event) => {
+            event.preventDefault();
+            this.end(new MeshmapError('crash', `the worker has ended: ${event.message || 'it cannot be loaded'}`));
+        };
+    }
+
+    /** @param {any} message */
+    #receive(message) {
+        const { id, file, stats, error } = message;
+        if (file !== undefined) {
+            this.files.get(file)?.(stats);
+            return;
+        }
+        const answer = this.waiting.get(id);
+        this.waiting.delete(id);
+        answer?.(message);
+        // What is left of a module that has ended cannot be used.
+        if (error?.kind === 'crash') this.end(errorOf(error));
+    }
+
+    /**
+     * Ends the worker. What waits for it fails, and so does what is asked for later; the next file gets another one.
+     *
+     * @param {MeshmapError} error
+     */
+    end(error) {
+        this.hasEnded = true;
+        this.worker.terminate();
+        for (const answer of this.waiting.values()) answer({ error: error.toJSON() });
+        this.waiting.clear();
+    }
+
+    /**
+     * @param {object} message
+     * @param {AbortSignal} [signal]
+     * @returns {Promise<any>}
+     */
+    ask(message, signal) {
+        return new Promise((resolve, reject) => {
+            if (signal?.aborted) return reject(signal.reason);
+            if (this.hasEnded) return reject(new MeshmapError('crash', 'the worker of this file has ended: open it again'));
+            const id = this.next++;
+            const abort = () => this.worker.postMessage({ id, op: 'abort' });
+            signal?.addEventListener('abort', abort, { once: true });
+            this.waiting.set(id, (answer) => {
+                signal?.removeEventListener('abort', abort);
+                if (answer.isAbort) reject(signal?.reason);
+                else if (answer.error) reject(Object.assign(errorOf(answer.error), { stats: answer.stats }));
+                else resolve(answer);
+            });
+            this.worker.postMessage({ id, ...message });
+        });
+    }
+
+    /**
+     * @param {string | Blob} source
+     * @param {object} options
+     * @param {AbortSignal} [signal]
+     * @param {(stats: Stats) => void} [onProgress]
+     */
+    async open(source, options, signal, onProgress) {
+        const file = this.next++;
+        /** @type {Stats} */
+        let stats = { requests: 0, bytes: 0, length: null };
+        this.files.set(file, (now) => {
+            stats = now;
+            onProgress?.(now);
+        });
+        const forget = () => this.files.delete(file);
+        const ask = async (/** @type {object} */ message, /** @type {AbortSignal} */ signal) => {
+            const answer = await this.ask({ file, ...message }, signal);
+            stats = answer.stats;
+            return answer;
+        };
+        try {
+            const { value } = await ask({ op: 'open', source, options }, /** @type {any} */ (signal));
+            return new MeshmapFile({ ...NOTHING, ...value }, {
+                get stats() {
+                    return stats;
+                },
+                run: (job, args, signal) => ask({ op: 'job', job, args }, /** @type {any} */ (signal)),
+                close: () => {
+                    forget();
+                    if (!this.hasEnded) this.worker.postMessage({ op: 'close', file });
+                },
+            });
+        } catch (error) {
+            forget();
+            throw error;
+        }
+    }
+}

@@ -1,0 +1,317 @@
+import { MeshmapError } from './error.js';
+
+/**
+ * What was fetched of a file so far.
+ *
+ * @typedef {object} Stats
+ * @property {number} requests Requests, those that were sent again included; of files on the disk, slices.
+ * @property {number} bytes Bytes of their responses.
+ * @property {number | null} length The length of the file, where that is known.
+ */
+
+/**
+ * Where bytes go.
+ *
+ * @typedef {object} Sink
+ * @property {(offset: number, bytes: Uint8Array) => void} supply
+ * @property {(length: number) => void} setLength
+ */
+
+/**
+ * How addresses are fetched.
+ *
+ * @typedef {object} FetchSettings
+ * @property {RequestInit} [request] Headers, credentials and so on of every request.
+ * @property {number} [first] The least that the first request asks for, in bytes; 4,096.
+ * @property {number} [parallel] The most requests at a time; 6.
+ * @property {number} [retries] How often a request is sent again that got no answer, or one of 5xx; 2.
+ * @property {number} [maxWhole] The most bytes of a file that a server sends whole, as it has no ranges; 1 GiB.
+ */
+
+/** A file at an address, of which ranges are fetched: all of one version. */
+export class UrlSource {
+    /**
+     * @param {string} url
+     * @param {FetchSettings} [settings]
+     */
+    constructor(url, { request = {}, first = 4096, parallel = 6, retries = 2, maxWhole = 2 ** 30 } = {}) {
+        this.url = url;
+        this.settings = { request, first, parallel, retries, maxWhole };
+        /** @type {Stats} */
+        this.stats = { requests: 0, bytes: 0, length: null };
+        /** @type {Version | null} */
+        this.version = null;
+        this.isSameOrigin = typeof location !== 'undefined' && new URL(url).origin === location.origin;
+    }
+
+    /**
+     * Fetches ranges, and supplies what came.
+     *
+     * @param {[number, number][]} ranges
+     * @param {Sink} sink
+     * @param {AbortSignal} [signal]
+     */
+    async read(ranges, sink, signal) {
+        let rest = ranges;
+        if (!this.version) {
+            // The first response tells the length, and which version all others have to be of.
+            const [start, end] = ranges[0];
+            await this.#part([start, Math.max(end, start + this.settings.first)], sink, signal);
+            rest = ranges.slice(1);
+        }
+        const length = this.stats.length ?? Infinity;
+        const queue = rest.map(([start, end]) => [start, Math.min(end, length)]).filter(([start, end]) => start < end);
+        const failed = new AbortController();
+        const either = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+        const work = async () => {
+            for (let range = queue.shift(); range; range = queue.shift()) {
+                await this.#part(/** @type {[number, number]} */ (range), sink, either);
+            }
+        };
+        try {
+            await Promise.all(Array.from({ length: Math.min(this.settings.parallel, queue.length) }, work));
+        } catch (error) {
+            failed.abort();
+            throw error;
+        }
+    }
+
+    /**
+     * @param {[number, number]} range
+     * @param {Sink} sink
+     * @param {AbortSignal} [signal]
+     */
+    async #part([start, end], sink, signal) {
+        const { response, body } = await this.#answer([start, end], signal);
+        if (response.status === 416) {
+            await this.#pastEnd(response, start, sink, signal);
+            return;
+        }
+        const said = contentRange(response);
+        const version = Version.of(response, said?.total ?? null);
+        if (response.status === 200) {
+            if (this.version) throw this.#changed('the server sends the whole file now');
+            this.version = version;
+            this.#setLength(body.length, sink);
+            sink.supply(0, body);
+            return;
+        }
+        if (said && (said.start !== start || said.end !== start + body.length)) {
+            throw this.#response(`asked for bytes ${start} to ${end - 1}, the response is "${said.text}" with ${body.length} bytes`);
+        }
+        const difference = this.version?.difference(version);
+        if (difference) throw this.#changed(difference);
+        this.version ??= version;
+        const expected = Math.min(end, said?.total ?? this.stats.length ?? end) - start;
+        if (body.length > expected) throw this.#response(`${body.length} bytes for a range of ${expected}`);
+        if (said?.total != null) {
+            this.#setLength(said.total, sink);
+        } else if (body.length < expected && this.stats.length === null) {
+            // Content-Range is hidden from other origins; a response that ends early tells as much.
+            this.#setLength(start + body.length, sink);
+        }
+        if (this.stats.length !== null && body.length < Math.min(end, this.stats.length) - start) {
+            throw this.#response(`${body.length} bytes for a range of ${expected}`);
+        }
+        sink.supply(start, body);
+    }
+
+    /**
+     * The file ends before the range: how long it is.
+     *
+     * @param {Response} response
+     * @param {number} start
+     * @param {Sink} sink
+     * @param {AbortSignal} [signal]
+     */
+    async #pastEnd(response, start, sink, signal) {
+        const total = /^bytes \*\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1];
+        let length = total === undefined ? null : Number(total);
+        if (length === null) {
+            this.stats.requests += 1;
+            const head = await this.#fetch({ method: 'HEAD' }, signal);
+            const text = head.ok ? head.headers.get('content-length') : null;
+            if (text !== null) length = Number(text);
+        }
+        if (length === null || length > start) throw this.#response(`no bytes from ${start} on (416)`);
+        this.version ??= Version.of(response, length);
+        this.#setLength(length, sink);
+    }
+
+    /**
+     * A response and its bytes; asked for again where that may help.
+     *
+     * @param {[number, number]} range
+     * @param {AbortSignal} [signal]
+     */
+    async #answer([start, end], signal) {
+        for (let attempt = 0; ; attempt += 1) {
+            try {
+                return await this.#once([start, end], signal);
+            } catch (error) {
+                const isPassing = error instanceof MeshmapError && error.kind === 'network';
+                if (!isPassing || attempt >= this.settings.retries || signal?.aborted) throw error;
+                await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
+            }
+        }
+    }
+
+    /**
+     * @param {[number, number]} range
+     * @param {AbortSignal} [signal]
+     * @returns {Promise<{ response: Response, body: Uint8Array }>}
+     */
+    async #once([start, end], signal) {
+        /** @type {Record<string, string>} */
+        const headers = { Range: `bytes=${start}-${end - 1}` };
+        const tag = this.version?.tag;
+        // Another origin would first have to allow this header. There, the responses are compared.
+        if (tag && !tag.startsWith('W/') && this.isSameOrigin) headers['If-Range'] = tag;
+        this.stats.requests += 1;
+        const response = await this.#fetch({ headers }, signal);
+        if (response.status >= 500) {
+            throw new MeshmapError('network', `${this.url}: the server answers ${response.status} ${response.statusText}`.trim());
+        }
+        if (response.status === 416) return { response, body: new Uint8Array() };
+        if (response.status !== 206 && response.status !== 200) {
+            throw this.#response(`the server answers ${response.status} ${response.statusText}`.trim());
+        }
+        const encoding = response.headers.get('content-encoding');
+        if (response.status === 206 && encoding && encoding !== 'identity') {
+            throw this.#response(`compressed by the server (${encoding}), so that its bytes are not those of the file`);
+        }
+        if (response.status === 200) {
+            const length = Number(response.headers.get('content-length') ?? 0);
+            if (this.version || length > this.settings.maxWhole) {
+                await response.body?.cancel();
+                if (this.version) throw this.#changed('the server sends another file');
+                throw this.#response(`the server sends no ranges, and the whole file is ${length} bytes`);
+            }
+        }
+        try {
+            const body = new Uint8Array(await response.arrayBuffer());
+            this.stats.bytes += body.length;
+            return { response, body };
+        } catch (error) {
+            throw this.#lost(error);
+        }
+    }
+
+    /**
+     * @param {RequestInit} init
+     * @param {AbortSignal} [signal]
+     */
+    async #fetch(init, signal) {
+        const { headers, ...request } = this.settings.request;
+        const all = new Headers(headers);
+        new Headers(init.headers).forEach((value, name) => all.set(name, value));
+        try {
+            // A browser's cache would let one request for an address wait for the other.
+            return await fetch(this.url, { cache: 'no-store', ...request, ...init, headers: all, signal });
+        } catch (error) {
+            throw this.#lost(error);
+        }
+    }
+
+    /** @param {unknown} error */
+    #lost(error) {
+        if (error instanceof DOMException && error.name === 'AbortError') return error;
+        const why = error instanceof Error ? error.message : String(error);
+        return new MeshmapError('network', `${this.url}: no answer: ${why} (is there a server, and does it allow this page: CORS?)`);
+    }
+
+    /** @param {string} what */
+    #response(what) {
+        return new MeshmapError('response', `${this.url}: ${what}`);
+    }
+
+    /** @param {string} what */
+    #changed(what) {
+        return new MeshmapError('changed', `${this.url}: the file has changed: ${what}`);
+    }
+
+    /**
+     * @param {number} length
+     * @param {Sink} sink
+     */
+    #setLength(length, sink) {
+        if (this.stats.length === null) sink.setLength(length);
+        this.stats.length = length;
+    }
+}
+
+/** Which version of a file a response is of, as far as this page may see it. */
+class Version {
+    /**
+     * @param {string | null} tag
+     * @param {string | null} modified
+     * @param {number | null} length
+     */
+    constructor(tag, modified, length) {
+        this.tag = tag;
+        this.modified = modified;
+        this.length = length;
+    }
+
+    /**
+     * @param {Response} response
+     * @param {number | null} length
+     */
+    static of(response, length) {
+        return new Version(response.headers.get('etag'), response.headers.get('last-modified'), length);
+    }
+
+    /**
+     * What is different, if it is another version.
+     *
+     * @param {Version} other
+     */
+    difference(other) {
+        if (this.length !== null && other.length !== null && this.length !== other.length) {
+            return `its length was ${this.length}, now ${other.length}`;
+        }
+        if (this.tag !== other.tag) return `its tag was ${this.tag}, now ${other.tag}`;
+        if (this.modified !== other.modified) return `its time was ${this.modified}, now ${other.modified}`;
+        return null;
+    }
+}
+
+/** @param {Response} response */
+function contentRange(response) {
+    const text = response.headers.get('content-range');
+    const match = /^bytes (\d+)-(\d+)\/(\d+|\*)$/.exec(text ?? '');
+    if (!match) return null;
+    const [, start, last, total] = match;
+    return { text, start: Number(start), end: Number(last) + 1, total: total === '*' ? null : Number(total) };
+}
+
+/** A file on the reader's disk, or bytes in memory: slices of it are read, never the whole. */
+export class BlobSource {
+    /** @param {Blob} blob */
+    constructor(blob) {
+        this.blob = blob;
+        /** @type {Stats} */
+        this.stats = { requests: 0, bytes: 0, length: blob.size };
+    }
+
+    /**
+     * @param {[number, number][]} ranges
+     * @param {Sink} sink
+     * @param {AbortSignal} [signal]
+     */
+    async read(ranges, sink, signal) {
+        for (const [start, end] of ranges) {
+            signal?.throwIfAborted();
+            this.stats.requests += 1;
+            let body;
+            try {
+                body = new Uint8Array(await this.blob.slice(start, end).arrayBuffer());
+            } catch (error) {
+                const why = error instanceof Error ? error.message : String(error);
+                throw new MeshmapError('changed', `the file cannot be read, or has changed: ${why}`);
+            }
+            this.stats.bytes += body.length;
+            sink.supply(start, body);
+        }
+    }
+}

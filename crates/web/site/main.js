@@ -1,0 +1,369 @@
+import { MeshmapError, MeshmapLoader } from 'meshmap/three';
+import { Stage } from './stage.js';
+
+/** @param {string} id @returns {any} */
+const the = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat('en');
+const percent = (/** @type {number} */ share) => share > 0 && share < 0.0001 ? 'less than 0.01 %' : `${(share * 100).toFixed(2)} %`;
+const FORMATS = { cgeo: 'CGeo (Corona proxy)', iqm: 'IQM', openctm: 'OpenCTM', slmesh: 'Second Life mesh', tmf: 'TMF' };
+
+/** @type {Stage | null} */
+let stage = null;
+try {
+    stage = new Stage(the('view'), the('canvas'));
+} catch (error) {
+    problem(`This browser shows no pictures (WebGL): ${error instanceof Error ? error.message : error}. Files are read all the same.`);
+}
+
+/** What is open, for those who look from the console. @type {{ object: import('meshmap/three').MeshmapObject | null, stage: Stage | null }} */
+const shown = { object: null, stage };
+/** @type {any} */ (globalThis).meshmapPage = shown;
+let opening = new AbortController();
+let timer = 0;
+
+/** @param {string} text */
+function say(text) {
+    the('status').textContent = text;
+}
+
+/** @param {string} text An empty one takes the message away. */
+function problem(text) {
+    the('problem').hidden = !text;
+    the('problem').textContent = text;
+}
+
+/** @param {unknown} error */
+function fail(error) {
+    if (error instanceof DOMException && error.name === 'AbortError') return;
+    const stats = /** @type {any} */ (error).stats;
+    if (stats) tell(stats);
+    const hint = error instanceof MeshmapError && error.kind === 'crash' ? ' The reader was started again.' : '';
+    problem(`${error instanceof Error ? error.message : error}.${hint}`);
+}
+
+/** @param {{ requests: number, bytes: number, length: number | null }} stats */
+function tell({ requests, bytes, length }) {
+    const share = length ? bytes / length : 0;
+    the('requests').textContent = number.format(requests);
+    the('bytes').textContent = number.format(bytes);
+    the('length').textContent = length === null ? 'not known' : number.format(length);
+    the('share').textContent = length ? percent(share) : '–';
+    the('bar').value = Math.min(1, share);
+}
+
+/**
+ * Opens a file in place of another one.
+ *
+ * @param {string | File} source
+ * @param {{ level?: string, snapshot?: number }} [at]
+ */
+async function open(source, at = {}) {
+    opening.abort();
+    clear();
+    const { signal } = opening = new AbortController();
+    const name = typeof source === 'string' ? source : source.name;
+    problem('');
+    say(`Opening ${name} …`);
+    the('stop').hidden = false;
+    const started = performance.now();
+    // The coarsest level first: others are fetched when they are chosen.
+    const loader = new MeshmapLoader().setOptions({ level: 3, maxBlockBytes: 2 ** 29, ...at, signal, yUp: true, onProgress: tell });
+    try {
+        const object = await (typeof source === 'string' ? loader.loadAsync(source) : loader.parseAsync(source));
+        if (signal.aborted) {
+            object.dispose();
+            return;
+        }
+        shown.object = object;
+        document.body.classList.add('shown');
+        stage?.show(object);
+        describe(object, name, typeof source === 'string' ? null : source.size);
+        tell(object.stats);
+        say(`${name}: shown after ${number.format(Math.round(performance.now() - started))} ms.`);
+        document.title = `${name.split('/').pop()}: meshmap`;
+    } catch (error) {
+        if (signal.aborted) return;
+        say(`${name} cannot be shown.`);
+        fail(error);
+    } finally {
+        if (opening.signal === signal) the('stop').hidden = true;
+    }
+}
+
+function clear() {
+    pause();
+    stage?.show(null);
+    shown.object?.dispose();
+    shown.object = null;
+    document.body.classList.remove('shown');
+    for (const id of ['play', 'time', 'clips', 'lod', 'about', 'parts', 'told']) the(id).hidden = true;
+    tell({ requests: 0, bytes: 0, length: null });
+}
+
+/**
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {string} name
+ * @param {number | null} size
+ */
+function describe(object, name, size) {
+    const { info } = object.file;
+    const { conventions, snapshots, anims, levels } = info;
+    facts([
+        ['Format', FORMATS[info.format]],
+        ['Name', info.name ?? name.split('/').pop() ?? name],
+        ['Size', size === null ? null : `${number.format(size)} bytes`],
+        ['Up', conventions.up?.toUpperCase() ?? 'not said'],
+        ['Joints', info.jointCount || null],
+    ]);
+    the('play').hidden = !(levels.length || anims.length || (snapshots?.count ?? 0) > 1);
+    the('time').hidden = (snapshots?.count ?? 0) < 2;
+    if (snapshots) {
+        the('snapshot').max = snapshots.count - 1;
+        the('snapshot').value = object.snapshot;
+        moment(object);
+    }
+    the('clips').hidden = object.animations.length === 0;
+    the('clip').replaceChildren(option('', 'nothing'), ...object.animations.map((clip, index) => option(String(index), clip.name)));
+    the('lod').hidden = levels.length === 0;
+    the('levels').replaceChildren(the('levels').firstElementChild, ...levels.map((level) => choice(object, level)));
+    meshes(object);
+}
+
+/** @param {[string, string | number | null][]} rows */
+function facts(rows) {
+    the('about').hidden = false;
+    the('facts').replaceChildren(...rows.filter(([, value]) => value !== null).map(([term, value]) => {
+        const row = document.createElement('div');
+        row.append(element('dt', term), element('dd', String(value)));
+        return row;
+    }));
+}
+
+/** @param {string} tag @param {string} text @param {string} [name] */
+function element(tag, text, name = '') {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    made.className = name;
+    return made;
+}
+
+/** @param {string} value @param {string} text */
+function option(value, text) {
+    return Object.assign(document.createElement('option'), { value, textContent: text });
+}
+
+/**
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {import('meshmap').Level} level
+ */
+function choice(object, { name, byteRange }) {
+    const label = document.createElement('label');
+    const radio = Object.assign(document.createElement('input'), { type: 'radio', name: 'level', value: name, checked: name === object.level });
+    radio.addEventListener('change', () => change(object, async () => {
+        await object.setLevel(name);
+        link({ level: name });
+    }));
+    const bytes = byteRange ? `${number.format(byteRange[1] - byteRange[0])} bytes` : 'damaged';
+    label.append(radio, name.replace('_lod', '').replace('_', ' '), element('span', bytes, 'of'));
+    return label;
+}
+
+/** @param {import('meshmap/three').MeshmapObject} object */
+function meshes(object) {
+    const MOST = 100;
+    const parts = object.children.filter((/** @type {any} */ child) => child.geometry);
+    the('parts').hidden = false;
+    the('meshes').replaceChildren(...parts.slice(0, MOST).map((/** @type {any} */ part) => {
+        const item = document.createElement('li');
+        const label = document.createElement('label');
+        const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: part.visible });
+        box.addEventListener('change', () => {
+            part.visible = box.checked;
+            stage?.draw();
+        });
+        const { geometry } = part;
+        const triangles = (geometry.index?.count ?? 0) / 3;
+        const count = triangles ? `${number.format(triangles)} triangles` : `${number.format(geometry.getAttribute('position')?.count ?? 0)} points`;
+        label.append(box, part.name, element('span', count, 'of'));
+        item.append(label);
+        return item;
+    }));
+    const hidden = parts.length - Math.min(parts.length, MOST);
+    const left = Math.max(0, object.meshCount - parts.length - object.errors.length);
+    the('more').textContent = [
+        hidden ? `${number.format(hidden)} more are shown, and not listed.` : '',
+        left ? `${number.format(left)} more are in the file, and not shown.` : '',
+    ].filter(Boolean).join(' ');
+    const found = [
+        ...object.errors.map((error) => ({ severity: 'unusable', message: error.message })),
+        ...object.file.info.findings,
+        ...parts.flatMap((/** @type {any} */ part) => part.userData.meshmap.findings),
+    ];
+    the('told').hidden = false;
+    the('findings').replaceChildren(...(found.length ? found : [{ severity: '', message: 'None.' }]).slice(0, MOST).map(({ severity, message }) => {
+        const item = document.createElement('li');
+        item.append(element('span', severity ? `${severity}: ` : '', `severity ${severity}`), message);
+        return item;
+    }));
+    wires();
+}
+
+/**
+ * Changes what is shown, and what is told of it.
+ *
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {() => Promise<void>} run
+ */
+async function change(object, run) {
+    problem('');
+    try {
+        await run();
+        if (shown.object !== object) return;
+        meshes(object);
+        stage?.draw();
+    } catch (error) {
+        pause();
+        if (shown.object === object) fail(error);
+    }
+    tell(object.stats);
+}
+
+/** @param {import('meshmap/three').MeshmapObject} object */
+function moment(object) {
+    const { count, start, step } = object.file.info.snapshots ?? { count: 0, start: null, step: null };
+    const index = object.snapshot ?? 0;
+    const time = step === null ? '' : `, ${((start ?? 0) + index * step).toFixed(3)} s`;
+    the('moment').textContent = `${index + 1} of ${number.format(count)}${time}`;
+    the('snapshot').setAttribute('aria-valuetext', the('moment').textContent);
+}
+
+/** @param {import('meshmap/three').MeshmapObject} object @param {number} index */
+async function goto(object, index) {
+    const children = object.children[0];
+    try {
+        await object.setSnapshot(index);
+    } catch (error) {
+        pause();
+        if (shown.object === object) fail(error);
+    }
+    if (shown.object !== object) return;
+    moment(object);
+    tell(object.stats);
+    if (object.children[0] !== children) meshes(object);
+    stage?.draw();
+}
+
+function pause() {
+    clearTimeout(timer);
+    timer = 0;
+    the('playing').setAttribute('aria-pressed', 'false');
+    the('playing').textContent = 'Play';
+}
+
+function wires() {
+    shown.object?.traverse((/** @type {any} */ part) => {
+        for (const material of [part.material ?? []].flat()) material.wireframe = the('wire').checked;
+    });
+    stage?.draw();
+}
+
+/** What is shown in the address of the page. @param {{ level?: string, snapshot?: number }} at */
+function link(at) {
+    const now = new URLSearchParams(location.hash.slice(1));
+    if (!now.has('url')) return;
+    for (const [key, value] of Object.entries(at)) now.set(key, String(value));
+    history.replaceState(null, '', `#${now}`);
+}
+
+/** Opens what the address of the page names. */
+function follow() {
+    const now = new URLSearchParams(location.hash.slice(1));
+    const url = now.get('url');
+    if (!url) return;
+    the('address').value = url;
+    const level = now.get('level') ?? undefined;
+    const snapshot = Number(now.get('snapshot') ?? 0);
+    open(url, { ...(level && { level }), snapshot: Number.isSafeInteger(snapshot) && snapshot >= 0 ? snapshot : 0 });
+}
+
+the('source').addEventListener('submit', (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const url = the('address').value.trim();
+    if (!url) return;
+    const hash = `#${new URLSearchParams({ url })}`;
+    if (location.hash === hash) follow();
+    else location.hash = hash;
+});
+the('file').addEventListener('change', () => {
+    const [file] = the('file').files;
+    if (!file) return;
+    local(file);
+    // The same file may be chosen once more.
+    the('file').value = '';
+});
+the('stop').addEventListener('click', () => {
+    opening.abort();
+    the('stop').hidden = true;
+    say('Stopped.');
+});
+the('fit').addEventListener('click', () => stage?.fit());
+the('wire').addEventListener('change', wires);
+the('turn').addEventListener('change', () => stage?.turn(the('turn').checked));
+the('clip').addEventListener('change', () => {
+    const clip = the('clip').value;
+    stage?.play(clip === '' ? null : shown.object?.animations[Number(clip)] ?? null);
+});
+the('snapshot').addEventListener('input', () => {
+    const index = Number(the('snapshot').value);
+    if (shown.object) goto(shown.object, index).then(() => link({ snapshot: index }));
+});
+the('playing').addEventListener('click', () => {
+    const object = shown.object;
+    if (timer || !object) return pause();
+    the('playing').setAttribute('aria-pressed', 'true');
+    the('playing').textContent = 'Pause';
+    const { count = 0, step = null } = object.file.info.snapshots ?? {};
+    const wait = Math.min(1000, Math.max(16, (step ?? 0.04) * 1000));
+    const next = async () => {
+        const due = performance.now() + wait;
+        const index = ((object.snapshot ?? 0) + 1) % count;
+        await goto(object, index);
+        the('snapshot').value = index;
+        if (timer) timer = window.setTimeout(next, Math.max(0, due - performance.now()));
+    };
+    timer = window.setTimeout(next, 0);
+});
+
+/** @param {File} file */
+function local(file) {
+    the('address').value = '';
+    history.replaceState(null, '', location.pathname + location.search);
+    open(file);
+}
+
+addEventListener('hashchange', follow);
+addEventListener('dragover', (event) => {
+    event.preventDefault();
+    the('view').classList.add('over');
+});
+addEventListener('dragleave', (event) => {
+    if (!event.relatedTarget) the('view').classList.remove('over');
+});
+addEventListener('drop', (event) => {
+    event.preventDefault();
+    the('view').classList.remove('over');
+    const file = event.dataTransfer?.files[0];
+    if (file) local(file);
+});
+
+/** Links to files that lie beside the page. */
+async function samples() {
+    const list = await (await fetch('samples/list.json')).json();
+    the('samples').replaceChildren(element('span', 'Samples:'), ...list.map((/** @type {string} */ name) => {
+        return Object.assign(element('a', name), { href: `#${new URLSearchParams({ url: `samples/${name}` })}` });
+    }));
+    the('samples').hidden = list.length === 0;
+}
+
+samples().catch(() => {});
+follow();

@@ -1,0 +1,91 @@
+//! What replies say of files, meshes and findings, as JSON.
+
+use meshmap::{Axis, Bounds, Conventions, Dequant, Finding, MeshView, Role, VOrigin, VertexFormat, Winding};
+
+use crate::json::{Object, list};
+
+/// Axes, winding and texture origin, where the format has them.
+pub(crate) fn conventions(conventions: Conventions) -> String {
+    let up = conventions.up.map(|axis| match axis {
+        Axis::X => "x",
+        Axis::Y => "y",
+        _ => "z",
+    });
+    let front_face = conventions.front_face.map(|winding| match winding {
+        Winding::Clockwise => "clockwise",
+        _ => "counter_clockwise",
+    });
+    let v_origin = conventions.v_origin.map(|origin| match origin {
+        VOrigin::Top => "top",
+        _ => "bottom",
+    });
+    let object = Object::new().text_or_null("up", up).text_or_null("frontFace", front_face);
+    object.text_or_null("vOrigin", v_origin).end()
+}
+
+pub(crate) fn findings(findings: &[Finding]) -> String {
+    list(findings.iter().map(|finding| {
+        Object::new()
+            .text("rule", finding.rule.id)
+            .text("severity", finding.severity().name())
+            .text_or_null("address", finding.address.as_ref().map(ToString::to_string).as_deref())
+            .range("byteRange", finding.byte_range.clone())
+            .with("count", &finding.count)
+            .text("detail", &finding.detail)
+            .text("message", &finding.to_string())
+            .end()
+    }))
+}
+
+/// A mesh in a list, before it is read.
+pub(crate) fn entry(address: &str, name: &str, of: Role) -> String {
+    Object::new().text("address", address).text("name", name).with("role", &role(of)).end()
+}
+
+fn role(role: Role) -> String {
+    let kind = |kind| Object::new().text("kind", kind);
+    match role {
+        Role::Lod(level) => kind("lod").with("level", &level),
+        Role::Physics => kind("physics"),
+        Role::Snapshot { index, seconds } => kind("snapshot").with("index", &index).float("seconds", seconds),
+        _ => kind("geometry"),
+    }
+    .end()
+}
+
+/// A mesh, but for its arrays.
+pub(crate) fn mesh(view: &MeshView) -> Object {
+    Object::new()
+        .text("address", &view.address().to_string())
+        .text("name", view.name())
+        .text_or_null("material", view.material())
+        .with("role", &role(view.role()))
+        .with("vertexCount", &view.vertex_count())
+        .with("triangleCount", &view.triangle_count())
+        .with("findings", &findings(view.findings()))
+}
+
+/// The corners of a box, or null.
+pub(crate) fn bounds(bounds: Option<Bounds>) -> String {
+    match bounds {
+        Some(Bounds { min, max, .. }) => Object::new().floats("min", &min).floats("max", &max).end(),
+        None => "null".to_owned(),
+    }
+}
+
+/// An array of elements.
+pub(crate) fn attribute(semantic: &str, format: VertexFormat, dequant: Option<Dequant>) -> String {
+    let formula = match dequant {
+        Some(dequant) => {
+            Object::new().floats("scale", &dequant.scale).floats("offset", &dequant.offset).end()
+        }
+        None => "null".to_owned(),
+    };
+    Object::new()
+        .text("semantic", semantic)
+        .text("type", &format.scalar.to_string())
+        .with("itemSize", &format.components)
+        .with("normalized", &format.normalized)
+        .with("dequant", &formula)
+        .end()
+}

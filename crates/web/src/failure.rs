@@ -1,0 +1,104 @@
+//! Errors as JavaScript gets them.
+
+use std::ops::Range;
+
+use meshmap::{Error, ErrorKind};
+
+use crate::json::Object;
+
+/// What went wrong.
+#[derive(Clone, Debug)]
+pub struct Failure(Box<Parts>);
+
+/// What went wrong, where, what was expected and what was found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Parts {
+    /// `unknown_format`, `truncated`, `malformed`, `unsupported`, `limit_exceeded`, `out_of_range`, `mismatch`,
+    /// `cancelled` or `io`.
+    pub kind: &'static str,
+    /// One line with all of it.
+    pub message: String,
+    /// The format that was being read.
+    pub format: Option<String>,
+    /// The structure, as the format's specification names it.
+    pub what: String,
+    /// The part of the file.
+    pub address: Option<String>,
+    /// The wrong bytes.
+    pub byte_range: Option<Range<u64>>,
+    /// The wrong bytes of a decoded block.
+    pub decoded_range: Option<Range<u64>>,
+    /// What should have been there.
+    pub expected: String,
+    /// What was there.
+    pub found: String,
+}
+
+impl Failure {
+    /// A failure of the caller's request.
+    pub(crate) fn new(kind: &'static str, what: &str, expected: &str, found: &str) -> Self {
+        let words = kind.replace('_', " ");
+        Self(Box::new(Parts {
+            kind,
+            message: format!("{words} {what}: expected {expected}, found {found}"),
+            format: None,
+            what: what.to_owned(),
+            address: None,
+            byte_range: None,
+            decoded_range: None,
+            expected: expected.to_owned(),
+            found: found.to_owned(),
+        }))
+    }
+
+    /// Its parts.
+    #[must_use]
+    pub fn parts(&self) -> &Parts {
+        &self.0
+    }
+
+    /// The failure as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let Parts { kind, message, format, what, address, byte_range, decoded_range, expected, found } =
+            &*self.0;
+        Object::new()
+            .text("kind", kind)
+            .text("message", message)
+            .text_or_null("format", format.as_deref())
+            .text("what", what)
+            .text_or_null("address", address.as_deref())
+            .range("byteRange", byte_range.clone())
+            .range("decodedRange", decoded_range.clone())
+            .text("expected", expected)
+            .text("found", found)
+            .end()
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self(Box::new(Parts {
+            kind: match error.kind() {
+                ErrorKind::UnknownFormat => "unknown_format",
+                ErrorKind::Truncated => "truncated",
+                ErrorKind::Malformed => "malformed",
+                ErrorKind::Unsupported => "unsupported",
+                ErrorKind::LimitExceeded => "limit_exceeded",
+                ErrorKind::OutOfRange => "out_of_range",
+                ErrorKind::Mismatch => "mismatch",
+                ErrorKind::Cancelled => "cancelled",
+                _ => "io",
+            },
+            message: error.message(),
+            format: error.format().map(|format| format.to_string()),
+            what: error.what().to_owned(),
+            address: error.address().map(ToString::to_string),
+            byte_range: error.byte_range(),
+            decoded_range: error.decoded_range(),
+            expected: error.expected_text().to_owned(),
+            found: error.found_text().to_owned(),
+        }))
+    }
+}

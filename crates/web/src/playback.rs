@@ -1,0 +1,60 @@
+//! Snapshots of CGeo whose triangles are those of one before: positions and normals for the vertices that are there.
+
+use meshmap::{Array, Error, Scratch, VertexRemap, cgeo};
+
+use crate::json::Object;
+use crate::session::Reply;
+
+/// How vertices are made that snapshots share.
+pub(crate) struct Playing {
+    /// The snapshot whose vertices they are.
+    base: usize,
+    topology: cgeo::TopologyId,
+    remap: VertexRemap,
+    has_normals: bool,
+    scratch: Scratch,
+}
+
+/// The reply for a snapshot, with the vertices of the view of snapshot `base`: its positions, and then its normals where it
+/// has them.
+///
+/// Where its triangles are others, there are no arrays, and the whole mesh has to be read.
+pub(crate) fn moment(
+    file: &cgeo::Proxy,
+    playing: &mut Option<Playing>,
+    base: usize,
+    index: usize,
+) -> Result<Reply, Error> {
+    let now = match playing.take().filter(|now| now.base == base) {
+        Some(now) => now,
+        None => Playing::new(file, base)?,
+    };
+    let now = playing.insert(now);
+    let snapshot = file.snapshot(index)?;
+    let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
+    let mut elements = Vec::new();
+    // This reads the whole snapshot; what looks at parts of it would fetch one after the other.
+    snapshot.positions_into(&mut elements, &mut now.scratch)?;
+    let is_same = snapshot.topology()? == now.topology;
+    let mut arrays = Vec::new();
+    if is_same {
+        arrays.push(bytes(now.remap.gather(0, &elements)?));
+        if now.has_normals {
+            snapshot.normals_into(&mut elements, &mut now.scratch)?;
+            arrays.push(bytes(now.remap.gather(1, &elements)?));
+        }
+    }
+    let object = Object::new().with("index", &index).float("seconds", snapshot.time());
+    let object = object.with("isSame", &is_same).with("hasNormals", &(arrays.len() > 1));
+    Ok(Reply { json: object.end(), arrays })
+}
+
+impl Playing {
+    fn new(file: &cgeo::Proxy, base: usize) -> Result<Self, Error> {
+        let first = file.snapshot(base)?;
+        let mesh = first.mesh()?;
+        let has_normals = mesh.triangles.has_normals() && !mesh.normals.is_empty();
+        let (topology, remap) = (mesh.topology, mesh.vertex_remap()?);
+        Ok(Self { base, topology, remap, has_normals, scratch: Scratch::default() })
+    }
+}

@@ -1,0 +1,52 @@
+//! Joints and frames of IQM.
+
+use meshmap::iqm;
+
+use crate::failure::Failure;
+use crate::json::{Object, list};
+use crate::session::Reply;
+use crate::vertices::Job;
+
+/// The joints in the bind pose.
+pub(crate) fn joints(file: &iqm::Model) -> Reply {
+    let joint = |joint: iqm::Joint| {
+        let object = Object::new().text("name", &joint.name.to_string_lossy());
+        let object = match joint.parent {
+            Some(parent) => object.with("parent", &parent),
+            None => object.with("parent", &"null"),
+        };
+        let iqm::Trs { translate, rotate, scale } = joint.trs;
+        object.floats("translate", &translate).floats("rotate", &rotate).floats("scale", &scale).end()
+    };
+    Reply::from(Object::new().with("joints", &list(file.joints().map(joint))).end())
+}
+
+/// The frames of an animation: of each frame and each pose ten f32, translation, rotation and scale.
+pub(crate) fn frames(file: &iqm::Model, index: usize, most: u64) -> Job<Reply> {
+    let Some(anim) = file.anims().nth(index) else {
+        let expected = format!("less than {}", file.anims().len());
+        return Ok(Err(Failure::new("out_of_range", "animation", &expected, &index.to_string())));
+    };
+    let frames = file.frames();
+    let (range, poses) = (anim.frames(), frames.pose_count());
+    let count = range.end.saturating_sub(range.start);
+    let bytes = u64::from(count).saturating_mul(poses as u64).saturating_mul(40);
+    if bytes > most {
+        let expected = format!("at most {most} bytes (maxTotalBytes)");
+        return Ok(Err(Failure::new(
+            "limit_exceeded",
+            "frames of an animation",
+            &expected,
+            &bytes.to_string(),
+        )));
+    }
+    let mut out = vec![iqm::Trs::default(); count as usize * poses];
+    frames.frames_into(range, &mut out)?;
+    let numbers = out.iter().flat_map(|trs| {
+        let numbers = trs.translate.into_iter().chain(trs.rotate).chain(trs.scale);
+        numbers.flat_map(f32::to_le_bytes)
+    });
+    let bytes: Vec<u8> = numbers.collect();
+    let json = Object::new().with("frameCount", &count).with("poseCount", &poses).end();
+    Ok(Ok(Reply { json, arrays: vec![bytes] }))
+}

@@ -1,0 +1,125 @@
+//! Meshes as arrays that WebGL and WebGPU take.
+
+use meshmap::{Attribute, AttributeInfo, Error, ErrorKind, IndexFormat, MeshView, Scalar, Semantic};
+
+use crate::describe;
+use crate::failure::Failure;
+use crate::json::list;
+use crate::session::Reply;
+
+/// What is wanted of a mesh.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Positions that are stored as normalized integers stay so, with their dequantization. Everything else that has one
+    /// becomes floats.
+    pub quantized: bool,
+    /// Triangles ordered by material, so that each material is one group.
+    pub by_material: bool,
+    /// The attributes, by their names; all of them where there is none.
+    pub attributes: Vec<String>,
+}
+
+/// What may go wrong within a job: errors of the library, which may be missing bytes, and refusals of this crate.
+pub(crate) type Job<T> = Result<Result<T, Failure>, Error>;
+
+/// The reply for a mesh that takes at most so many bytes.
+pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {
+    let ordered = if wanted.by_material { view.by_material()? } else { view.clone() };
+    let is_wanted = |info: &&AttributeInfo| {
+        let name = info.semantic.to_string();
+        wanted.attributes.is_empty() || wanted.attributes.contains(&name)
+    };
+    let infos: Vec<&AttributeInfo> = view.attributes().iter().filter(is_wanted).collect();
+    // No component is handed out in more than four bytes.
+    let sizes = infos.iter().map(|info| u64::from(info.format.components).saturating_mul(4));
+    let vertices = sizes.fold(0_u64, u64::saturating_add).saturating_mul(view.vertex_count() as u64);
+    let all = vertices.saturating_add(ordered.indices().len() as u64 * 4);
+    if all > most {
+        let expected = format!("at most {most} bytes (maxTotalBytes)");
+        return Ok(Err(Failure::new("limit_exceeded", "arrays of a mesh", &expected, &all.to_string())));
+    }
+
+    let (mut described, mut arrays, mut bounds) = (Vec::new(), Vec::new(), None);
+    let mut missing: Option<Error> = None;
+    for AttributeInfo { semantic, .. } in infos {
+        let attribute = match view.attribute(semantic) {
+            Ok(Some(attribute)) => attribute,
+            Ok(None) => continue,
+            // The others are asked for as well, so that all that is missing is fetched at once.
+            Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => {
+                missing.get_or_insert(error);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if missing.is_some() {
+            continue;
+        }
+        if *semantic == Semantic::Position {
+            bounds = attribute.bounds();
+        }
+        let (description, bytes) = array(&attribute, wanted);
+        described.push(description);
+        arrays.push(bytes);
+    }
+    if let Some(error) = missing {
+        return Err(error);
+    }
+
+    let format = ordered.indices().narrowest();
+    let mut indices = Vec::with_capacity(ordered.indices().len() * format.size());
+    ordered.indices().write_chunks(format, |_, bytes| indices.extend_from_slice(bytes))?;
+    arrays.push(indices);
+    arrays.push(groups(&ordered));
+    let object = describe::mesh(view)
+        .with("bounds", &describe::bounds(bounds))
+        .with("attributes", &list(described.into_iter()))
+        .text("indexType", if format == IndexFormat::Uint16 { "u16" } else { "u32" });
+    Ok(Ok(Reply { json: object.end(), arrays }))
+}
+
+/// Material, first index and number of indices of each group, as u32.
+fn groups(view: &MeshView) -> Vec<u8> {
+    let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let mut out = Vec::new();
+    for group in view.groups() {
+        let indices = group.indices();
+        for number in [group.material, number(indices.start), number(indices.len())] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+    out
+}
+
+/// An attribute, and its elements in the format that it is handed out in.
+fn array(attribute: &Attribute, wanted: &Wanted) -> (String, Vec<u8>) {
+    let stored = attribute.format();
+    let keeps = wanted.quantized && *attribute.semantic() == Semantic::Position;
+    let needs_formula = attribute.dequant().is_some() && !keeps;
+    let is_kept = stored.scalar != Scalar::F64 && !needs_formula;
+    let mut format = stored;
+    if !is_kept {
+        (format.scalar, format.normalized) = (Scalar::F32, false);
+    }
+    let dequant = attribute.dequant().filter(|_| is_kept);
+    let described = describe::attribute(&attribute.semantic().to_string(), format, dequant);
+    (described, if is_kept { attribute.as_bytes().to_vec() } else { floats(attribute) })
+}
+
+/// The elements as floats: doubles, which GPUs do not take, and integers that need a formula.
+///
+/// The plain way of the library, as those that are faster take more room in a module.
+fn floats(attribute: &Attribute) -> Vec<u8> {
+    if attribute.format().scalar == Scalar::F64 {
+        let numbers = attribute.as_bytes().as_chunks::<8>().0;
+        #[expect(clippy::cast_possible_truncation, reason = "the nearest float is meant")]
+        return numbers.iter().flat_map(|bytes| (f64::from_le_bytes(*bytes) as f32).to_le_bytes()).collect();
+    }
+    let components = attribute.format().components as usize;
+    let mut out = Vec::with_capacity(attribute.len().saturating_mul(components).saturating_mul(4));
+    // No format has a formula for more than four components.
+    for element in attribute.iter_f32::<4>() {
+        element.iter().take(components).for_each(|float| out.extend_from_slice(&float.to_le_bytes()));
+    }
+    out
+}

@@ -92,6 +92,25 @@ pub enum ErrorKind {
     Io(io::ErrorKind),
 }
 
+impl ErrorKind {
+    /// Its identifier, which stays the same: `limit_exceeded`. JSON of the command, and bindings to other languages, have it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::UnknownFormat => "unknown_format",
+            Self::Truncated => "truncated",
+            Self::NeedBytes(_) => "need_bytes",
+            Self::Malformed => "malformed",
+            Self::Unsupported => "unsupported",
+            Self::LimitExceeded => "limit_exceeded",
+            Self::OutOfRange => "out_of_range",
+            Self::Mismatch => "mismatch",
+            Self::Cancelled => "cancelled",
+            Self::Io(_) => "io",
+        }
+    }
+}
+
 impl Error {
     pub(crate) fn new(kind: ErrorKind, what: &'static str) -> Self {
         Self(Arc::new(Inner {

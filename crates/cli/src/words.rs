@@ -106,20 +106,3 @@ fn place(error: &Error, told: Option<&Address>, number: &str) -> String {
     let at = if ranges.is_empty() { String::new() } else { format!(" ({})", ranges.join(", ")) };
     format!("{}{number}{of}{at}", error.what())
 }
-
-/// The identifier of the kind of an error, in JSON.
-pub(crate) fn kind(error: &Error) -> &'static str {
-    match error.kind() {
-        ErrorKind::UnknownFormat => "unknown_format",
-        ErrorKind::Truncated => "truncated",
-        ErrorKind::NeedBytes(_) => "need_bytes",
-        ErrorKind::Malformed => "malformed",
-        ErrorKind::Unsupported => "unsupported",
-        ErrorKind::LimitExceeded => "limit_exceeded",
-        ErrorKind::OutOfRange => "out_of_range",
-        ErrorKind::Mismatch => "mismatch",
-        ErrorKind::Cancelled => "cancelled",
-        ErrorKind::Io(_) => "io",
-        _ => "other",
-    }
-}

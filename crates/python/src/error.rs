@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::io;
 
-use meshmap::{ErrorKind, Format};
+use meshmap::Format;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,23 +13,6 @@ use pyo3::types::{PyDict, PyType};
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     CLASS.import(py, "meshmap._error", "Error")
-}
-
-/// The name of the kind, as JSON of the command has it.
-pub(crate) fn kind_name(kind: &ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::UnknownFormat => "unknown_format",
-        ErrorKind::Truncated => "truncated",
-        ErrorKind::NeedBytes(_) => "need_bytes",
-        ErrorKind::Malformed => "malformed",
-        ErrorKind::Unsupported => "unsupported",
-        ErrorKind::LimitExceeded => "limit_exceeded",
-        ErrorKind::OutOfRange => "out_of_range",
-        ErrorKind::Mismatch => "mismatch",
-        ErrorKind::Cancelled => "cancelled",
-        ErrorKind::Io(_) => "io",
-        _ => "other",
-    }
 }
 
 /// The exception for an error: the one that a reader in Python raised, an `OSError` of the system, or `meshmap.Error`.
@@ -54,7 +37,7 @@ pub(crate) fn raise(py: Python<'_>, error: &meshmap::Error) -> PyErr {
     }
     let fields = || {
         let fields = PyDict::new(py);
-        fields.set_item("kind", kind_name(&error.kind()))?;
+        fields.set_item("kind", error.kind().name())?;
         fields.set_item("format", error.format().map(Format::name))?;
         fields.set_item("address", error.address().map(ToString::to_string))?;
         fields.set_item("byte_range", error.byte_range().map(|range| (range.start, range.end)))?;

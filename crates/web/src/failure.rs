@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use meshmap::{Error, ErrorKind};
+use meshmap::Error;
 
 use crate::json::Object;
 
@@ -80,17 +80,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self(Box::new(Parts {
-            kind: match error.kind() {
-                ErrorKind::UnknownFormat => "unknown_format",
-                ErrorKind::Truncated => "truncated",
-                ErrorKind::Malformed => "malformed",
-                ErrorKind::Unsupported => "unsupported",
-                ErrorKind::LimitExceeded => "limit_exceeded",
-                ErrorKind::OutOfRange => "out_of_range",
-                ErrorKind::Mismatch => "mismatch",
-                ErrorKind::Cancelled => "cancelled",
-                _ => "io",
-            },
+            kind: error.kind().name(),
             message: error.message(),
             format: error.format().map(|format| format.to_string()),
             what: error.what().to_owned(),

@@ -57,7 +57,7 @@ pub struct Row {
 impl Row {
     pub(super) fn failed(self, error: &Error) -> Self {
         let told = Some(text::line(&words::error(error)));
-        Self { error_kind: Some(words::kind(error)), error: told, ..self }
+        Self { error_kind: Some(error.kind().name()), error: told, ..self }
     }
 
     fn problem(self, problem: &Problem) -> Self {

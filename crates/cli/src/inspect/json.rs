@@ -94,7 +94,7 @@ impl ErrorInfo {
     fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
         match problem {
             Problem::Library(error) => Self {
-                kind: words::kind(error),
+                kind: error.kind().name(),
                 address: error.address().map(ToString::to_string).or(address),
                 range: error.byte_range().or(range).map(pair),
                 decoded_range: error.decoded_range().map(pair),

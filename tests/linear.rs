@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use meshmap::cgeo::{self, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm};
-use meshmap_testing::fixtures;
+
+use meshmap_testing::{Recorder, fixtures, kinds};
 
 /// The shortest of a few runs.
 fn time<T>(mut job: impl FnMut() -> T) -> Duration {
@@ -227,18 +228,12 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
     assert_linear(play(1000), play(4000));
 }
 
-#[test]
-#[cfg_attr(miri, ignore = "takes Miri minutes")]
-fn checking_fragments_of_many_snapshots_takes_few_steps() {
-    let (_, snapshots) = fixtures::cgeo::animation(2, 500);
-    let file = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
-    let fragments = meshmap::Fragments::new(Some(file.len() as u64));
-    let mut steps = 0;
-    let findings = loop {
-        steps += 1;
-        let step = fragments.step(|source| cgeo::Proxy::from_source(source.clone())?.validate()).unwrap();
-        match step {
-            meshmap::Step::Done(findings) => break findings,
+/// What a job over fragments of a file gives, and in how many steps.
+fn in_steps<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> (T, usize) {
+    let fragments = Fragments::new(Some(file.len() as u64));
+    for steps in 1.. {
+        match fragments.step(&job).unwrap() {
+            meshmap::Step::Done(done) => return (done, steps),
             meshmap::Step::Need(ranges) => {
                 for range in ranges {
                     let part = file[range.start as usize..range.end as usize].to_vec();
@@ -246,7 +241,35 @@ fn checking_fragments_of_many_snapshots_takes_few_steps() {
                 }
             }
         }
-    };
+    }
+    unreachable!()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
+fn checking_fragments_of_many_snapshots_takes_few_steps() {
+    let (_, snapshots) = fixtures::cgeo::animation(2, 500);
+    let file = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
+    let (findings, steps) = in_steps(&file, |source| cgeo::Proxy::from_source(source.clone())?.validate());
     assert!(findings.iter().all(|finding| finding.severity() < meshmap::Severity::Unusable), "{findings:?}");
     assert!(steps < 16, "{steps}");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
+fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
+    const COUNT: usize = 200_000;
+    let kind =
+        kinds::all().into_iter().find(|kind| kind.name == "custom vertex arrays of different names").unwrap();
+    let file = (kind.build)(COUNT);
+    let open = |source: &Source| iqm::Model::from_source(source.clone());
+    let (model, steps) = in_steps(&file, open);
+    assert_eq!(model.vertex_arrays().len(), COUNT);
+    assert!(steps < 8, "{steps}");
+
+    let reader = Recorder::new(file);
+    let again = open(&Source::ranged(reader.clone())).unwrap();
+    assert_eq!(again.vertex_arrays().len(), COUNT);
+    let reads = reader.reads.lock().unwrap().len();
+    assert!(reads < 2000, "{reads}");
 }

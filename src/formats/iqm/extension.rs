@@ -134,6 +134,7 @@ impl Model {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
         let mut names = self.names();
+        names.want(events.iter().map(|event| event.evdata.get()))?;
         let event = |(range, event): (Range<u64>, raw::FteEvent)| {
             let place = || FILE.at(range.part(12, 4));
             let evdata = names.look(event.evdata.get(), "FTE_EVENT.evdata", place)?;
@@ -178,7 +179,9 @@ impl Model {
         let skin_count = ("FTE_SKINS.nummeshskins", 4, nummeshskins);
         let skins = run(frames.end, skin_count, size_u64::<raw::FteMeshSkin>())?;
 
+        let stored_frames = table::<raw::FteSkinFrame>(source, &frames, "FTE_SKINS")?;
         let mut names = self.names();
+        names.want(stored_frames.iter().flat_map(|frame| [frame.material.get(), frame.shadertext.get()]))?;
         let frame = |(range, frame): (Range<u64>, raw::FteSkinFrame)| {
             let mut text =
                 |offset: U32, what, field| names.look(offset.get(), what, || FILE.at(range.part(field, 4)));
@@ -192,7 +195,6 @@ impl Model {
             countframes: skin.countframes.get(),
             interval: skin.interval.get(),
         };
-        let stored_frames = table(source, &frames, "FTE_SKINS")?;
         Ok(Some(FteSkins {
             numskins: table(source, &numskins, "FTE_SKINS")?,
             frames: elements(&frames, &stored_frames).map(frame).collect::<Result<_>>()?,

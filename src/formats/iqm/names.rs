@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::bytes::{Source, Text};
 use crate::limits::{Budget, Limits};
-use crate::num::{Span, as_u64, as_usize, decimal, span};
+use crate::num::{Span, as_u64, as_usize, decimal};
 use crate::report::{ErrorKind, Place, Result};
 
 /// The text of a file: names, each followed by a 0 byte.
@@ -74,27 +74,62 @@ impl FileText {
         Ok(())
     }
 
+    /// For fragments: asks at once for what names at these offsets need of a text that is not held.
+    fn want(&self, source: &Source, offsets: impl Iterator<Item = u32>) -> Result<()> {
+        /// What longer names have beyond this is asked for when it is seen.
+        const NAME: u64 = 64;
+        let blocks = || {
+            let first_and_last = |offset: u32| [offset.into(), u64::from(offset).saturating_add(NAME)];
+            let mut blocks: Vec<u64> = offsets.flat_map(first_and_last).map(|at| at >> BLOCK_BITS).collect();
+            blocks.sort_unstable();
+            blocks.dedup();
+            blocks
+        };
+        if self.whole.is_some() {
+            return Ok(());
+        }
+        source.want(std::iter::once_with(blocks).flatten().map(|block| self.block(block)), "text")
+    }
+
+    /// A block of a text that is not held. Empty beyond its end.
+    fn block(&self, block: u64) -> Range<u64> {
+        let at = |block: u64| self.section.start.saturating_add(block << BLOCK_BITS).min(self.section.end);
+        at(block)..at(block.saturating_add(1))
+    }
+
     /// The name at an offset of a text that is not held: up to a 0 byte, the end of the text, or `most` bytes; and
-    /// whether a 0 byte ends it.
-    fn read(&self, source: &Source, offset: u32, most: u64) -> Result<(Bytes, bool)> {
-        const PART: u64 = 4 << 10;
+    /// whether a 0 byte ends it. `last` is the block that was read last.
+    fn read(
+        &self,
+        source: &Source,
+        last: &mut Option<(u64, Bytes)>,
+        offset: u32,
+        most: u64,
+    ) -> Result<(Bytes, bool)> {
         let mut name = Vec::new();
-        let all = span(self.section.start.saturating_add(offset.into()), most);
-        let mut start = all.start;
-        let end = all.end.min(self.section.end);
-        while start < end {
-            let part = start..start.saturating_add(PART).min(end);
-            let bytes = source.get(part.clone(), "text")?;
-            let length = end_of_name(&bytes);
-            name.extend_from_slice(bytes.get(..length).unwrap_or_default());
-            if length < bytes.len() {
+        let mut at = u64::from(offset);
+        let end = at.saturating_add(most).min(self.section.length());
+        while at < end {
+            let block = at >> BLOCK_BITS;
+            let bytes = match last {
+                Some((number, bytes)) if *number == block => &*bytes,
+                _ => &last.insert((block, source.get(self.block(block), "text")?)).1,
+            };
+            let rest = bytes.get(as_usize(at & ((1 << BLOCK_BITS) - 1))..).unwrap_or_default();
+            let rest = rest.get(..as_usize(end.saturating_sub(at))).unwrap_or(rest);
+            let length = end_of_name(rest);
+            name.extend_from_slice(rest.get(..length).unwrap_or_default());
+            if length < rest.len() {
                 return Ok((name.into(), true));
             }
-            start = part.end;
+            at = block.saturating_add(1) << BLOCK_BITS;
         }
         Ok((name.into(), false))
     }
 }
+
+/// A text that is not held is read in blocks of 4 KiB.
+const BLOCK_BITS: u32 = 12;
 
 /// The length of the name at the beginning of these bytes.
 fn end_of_name(bytes: &[u8]) -> usize {
@@ -110,6 +145,8 @@ pub(crate) struct Names<'a> {
     source: &'a Source,
     /// The names that were checked, of a text that is not held.
     found: BTreeMap<u32, Bytes>,
+    /// The block that was read last, of a text that is not held.
+    last: Option<(u64, Bytes)>,
     most: u64,
     left: u64,
     /// Where 0 bytes end all names: one more than the offset of the last one. Known of a text that is held.
@@ -121,7 +158,12 @@ impl<'a> Names<'a> {
     pub(crate) fn new(text: &'a FileText, source: &'a Source, filesize: u32, limits: &Limits) -> Self {
         let allowed = Budget::of_part(limits, &text.section).left();
         let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20).min(allowed);
-        Self { text, source, found: BTreeMap::new(), most, left: most, terminated: None }
+        Self { text, source, found: BTreeMap::new(), last: None, most, left: most, terminated: None }
+    }
+
+    /// Asks at once for what the names at these offsets need, where each would be a step of its own.
+    pub(crate) fn want(&self, offsets: impl Iterator<Item = u32>) -> Result<()> {
+        self.text.want(self.source, offsets)
     }
 
     /// The names that were checked, by their offsets, of a text that is not held.
@@ -151,7 +193,8 @@ impl<'a> Names<'a> {
             None => match self.found.get(&offset) {
                 Some(name) => name.len(),
                 None => {
-                    let (name, is_terminated) = self.text.read(self.source, offset, self.left)?;
+                    let (name, is_terminated) =
+                        self.text.read(self.source, &mut self.last, offset, self.left)?;
                     let length = name.len();
                     if !is_terminated && as_u64(length) < self.left {
                         return unterminated();
@@ -179,7 +222,7 @@ impl<'a> Names<'a> {
             }
             None => match self.text.names.get(&offset) {
                 Some(name) => name.clone(),
-                None => self.text.read(self.source, offset, self.left)?.0,
+                None => self.text.read(self.source, &mut self.last, offset, self.left)?.0,
             },
         };
         self.spend(name.len(), what, place)?;

@@ -20,6 +20,7 @@ impl Layout {
         let layout = Self::read(source)?;
         let bound = Bound::of(&layout.header);
         let mut names = Names::new(&layout.text, &layout.source, layout.header.filesize.get(), limits);
+        names.want(layout.name_offsets())?;
         layout.check_meshes(&mut names)?;
         layout.check_vertex_arrays(&mut names, bound)?;
         layout.check_joints(&mut names)?;
@@ -32,6 +33,16 @@ impl Layout {
         let layout = Self { text, extensions, source, ..layout };
         layout.note_structure(&mut findings)?;
         Ok(Self { findings: findings.into_vec(), ..layout })
+    }
+
+    /// The offsets of all names in the tables.
+    fn name_offsets(&self) -> impl Iterator<Item = u32> + '_ {
+        let meshes = self.mesh_rows().flat_map(|(_, mesh)| [mesh.name.get(), mesh.material.get()]);
+        let arrays =
+            self.vertex_array_rows().filter_map(|(_, array)| array.type_.get().checked_sub(IQM_CUSTOM));
+        let joints = self.joint_rows().map(|(_, joint)| joint.name.get());
+        let anims = self.anim_rows().map(|(_, anim)| anim.name.get());
+        meshes.chain(arrays).chain(joints).chain(anims)
     }
 
     fn check_meshes(&self, names: &mut Names<'_>) -> Result<()> {

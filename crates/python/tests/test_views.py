@@ -118,8 +118,9 @@ def test_lists_are_those_of_tolist(iqm: Path) -> None:
 
 
 def test_the_garbage_collector_is_left_as_it_was() -> None:
+    nothing: Any = None
     with pytest.raises(AttributeError):
-        meshmap.to_lists([None])
+        meshmap.to_lists([nothing])
     assert gc.isenabled()
     gc.disable()
     try:
@@ -138,8 +139,9 @@ def test_the_garbage_collector_waits_for_the_last_of_several_threads() -> None:
             assert last.wait(60)
             return [gc.isenabled()]
 
+    array: Any = Slow()
     found: list[Any] = []
-    slow = threading.Thread(target=lambda: found.extend(meshmap.to_lists([Slow()])))
+    slow = threading.Thread(target=lambda: found.extend(meshmap.to_lists([array])))
     slow.start()
     assert first.wait(60)
     assert meshmap.to_lists([np.zeros(2)]) == [[0.0, 0.0]]

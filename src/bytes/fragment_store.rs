@@ -114,10 +114,7 @@ impl State {
         let range = piece_range(offset, bytes);
         for gap in self.gaps(&range) {
             let part = |at: u64| usize::try_from(at.saturating_sub(offset)).unwrap_or(bytes.len());
-            let piece = bytes.slice(part(gap.start)..part(gap.end));
-            // A small part must not hold all of the memory.
-            let is_small = piece.len() < bytes.len() / 2;
-            self.pieces.insert(gap.start, if is_small { Bytes::copy_from_slice(&piece) } else { piece });
+            self.pieces.insert(gap.start, part_of(bytes, part(gap.start)..part(gap.end)));
         }
     }
 
@@ -133,7 +130,7 @@ impl State {
             for kept in [piece.start..range.start, range.end..piece.end] {
                 let part = |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len());
                 if kept.start < kept.end {
-                    self.pieces.insert(kept.start, bytes.slice(part(kept.start)..part(kept.end)));
+                    self.pieces.insert(kept.start, part_of(&bytes, part(kept.start)..part(kept.end)));
                 }
             }
         }
@@ -177,4 +174,10 @@ impl State {
 
 pub(super) fn piece_range(start: u64, bytes: &Bytes) -> Range<u64> {
     start..start.saturating_add(as_u64(bytes.len()))
+}
+
+/// A part of these bytes. A small one does not hold the memory of all.
+fn part_of(bytes: &Bytes, range: Range<usize>) -> Bytes {
+    let part = bytes.slice(range);
+    if part.len() < bytes.len() / 2 { Bytes::copy_from_slice(&part) } else { part }
 }

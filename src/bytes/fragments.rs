@@ -101,8 +101,7 @@ impl Fragments {
 
     /// Lets the bytes of a range go. Jobs that need them ask for them again.
     ///
-    /// Memory is given back once nothing else uses the bytes: views keep theirs, and a part of what was supplied at once
-    /// keeps all of it.
+    /// Memory is given back once nothing else uses the bytes: views keep theirs.
     pub fn remove(&self, range: Range<u64>) {
         self.store.lock().remove(&range);
     }
@@ -130,11 +129,11 @@ impl Fragments {
             Ok(done) => Ok(Step::Done(done)),
             Err(error) => {
                 let mut state = self.store.lock();
-                let wanted = coalesce(&std::mem::take(&mut state.wanted), 0);
-                if !matches!(error.kind(), ErrorKind::NeedBytes(_)) || wanted.is_empty() {
-                    return Err(error);
-                }
-                Ok(Step::Need(wanted))
+                let mut wanted = std::mem::take(&mut state.wanted);
+                let ErrorKind::NeedBytes(missing) = error.kind() else { return Err(error) };
+                // Another step, of another thread, may have taken what this one noted.
+                wanted.push(missing);
+                Ok(Step::Need(coalesce(&wanted, 0)))
             }
         }
     }
@@ -334,6 +333,19 @@ mod tests {
         fragments.remove(95..200);
         fragments.remove(0..100);
         assert_eq!((fragments.held(), get(0..100)), (0, Step::Need(vec![0..100])));
+    }
+
+    #[test]
+    fn a_step_has_its_own_range_whatever_another_one_takes() {
+        let fragments = Fragments::new(Some(100));
+        let step = fragments.step(|source| {
+            let missing = source.get(0..10, "x");
+            // As another thread does in between.
+            let other = fragments.step(|source| source.get(50..60, "x")).unwrap();
+            assert_eq!(other, Step::Need(vec![50..60]));
+            missing
+        });
+        assert_eq!(step.unwrap(), Step::Need(vec![0..10]));
     }
 
     #[test]

@@ -37,6 +37,10 @@ impl Drop for Ahead {
     }
 }
 
+/// In some dialects a snapshot begins so many bytes before the offset in the table at most, with its length: where the one
+/// before it ends, whose last bytes are therefore kept.
+const BEFORE: u64 = 16;
+
 /// Fewer delay each other.
 const MOST_AHEAD: usize = 32;
 
@@ -90,7 +94,7 @@ impl State {
             let Some(index) = self.rest.next() else { break };
             let snapshot = self.proxy.snapshot(index).map_err(|error| self.remote.mesh_error(error))?;
             let range = snapshot.range();
-            let (remote, wanted) = (self.remote.clone(), range.clone());
+            let (remote, wanted) = (self.remote.clone(), range.start.saturating_sub(BEFORE)..range.end);
             let fetched = tokio::spawn(async move {
                 // What a damaged file announces beyond its end is not asked for.
                 let length = remote.version().map_or(u64::MAX, |version| version.length);
@@ -113,7 +117,8 @@ impl State {
         });
         let mesh = decoded.await;
         if index > 0 {
-            self.remote.forget(ahead.range.clone());
+            let Range { start, end } = ahead.range;
+            self.remote.forget(start..end.saturating_sub(BEFORE));
         }
         Ok((index, mesh?))
     }

@@ -291,7 +291,8 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
         }
         let both = start.elapsed();
         println!(
-            "decoding {decoding:.2?}, fetching {fetching:.2?}, playing {both:.2?}, at most {held} bytes held"
+            "decoding {decoding:.2?}, fetching {fetching:.2?}, playing {both:.2?} in {} requests, at most {held} bytes held",
+            remote.stats().requests
         );
         ratios.push(both.as_secs_f64() / decoding.max(fetching).as_secs_f64());
     }

@@ -37,8 +37,8 @@ impl Drop for Ahead {
     }
 }
 
-/// In some dialects a snapshot begins so many bytes before the offset in the table at most, with its length: where the one
-/// before it ends, whose last bytes are therefore kept.
+/// So many bytes before a snapshot are fetched with it, and so many of its last ones are kept: in some dialects its length
+/// stands before the offset that the table has, at the end of the snapshot before.
 const BEFORE: u64 = 16;
 
 /// Fewer delay each other.

@@ -175,8 +175,8 @@ fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
     Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box_reusing(scratch)? })
 }
 
-/// What is seen of the first `count` snapshots at their beginnings, each of which is read once however often the table
-/// names it; by `threads` threads. The keys are where the snapshots begin.
+/// What is seen at the beginnings of the first `count` snapshots, by where they begin: each is read once, however often the
+/// table names it.
 fn glances(proxy: &Proxy, count: usize, threads: usize) -> HashMap<u64, Result<Glance>> {
     let mut begun = HashSet::new();
     let distinct: Vec<Snapshot> = (0..count)
@@ -197,7 +197,7 @@ fn glances(proxy: &Proxy, count: usize, threads: usize) -> HashMap<u64, Result<G
     })
 }
 
-/// `threads` look at the snapshots.
+/// What there is to say; so many threads look at the snapshots, which matters where each look is a request.
 pub(super) fn look(
     proxy: &Proxy,
     depth: Depth,

@@ -11,10 +11,10 @@ use crate::num::{Span, as_u64, as_usize, decimal};
 use crate::report::{ErrorKind, Place, Result};
 
 /// The text of a file: names, each followed by a 0 byte.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct FileText {
     section: Range<u64>,
-    /// All of it, where it is in memory or short.
+    /// All of it, where it is in memory, short, or mostly names.
     whole: Option<Bytes>,
     /// Otherwise the names that were checked, by their offsets.
     names: BTreeMap<u32, Bytes>,
@@ -33,11 +33,6 @@ impl FileText {
         let is_whole = Self::to_be_read(source, section) == *section;
         let whole = is_whole.then(|| source.get(section.clone(), "text")).transpose()?;
         Ok(Self { section: section.clone(), whole, names: BTreeMap::new() })
-    }
-
-    /// The same text, with the names that were found in it.
-    pub(crate) fn with_names(self, names: BTreeMap<u32, Bytes>) -> Self {
-        Self { names, ..self }
     }
 
     /// The name at an offset that was checked.
@@ -74,35 +69,34 @@ impl FileText {
         Ok(())
     }
 
-    /// For fragments: asks at once for what names at these offsets need of a text that is not held.
-    fn want(&self, source: &Source, offsets: impl Iterator<Item = u32>) -> Result<()> {
+    /// The blocks of a text that is not held in which names at these offsets lie, in order.
+    fn blocks(&self, offsets: impl Iterator<Item = u32>) -> Vec<u64> {
         /// What longer names have beyond this is asked for when it is seen.
         const NAME: u64 = 64;
-        let blocks = || {
-            let first_and_last = |offset: u32| [offset.into(), u64::from(offset).saturating_add(NAME)];
-            let mut blocks: Vec<u64> = offsets.flat_map(first_and_last).map(|at| at >> BLOCK_BITS).collect();
-            blocks.sort_unstable();
-            blocks.dedup();
-            blocks
-        };
-        if self.whole.is_some() {
-            return Ok(());
+        let count = self.section.length().div_ceil(1 << BLOCK_BITS);
+        let mut is_needed = vec![false; as_usize(count)];
+        for offset in offsets {
+            for at in [offset.into(), u64::from(offset).saturating_add(NAME)] {
+                if let Some(is_needed) = is_needed.get_mut(as_usize(at >> BLOCK_BITS)) {
+                    *is_needed = true;
+                }
+            }
         }
-        source.want(std::iter::once_with(blocks).flatten().map(|block| self.block(block)), "text")
+        (0..).zip(is_needed).filter_map(|(block, is_needed)| is_needed.then_some(block)).collect()
     }
 
-    /// A block of a text that is not held. Empty beyond its end.
-    fn block(&self, block: u64) -> Range<u64> {
+    /// Blocks of a text that is not held, as many as there are.
+    fn range_of(&self, blocks: Range<u64>) -> Range<u64> {
         let at = |block: u64| self.section.start.saturating_add(block << BLOCK_BITS).min(self.section.end);
-        at(block)..at(block.saturating_add(1))
+        at(blocks.start)..at(blocks.end)
     }
 
     /// The name at an offset of a text that is not held: up to a 0 byte, the end of the text, or `most` bytes; and
-    /// whether a 0 byte ends it. `last` is the block that was read last.
+    /// whether a 0 byte ends it. `last` are the blocks that were read last: of a long name, twice as many each time.
     fn read(
         &self,
         source: &Source,
-        last: &mut Option<(u64, Bytes)>,
+        last: &mut Option<(Range<u64>, Bytes)>,
         offset: u32,
         most: u64,
     ) -> Result<(Bytes, bool)> {
@@ -111,18 +105,25 @@ impl FileText {
         let end = at.saturating_add(most).min(self.section.length());
         while at < end {
             let block = at >> BLOCK_BITS;
-            let bytes = match last {
-                Some((number, bytes)) if *number == block => &*bytes,
-                _ => &last.insert((block, source.get(self.block(block), "text")?)).1,
+            let (blocks, bytes) = match last {
+                Some((blocks, bytes)) if blocks.contains(&block) => (&*blocks, &*bytes),
+                _ => {
+                    let more = as_u64(name.len()) >> BLOCK_BITS;
+                    let blocks = block..block.saturating_add(more.max(1));
+                    let bytes = source.get(self.range_of(blocks.clone()), "text")?;
+                    let (blocks, bytes) = last.insert((blocks, bytes));
+                    (&*blocks, &*bytes)
+                }
             };
-            let rest = bytes.get(as_usize(at & ((1 << BLOCK_BITS) - 1))..).unwrap_or_default();
+            let rest =
+                bytes.get(as_usize(at.saturating_sub(blocks.start << BLOCK_BITS))..).unwrap_or_default();
             let rest = rest.get(..as_usize(end.saturating_sub(at))).unwrap_or(rest);
             let length = end_of_name(rest);
             name.extend_from_slice(rest.get(..length).unwrap_or_default());
             if length < rest.len() {
                 return Ok((name.into(), true));
             }
-            at = block.saturating_add(1) << BLOCK_BITS;
+            at = blocks.end << BLOCK_BITS;
         }
         Ok((name.into(), false))
     }
@@ -143,10 +144,12 @@ fn end_of_name(bytes: &[u8]) -> usize {
 pub(crate) struct Names<'a> {
     text: &'a FileText,
     source: &'a Source,
+    /// All of the text, where that is held.
+    whole: Option<Bytes>,
     /// The names that were checked, of a text that is not held.
     found: BTreeMap<u32, Bytes>,
-    /// The block that was read last, of a text that is not held.
-    last: Option<(u64, Bytes)>,
+    /// The blocks that were read last, of a text that is not held.
+    last: Option<(Range<u64>, Bytes)>,
     most: u64,
     left: u64,
     /// Where 0 bytes end all names: one more than the offset of the last one. Known of a text that is held.
@@ -158,17 +161,33 @@ impl<'a> Names<'a> {
     pub(crate) fn new(text: &'a FileText, source: &'a Source, filesize: u32, limits: &Limits) -> Self {
         let allowed = Budget::of_part(limits, &text.section).left();
         let most = u64::from(filesize).saturating_mul(8).saturating_add(1 << 20).min(allowed);
-        Self { text, source, found: BTreeMap::new(), last: None, most, left: most, terminated: None }
+        let (whole, found) = (text.whole.clone(), BTreeMap::new());
+        Self { text, source, whole, found, last: None, most, left: most, terminated: None }
     }
 
-    /// Asks at once for what the names at these offsets need, where each would be a step of its own.
-    pub(crate) fn want(&self, offsets: impl Iterator<Item = u32>) -> Result<()> {
-        self.text.want(self.source, offsets)
+    /// Prepares for the names at these offsets: holds the text where they are much of it; else, of fragments, asks at once
+    /// for what they need, where each would be a step of its own.
+    pub(crate) fn want(&mut self, offsets: impl Iterator<Item = u32>) -> Result<()> {
+        if self.whole.is_some() {
+            return Ok(());
+        }
+        let blocks = self.text.blocks(offsets);
+        if as_u64(blocks.len()) << BLOCK_BITS >= self.text.section.length() / 2 {
+            return self.hold();
+        }
+        let range = |block: u64| self.text.range_of(block..block.saturating_add(1));
+        self.source.want(blocks.into_iter().map(range), "text")
     }
 
-    /// The names that were checked, by their offsets, of a text that is not held.
-    pub(crate) fn into_found(self) -> BTreeMap<u32, Bytes> {
-        self.found
+    fn hold(&mut self) -> Result<()> {
+        self.whole = Some(self.source.get(self.text.section.clone(), "text")?);
+        self.found.clear();
+        Ok(())
+    }
+
+    /// The text with what was found in it.
+    pub(crate) fn into_text(self) -> FileText {
+        FileText { section: self.text.section.clone(), whole: self.whole, names: self.found }
     }
 
     /// Checks the name at an offset, which must be within the text, and before a 0 byte; `place` is the field that has the
@@ -179,7 +198,7 @@ impl<'a> Names<'a> {
             let error = place().malformed(what).expected("an offset of text that a 0 byte ends");
             Err(error.found(format_args!("{offset:#x}")))
         };
-        let length = match &self.text.whole {
+        let length = match &self.whole {
             Some(whole) => {
                 let terminated = *self.terminated.get_or_insert_with(|| {
                     let last = whole.iter().rposition(|byte| *byte == 0);
@@ -204,7 +223,12 @@ impl<'a> Names<'a> {
                 }
             },
         };
-        self.spend(length, what, place)
+        self.spend(length, what, place)?;
+        // Names that share text are more than all of it.
+        if self.whole.is_none() && self.most.saturating_sub(self.left) > self.text.section.length() {
+            self.hold()?;
+        }
+        Ok(())
     }
 
     /// The name at an offset, which must be within the text; `place` is the field that has the offset.
@@ -215,7 +239,7 @@ impl<'a> Names<'a> {
         place: impl Fn() -> Place,
     ) -> Result<Text> {
         self.check_inside(offset, what, &place)?;
-        let name = match &self.text.whole {
+        let name = match &self.whole {
             Some(whole) => {
                 let start = as_usize(offset);
                 whole.slice(start..start.saturating_add(length_at(whole, offset, self.left)))

@@ -28,8 +28,7 @@ impl Layout {
         layout.check_anims(&mut names)?;
         let mut findings = Findings::default();
         let (extensions, source) = layout.read_extensions(&mut names, bound, &mut findings)?;
-        let found = names.into_found();
-        let text = layout.text.clone().with_names(found);
+        let text = names.into_text();
         let layout = Self { text, extensions, source, ..layout };
         layout.note_structure(&mut findings)?;
         Ok(Self { findings: findings.into_vec(), ..layout })

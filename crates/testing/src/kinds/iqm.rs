@@ -72,11 +72,18 @@ pub(super) const KINDS: &[Kind] = &[
     .shared(),
     Kind::new("iqm", "texts that fill the file", |n| {
         let mut file = Iqm::of_triangle();
-        file.long_text(n * 64);
+        let text = [[b'x'; 63].as_slice(), &[0]].concat().repeat(n);
+        file.section(NUM_TEXT, &text, text.len() as u32);
         file.meshes(4, 0, |_| 0);
         file.finish()
     })
     .with_headers(|_| 1024),
+    Kind::new("iqm", "a name that fills the file", |n| {
+        let mut file = Iqm::of_triangle();
+        file.long_text(n * 64);
+        file.meshes(4, 0, |_| 0);
+        file.finish()
+    }),
 ];
 
 /// Fields of the header that say how many; the next one but `num_vertexarrays` says where.

@@ -358,6 +358,21 @@ fn opening_holds_no_bodies_of_openctm() {
     assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
 }
 
+#[test]
+fn opening_holds_no_long_comments_of_openctm() {
+    let _alone = alone();
+    const COMMENT: usize = 4 << 20;
+    let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 2);
+    body.comment = vec![b'x'; COMMENT];
+    let body = body.to_bytes();
+    let len = body.len() as u64;
+    let parts: Vec<_> = (0..8).map(|index| (index * len, body.clone())).collect();
+    let file = Sparse { len: 8 * len, parts };
+    let (bodies, peak, live) = opened(file, |source| openctm::Bodies::from_source(source).unwrap());
+    assert!(peak < 16 * MIB && live < 2 * MIB, "{peak} {live}");
+    assert!(bodies.iter().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
+}
+
 /// A body of so many vertices and one triangle.
 fn openctm_raw(vertices: usize) -> Vec<u8> {
     let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 2);

@@ -51,7 +51,7 @@ fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
         let body = Body::sheet(method, 9);
         let mesh = open(body.to_bytes()).unwrap();
         assert_eq!((mesh.vertex_count(), mesh.triangle_count(), mesh.has_normals()), (81, 128, true));
-        assert_eq!((mesh.comment().to_str(), mesh.findings()), (Some("bent sheet"), &[][..]));
+        assert_eq!((mesh.comment().unwrap().to_str(), mesh.findings()), (Some("bent sheet"), &[][..]));
         let step = if method == MG2 { body.precision } else { 0.0 };
         let near = |found: &[f32], expected: &[f32]| {
             found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= step)

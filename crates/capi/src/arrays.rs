@@ -263,7 +263,7 @@ fn body(index: usize, mesh: &openctm::Mesh, visit: &mut Visit<'_>) -> Result<()>
     }
     let name = |array: &str| format!("{group}.{array}");
     if visit.is_for_texts {
-        visit.say(&name("comment"), &mesh.comment())?;
+        visit.say(&name("comment"), &mesh.comment()?)?;
     } else {
         visit.add(&name("indices"), || Ok(Some(of(Scalar::U32, &[3], &mesh.indices()?))))?;
         visit.add(&name("positions"), || Ok(Some(triples(&mesh.positions()?))))?;

@@ -398,7 +398,10 @@ fn child(arguments: &[String]) {
     let mut meter = Meter::new(|name: &str| eprintln!("@begun {name}"), tell);
     meter.skipped = arguments[3..].iter().cloned().collect();
     meter.most = if kind.shared { 64 } else { usize::MAX };
-    let options = Options::default().with_parallelism(Parallelism::Off);
+    let mut options = Options::default().with_parallelism(Parallelism::Off);
+    if let Some(total) = kind.max_total_bytes {
+        options.limits = options.limits.with_max_total_bytes(total);
+    }
     meter.begin("");
     every(&Source::from_bytes(body.clone()), &options, &mut meter);
     // Where headers are all that opening reads, there are blocks to be read later, which could be read too often.

@@ -346,7 +346,7 @@ fn openctm(bodies: &Bodies) -> Result<Listing, Refused> {
     if let Some(normals) = normals {
         groups(&mut listing, "normals".to_owned(), Scalar::F32, &normals);
     }
-    listing.string("comment".to_owned(), &mesh.comment());
+    listing.string("comment".to_owned(), &mesh.comment()?);
     for (index, (map, coords)) in mesh.uv_maps().zip(&uv_maps).enumerate() {
         let path = format!("uv_maps[{index}]");
         groups(&mut listing, format!("{path}.coords"), Scalar::F32, coords);

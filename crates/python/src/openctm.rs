@@ -70,7 +70,7 @@ impl Body {
     /// The comment, empty where there is none.
     #[getter]
     fn comment(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.get(py)?.comment().to_string_lossy().into_owned())
+        Ok(self.run(py, openctm::Mesh::comment)?.to_string_lossy().into_owned())
     }
 
     /// The number of vertices.

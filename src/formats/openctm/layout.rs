@@ -49,7 +49,7 @@ pub(crate) struct Layout {
     pub(crate) body: u64,
     pub(crate) header: raw::Header,
     pub(crate) method: Method,
-    pub(crate) comment: Bytes,
+    pub(crate) comment: Comment,
     /// MG2 only.
     pub(crate) grid: Option<Grid>,
     pub(crate) indices: Section,
@@ -59,6 +59,16 @@ pub(crate) struct Layout {
     pub(crate) attribute_maps: Vec<Map>,
     pub(crate) findings: Vec<Finding>,
 }
+
+/// The comment: a short one is held, a long one is read when it is asked for.
+#[derive(Debug)]
+pub(crate) struct Comment {
+    pub(crate) range: Range<u64>,
+    pub(crate) held: Option<Bytes>,
+}
+
+/// A comment that is not longer is held, in bytes.
+const SHORT_COMMENT: usize = 4 << 10;
 
 /// The MG2 header, and the grid indices.
 #[derive(Debug)]
@@ -255,7 +265,7 @@ impl Reader<'_> {
         self.note_flags(&header, start);
         let vertices = u64::from(header.vertex_count.get());
         let triangles = u64::from(header.triangle_count.get());
-        let comment = self.text("comment")?;
+        let comment = self.comment()?;
         // MG2 has the positions before the indices.
         let (grid, positions, indices) = if self.method == Method::Mg2 {
             let (grid_header, boxes) = self.grid_header(&header)?;
@@ -340,6 +350,13 @@ impl Reader<'_> {
         }
         let error = FILE.at(start..self.end).malformed("identifier");
         Err(error.expected(format!("\"{tag}\"")).found(format_args!("\"{}\"", found.escape_ascii())))
+    }
+
+    fn comment(&mut self) -> Result<Comment> {
+        let text = self.text("comment")?;
+        let len = as_u64(text.len());
+        let range = self.end.saturating_sub(len)..self.end;
+        Ok(Comment { range, held: (text.len() <= SHORT_COMMENT).then_some(text) })
     }
 
     fn text(&mut self, what: &'static str) -> Result<Bytes> {

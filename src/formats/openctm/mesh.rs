@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::decode::{Decode, Decoded};
-use super::layout::{self, Layout, Method, Part, Section, body_address};
+use super::layout::{self, Comment, Layout, Method, Part, Section, body_address};
 use super::raw;
 use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Once};
@@ -148,10 +148,18 @@ impl Mesh {
 
     /// The comment; empty where there is none.
     ///
-    /// Not cut at a NUL, unlike the reference library's.
-    #[must_use]
-    pub fn comment(&self) -> Text {
-        Text::new(self.layout.comment.clone())
+    /// Not cut at a NUL, unlike the reference library's. A long comment is not held by the mesh, but read by each call.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn comment(&self) -> Result<Text> {
+        let Comment { range, held } = &self.layout.comment;
+        let bytes = match held {
+            Some(bytes) => bytes.clone(),
+            None => self.source.get(range.clone(), "comment").map_err(|error| self.source.tell(error))?,
+        };
+        Ok(Text::new(bytes))
     }
 
     /// The number of vertices: elements of every array but the indices.

@@ -26,7 +26,7 @@
 //!
 //! let mesh = openctm::Mesh::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
 //! let arrays = mesh.arrays()?;
-//! println!("{}: {} triangles", mesh.comment(), arrays.indices.len());
+//! println!("{}: {} triangles", mesh.comment()?, arrays.indices.len());
 //! for (map, coords) in mesh.uv_maps().zip(&arrays.uv_maps) {
 //!     println!("{}: {} coordinates, texture {}", map.name(), coords.len(), map.file());
 //! }

@@ -114,7 +114,7 @@ fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
 fn body(mesh: &Mesh) -> BodyFact {
     BodyFact {
         method: mesh.method().to_string(),
-        comment: lossy(&mesh.comment()),
+        comment: lossy(&mesh.comment().unwrap_or_default()),
         vertices: mesh.vertex_count() as u64,
         triangles: mesh.triangle_count() as u64,
         has_normals: mesh.has_normals(),

@@ -22,7 +22,7 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
         caller.each(name, bodies.iter(), job);
     }
     each(bodies, caller, "body.items", |mesh| Ok(mesh.items().count()));
-    each(bodies, caller, "body.comment", |mesh| Ok(mesh.comment()));
+    each(bodies, caller, "body.comment", |mesh| mesh.comment());
     each(bodies, caller, "body.blocks", |mesh| Ok(mesh.blocks()));
     each(bodies, caller, "body.positions", |mesh| mesh.positions());
     each(bodies, caller, "body.indices", |mesh| mesh.indices());

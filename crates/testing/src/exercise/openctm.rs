@@ -46,8 +46,7 @@ fn check<T>(result: Result<T>) -> Option<T> {
 }
 
 fn mesh(mesh: &Mesh, options: &Options) {
-    let _ =
-        (mesh.header(), mesh.method(), mesh.mg2_header(), mesh.comment().to_string(), format!("{mesh:?}"));
+    let _ = (mesh.header(), mesh.method(), mesh.mg2_header(), check(mesh.comment()), format!("{mesh:?}"));
     let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
     assert!(vertices > 0 && triangles > 0);
     let mut scratch = Scratch::default();

@@ -27,11 +27,13 @@ pub struct Kind {
     pub shared: bool,
     /// The bytes of headers and tables in a file of so many, where most of the file is something else.
     pub headers: Option<fn(usize) -> usize>,
+    /// The limit of all that is decoded, in bytes, where it is not the default.
+    pub max_total_bytes: Option<u64>,
 }
 
 impl Kind {
     const fn new(format: &'static str, name: &'static str, build: fn(usize) -> Vec<u8>) -> Self {
-        Self { format, name, build, most: usize::MAX, shared: false, headers: None }
+        Self { format, name, build, most: usize::MAX, shared: false, headers: None, max_total_bytes: None }
     }
 
     const fn at_most(self, most: usize) -> Self {
@@ -44,6 +46,10 @@ impl Kind {
 
     const fn with_headers(self, headers: fn(usize) -> usize) -> Self {
         Self { headers: Some(headers), ..self }
+    }
+
+    const fn with_max_total_bytes(self, max_total_bytes: u64) -> Self {
+        Self { max_total_bytes: Some(max_total_bytes), ..self }
     }
 }
 

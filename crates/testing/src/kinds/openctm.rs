@@ -19,7 +19,10 @@ pub(super) const KINDS: &[Kind] = &[
         body.comment = vec![b'x'; n];
         body.to_bytes()
     }),
-    Kind::new("openctm", "bodies that make 200 times their size", |n| bomb(16_000).repeat(n)),
+    // As many as are kept when they have been decoded. More of them are decoded by each call.
+    Kind::new("openctm", "bodies that make 200 times their size", |n| bomb(16_000).repeat(n)).at_most(1024),
+    Kind::new("openctm", "bodies that make 200 times their size, not kept", |n| bomb(16_000).repeat(n))
+        .with_max_total_bytes(16 << 20),
     Kind::new("openctm", "comments that fill the file", |n| {
         let mut body = Body::sheet(RAW, 2);
         body.comment = vec![b'x'; n * 16];

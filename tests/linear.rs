@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use meshmap::cgeo::{self, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
-use meshmap::{MeshFile, iqm, openctm};
+use meshmap::{MeshFile, iqm, openctm, tmf};
 
 use meshmap_testing::{Recorder, fixtures, kinds};
 
@@ -259,9 +259,7 @@ fn checking_fragments_of_many_snapshots_takes_few_steps() {
 #[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
     const COUNT: usize = 200_000;
-    let kind =
-        kinds::all().into_iter().find(|kind| kind.name == "custom vertex arrays of different names").unwrap();
-    let file = (kind.build)(COUNT);
+    let file = build("custom vertex arrays of different names", COUNT);
     let open = |source: &Source| iqm::Model::from_source(source.clone());
     let (model, steps) = in_steps(&file, open);
     assert_eq!(model.vertex_arrays().len(), COUNT);
@@ -272,4 +270,43 @@ fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
     assert_eq!(again.vertex_arrays().len(), COUNT);
     let reads = reader.reads.lock().unwrap().len();
     assert!(reads < 2000, "{reads}");
+}
+
+#[test]
+fn a_long_name_takes_few_steps() {
+    let file = build("a name that fills the file", 1 << 16);
+    let (model, steps) = in_steps(&file, |source| iqm::Model::from_source(source.clone()));
+    assert_eq!(model.meshes().next().unwrap().name.as_bytes().len(), 64 << 16);
+    assert!(steps < 20, "{steps}");
+}
+
+#[test]
+fn arrays_of_many_segments_are_neither_a_step_nor_a_read_each() {
+    // Longer than what is kept of opening.
+    const COUNT: usize = 60_000;
+    let file = build("shared segments", COUNT);
+    let read = |source: &Source| {
+        let mesh = tmf::Document::from_source(source.clone())?.mesh(0).unwrap();
+        mesh.vertex_triangles().unwrap().decode()
+    };
+    let (indices, steps) = in_steps(&file, read);
+    assert_eq!(indices.len(), 3 * COUNT + 3);
+    assert!(steps < 20, "{steps}");
+
+    let reader = Recorder::new(file);
+    assert_eq!(read(&Source::ranged(reader.clone())).unwrap(), indices);
+    let reads = reader.reads.lock().unwrap().len();
+    assert!(reads < 20, "{reads}");
+
+    let reader = Recorder::new(build("custom segments of different names", COUNT));
+    let document = tmf::Document::from_source(Source::ranged(reader.clone())).unwrap();
+    assert_eq!(document.mesh(0).unwrap().custom().unwrap().len(), COUNT);
+    let reads = reader.reads.lock().unwrap().len();
+    assert!(reads < 20, "{reads}");
+}
+
+/// A file of a kind of tiny items.
+fn build(kind: &str, count: usize) -> Vec<u8> {
+    let kind = kinds::all().into_iter().find(|one| one.name == kind).unwrap();
+    (kind.build)(count)
 }

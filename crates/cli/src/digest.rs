@@ -441,6 +441,7 @@ fn tmf(document: &Document) -> Result<Listing, Refused> {
     let mut listing = Listing::default();
     for (index, mesh) in document.meshes().enumerate() {
         let path = |array: &str| format!("meshes[{index}].{array}");
+        let mesh = mesh.load()?;
         listing.string(path("name"), &mesh.name());
         packed(&mut listing, path("vertices"), Scalar::F32, &[3], mesh.vertices())?;
         packed(&mut listing, path("normals"), Scalar::F32, &[3], mesh.normals())?;

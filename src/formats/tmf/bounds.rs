@@ -1,8 +1,6 @@
 //! The box around positions, without an array of all of them.
 
-use std::sync::Arc;
-
-use super::packed::{File, Packed};
+use super::packed::Packed;
 use crate::limits::Budget;
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64};
@@ -34,7 +32,7 @@ impl Packed<[f32; 3]> {
         let piece = as_u64(self.len().min(PIECE));
         let mut piece = budget.vec::<[f32; 3]>(stored, piece, "array of a mesh").map_err(spend)?;
 
-        let read = self.with_bytes_read()?;
+        let read = self.with_bytes_read(0..self.len())?;
         let mut bounds = Bounds::default();
         for first in (0..self.len()).step_by(PIECE) {
             let end = first.saturating_add(PIECE).min(self.len());
@@ -44,12 +42,5 @@ impl Packed<[f32; 3]> {
             bounds.add(elements.map(|(_, position)| *position));
         }
         Ok((!bounds.is_empty()).then_some(bounds))
-    }
-
-    /// This array, with all its bytes read in few requests.
-    fn with_bytes_read(&self) -> Result<Self> {
-        let ranges: Vec<_> = self.ranges().collect();
-        let source = self.file().source.with_ranges(&ranges, "bit array")?;
-        Ok(self.clone().in_file(Arc::new(File { source, ..self.file().clone() })))
     }
 }

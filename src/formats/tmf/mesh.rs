@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::decode::{Quad, Vector};
 use super::layout::MeshLayout;
 use super::packed::{File, Packed, PackedElement};
@@ -174,6 +176,7 @@ impl Mesh {
         // There may be thousands: no more room than they take.
         let count = self.own_segments().iter().filter(|segment| segment.kind.is_custom()).count();
         let mut all = Vec::with_capacity(count);
+        let source = self.with_custom_names()?;
         for (index, segment) in segments.zip(self.own_segments()) {
             let address = self.address().then("custom").index(as_u64(all.len()));
             let values = match segment.kind {
@@ -185,10 +188,21 @@ impl Mesh {
                 SegmentType::CustomInteger => self.one(address, (), index).map(CustomValues::Integer),
                 _ => continue,
             };
-            let name = custom_name(&self.file.source, segment)?;
+            let name = custom_name(&source, segment)?;
             all.extend(values.map(|values| Custom { name, values }));
         }
         Ok(all)
+    }
+
+    /// The source, with the names of custom data read in few requests.
+    fn with_custom_names(&self) -> Result<Source> {
+        let source = &self.file.source;
+        if source.is_in_memory() {
+            return Ok(source.clone());
+        }
+        let segments = self.own_segments().iter().filter(|segment| segment.kind.is_custom());
+        let names: Vec<_> = segments.map(|segment| segment.data.start..segment.bits).collect();
+        source.with_ranges(&names, "names of custom data")
     }
 
     fn one<T: PackedElement>(&self, address: Address, kind: T::Kind, segment: usize) -> Option<Packed<T>> {
@@ -211,7 +225,9 @@ fn custom_name(source: &Source, segment: &Segment) -> Result<Text> {
     let start = segment.data.start.saturating_add(1);
     let len = source.get(segment.data.start..start, "name of custom data")?;
     let len = len.first().copied().unwrap_or(0);
-    source.get(span(start, len.into()), "name of custom data").map(Text::new)
+    let name = source.get(span(start, len.into()), "name of custom data")?;
+    // Not with what was read around it.
+    Ok(Text::new(if source.is_in_memory() { name } else { Bytes::copy_from_slice(&name) }))
 }
 
 impl fmt::Debug for Mesh {

@@ -181,10 +181,6 @@ impl<T: PackedElement> Packed<T> {
         self.decode_within(&self.budget())
     }
 
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
     /// The same array of the same file, whose bytes come from elsewhere.
     pub(crate) fn in_file(self, file: Arc<File>) -> Self {
         Self { file, ..self }
@@ -239,39 +235,67 @@ impl<T: PackedElement> Packed<T> {
             let error = self.place().out_of_range("length of the output");
             return Err(error.expected(format!("{} elements", range.len())).found(out.len()).into());
         }
+        let is_in_one_read = self.file.source.is_in_memory() || self.parts.len() <= 1;
+        let read = (!is_in_one_read).then(|| self.with_bytes_read(range.clone())).transpose()?;
+        read.as_ref().unwrap_or(self).decode_range_into(range.start, out)
+    }
+
+    fn decode_range_into(&self, first: usize, out: &mut [T]) -> Result<(), Failure> {
         /// Fewer elements are faster on one thread: they take some twenty microseconds. Miri would take long for many.
         const PARALLEL: usize = if cfg!(miri) { 256 } else { 16 << 10 };
         if out.len() > PARALLEL && self.file.options.parallelism == Parallelism::Rayon {
-            self.in_parallel(as_u64(range.start), out)
+            self.in_parallel(as_u64(first), out)
         } else {
-            self.runs(as_u64(range.start), out, |run| self.decode_run(run))
+            self.each_run(as_u64(first), out, |run| self.decode_run(run))
         }
     }
 
+    /// This array, with the bytes of these elements read in few requests.
+    pub(crate) fn with_bytes_read(&self, elements: Range<usize>) -> Result<Self> {
+        let runs = self.runs(as_u64(elements.start), elements.len());
+        let ranges: Vec<_> = runs
+            .flat_map(|(segment, inside, count)| {
+                let (bytes, _) = bytes_of(segment, inside, count);
+                [segment.data.start..segment.bits, bytes]
+            })
+            .collect();
+        let source = self.file.source.with_ranges(&ranges, "bit array")?;
+        Ok(self.clone().in_file(Arc::new(File { source, ..(*self.file).clone() })))
+    }
+
+    /// Runs of `count` elements from `first` on: segments, where in them, and how many.
+    fn runs(&self, first: u64, count: usize) -> impl Iterator<Item = (&Segment, u64, usize)> {
+        let (mut first, mut left) = (first, count);
+        // The last part that begins at or before the first element; parts without elements may precede it.
+        let before = self.parts.partition_point(|part| part.first <= first).saturating_sub(1);
+        let mut parts = self.parts.iter().skip(before).filter_map(|part| Some((part, self.segment(part)?)));
+        std::iter::from_fn(move || {
+            while left > 0 {
+                let (part, segment) = parts.next()?;
+                let inside = first.saturating_sub(part.first);
+                let here = as_usize(segment.count.saturating_sub(inside)).min(left);
+                if here > 0 {
+                    first = first.saturating_add(as_u64(here));
+                    left = left.saturating_sub(here);
+                    return Some((segment, inside, here));
+                }
+            }
+            None
+        })
+    }
+
     /// Calls `each` for the elements from `first` on, a run of one segment at a time.
-    fn runs<'a>(
+    fn each_run<'a>(
         &'a self,
         first: u64,
         out: &'a mut [T],
         mut each: impl FnMut(Run<'a, T>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut first = first;
         let mut out = out;
-        // The last part that begins at or before the first element; parts without elements may precede it.
-        let before = self.parts.partition_point(|part| part.first <= first).saturating_sub(1);
-        for part in self.parts.iter().skip(before) {
-            if out.is_empty() {
-                break;
-            }
-            let Some(segment) = self.segment(part) else { continue };
-            let inside = first.saturating_sub(part.first);
-            let here = as_usize(segment.count.saturating_sub(inside)).min(out.len());
-            let (run, rest) = std::mem::take(&mut out).split_at_mut(here);
+        for (segment, inside, count) in self.runs(first, out.len()) {
+            let (run, rest) = std::mem::take(&mut out).split_at_mut(count);
             out = rest;
-            if !run.is_empty() {
-                each(self.run(segment, inside, run)?)?;
-                first = first.saturating_add(as_u64(here));
-            }
+            each(self.run(segment, inside, run)?)?;
         }
         Ok(())
     }
@@ -280,14 +304,10 @@ impl<T: PackedElement> Packed<T> {
     fn run<'a>(&'a self, segment: &'a Segment, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
         let File { source, angles, .. } = &*self.file;
         let decoder = T::decoder(self.kind, &Parts { segment, source, angles, count: out.len() })?;
-        let record = segment.record_bits();
-        let bit = first.saturating_mul(record);
-        let end = bit.saturating_add(as_u64(out.len()).saturating_mul(record));
-        let at = |byte: u64| segment.bits.saturating_add(byte).min(segment.data.end);
-        let bytes = source.get(at(bit >> 3)..at(end.div_ceil(8)), "bit array")?;
-        let start = segment.bits.saturating_add(bit >> 3);
-        let (decoder, first) = (Arc::new(decoder), as_usize(first));
-        Ok(Run { decoder, bytes, bit: bit & 7, record, first, start, out })
+        let (range, bit) = bytes_of(segment, first, out.len());
+        let (start, bytes) = (range.start, source.get(range, "bit array")?);
+        let (decoder, first, record) = (Arc::new(decoder), as_usize(first), segment.record_bits());
+        Ok(Run { decoder, bytes, bit, record, first, start, out })
     }
 
     #[cfg(feature = "rayon")]
@@ -296,7 +316,7 @@ impl<T: PackedElement> Packed<T> {
         /// A multiple of eight, so that every piece begins a byte.
         const PIECE: usize = 8 << 10;
         let mut pieces = Vec::new();
-        self.runs(first, out, |run| {
+        self.each_run(first, out, |run| {
             pieces.extend(run.split(PIECE));
             Ok(())
         })?;
@@ -306,7 +326,7 @@ impl<T: PackedElement> Packed<T> {
 
     #[cfg(not(feature = "rayon"))]
     fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
-        self.runs(first, out, |run| self.decode_run(run))
+        self.each_run(first, out, |run| self.decode_run(run))
     }
 
     fn decode_run(&self, run: Run<'_, T>) -> Result<(), Failure> {
@@ -334,6 +354,15 @@ impl<T: PackedElement> Packed<T> {
     fn segment(&self, part: &Part) -> Option<&Segment> {
         self.file.layout.segments.get(part.segment)
     }
+}
+
+/// The bytes of elements of a segment, and the bit in them at which the first one begins.
+fn bytes_of(segment: &Segment, first: u64, count: usize) -> (Range<u64>, u64) {
+    let record = segment.record_bits();
+    let bit = first.saturating_mul(record);
+    let end = bit.saturating_add(as_u64(count).saturating_mul(record));
+    let at = |byte: u64| segment.bits.saturating_add(byte).min(segment.data.end);
+    (at(bit >> 3)..at(end.div_ceil(8)), bit & 7)
 }
 
 /// Why elements are not decoded.

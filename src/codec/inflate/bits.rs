@@ -1,5 +1,7 @@
 //! The input, bit by bit.
 
+use super::table::BELOW;
+
 /// The bits of the input that come next.
 ///
 /// The buffer may hold more of the input than `count` says. Those bits are the same that come from `rest` later, so that
@@ -9,7 +11,7 @@ pub(super) struct Bits<'a> {
     /// What is not counted as being in the buffer.
     pub(super) rest: &'a [u8],
     pub(super) buffer: u64,
-    /// Less than 64.
+    /// At most [`MOST`](Self::MOST).
     pub(super) count: u32,
 }
 
@@ -32,9 +34,12 @@ pub(super) struct IsShort;
 #[expect(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "at most 48 bits are asked for, of at most 63, and at most 32 at a time"
+    reason = "at most 48 bits are asked for, of at most 61, and at most 32 at a time"
 )]
 impl<'a> Bits<'a> {
+    /// What is left of 63 bits beside those that are used up.
+    const MOST: u32 = 63 - BELOW;
+
     pub(super) fn new(input: &'a [u8], position: Position) -> Self {
         let mut bits = Self { rest: input.get(position.byte..).unwrap_or_default(), buffer: 0, count: 0 };
         bits.fill(position.bit);
@@ -56,7 +61,7 @@ impl<'a> Bits<'a> {
         }
         if let Some(word) = self.rest.first_chunk() {
             self.buffer |= u64::from_le_bytes(*word) << self.count;
-            let taken = (63 - self.count) / 8;
+            let taken = (Self::MOST - self.count) / 8;
             self.rest = self.rest.get(taken as usize..).unwrap_or_default();
             self.count += taken * 8;
             return;

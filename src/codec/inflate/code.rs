@@ -7,10 +7,14 @@ pub(super) const LONGEST: usize = 15;
 /// Symbols of literals and lengths, with the two that no stream may have.
 pub(super) const LITLENS: usize = 288;
 
+/// Room for all symbols that have a code, and one place for all others. A power of two, so that places are never beyond it.
+const ROOM: usize = 512;
+const _: () = assert!(ROOM > LITLENS && ROOM.is_power_of_two());
+
 /// A code: its symbols in the order of their codes, as the canonical decoder wants them.
 pub(super) struct Code {
     /// The symbols that have a code, shortest first.
-    sorted: [u16; LITLENS],
+    sorted: [u16; ROOM],
     /// Their codes, as their bits come: the first one lowest.
     reversed: [u16; LITLENS],
     /// Where in `sorted` the symbols of each length begin, and where the last ones end.
@@ -40,7 +44,7 @@ pub(super) enum Rule {
 )]
 impl Code {
     pub(super) const EMPTY: Self = Self {
-        sorted: [0; LITLENS],
+        sorted: [0; ROOM],
         reversed: [0; LITLENS],
         starts: [0; LONGEST + 2],
         firsts: [0; LONGEST + 1],
@@ -51,10 +55,17 @@ impl Code {
     /// Makes the code of which symbol 0, 1, 2 ... has the length in `lengths`, or no code where that is 0.
     pub(super) fn set(&mut self, lengths: &[u8], rule: Rule, problems: [Problem; 2]) -> Result<(), Problem> {
         let [too_many, too_few] = problems;
-        let mut counts = [0_u16; LONGEST + 1];
-        for length in lengths {
-            counts[usize::from(length & 15)] += 1;
+        // Both halves side by side: what is counted next to its like waits for it.
+        let mut padded = [0; LITLENS];
+        padded[..lengths.len()].copy_from_slice(lengths);
+        let half = lengths.len().div_ceil(2);
+        let (low, high) = padded[..2 * half].split_at(half);
+        let (mut counts, mut counts_low) = ([0_u16; 16], [0_u16; 16]);
+        for (low, high) in low.iter().zip(high) {
+            counts_low[usize::from(low & 15)] += 1;
+            counts[usize::from(high & 15)] += 1;
         }
+        counts.iter_mut().zip(&counts_low).for_each(|(count, low)| *count += low);
         counts[0] = 0;
         self.longest = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
         let (mut code, mut start) = (0_u32, 0);
@@ -72,13 +83,19 @@ impl Code {
         if code < 1 << 16 && !(rule == Rule::MayBeSingle && self.longest <= 1) {
             return Err(too_few);
         }
-        let mut next = self.starts;
-        for (symbol, length) in lengths.iter().enumerate() {
+        let (mut next_low, mut next_high) = ([0_u16; 16], [0_u16; 16]);
+        for length in 1..=LONGEST {
+            next_low[length] = self.starts[length];
+            next_high[length] = self.starts[length] + counts_low[length];
+        }
+        let mut put = |next: &mut [u16; 16], symbol: usize, length: u8| {
             let place = &mut next[usize::from(length & 15)];
-            if *length > 0 {
-                self.sorted[usize::from(*place) % LITLENS] = symbol as u16;
-                *place += 1;
-            }
+            self.sorted[if length > 0 { usize::from(*place) % ROOM } else { LITLENS }] = symbol as u16;
+            *place += 1;
+        };
+        for (symbol, (low, high)) in low.iter().zip(high).enumerate() {
+            put(&mut next_low, symbol, *low);
+            put(&mut next_high, symbol + half, *high);
         }
         self.set_reversed();
         Ok(())
@@ -126,7 +143,7 @@ impl Code {
                 }
                 let place = usize::from(self.starts[length])
                     + ((code - self.firsts[length]) >> (16 - length)) as usize;
-                return Ok((self.sorted[place % LITLENS], length as u32));
+                return Ok((self.sorted[place % ROOM], length as u32));
             }
         }
         Err(if count == 0 { NoSymbol::Short } else { NoSymbol::Unused })

@@ -5,14 +5,25 @@ pub(super) const BEYOND: usize = 32;
 
 /// Copies a match that lies `distance` back to `at`. There must be room for it and [`BEYOND`].
 ///
-/// What is copied goes through registers, so that nothing is called.
+/// Most are short and do not overlap with themselves: one move.
 #[expect(clippy::arithmetic_side_effects, reason = "the caller has compared the distance with `at`")]
 #[inline(always)]
 pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) {
     let Some(out) = out.get_mut(at - distance..) else { return };
     if length <= 16 && distance >= length {
         copy::<16>(out, 0, distance);
-    } else if distance >= 32 {
+    } else {
+        repeat_long(out, distance, length);
+    }
+}
+
+/// The others: `out` begins where they are copied from. Not inlined: the caller has no registers to spare.
+///
+/// What is copied goes through registers, so that nothing is called.
+#[expect(clippy::arithmetic_side_effects, reason = "lengths are at most 258")]
+#[inline(never)]
+fn repeat_long(out: &mut [u8], distance: usize, length: usize) {
+    if distance >= 32 {
         copy::<32>(out, 0, distance);
         let mut done = 32;
         while done < length {
@@ -41,23 +52,42 @@ fn copy<const N: usize>(out: &mut [u8], from: usize, to: usize) {
 }
 
 /// A match that overlaps with itself within 16 bytes: a pattern that is repeated.
-#[expect(clippy::arithmetic_side_effects, reason = "the distance is 1 to 15")]
+#[expect(clippy::arithmetic_side_effects, clippy::indexing_slicing, reason = "the distance is 1 to 15")]
 #[inline(always)]
 fn pattern(out: &mut [u8], distance: usize, length: usize) {
     let Some(bytes) = out.first_chunk::<16>() else { return };
-    let mut bits = distance * 8;
-    let mut pattern = u128::from_le_bytes(*bytes) & ((1 << bits) - 1);
-    while bits < 128 {
-        pattern |= pattern << bits;
-        bits *= 2;
+    let bytes = u128::from_le_bytes(*bytes) & ((1 << (distance * 8)) - 1);
+    let (factor, step) = REPEATED[distance & 15];
+    let pattern = bytes.wrapping_mul(factor).to_le_bytes();
+    if step == 16 {
+        let twice = [pattern; 2];
+        let room = out.get_mut(distance..distance + length.next_multiple_of(32)).unwrap_or_default();
+        room.chunks_exact_mut(32).for_each(|place| place.copy_from_slice(twice.as_flattened()));
+        return;
     }
-    // So many bytes of the pattern that it goes on with its beginning.
-    let step = 16 - 16 % distance;
     let (mut to, end) = (distance, distance + length);
     while to < end {
         if let Some(place) = out.get_mut(to..).and_then(|out| out.first_chunk_mut()) {
-            *place = pattern.to_le_bytes();
+            *place = pattern;
         }
         to += step;
     }
 }
+
+/// By what a pattern of so many bytes is multiplied to be repeated in 16, and after how many of these it goes on with its
+/// beginning.
+#[expect(clippy::indexing_slicing, reason = "less than 16")]
+const REPEATED: [(u128, usize); 16] = {
+    let mut repeated = [(1, 16); 16];
+    let mut distance = 1;
+    while distance < 16 {
+        let (mut factor, mut bit) = (0, 0);
+        while bit < 128 {
+            factor |= 1 << bit;
+            bit += distance * 8;
+        }
+        repeated[distance] = (factor, 16 - 16 % distance);
+        distance += 1;
+    }
+    repeated
+};

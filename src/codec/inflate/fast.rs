@@ -5,12 +5,12 @@ use super::code::Code;
 use super::copy::BEYOND;
 use super::entry::Litlen;
 use super::history::History;
-use super::table::{LITLEN_BITS, Tables};
+use super::table::{BELOW, LITLEN_BITS, Tables};
 use super::unit::Unit;
 
-/// Room for what one turn writes at most: four times two literals, one more, a match and what is written beyond it.
+/// Room for what one turn writes at most: three times two literals, one more, a match and what is written beyond it.
 pub(super) const ROOM: usize = 320;
-const _: () = assert!(ROOM >= 4 * 2 + 1 + 258 + BEYOND);
+const _: () = assert!(ROOM >= 3 * 2 + 1 + 258 + BEYOND);
 
 /// A match begins before the stream.
 pub(super) struct TooFar;
@@ -20,9 +20,9 @@ pub(super) struct TooFar;
 /// written.
 ///
 /// The next entry is looked up before the bits after it are there, so that its way from memory and that of the bits
-/// pass in parallel. The buffer holds 64 bits at the beginning of a turn, of which 56 are counted. Of these, four entries
-/// take 12 each, and 12 are left to look the next one up; or one takes 12, then a length 17 and a distance 23, and again 12
-/// are left. For everything else there is a second refill.
+/// pass in parallel. The buffer holds [`BELOW`] bits that are used up, and 62 more at the beginning of a turn, of which 54 are
+/// counted. Of these, three entries take 12 each, or a length 20 and a distance 23, and 12 are left to look the next one up.
+/// For everything else there is a second refill.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -39,7 +39,7 @@ pub(super) fn run<U: Unit>(
 ) -> Result<(), TooFar> {
     let (filled_at, mut result) = (at, Ok(()));
     let mut at = *filled_at;
-    let (mut input, mut buffer, mut count) = (bits.rest, bits.buffer, bits.count);
+    let (mut input, mut buffer, mut count) = (bits.rest, bits.buffer << BELOW, bits.count + BELOW);
     macro_rules! refill {
         ($word:expr) => {
             buffer |= u64::from_le_bytes(*$word) << (count & 63);
@@ -56,7 +56,7 @@ pub(super) fn run<U: Unit>(
     }
     let Some(word) = input.first_chunk() else { return Ok(()) };
     refill!(word);
-    let mut entry = tables.litlen(buffer);
+    let mut entry = tables.litlen_above(buffer);
     while let Some(word) = input.first_chunk() {
         let Some(room) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<ROOM>()) else { break };
         refill!(word);
@@ -66,7 +66,7 @@ pub(super) fn run<U: Unit>(
                 room[filled..filled + 2].copy_from_slice(&entry.bytes().map(U::from));
                 filled += entry.literals();
                 consume!(entry);
-                entry = tables.litlen(buffer);
+                entry = tables.litlen_above(buffer);
             };
         }
         if entry.is_literals() {
@@ -75,25 +75,22 @@ pub(super) fn run<U: Unit>(
                 literals!();
                 if entry.is_literals() {
                     literals!();
-                    if entry.is_literals() {
-                        literals!();
-                        at += filled;
-                        continue;
-                    }
-                }
-                let Some(word) = input.first_chunk() else {
                     at += filled;
-                    break;
-                };
-                refill!(word);
+                    continue;
+                }
             }
+            let Some(word) = input.first_chunk() else {
+                at += filled;
+                break;
+            };
+            refill!(word);
         }
         if entry.is_other() {
             // A code too long for the table, with all of its bits.
             at += filled;
             let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else { break };
             refill!(word);
-            let long = long(&tables.litlen_code, buffer as u32);
+            let long = long(&tables.litlen_code, (buffer >> BELOW) as u32);
             if long.is_other() {
                 break;
             }
@@ -102,7 +99,7 @@ pub(super) fn run<U: Unit>(
                 [*place, _] = long.bytes().map(U::from);
                 at += 1;
                 consume!(long);
-                entry = tables.litlen(buffer);
+                entry = tables.litlen_above(buffer);
                 continue;
             }
             entry = long;
@@ -113,17 +110,17 @@ pub(super) fn run<U: Unit>(
 
         let before = buffer;
         consume!(entry);
-        let distance_entry = tables.distance(buffer);
+        let distance_entry = tables.distance_above(buffer);
         if distance_entry.is_other() {
             buffer = before;
             count = count.wrapping_add(entry.0);
             break;
         }
         let start = at + entry.literals_before();
-        let length = entry.length(before);
-        let distance = distance_entry.distance(buffer);
+        let length = entry.length(before >> BELOW);
+        let distance = distance_entry.distance(buffer >> BELOW);
         consume!(distance_entry);
-        let next = tables.litlen(buffer);
+        let next = tables.litlen_above(buffer);
         if distance > start {
             if U::repeat_history(out, start, distance, length, history).is_none() {
                 result = Err(TooFar);
@@ -137,8 +134,8 @@ pub(super) fn run<U: Unit>(
         entry = next;
     }
     bits.rest = input;
-    bits.buffer = buffer;
-    bits.count = count & 63;
+    bits.buffer = buffer >> BELOW;
+    bits.count = (count & 63) - BELOW;
     *filled_at = at;
     result
 }

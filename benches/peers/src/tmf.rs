@@ -152,6 +152,9 @@ pub(crate) fn keep_pages() {
         libc::mallopt(libc::M_MMAP_THRESHOLD, i32::MAX);
         libc::mallopt(libc::M_TRIM_THRESHOLD, i32::MAX);
         libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+        // The threshold is at most 32 MiB, and so are blocks of other arenas than the first one.
+        libc::mallopt(libc::M_MMAP_MAX, 0);
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) const BEYOND: usize = 32;
 pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) {
     let Some(out) = out.get_mut(at - distance..) else { return };
     if length <= 16 && distance >= length {
-        copy::<16>(out, 0, distance);
+        copy::<_, 16>(out, 0, distance);
     } else {
         repeat_long(out, distance, length);
     }
@@ -24,17 +24,17 @@ pub(super) fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) 
 #[inline(never)]
 fn repeat_long(out: &mut [u8], distance: usize, length: usize) {
     if distance >= 32 {
-        copy::<32>(out, 0, distance);
+        copy::<_, 32>(out, 0, distance);
         let mut done = 32;
         while done < length {
-            copy::<32>(out, done, distance + done);
+            copy::<_, 32>(out, done, distance + done);
             done += 32;
         }
     } else if distance >= 16 {
-        copy::<16>(out, 0, distance);
+        copy::<_, 16>(out, 0, distance);
         let mut done = 16;
         while done < length {
-            copy::<16>(out, done, distance + done);
+            copy::<_, 16>(out, done, distance + done);
             done += 16;
         }
     } else {
@@ -43,7 +43,7 @@ fn repeat_long(out: &mut [u8], distance: usize, length: usize) {
 }
 
 #[inline(always)]
-fn copy<const N: usize>(out: &mut [u8], from: usize, to: usize) {
+pub(super) fn copy<U: Copy, const N: usize>(out: &mut [U], from: usize, to: usize) {
     if let Some(bytes) = out.get(from..).and_then(|out| out.first_chunk::<N>().copied())
         && let Some(place) = out.get_mut(to..).and_then(|out| out.first_chunk_mut::<N>())
     {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::codec::inflate::bits::Position;
-use crate::codec::inflate::copy::BEYOND;
+use crate::codec::inflate::copy::{BEYOND, copy};
 use crate::codec::inflate::decoder::Deflate;
 use crate::codec::inflate::history::{FAR, History};
 use crate::codec::inflate::unit::Unit;
@@ -320,15 +320,26 @@ impl Unit for Marked {
     }
 }
 
-/// How many units are copied at once.
-const AT_ONCE: usize = 8;
-const _: () = assert!(2 * AT_ONCE <= BEYOND);
-
-/// Copies a match that lies `distance` back to `at`.
+/// Copies a match that lies `distance` back to `at`. Most are short and do not overlap with themselves: one move.
 #[expect(clippy::arithmetic_side_effects, reason = "the caller has compared the distance with `at`")]
 #[inline(always)]
 fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
     let Some(out) = out.get_mut(at - distance..) else { return };
+    if length <= 16 && distance >= length {
+        copy::<_, 16>(out, 0, distance);
+    } else {
+        repeat_long(out, distance, length);
+    }
+}
+
+/// How many units are copied at once.
+const AT_ONCE: usize = 8;
+const _: () = assert!(2 * AT_ONCE <= BEYOND);
+
+/// The others: `out` begins where they are copied from. Not inlined: the caller has no registers to spare.
+#[expect(clippy::arithmetic_side_effects, reason = "lengths are at most 258")]
+#[inline(never)]
+fn repeat_long(out: &mut [Marked], distance: usize, length: usize) {
     let end = distance + length;
     let (mut from, mut to) = (0, distance);
     if distance < AT_ONCE {
@@ -343,11 +354,7 @@ fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
         from = to % distance;
     }
     while to < end {
-        if let Some(units) = out.get(from..).and_then(|out| out.first_chunk::<AT_ONCE>().copied())
-            && let Some(place) = out.get_mut(to..).and_then(|out| out.first_chunk_mut())
-        {
-            *place = units;
-        }
+        copy::<_, AT_ONCE>(out, from, to);
         (from, to) = (from + AT_ONCE, to + AT_ONCE);
     }
 }

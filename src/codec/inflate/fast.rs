@@ -1,11 +1,11 @@
 //! The symbols of a block where there is plenty of input and of room: most of them.
 
-use super::bits::Bits;
+use super::bits::{BELOW, Bits};
 use super::code::Code;
 use super::copy::BEYOND;
 use super::entry::Litlen;
 use super::history::History;
-use super::table::{BELOW, LITLEN_BITS, Tables};
+use super::table::{LITLEN_BITS, Tables};
 use super::unit::Unit;
 
 /// Room for what one turn writes at most: three times two literals, one more, a match and what is written beyond it.

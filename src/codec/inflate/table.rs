@@ -1,5 +1,6 @@
 //! Tables of what the next bits are, which are made for each block.
 
+use super::bits::BELOW;
 use super::code::{Code, LITLENS, LONGEST, Rule};
 use super::entry::{Distance, END_OF_BLOCK, Litlen};
 use super::problem::Problem;
@@ -11,9 +12,6 @@ const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
 pub(super) const DISTANCE_BITS: usize = 10;
 const DISTANCE_MASK: usize = (1 << DISTANCE_BITS) - 1;
 
-/// Where so many bits that are used up lie below those that come next, these are the offset of an entry in bytes: it is loaded
-/// without scaling an index, which takes the cores of AMD a cycle of seven.
-pub(super) const BELOW: u32 = 2;
 const _: () = assert!(size_of::<Litlen>() == 1 << BELOW && size_of::<Distance>() == 1 << BELOW);
 
 /// What is wrong with a block without a code for its end.

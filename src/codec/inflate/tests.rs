@@ -309,9 +309,11 @@ fn decoders_agree_on_damaged_streams() {
                 (second.kind.clone(), second.produced)
             )
         };
-        assert_eq!(fast.kind.is_none(), second.kind.is_none(), "{}", about());
-        assert_eq!(fast.consumed, second.consumed, "{}", about());
         let lacks_end = fast.kind == Some(FaultKind::Corrupt(table::NO_END));
+        // The other one need not have come to what is wrong.
+        let is_verdict_kept_back = lacks_end && second.content.len() > MOST;
+        assert!(fast.kind.is_none() == second.kind.is_none() || is_verdict_kept_back, "{}", about());
+        assert_eq!(fast.consumed, second.consumed, "{}", about());
         let is_prefix = second.content.starts_with(&fast.content);
         assert!(if lacks_end { is_prefix } else { fast.content == second.content }, "{}", about());
         if fast.content.len() > MOST {

@@ -50,8 +50,11 @@ mod ahead {
     use crate::limits::{Budget, Limits};
     use crate::report::Result;
 
-    /// More at a time gains nothing on any machine, and delays the first one.
+    /// More at a time for each thread gains nothing, takes fresh memory, and delays the first one.
+    const AHEAD_OF_EACH: usize = 4;
     const MOST_AHEAD: usize = 64;
+    /// After so many times that all fitted, one more is tried.
+    const PATIENCE: usize = 16;
 
     /// A snapshot that is decoded ahead.
     #[derive(Default)]
@@ -70,6 +73,8 @@ mod ahead {
         let mut slots: Vec<Slot> = Vec::new();
         let scratches = Mutex::new(Vec::new());
         let mut count = first_count(proxy, &snapshots, capacity);
+        // As many as have been seen to fit, once some did not, and how often they have.
+        let (mut most, mut times) = (usize::MAX, 0_usize);
         let mut next = snapshots.start;
         while next < snapshots.end {
             slots.resize_with(count.min(snapshots.end.saturating_sub(next)), Slot::default);
@@ -84,13 +89,14 @@ mod ahead {
             }
             next = next.saturating_add(done);
             if done < slots.len() {
-                // The next one does not fit beside these: their memory goes first.
-                slots.clear();
-                count = done.max(1);
+                // The next one did not fit beside these, and was decoded for nothing.
+                (most, times) = (done.max(1), 0);
             } else {
-                let largest = slots.iter().map(|slot| slot.mesh.memory()).max().unwrap_or(0);
-                count = count.saturating_mul(2).min(most_ahead(capacity, largest));
+                times = times.saturating_add(1);
+                most = most.saturating_add(usize::from(times.is_multiple_of(PATIENCE)));
             }
+            let largest = slots.iter().map(|slot| slot.mesh.memory()).max().unwrap_or(0);
+            count = count.saturating_mul(2).min(most_ahead(capacity, largest)).min(most);
         }
     }
 
@@ -145,6 +151,7 @@ mod ahead {
     /// How many snapshots of a size to decode at a time.
     fn most_ahead(capacity: u64, size: u64) -> usize {
         let fits = capacity.checked_div(size).and_then(|fits| usize::try_from(fits).ok());
-        fits.unwrap_or(MOST_AHEAD).clamp(1, MOST_AHEAD)
+        let most = rayon::current_num_threads().saturating_mul(AHEAD_OF_EACH).min(MOST_AHEAD);
+        fits.unwrap_or(most).clamp(1, most)
     }
 }

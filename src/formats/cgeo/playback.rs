@@ -54,7 +54,7 @@ mod ahead {
     const AHEAD_OF_EACH: usize = 4;
     const MOST_AHEAD: usize = 64;
     /// After so many times that all fitted, one more is tried.
-    const PATIENCE: usize = 16;
+    const PATIENCE: usize = 4;
 
     /// A snapshot that is decoded ahead.
     #[derive(Default)]

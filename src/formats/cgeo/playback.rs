@@ -8,10 +8,10 @@ use crate::decode::Scratch;
 use crate::report::Result;
 
 impl Proxy {
-    /// Calls `each` with the snapshots of a range, in order. Each is decoded once, ahead of time.
+    /// Calls `each` with the snapshots of a range, in order. They are decoded ahead of time.
     ///
-    /// As many are decoded at a time as fit `capacity_bytes`, but at least one, in the caller's rayon pool (see
-    /// [`Parallelism`](crate::Parallelism)). `each` is called on this thread; [`ControlFlow::Break`] ends playing. A
+    /// As many are decoded at a time as fit `capacity_bytes`, but at least one, and at most four for each thread of the
+    /// caller's rayon pool (see [`Parallelism`](crate::Parallelism)). `each` is called on this thread; [`ControlFlow::Break`] ends playing. A
     /// snapshot that cannot be decoded is passed as its error, and the next ones follow. The result does not depend on the
     /// number of threads.
     pub fn play(

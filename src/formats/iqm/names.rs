@@ -105,18 +105,17 @@ impl FileText {
         let end = at.saturating_add(most).min(self.section.length());
         while at < end {
             let block = at >> BLOCK_BITS;
-            let (blocks, bytes) = match last {
-                Some((blocks, bytes)) if blocks.contains(&block) => (&*blocks, &*bytes),
-                _ => {
+            let found = match last.take().filter(|(blocks, _)| blocks.contains(&block)) {
+                Some(found) => found,
+                None => {
                     let more = as_u64(name.len()) >> BLOCK_BITS;
                     let blocks = block..block.saturating_add(more.max(1));
-                    let bytes = source.get(self.range_of(blocks.clone()), "text")?;
-                    let (blocks, bytes) = last.insert((blocks, bytes));
-                    (&*blocks, &*bytes)
+                    (blocks.clone(), source.get(self.range_of(blocks), "text")?)
                 }
             };
-            let rest =
-                bytes.get(as_usize(at.saturating_sub(blocks.start << BLOCK_BITS))..).unwrap_or_default();
+            let (blocks, bytes) = last.insert(found);
+            let start = at.saturating_sub(blocks.start << BLOCK_BITS);
+            let rest = bytes.get(as_usize(start)..).unwrap_or_default();
             let rest = rest.get(..as_usize(end.saturating_sub(at))).unwrap_or(rest);
             let length = end_of_name(rest);
             name.extend_from_slice(rest.get(..length).unwrap_or_default());

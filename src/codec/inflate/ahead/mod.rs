@@ -27,6 +27,8 @@ pub(super) use queue::Spare;
 pub(super) struct Ahead {
     queue: Arc<Queue>,
     bytes: part::Bytes,
+    /// Whether threads have been asked to help, which is done between two blocks.
+    has_asked: bool,
     /// The part that is being copied, and how far it is.
     current: Option<(Part, (usize, usize))>,
 }
@@ -66,7 +68,7 @@ impl Ahead {
     pub(super) fn new(help: &Help, position: Position, spare: Spare) -> Self {
         let Help { input, most, nearest } = help;
         let queue = Queue::new(input.clone(), (*most, *nearest), position.byte, spare);
-        Self { queue, bytes: part::Bytes::new(), current: None }
+        Self { queue, bytes: part::Bytes::new(), has_asked: false, current: None }
     }
 
     /// Ends the work of other threads, and returns their memory.
@@ -128,7 +130,7 @@ impl Ahead {
                     Some(part) if self.bytes.set(deflate.history(), before) => {
                         self.current = Some((part, (0, 0)));
                         #[cfg(test)]
-                        tests::PARTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        tests::PARTS.set(tests::PARTS.get().saturating_add(1));
                         self.queue.ask(deflate.position().byte, end);
                         continue;
                     }
@@ -136,8 +138,10 @@ impl Ahead {
                     None => {}
                 }
                 self.queue.ask(deflate.position().byte, end);
+                self.has_asked = true;
             }
-            deflate.run(input, out, at, until, self.queue.stop())?;
+            let stop = if self.has_asked { self.queue.stop() } else { Position::default() };
+            deflate.run(input, out, at, until, stop)?;
         }
         Ok(())
     }

@@ -1,12 +1,14 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
 
 use super::Help;
 use crate::codec::inflate::generator::{Random, mutate, stream_of};
 use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault};
 
-/// How many parts have been used, so that tests can tell that there were any.
-pub(super) static PARTS: AtomicUsize = AtomicUsize::new(0);
+thread_local! {
+    /// How many parts this thread has used, so that tests can tell that there were any.
+    pub(super) static PARTS: Cell<usize> = const { Cell::new(0) };
+}
 
 /// What came of a stream.
 #[derive(PartialEq)]
@@ -64,6 +66,7 @@ fn threads_change_nothing() {
     let pools: Vec<_> =
         threads.map(|count| rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap()).collect();
     let (mut inflater, mut alone) = (Inflater::default(), Inflater::default());
+    let mut parts = 0;
     for seed in 0..streams {
         let random = &mut Random::new(seed);
         let blocks = 2 + random.below(if cfg!(miri) { 20 } else { 200 });
@@ -80,10 +83,33 @@ fn threads_change_nothing() {
             let most = if cfg!(miri) { 1 << 30 } else { [0, 1 << 18, 1 << 20, 1 << 30][random.below(4)] };
             let helped = [usize::MAX, 1 + random.below(20)][random.below(2)];
             let help = Some(Help { input: stream.clone(), most, nearest });
-            let found = pool.install(|| read(&mut inflater, &stream, piece, help, helped));
+            let (found, used) =
+                pool.install(|| (read(&mut inflater, &stream, piece, help, helped), PARTS.take()));
+            parts += used;
             assert!(found == expected, "{seed}: {:?} {:?}", found.fault, expected.fault);
         }
     }
     // Miri runs one thread at a time, and helpers seldom.
-    assert!(cfg!(miri) || PARTS.load(Ordering::Relaxed) > 0, "no part was ever used");
+    assert!(cfg!(miri) || parts > 0, "no part was ever used");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn help_that_is_offered_within_a_block_is_used() {
+    let content: Vec<u8> = (0..4_u32 << 20).map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63).collect();
+    let stream = bytes::Bytes::from(miniz_oxide::deflate::compress_to_vec(&content, 1));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let read = || {
+        let mut inflater = Inflater::default();
+        let mut inflate = Inflate::new(&mut inflater, &stream, Codec::Deflate, Decoder::Fast, None).unwrap();
+        let mut out = vec![0; content.len()];
+        let (first, rest) = out.split_at_mut(17);
+        inflate.read_exact(first).unwrap();
+        inflate.with_help(Help::new(stream.clone(), 64 << 20));
+        rest.chunks_mut(100_000).for_each(|piece| inflate.read_exact(piece).unwrap());
+        assert!(out == content);
+        PARTS.take()
+    };
+    // Another thread comes when it has nothing else to do.
+    assert!((0..100).any(|_| pool.install(read) > 0), "no part was ever used");
 }

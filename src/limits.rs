@@ -108,9 +108,16 @@ pub(crate) struct Budget {
     read: AtomicU64,
     /// The end of what it has read: a call that reads the same bytes again and again has read no more than these.
     end: AtomicU64,
-    /// What this call and others may hold together.
-    shared: Option<Arc<Budget>>,
-    /// What this call may take that `shared` counts already.
+    shared: Option<Share>,
+}
+
+/// A call's share of what several calls may hold together.
+#[derive(Debug)]
+struct Share {
+    all: Arc<Budget>,
+    /// What `all` counts for this call.
+    counted: AtomicU64,
+    /// What of it the call may still take.
     credit: AtomicU64,
     is_refused: AtomicBool,
 }
@@ -118,22 +125,41 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(limits: &Limits) -> Self {
         let zero = || AtomicU64::new(0);
-        let is_refused = AtomicBool::new(false);
-        let credit = zero();
-        Self { limits: *limits, held: zero(), read: zero(), end: zero(), shared: None, credit, is_refused }
+        Self { limits: *limits, held: zero(), read: zero(), end: zero(), shared: None }
     }
 
-    /// A budget of one of several calls that together hold no more than `shared` allows, which counts `credit` bytes for
-    /// this call already: memory that it uses again.
+    /// A budget of one of several calls that together hold no more than `all` allows, which counts so many bytes for this
+    /// call already: memory that it uses again.
     #[cfg(feature = "rayon")]
-    pub(crate) fn sharing(limits: &Limits, shared: &Arc<Self>, credit: u64) -> Self {
-        Self { shared: Some(Arc::clone(shared)), credit: AtomicU64::new(credit), ..Self::new(limits) }
+    pub(crate) fn sharing(limits: &Limits, all: &Arc<Self>, counted: u64) -> Self {
+        let [counted, credit] = [counted; 2].map(AtomicU64::new);
+        let share = Share { all: Arc::clone(all), counted, credit, is_refused: AtomicBool::new(false) };
+        Self { shared: Some(share), ..Self::new(limits) }
+    }
+
+    /// Whether other calls share what this one may hold.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
     }
 
     /// Whether this call was refused what its own limits allow, because of what others hold.
     #[cfg(feature = "rayon")]
     pub(crate) fn is_refused(&self) -> bool {
-        self.is_refused.load(Ordering::Relaxed)
+        self.shared.as_ref().is_some_and(|share| share.is_refused.load(Ordering::Relaxed))
+    }
+
+    /// What is counted for this call of what it shares with others.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn counted(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |share| share.counted.load(Ordering::Relaxed))
+    }
+
+    /// Counts other bytes in place of some that were spent, however many may be held.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn replace(&self, spent: u64, bytes: u64) {
+        let replaced = |held: u64| Some(held.saturating_sub(spent).saturating_add(bytes));
+        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced);
     }
 
     /// A budget of a call that has read a part of the file.
@@ -187,13 +213,8 @@ impl Budget {
         if !self.try_spend_own(bytes) {
             return false;
         }
-        let Some(shared) = &self.shared else { return true };
-        let credit = self.credit.swap(0, Ordering::Relaxed);
-        let is_granted = shared.try_spend(bytes.saturating_sub(credit));
-        if is_granted {
-            self.credit.fetch_add(credit.saturating_sub(bytes), Ordering::Relaxed);
-        } else {
-            self.is_refused.store(true, Ordering::Relaxed);
+        let is_granted = self.shared.as_ref().is_none_or(|share| share.try_spend(bytes));
+        if !is_granted {
             give_back(&self.held, bytes);
         }
         is_granted
@@ -209,8 +230,8 @@ impl Budget {
     /// Gives back bytes that were spent.
     pub(crate) fn give_back(&self, bytes: u64) {
         give_back(&self.held, bytes);
-        if self.shared.is_some() {
-            self.credit.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(share) = &self.shared {
+            share.credit.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 
@@ -270,6 +291,21 @@ impl Budget {
             *out = self.vec(stored, count, what)?;
         }
         Ok(())
+    }
+}
+
+impl Share {
+    fn try_spend(&self, bytes: u64) -> bool {
+        let credit = self.credit.swap(0, Ordering::Relaxed);
+        let more = bytes.saturating_sub(credit);
+        let is_granted = self.all.try_spend(more);
+        if is_granted {
+            self.counted.fetch_add(more, Ordering::Relaxed);
+            self.credit.fetch_add(credit.saturating_sub(bytes), Ordering::Relaxed);
+        } else {
+            self.is_refused.store(true, Ordering::Relaxed);
+        }
+        is_granted
     }
 }
 

@@ -108,6 +108,78 @@ fn playing_is_the_same_for_any_number_of_threads() {
     assert_eq!(seen, [3, 4, 5, 6, 7]);
 }
 
+/// Complete snapshots of many sizes between differences, one of them damaged.
+fn uneven() -> Proxy {
+    let (_, mut snapshots) = fixtures::cgeo::animation(20, 24);
+    for (index, snapshot) in snapshots.iter_mut().enumerate().skip(3).step_by(4) {
+        let side = [3, 90, 10, 40, 70, 2][index / 4];
+        *snapshot = fixtures::cgeo::animation(side, 1).1.remove(0);
+    }
+    let mut file = fixtures::cgeo::file(&snapshots, Dialect::default());
+    let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
+    let blocks = proxy.snapshot(9).unwrap().blocks().unwrap();
+    let mesh = blocks.iter().max_by_key(|block| block.range.end - block.range.start).unwrap();
+    let middle = usize::try_from(mesh.range.start.midpoint(mesh.range.end)).unwrap();
+    file[middle..middle + 20].fill(0xff);
+    Proxy::from_source(Source::from_bytes(file)).unwrap()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn playing_is_the_same_for_any_capacity() {
+    let proxy = uneven();
+    let expected: Vec<_> = (0..proxy.len())
+        .map(|index| {
+            let mesh = proxy.snapshot(index).unwrap().mesh().map_err(|error| error.to_string())?;
+            Ok::<_, String>((mesh.positions.to_vec(), mesh.triangles.as_bytes().to_vec()))
+        })
+        .collect();
+    assert_eq!(expected.iter().filter(|mesh| mesh.is_err()).count(), 1);
+    let play = |range: std::ops::Range<usize>, capacity| {
+        let (proxy, mut played) = (uneven(), Vec::new());
+        proxy.play(range.clone(), capacity, |index, mesh| {
+            assert_eq!(index, range.start + played.len());
+            let mesh = mesh.map(|mesh| (mesh.positions.clone(), mesh.triangles.as_bytes().to_vec()));
+            played.push(mesh.map_err(|error| error.to_string()));
+            std::ops::ControlFlow::Continue(())
+        });
+        assert!(played == expected[range], "{capacity}");
+    };
+    with_watchdog(Duration::from_secs(120), || {
+        for capacity in [0, 20_000, 50_000, 200_000, 500_000, 1 << 30] {
+            for range in [0..24, 2..24, 8..10, 5..6, 4..4] {
+                play(range.clone(), capacity);
+                for threads in [1, 2, 5] {
+                    pool(threads).install(|| play(range.clone(), capacity));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn playing_goes_on_while_the_caller_works_and_ends_where_it_panics() {
+    let (proxy, pool) = (sheets(20, 16), pool(2));
+    with_watchdog(Duration::from_secs(60), || {
+        // Playing inside of playing, in the same pool.
+        let (mut inner, all) = (Vec::new(), proxy.len());
+        pool.install(|| {
+            proxy.play(0..all, 1 << 20, |_, _| {
+                proxy.play(0..all, 1 << 20, |index, mesh| {
+                    inner.push(mesh.map(|_| index).unwrap());
+                    std::ops::ControlFlow::Continue(())
+                });
+                std::ops::ControlFlow::Continue(())
+            });
+        });
+        assert_eq!(inner, (0..all).flat_map(|_| 0..all).collect::<Vec<_>>());
+        let play = || pool.install(|| proxy.play(0..all, 1 << 20, |index, _| std::panic::panic_any(index)));
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play));
+        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&0_usize));
+    });
+}
+
 /// Long streams, decoded by workers of the pool that also help with them, from inside and outside of it.
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]

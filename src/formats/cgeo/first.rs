@@ -5,6 +5,8 @@ use std::sync::Arc;
 use super::base::{BaseArray, Head, Part};
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
+#[cfg(feature = "rayon")]
+use super::mesh::MeshBuffer;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
@@ -13,6 +15,8 @@ use super::triangles::Triangles;
 use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::Budget;
+#[cfg(feature = "rayon")]
+use crate::num::Span;
 use crate::num::as_u64;
 use crate::report::Result;
 
@@ -133,6 +137,17 @@ impl Proxy {
 }
 
 impl Snapshot {
+    /// Copies the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it did.
+    #[cfg(feature = "rayon")]
+    pub(super) fn copy_first(&self, budget: &Budget, out: &mut MeshBuffer) -> bool {
+        match self.proxy.base_slots().whole.get() {
+            Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {
+                whole.copy_into(self.extent.length(), budget, out).is_ok()
+            }
+            _ => false,
+        }
+    }
+
     /// An array of the mesh, which must be complete.
     fn base_array(&self, part: Part) -> Result<BaseArray> {
         let (budget, mut scratch) = (self.budget(), Scratch::default());

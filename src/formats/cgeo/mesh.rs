@@ -3,7 +3,11 @@
 use super::identity::StoredMesh;
 use super::triangles::Triangles;
 use crate::bytes::Array;
+#[cfg(feature = "rayon")]
+use crate::limits::Budget;
 use crate::num::as_u64;
+#[cfg(feature = "rayon")]
+use crate::report::Result;
 
 /// Identifies the triangles of a mesh.
 ///
@@ -66,17 +70,33 @@ impl Mesh {
         let triangles = as_u64(self.triangles.as_bytes().len());
         self.arrays_size().saturating_add(channels).saturating_add(triangles)
     }
+
+    /// Copies it, which is stored in so many bytes. The triangles are shared.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn copy_into(&self, stored: u64, budget: &Budget, out: &mut MeshBuffer) -> Result<()> {
+        let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
+            budget.resize(to, stored, from.len_u64(), "mesh of the first snapshot")?;
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
+            Ok(())
+        };
+        copy(&self.positions, &mut out.positions)?;
+        copy(&self.normals, &mut out.normals)?;
+        out.map_channels.resize_with(self.map_channels.len(), Vec::new);
+        self.map_channels.iter().zip(&mut out.map_channels).try_for_each(|(from, to)| copy(from, to))?;
+        out.triangles = self.triangles.clone();
+        (out.topology, out.is_complete) = (Some(self.topology), self.is_complete);
+        Ok(())
+    }
 }
 
 impl MeshBuffer {
-    /// The memory that it holds, used or not, in bytes. Triangles that it shares with the first snapshot are not counted.
+    /// The memory that it holds, used or not, in bytes. Triangles that it shares are not counted.
     #[cfg(feature = "rayon")]
     pub(crate) fn memory(&self) -> u64 {
         let arrays = [&self.positions, &self.normals].into_iter().chain(&self.map_channels);
         let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));
         let channels = as_u64(self.map_channels.capacity()).saturating_mul(MAP_CHANNEL);
-        let triangles = if self.is_complete { self.triangles.memory() } else { 0 };
-        triples.saturating_mul(12).saturating_add(channels).saturating_add(triangles)
+        triples.saturating_mul(12).saturating_add(channels).saturating_add(self.triangles.memory())
     }
 
     /// The mesh as shared arrays, which take over the memory.

@@ -37,6 +37,8 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+#[cfg(feature = "rayon")]
+mod ahead;
 mod base;
 #[cfg(feature = "cache")]
 mod cache;

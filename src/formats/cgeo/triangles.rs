@@ -95,10 +95,10 @@ impl Triangles {
         Arc::make_mut(&mut self.records)
     }
 
-    /// The memory of the records, used or not, in bytes.
+    /// The memory of the records, used or not, in bytes; none where they are shared.
     #[cfg(feature = "rayon")]
     pub(crate) fn memory(&self) -> u64 {
-        crate::num::as_u64(self.records.capacity())
+        if Arc::strong_count(&self.records) > 1 { 0 } else { crate::num::as_u64(self.records.capacity()) }
     }
 
     pub(crate) fn set_shape(&mut self, shape: Shape) {

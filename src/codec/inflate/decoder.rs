@@ -174,10 +174,17 @@ impl Deflate {
                     let room = out.get_mut(..soft).unwrap_or_default();
                     let Self { processor, tables, history, .. } = &*self;
                     // Inlined, so that it is made of the processor's instructions.
-                    let result = processor.run(
-                        #[inline(always)]
-                        || fast::run(bits, tables, history, room, at),
-                    );
+                    let result = if tables.have_matches() {
+                        processor.run(
+                            #[inline(always)]
+                            || fast::run::<_, true>(bits, tables, history, room, at),
+                        )
+                    } else {
+                        processor.run(
+                            #[inline(always)]
+                            || fast::run::<_, false>(bits, tables, history, room, at),
+                        )
+                    };
                     if let Err(fast::TooFar) = result {
                         self.phase = Phase::TooFar;
                     } else if *at < until {

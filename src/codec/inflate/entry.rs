@@ -1,18 +1,21 @@
 //! What the tables say of the next bits, each in 32 bits.
 
-/// Of the next bits: up to two literals, or up to one and a length, or something that is not in the table.
+/// Of the next bits: up to two literals, or up to one and a length, or a whole match, or something that is not in the table.
 ///
-/// | bits | literals | a length | else |
-/// |---|---|---|---|
-/// | 0-7 | bits to consume | the same, with those of the length | 0 |
-/// | 8 | | 1 where there is a literal before it | 0 |
-/// | 8-9 | how many literals | | |
-/// | 9-12 | | bits before those of the length | 0 |
-/// | 13 | 0 | 0 | whether the code is too long for the table |
-/// | 14 | 0 | 0 | 1 |
-/// | 15 | 0 | 1 | 1 |
-/// | 16-23 | the first literal | the literal | 0 |
-/// | 24-31 | the second literal | the length less 3, to which its bits are added | 0 |
+/// | bits | literals | a length | a match | else |
+/// |---|---|---|---|---|
+/// | 0-7 | bits to consume | the same, with those of the length | the same, of all of it | 0 |
+/// | 8 | | 1 where there is a literal before it | | 0 |
+/// | 8-9 | how many literals | | | |
+/// | 8-12 | | | the length less 3 | |
+/// | 9-12 | | bits before those of the length | | 0 |
+/// | 13 | 0 | 0 | 0 | whether the code is too long for the table |
+/// | 14 | 0 | 0 | 1 | 1 |
+/// | 15 | 0 | 1 | 1 | 1 |
+/// | 16-23 | the first literal | the literal | | 0 |
+/// | 16-30 | | | the distance | |
+/// | 24-31 | the second literal | the length less 3, to which its bits are added | | 0 |
+/// | 31 | | | 1 | |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Litlen(pub(super) u32);
 
@@ -36,6 +39,7 @@ impl Litlen {
     /// The end of a block, or bits that mean nothing.
     pub(super) const OTHER: Self = Self(0b110 << 13);
     pub(super) const LONG: Self = Self(0b111 << 13);
+    pub(super) const LONGEST_MATCH: u32 = 3 + 31;
 
     /// A symbol whose code has `length` bits.
     #[inline]
@@ -57,6 +61,12 @@ impl Litlen {
         }
     }
 
+    /// A match of at most [`LONGEST_MATCH`](Self::LONGEST_MATCH) bytes, whose codes have so many bits with those of the numbers.
+    #[inline]
+    pub(super) fn of_match(length: u32, distance: u32, bits: u32) -> Self {
+        Self(1 << 31 | distance << 16 | 0b110 << 13 | (length - 3) << 8 | bits)
+    }
+
     /// With the literal that it has before it.
     #[inline]
     pub(super) fn with_literal(self, literal: u16) -> Self {
@@ -69,10 +79,16 @@ impl Litlen {
         (self.0 as u16).cast_signed() >= 0
     }
 
-    /// Whether it is not in the table, and no literals.
+    /// Whether it is not in the table, and no literals; or a match.
     #[inline(always)]
     pub(super) fn is_other(self) -> bool {
         self.0 & 1 << 14 != 0
+    }
+
+    /// Whether what may not be in the table is a match.
+    #[inline(always)]
+    pub(super) fn is_match(self) -> bool {
+        self.0.cast_signed() < 0
     }
 
     /// Whether its code is too long for the table.
@@ -109,6 +125,23 @@ impl Litlen {
     pub(super) fn length(self, bits: u64) -> usize {
         (self.0 >> 24) as usize + 3 + extra(bits, self.consumed(), self.0 >> 9)
     }
+
+    /// The least length, and the number of its bits.
+    pub(super) fn lengths(self) -> (u32, u32) {
+        ((self.0 >> 24) + 3, self.consumed() - (self.0 >> 9 & 15))
+    }
+
+    /// The length of a match.
+    #[inline(always)]
+    pub(super) fn match_length(self) -> usize {
+        (self.0 >> 8 & 31) as usize + 3
+    }
+
+    /// The distance of a match.
+    #[inline(always)]
+    pub(super) fn match_distance(self) -> usize {
+        (self.0 >> 16 & 0x7fff) as usize
+    }
 }
 
 #[expect(clippy::arithmetic_side_effects, reason = "symbols and lengths of codes are small")]
@@ -143,6 +176,11 @@ impl Distance {
     #[inline(always)]
     pub(super) fn distance(self, bits: u64) -> usize {
         (self.0 >> 16) as usize + extra(bits, self.consumed(), self.0 >> 8)
+    }
+
+    /// The least distance, and the number of its bits.
+    pub(super) fn distances(self) -> (u32, u32) {
+        (self.0 >> 16, self.consumed() - (self.0 >> 8 & 15))
     }
 }
 

@@ -23,6 +23,9 @@ pub(super) struct TooFar;
 /// pass in parallel. The buffer holds [`BELOW`] bits that are used up, and 62 more at the beginning of a turn, of which 54 are
 /// counted. Of these, three entries take 12 each, or a length 20 and a distance 23, and 12 are left to look the next one up.
 /// For everything else there is a second refill.
+///
+/// Tables that have no entries of whole matches are decoded faster by a loop that knows of none (`MATCHES`): it has registers
+/// to spare.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -30,7 +33,7 @@ pub(super) struct TooFar;
     reason = "the room is more than a turn writes, and numbers are those of entries"
 )]
 #[inline(always)]
-pub(super) fn run<U: Unit>(
+pub(super) fn run<U: Unit, const MATCHES: bool>(
     bits: &mut Bits<'_>,
     tables: &Tables,
     history: &History,
@@ -57,7 +60,7 @@ pub(super) fn run<U: Unit>(
     let Some(word) = input.first_chunk() else { return Ok(()) };
     refill!(word);
     let mut entry = tables.litlen_above(buffer);
-    while let Some(word) = input.first_chunk() {
+    'turn: while let Some(word) = input.first_chunk() {
         let Some(room) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<ROOM>()) else { break };
         refill!(word);
         let mut filled = 0;
@@ -85,42 +88,49 @@ pub(super) fn run<U: Unit>(
             };
             refill!(word);
         }
-        if entry.is_other() {
-            // A code too long for the table, with all of its bits.
-            at += filled;
-            let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else { break };
-            refill!(word);
-            let long = long(&tables.litlen_code, (buffer >> BELOW) as u32);
-            if long.is_other() {
-                break;
+        let (start, length, distance, next) = 'found: {
+            if entry.is_other() {
+                at += filled;
+                if MATCHES && entry.is_match() {
+                    consume!(entry);
+                    let (length, distance) = (entry.match_length(), entry.match_distance());
+                    break 'found (at, length, distance, tables.litlen_above(buffer));
+                }
+                // A code too long for the table, with all of its bits.
+                let Some(word) = input.first_chunk().filter(|_| entry.is_long()) else { break 'turn };
+                refill!(word);
+                let long = long(&tables.litlen_code, (buffer >> BELOW) as u32);
+                if long.is_other() {
+                    break 'turn;
+                }
+                if long.is_literals() {
+                    let Some(place) = out.get_mut(at) else { break 'turn };
+                    [*place, _] = long.bytes().map(U::from);
+                    at += 1;
+                    consume!(long);
+                    entry = tables.litlen_above(buffer);
+                    continue 'turn;
+                }
+                entry = long;
+            } else {
+                [room[filled], _] = entry.bytes().map(U::from);
+                at += filled;
             }
-            if long.is_literals() {
-                let Some(place) = out.get_mut(at) else { break };
-                [*place, _] = long.bytes().map(U::from);
-                at += 1;
-                consume!(long);
-                entry = tables.litlen_above(buffer);
-                continue;
-            }
-            entry = long;
-        } else {
-            [room[filled], _] = entry.bytes().map(U::from);
-            at += filled;
-        }
 
-        let before = buffer;
-        consume!(entry);
-        let distance_entry = tables.distance_above(buffer);
-        if distance_entry.is_other() {
-            buffer = before;
-            count = count.wrapping_add(entry.0);
-            break;
-        }
-        let start = at + entry.literals_before();
-        let length = entry.length(before >> BELOW);
-        let distance = distance_entry.distance(buffer >> BELOW);
-        consume!(distance_entry);
-        let next = tables.litlen_above(buffer);
+            let before = buffer;
+            consume!(entry);
+            let distance_entry = tables.distance_above(buffer);
+            if distance_entry.is_other() {
+                buffer = before;
+                count = count.wrapping_add(entry.0);
+                break 'turn;
+            }
+            let start = at + entry.literals_before();
+            let length = entry.length(before >> BELOW);
+            let distance = distance_entry.distance(buffer >> BELOW);
+            consume!(distance_entry);
+            (start, length, distance, tables.litlen_above(buffer))
+        };
         if distance > start {
             if U::repeat_history(out, start, distance, length, history).is_none() {
                 result = Err(TooFar);

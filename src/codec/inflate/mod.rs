@@ -22,6 +22,7 @@ mod decoder;
 mod entry;
 mod fast;
 mod history;
+mod matches;
 mod problem;
 mod processor;
 mod reference;

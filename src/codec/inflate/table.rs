@@ -3,11 +3,12 @@
 use super::bits::BELOW;
 use super::code::{Code, LITLENS, LONGEST, Rule};
 use super::entry::{Distance, END_OF_BLOCK, Litlen};
+use super::matches;
 use super::problem::Problem;
 
 /// How many bits literals and lengths are looked up by.
 pub(super) const LITLEN_BITS: usize = 12;
-const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
+pub(super) const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
 /// How many bits distances are looked up by.
 pub(super) const DISTANCE_BITS: usize = 10;
 const DISTANCE_MASK: usize = (1 << DISTANCE_BITS) - 1;
@@ -23,6 +24,8 @@ pub(super) struct Tables {
     distance: [Distance; 1 << DISTANCE_BITS],
     pub(super) litlen_code: Code,
     pub(super) distance_code: Code,
+    /// Whether there are entries of whole matches.
+    have_matches: bool,
     /// Whether these are the codes that every fixed block has.
     is_fixed: bool,
 }
@@ -40,8 +43,14 @@ impl Tables {
             distance: [Distance::UNUSED; 1 << DISTANCE_BITS],
             litlen_code: Code::EMPTY,
             distance_code: Code::EMPTY,
+            have_matches: false,
             is_fixed: false,
         })
+    }
+
+    /// Whether there are entries of whole matches.
+    pub(super) fn have_matches(&self) -> bool {
+        self.have_matches
     }
 
     #[inline(always)]
@@ -97,6 +106,7 @@ impl Tables {
         self.distance_code.set(distances, Rule::MayBeSingle, DISTANCE_PROBLEMS)?;
         self.fill_litlen();
         self.fill_distance();
+        self.have_matches = matches::fill(&mut self.litlen, &self.litlen_code, &self.distance_code);
         Ok(())
     }
 

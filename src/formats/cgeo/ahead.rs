@@ -11,9 +11,8 @@ use crate::decode::Scratch;
 use crate::limits::{Budget, Limits};
 use crate::report::Result;
 
-/// Snapshots for each thread. More gain nothing, take fresh memory, and delay the first one.
+/// Snapshots for each thread. More gain nothing and take fresh memory.
 const AHEAD_OF_EACH: usize = 2;
-const MOST_AHEAD: usize = 64;
 
 /// What came of decoding a snapshot: its error, or the panic of a reader.
 type Outcome = std::thread::Result<Result<()>>;
@@ -29,7 +28,7 @@ pub(super) fn play(
     let threads = if ahead.others == 0 { 0 } else { rayon::current_num_threads() };
     let mut player = Player {
         left: snapshots.clone(),
-        most: threads.saturating_mul(AHEAD_OF_EACH).clamp(1, MOST_AHEAD),
+        most: threads.saturating_mul(AHEAD_OF_EACH).max(1),
         size: first_size(proxy, &snapshots),
         free: Vec::new(),
         scratch: Scratch::default(),
@@ -109,14 +108,12 @@ impl Drop for Player {
     }
 }
 
-/// About how many bytes a snapshot takes: as many as the first one of the file, without its triangles where the second of
-/// the range shares them.
+/// About how many bytes a snapshot takes, where the second one of the range is a difference from the first one of the file:
+/// as many as the arrays of that one. Of complete ones nothing is known, and the first one of the file may not be needed.
 fn first_size(proxy: &Proxy, snapshots: &Range<usize>) -> Option<u64> {
-    // Without the first snapshot only complete ones can be read, of which nothing is known.
-    let base = proxy.base().ok()?;
-    let second = proxy.snapshot(snapshots.start.saturating_add(1).min(snapshots.end.saturating_sub(1)));
-    let is_complete = second.and_then(|snapshot| snapshot.is_complete()).unwrap_or(true);
-    Some(if is_complete { base.memory() } else { base.arrays_size() })
+    let second = snapshots.clone().nth(1)?;
+    let is_complete = proxy.snapshot(second).and_then(|snapshot| snapshot.is_complete()).ok()?;
+    if is_complete { None } else { proxy.base().ok().map(|base| base.arrays_size()) }
 }
 
 /// Snapshots that are decoded ahead of the thread that plays them.
@@ -178,6 +175,7 @@ impl Ahead {
         self.held.try_spend(size).then(|| Slot { mesh: MeshBuffer::default(), held: size })
     }
 
+    /// Gives its memory back.
     fn release(&self, slot: Slot) {
         self.held.give_back(slot.held);
     }

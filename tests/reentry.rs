@@ -61,6 +61,48 @@ fn playing_ends_where_the_reader_uses_the_same_pool() {
     });
 }
 
+/// Needs every worker of the pool for each read.
+struct Everyone(Bytes);
+
+impl ReadRange for Everyone {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.0.len() as u64))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
+        if rayon::current_thread_index().is_some() {
+            std::thread::sleep(Duration::from_millis(2));
+            rayon::broadcast(|_| ());
+        }
+        let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
+        Ok(self.0.slice(at(range.start)..at(range.end)))
+    }
+}
+
+#[test]
+fn playing_ends_where_the_reader_needs_every_worker() {
+    in_a_small_pool(|| {
+        let (_, snapshots) = fixtures::cgeo::animation(40, 16);
+        let file = fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(Codec::Stored));
+        for last in [16, 5] {
+            let proxy = Proxy::from_source(Source::ranged(Everyone(file.clone().into()))).unwrap();
+            let mut seen = 0;
+            proxy.play(0..proxy.len(), 16 << 20, |_, mesh| {
+                mesh.unwrap();
+                seen += 1;
+                // Meanwhile another worker begins to read the next one.
+                std::thread::sleep(Duration::from_millis(1));
+                if seen == last {
+                    std::ops::ControlFlow::Break(())
+                } else {
+                    std::ops::ControlFlow::Continue(())
+                }
+            });
+            assert_eq!(seen, last);
+        }
+    });
+}
+
 #[test]
 fn snapshots_of_many_tasks_end_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {

@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::mesh::MeshBuffer;
 use super::proxy::Proxy;
-use crate::decode::Scratch;
+use crate::decode::{Scratch, may_wait_for};
 use crate::limits::{Budget, Limits};
 use crate::report::Result;
 
@@ -119,7 +120,8 @@ fn first_size(proxy: &Proxy, snapshots: &Range<usize>) -> Option<u64> {
 /// Snapshots that are decoded ahead of the thread that plays them.
 ///
 /// That thread waits only for what another one is decoding, which waits for nothing that began before it. What no thread has
-/// begun it decodes itself.
+/// begun it decodes itself. A worker does other work of its pool meanwhile where the snapshots come from a reader of the
+/// caller's, which may need that worker.
 struct Ahead {
     proxy: Proxy,
     limits: Limits,
@@ -222,9 +224,23 @@ impl Ahead {
                 state = self.state();
                 state.decoded.push((found, slot, outcome));
             } else {
-                state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.wait(state);
             }
         }
+    }
+
+    /// Waits until another thread has decoded a snapshot, or less long.
+    fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        /// How often to look for work of the pool.
+        const PAUSE: Duration = Duration::from_micros(100);
+        if may_wait_for(self.proxy.source()) {
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        if rayon::yield_now() == Some(rayon::Yield::Executed) {
+            return self.state();
+        }
+        self.changed.wait_timeout(self.state(), PAUSE).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Decodes a snapshot, if it fits beside what others hold.
@@ -272,7 +288,7 @@ impl Ahead {
         let mut state = self.state();
         let waiting = std::mem::take(&mut state.waiting);
         while state.running > 0 {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.wait(state);
         }
         let decoded = std::mem::take(&mut state.decoded).into_iter().map(|(_, slot, _)| slot);
         waiting.into_iter().map(|(_, slot)| slot).chain(decoded).for_each(|slot| self.release(slot));

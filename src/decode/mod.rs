@@ -16,5 +16,5 @@ pub(crate) use block::lzma_into;
 pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
 pub(crate) use once::Once;
-#[cfg(feature = "cache")]
+#[cfg(any(feature = "cache", feature = "rayon"))]
 pub(crate) use once::may_wait_for;

@@ -26,6 +26,9 @@ pub(super) struct Litlen(pub(super) u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Distance(pub(super) u32);
 
+/// How many bits literals and lengths are looked up by.
+pub(super) const LITLEN_BITS: usize = 12;
+
 /// The symbol after which a block ends.
 pub(super) const END_OF_BLOCK: u16 = 256;
 

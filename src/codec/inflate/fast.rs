@@ -3,9 +3,9 @@
 use super::bits::{BELOW, Bits};
 use super::code::Code;
 use super::copy::BEYOND;
-use super::entry::Litlen;
+use super::entry::{LITLEN_BITS, Litlen};
 use super::history::History;
-use super::table::{LITLEN_BITS, Tables};
+use super::table::Tables;
 use super::unit::Unit;
 
 /// Room for what one turn writes at most: three times two literals, one more, a match and what is written beyond it.

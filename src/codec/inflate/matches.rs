@@ -1,8 +1,7 @@
 //! Entries of whole matches: a length and its distance are looked up at once.
 
 use super::code::Code;
-use super::entry::{Distance, END_OF_BLOCK, Litlen};
-use super::table::{LITLEN_BITS, LITLEN_MASK};
+use super::entry::{Distance, END_OF_BLOCK, LITLEN_BITS, Litlen};
 
 /// Codes that are looked at: together with another one they fit the table.
 const CODES: std::ops::Range<usize> = 1..LITLEN_BITS;
@@ -40,7 +39,8 @@ pub(super) fn fill(table: &mut [Litlen; 1 << LITLEN_BITS], litlen: &Code, distan
             for (length, low) in lengths.all().filter(|(length, _)| *length <= Litlen::LONGEST_MATCH) {
                 for (distance, high) in distances.all() {
                     let entry = Litlen::of_match(length, distance, bits as u32);
-                    let places = table[(high << width | low) & LITLEN_MASK..].iter_mut();
+                    let first = (high << width | low) & (table.len() - 1);
+                    let places = table[first..].iter_mut();
                     places.step_by(1 << bits).for_each(|place| *place = entry);
                 }
             }

@@ -2,13 +2,11 @@
 
 use super::bits::BELOW;
 use super::code::{Code, LITLENS, LONGEST, Rule};
-use super::entry::{Distance, END_OF_BLOCK, Litlen};
+use super::entry::{Distance, END_OF_BLOCK, LITLEN_BITS, Litlen};
 use super::matches;
 use super::problem::Problem;
 
-/// How many bits literals and lengths are looked up by.
-pub(super) const LITLEN_BITS: usize = 12;
-pub(super) const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
+const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
 /// How many bits distances are looked up by.
 pub(super) const DISTANCE_BITS: usize = 10;
 const DISTANCE_MASK: usize = (1 << DISTANCE_BITS) - 1;

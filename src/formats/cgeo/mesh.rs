@@ -74,8 +74,10 @@ impl Mesh {
     /// Copies it, which is stored in so many bytes. The triangles are shared.
     #[cfg(feature = "rayon")]
     pub(crate) fn copy_into(&self, stored: u64, budget: &Budget, out: &mut MeshBuffer) -> Result<()> {
+        const WHAT: &str = "mesh of the first snapshot";
+        budget.spend_all(as_u64(self.map_channels.len()).saturating_mul(MAP_CHANNEL), WHAT)?;
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
-            budget.resize(to, stored, from.len_u64(), "mesh of the first snapshot")?;
+            budget.resize(to, stored, from.len_u64(), WHAT)?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             Ok(())
         };

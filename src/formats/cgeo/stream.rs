@@ -520,13 +520,15 @@ impl<'a> Stream<'a> {
 
     /// Says that so many bytes come next, so that other threads help where that pays.
     fn announce(&mut self, bytes: usize) {
-        /// The least output for which it does.
+        /// The least output for which it does, and the least stream: of shorter ones, callers decode several at a time on threads
+        /// of their own, which have no use for help.
         const LEAST: usize = 512 << 10;
+        const STREAM: u64 = 1 << 20;
         #[cfg(feature = "rayon")]
         if !self.is_whole {
             self.inflate.wants(bytes);
         }
-        if self.help.is_none() && bytes >= LEAST {
+        if self.help.is_none() && bytes >= LEAST && self.unit.stored >= STREAM {
             self.help = Some(Help::with(&mut self.inflate, &self.input, &self.options, self.budget));
         }
     }

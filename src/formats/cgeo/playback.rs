@@ -12,7 +12,7 @@ impl Proxy {
     ///
     /// As many are held at a time as fit `capacity_bytes`, but at least one, and at most two for each thread of the caller's
     /// rayon pool (see [`Parallelism`](crate::Parallelism)), which go on decoding while `each` runs. Where only one fits, the
-    /// threads decode its stream together. `each` is called on this thread; [`ControlFlow::Break`] ends playing. A snapshot
+    /// threads decode its stream together, if it is long. `each` is called on this thread; [`ControlFlow::Break`] ends playing. A snapshot
     /// that cannot be decoded is passed as its error, and the next ones follow. The result does not depend on the number of
     /// threads.
     pub fn play(

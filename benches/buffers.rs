@@ -107,7 +107,7 @@ fn integers(table: &mut Table) {
     let source = Source::from_bytes(fixtures::slmesh::large(240));
     // What compresses a thousand times is more than a small file may become.
     let options = Options::default().with_limits(Limits::default());
-    let asset = slmesh::Asset::from_source_with(source, &options, &slmesh::ReadOptions::default());
+    let asset = slmesh::Asset::from_source_with(source, &options);
     let mesh = asset.expect("a file without errors").lod(Lod::High).expect("a block without errors");
     let view = mesh.expect("the finest level").face(0).expect("a face").view().expect("indices in range");
     let stored =

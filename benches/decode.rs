@@ -1,4 +1,4 @@
-//! Decoding TMF: each array of a large mesh, single elements, bit arrays, and welding.
+//! Decoding TMF: each array of a large mesh, single elements, and welding.
 //!
 //! The file is generated; with `MESHMAP_CORPUS`, it is the large one of the corpus in that folder.
 
@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput};
-use meshmap::tmf::{BitArray, Document, Mesh, Packed, PackedElement};
+use meshmap::tmf::{Document, Mesh, Packed, PackedElement};
 use meshmap::{Options, Parallelism, Source, VertexRemap};
 use meshmap_testing::fixtures;
 
@@ -18,7 +18,6 @@ fn main() {
     let mut criterion = Criterion::default().configure_from_args();
     arrays(&mut criterion, &file);
     elements(&mut criterion, &file);
-    bits(&mut criterion);
     weld(&mut criterion, &file);
     criterion.final_summary();
 }
@@ -34,10 +33,10 @@ fn arrays(criterion: &mut Criterion, file: &bytes::Bytes) {
     for (threads, parallelism) in [("one thread", Parallelism::Off), ("rayon", Parallelism::Rayon)] {
         let mut group = criterion.benchmark_group(format!("decode, {threads}"));
         let mesh = mesh(file, parallelism);
-        whole(&mut group, "vertices", mesh.vertices());
+        whole(&mut group, "vertices", mesh.positions());
         whole(&mut group, "normals", mesh.normals());
-        whole(&mut group, "uvs", mesh.uvs());
-        whole(&mut group, "vertex_triangles", mesh.vertex_triangles());
+        whole(&mut group, "uvs", mesh.texcoords(0));
+        whole(&mut group, "vertex_triangles", mesh.position_indices());
         group.finish();
     }
     criterion.bench_function("open, all headers", |bencher| {
@@ -53,12 +52,12 @@ fn whole<T: PackedElement>(
     let array = array.expect("the mesh has everything");
     let mut out = vec![T::default(); array.len()];
     group.throughput(Throughput::Elements(array.len() as u64));
-    group.bench_function(name, |bencher| bencher.iter(|| array.decode_into(black_box(&mut out)).unwrap()));
+    group.bench_function(name, |bencher| bencher.iter(|| array.read_into(black_box(&mut out)).unwrap()));
 }
 
 /// Elements here and there.
 fn elements(criterion: &mut Criterion, file: &bytes::Bytes) {
-    let vertices = mesh(file, Parallelism::Off).vertices().expect("the mesh has vertices");
+    let vertices = mesh(file, Parallelism::Off).positions().expect("the mesh has vertices");
     let mut index = 0;
     criterion.bench_function("one vertex of many", |bencher| {
         bencher.iter(|| {
@@ -68,26 +67,11 @@ fn elements(criterion: &mut Criterion, file: &bytes::Bytes) {
     });
 }
 
-fn bits(criterion: &mut Criterion) {
-    const COUNT: usize = 1 << 14;
-    let bytes: Vec<u8> = (0..COUNT as u32 * 4).map(|n| (n.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect();
-    let mut group = criterion.benchmark_group("unpack");
-    group.throughput(Throughput::Elements(COUNT as u64));
-    for width in [1, 3, 7, 13, 20, 32] {
-        let array = BitArray::new(bytes.clone(), width, COUNT).unwrap();
-        let mut out = vec![0; COUNT];
-        group.bench_function(format!("{width} bits"), |bencher| {
-            bencher.iter(|| array.unpack_into(0, black_box(&mut out)).unwrap());
-        });
-    }
-    group.finish();
-}
-
 /// One index out of three, which are different permutations of the same corners.
 fn weld(criterion: &mut Criterion, file: &bytes::Bytes) {
     let mesh = mesh(file, Parallelism::Off);
-    let positions = mesh.vertex_triangles().expect("the mesh has triangles").decode().unwrap().to_vec();
-    let count = mesh.vertices().expect("the mesh has vertices").len();
+    let positions = mesh.position_indices().expect("the mesh has triangles").read().unwrap().to_vec();
+    let count = mesh.positions().expect("the mesh has vertices").len();
     let flat: Vec<u32> = (0..positions.len() as u32).map(|corner| corner / 6).collect();
     let streams: [&[u32]; 3] = [&positions, &flat, &positions];
     let counts = [count, positions.len(), count];

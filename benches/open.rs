@@ -47,7 +47,7 @@ fn open(criterion: &mut Criterion, mesh: &Path) {
     group.bench_function("map, header, tables and views", |bencher| {
         bencher.iter(|| {
             let model = model(mesh);
-            (model.positions().unwrap(), model.normals().unwrap(), model.triangles().unwrap())
+            (model.positions().unwrap(), model.normals().unwrap(), model.raw_triangles().unwrap())
         });
     });
     group.bench_function("lazily", |bencher| bencher.iter(|| Model::open(mesh).unwrap()));
@@ -65,7 +65,7 @@ fn check(criterion: &mut Criterion, mesh: &Path) {
 
     let mut group = criterion.benchmark_group("check");
     group.throughput(Throughput::Bytes(range.len() as u64));
-    group.bench_function("indices", |bencher| bencher.iter(|| model(mesh).check_indices().unwrap()));
+    group.bench_function("indices", |bencher| bencher.iter(|| model(mesh).triangles().unwrap()));
     group.bench_function("maximum of the indices, without the library", |bencher| {
         bencher.iter(|| {
             let map = bare_map(mesh);
@@ -85,8 +85,8 @@ fn poses(criterion: &mut Criterion, animation: &Path) {
     let header = *model.header();
     let start = u64::from(header.ofs_frames.get());
     let channels = u64::from(header.num_frames.get()) * u64::from(header.num_framechannels.get());
-    let stored = model.source().get(start..start + channels * 2, "frames").unwrap();
-    let mut out = model.frames().to_vec().unwrap();
+    let stored = model.source().read(start..start + channels * 2).unwrap();
+    let mut out = model.frames().read().unwrap();
 
     let mut group = criterion.benchmark_group("poses");
     group.throughput(Throughput::Elements(out.len() as u64));
@@ -94,7 +94,7 @@ fn poses(criterion: &mut Criterion, animation: &Path) {
         let options = Options::default().with_parallelism(parallelism);
         let frames = Model::from_source_with(map(animation), &options).unwrap().frames();
         group.bench_function(name, |bencher| {
-            bencher.iter(|| frames.frames_into(0..frames.len(), black_box(&mut out)).unwrap());
+            bencher.iter(|| frames.read_range_into(0..frames.len(), black_box(&mut out)).unwrap());
         });
     }
     group.bench_function("a plain loop", |bencher| {

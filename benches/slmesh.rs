@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput};
-use meshmap::slmesh::{Asset, Lod, MeshBuffer, ReadOptions};
+use meshmap::slmesh::{Asset, Lod, MeshBuffer};
 use meshmap::{Options, Parallelism, Scratch, Source};
 use meshmap_testing::fixtures;
 
@@ -27,7 +27,7 @@ fn main() {
 
 fn asset(file: &bytes::Bytes, parallelism: Parallelism) -> Asset {
     let options = Options::default().with_parallelism(parallelism);
-    Asset::from_source_with(Source::from_bytes(file.clone()), &options, &ReadOptions::default()).unwrap()
+    Asset::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
 }
 
 fn open(criterion: &mut Criterion, file: &bytes::Bytes) {
@@ -38,7 +38,7 @@ fn open(criterion: &mut Criterion, file: &bytes::Bytes) {
 fn high_lod(criterion: &mut Criterion, file: &bytes::Bytes) {
     let asset = asset(file, Parallelism::Off);
     let range = asset.lod_range(Lod::High).unwrap().expect("the finest level of detail");
-    let stored = asset.source().get(range, "block").unwrap();
+    let stored = asset.source().read(range).unwrap();
     let len = asset.lod(Lod::High).unwrap().expect("the finest level of detail").content().len();
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     let mut group = criterion.benchmark_group("slmesh, high_lod");

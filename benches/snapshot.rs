@@ -63,7 +63,8 @@ fn random(count: usize) -> impl FnMut() -> usize {
 
 /// A random snapshot of a file, decoded into memory that is used again.
 fn pull(proxy: Proxy) -> impl FnMut() {
-    let (mut mesh, mut scratch, mut next) = (MeshBuffer::default(), Scratch::default(), random(proxy.len()));
+    let (mut mesh, mut scratch, mut next) =
+        (MeshBuffer::default(), Scratch::default(), random(proxy.snapshot_count()));
     proxy.base().expect("a first snapshot");
     move || {
         let snapshot = proxy.snapshot(next()).expect("a snapshot");
@@ -97,7 +98,7 @@ fn flat(folder: &Path, table: &mut Table) {
 /// A snapshot, base at hand, beside reading and inflating its mesh section with the same inflater.
 fn floor(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
-    let sections: Vec<_> = (0..proxy.len()).map(|index| mesh_section(&proxy, index)).collect();
+    let sections: Vec<_> = (0..proxy.snapshot_count()).map(|index| mesh_section(&proxy, index)).collect();
     let mut next = random(sections.len());
     let mut out = vec![0; 16 << 20];
     let mut inflate = zlib_rs::Inflate::new(true, 15);
@@ -117,9 +118,10 @@ fn positions(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
     let (mut mesh, mut out) = (MeshBuffer::default(), Vec::new());
     let (mut scratch, mut scratch_too) = (Scratch::default(), Scratch::default());
-    for (index, name, bar) in
-        [(0, "positions of a complete mesh", 5.0), (proxy.len() / 2, "positions of a difference", 2.5)]
-    {
+    for (index, name, bar) in [
+        (0, "positions of a complete mesh", 5.0),
+        (proxy.snapshot_count() / 2, "positions of a difference", 2.5),
+    ] {
         let snapshot = proxy.snapshot(index).expect("a snapshot");
         let mut alone = || snapshot.positions_into(&mut out, &mut scratch).expect("positions");
         let mut whole = || snapshot.mesh_into(&mut mesh, &mut scratch_too).expect("a mesh");
@@ -144,7 +146,7 @@ fn two_snapshots(folder: &Path, codec: Codec) -> PathBuf {
 fn mesh_section(proxy: &Proxy, index: usize) -> bytes::Bytes {
     let sections = proxy.snapshot(index).and_then(|snapshot| snapshot.sections()).expect("sections");
     let mesh = sections.into_iter().find(|section| section.tag == raw::TAG_MESH_DATA).expect("a mesh");
-    proxy.source().get(mesh.content, "mesh").expect("bytes")
+    proxy.source().read(mesh.content).expect("bytes")
 }
 
 /// Opening, and the positions of one difference, beside inflating the two prefixes that they are in.
@@ -237,7 +239,7 @@ fn play(animation: &Path, table: &mut Table) {
     let run = |pool: &rayon::ThreadPool| {
         pool.install(|| {
             let proxy = map(animation);
-            proxy.play(0..proxy.len(), CAPACITY, |_, mesh| {
+            proxy.play(0..proxy.snapshot_count(), CAPACITY, |_, mesh| {
                 black_box(mesh.expect("a mesh"));
                 ControlFlow::Continue(())
             });

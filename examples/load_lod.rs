@@ -4,17 +4,17 @@
 //!     cargo run --example load_lod [FILE [high | medium | low | lowest]]
 
 use meshmap::slmesh::{Asset, Lod};
-use meshmap::{Fragments, Result, Semantic, Source, Step, VertexFormat};
+use meshmap::{Fragments, Result, Semantic, Source, VertexFormat};
 
 /// Runs a job until it has what it needs. An asynchronous client would await its responses here.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {
     loop {
-        match fragments.step(&job)? {
-            Step::Done(done) => return Ok(done),
-            Step::Need(ranges) => {
+        match fragments.step(&job)?.into_result() {
+            Ok(done) => return Ok(done),
+            Err(ranges) => {
                 for range in ranges {
                     println!("  GET bytes={}-{}", range.start, range.end - 1);
-                    fragments.supply(range.start, server.get(range, "response")?)?;
+                    fragments.supply(range.start, server.read(range)?)?;
                 }
             }
         }
@@ -57,7 +57,7 @@ fn main() -> Result<()> {
             face.index(),
             face.vertex_count(),
             vertices.len(),
-            face.triangles().len()
+            face.triangle_count()
         );
     }
     Ok(())

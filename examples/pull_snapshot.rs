@@ -9,7 +9,7 @@ fn main() -> meshmap::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().unwrap_or_else(|| "tests/data/cgeo/valid/anim_a.cgeo".to_owned());
     let proxy = Proxy::open(path)?;
-    let index = arguments.next().and_then(|index| index.parse().ok()).unwrap_or(proxy.len() / 2);
+    let index = arguments.next().and_then(|index| index.parse().ok()).unwrap_or(proxy.snapshot_count() / 2);
 
     // However many threads ask, one of them decodes.
     let cache = SnapshotCache::new(1 << 30);

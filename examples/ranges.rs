@@ -5,20 +5,20 @@
 
 use std::ops::Range;
 
-use meshmap::{Fragments, Result, Source, Step, coalesce, iqm};
+use meshmap::{Fragments, Result, Source, coalesce, iqm};
 
 /// Stands for a server. An asynchronous client would await its response here.
 fn fetch(file: &Source, range: &Range<u64>) -> Result<bytes::Bytes> {
     println!("  GET bytes={}-{}", range.start, range.end - 1);
-    file.get(range.clone(), "response")
+    file.read(range.clone())
 }
 
 /// Runs a job until it has what it needs.
 fn run<T>(server: &Source, fragments: &Fragments, job: impl Fn(&Source) -> Result<T>) -> Result<T> {
     loop {
-        match fragments.step(&job)? {
-            Step::Done(done) => return Ok(done),
-            Step::Need(ranges) => {
+        match fragments.step(&job)?.into_result() {
+            Ok(done) => return Ok(done),
+            Err(ranges) => {
                 // Ranges with little between them cost less as one request.
                 for range in coalesce(&ranges, 16 << 10) {
                     fragments.supply(range.start, fetch(server, &range)?)?;

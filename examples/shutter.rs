@@ -24,19 +24,19 @@ fn main() -> meshmap::Result<()> {
     let proxy = Proxy::open(path)?;
 
     // Whole microseconds are what a header holds; a film may run at 30 or at 23.976 snapshots a second.
-    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / rate, proxy.len()));
+    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / rate, proxy.snapshot_count()));
     let cache = SnapshotCache::new(1 << 30);
 
     // What was built from the triangles (an acceleration structure) is refitted as long as they are the same ones.
     let first = cache.get(&proxy, 0)?;
-    let same = (0..proxy.len()).take_while(|index| {
+    let same = (0..proxy.snapshot_count()).take_while(|index| {
         let topology = proxy.snapshot(*index).and_then(|snapshot| snapshot.topology());
         topology.is_ok_and(|topology| topology == first.topology)
     });
-    println!("{} of {} snapshots have the triangles of the first one", same.count(), proxy.len());
+    println!("{} of {} snapshots have the triangles of the first one", same.count(), proxy.snapshot_count());
 
     // Twice as long as the animation, which is looped: the motion over the seam is bent there, too.
-    let seconds = timing.step() * proxy.len() as f64 * 2.0;
+    let seconds = timing.step() * proxy.snapshot_count() as f64 * 2.0;
     let frames: Vec<f64> =
         (0..).map(|frame| frame as f64 / rate).take_while(|time| *time < seconds).collect();
     let motions: Vec<meshmap::Result<Motion>> = std::thread::scope(|scope| {
@@ -82,7 +82,9 @@ fn motion(
     cache.positions_at(proxy, timing, &keys, Wrap::Loop, &mut positions)?;
     // Instead of keys: one velocity a vertex, at the snapshot where the shutter opens.
     let mut speed = 0.0;
-    if let Some(key) = timing.index_at(open, Wrap::Loop).filter(|_| timing.step() != 0.0 && proxy.len() > 1) {
+    if let Some(key) =
+        timing.index_at(open, Wrap::Loop).filter(|_| timing.step() != 0.0 && proxy.snapshot_count() > 1)
+    {
         cache.velocities(proxy, timing, key.from, &mut velocities)?;
         let length = |[x, y, z]: &[f32; 3]| (x * x + y * y + z * z).sqrt();
         speed = velocities.iter().map(length).fold(0.0, f32::max);

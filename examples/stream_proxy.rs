@@ -12,8 +12,8 @@ const CAPACITY: u64 = 256 << 20;
 fn main() -> meshmap::Result<()> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "tests/data/cgeo/valid/anim_a.cgeo".to_owned());
     let proxy = Proxy::open(path)?;
-    println!("{} snapshots, {}", proxy.len(), proxy.dialect());
-    proxy.play(0..proxy.len(), CAPACITY, |index, mesh| {
+    println!("{} snapshots, {}", proxy.snapshot_count(), proxy.dialect());
+    proxy.play(0..proxy.snapshot_count(), CAPACITY, |index, mesh| {
         match mesh {
             Ok(mesh) => {
                 println!("{index}: {} positions, {} triangles", mesh.positions.len(), mesh.triangles.len())

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use crate::bytes::Source;
+use crate::arrays::{ArrayData, ArrayEntry, ArrayList};
+use crate::bytes::{Source, Text};
 use crate::format::Format;
 use crate::formats::{cgeo, iqm, openctm, slmesh, tmf};
-use crate::mesh::{Entries, MeshEntry, MeshView, Role};
+use crate::limits::Limits;
+use crate::mesh::{Bounds, Entries, MeshCounts, MeshEntry, MeshView, Role};
 use crate::num::as_u64;
 use crate::options::Options;
-use crate::report::{Address, Error, ErrorKind, Finding, Item, Result};
+use crate::report::{Address, Error, ErrorKind, Finding, Item, Result, Rule};
 
 /// A file of any of the formats.
 ///
@@ -58,7 +60,16 @@ impl MeshFile {
     ///
     /// Those of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::from_source(Source::open(path)?)
+        Self::open_with(path, &Options::default())
+    }
+
+    /// Like [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        Self::from_source_with(Source::open(path)?, options)
     }
 
     /// Reads the layout of a source, whatever its format.
@@ -86,14 +97,8 @@ impl MeshFile {
         let format = Format::detect(source)?;
         let source = source.clone();
         match format {
-            Format::CGeo => {
-                let read = cgeo::ReadOptions::default();
-                cgeo::Proxy::from_source_with(source, options, &read).map(Self::CGeo)
-            }
-            Format::SlMesh => {
-                let read = slmesh::ReadOptions::default();
-                slmesh::Asset::from_source_with(source, options, &read).map(Self::SlMesh)
-            }
+            Format::CGeo => cgeo::Proxy::from_source_with(source, options).map(Self::CGeo),
+            Format::SlMesh => slmesh::Asset::from_source_with(source, options).map(Self::SlMesh),
             Format::Iqm => iqm::Model::from_source_with(source, options).map(Self::Iqm),
             Format::OpenCtm => openctm::Bodies::from_source_with(source, options).map(Self::OpenCtm),
             Format::Tmf => tmf::Document::from_source_with(source, options).map(Self::Tmf),
@@ -147,6 +152,52 @@ impl MeshFile {
         with_file!(self, file => Box::new(file.items()))
     }
 
+    /// Every array of the file with its address, type, encoding and shape, in the order of the file.
+    ///
+    /// Each array is described here and read on demand ([`ArrayEntry::read`]). Listing reads what it must: nothing more for IQM
+    /// and OpenCTM, the names of custom data for TMF, all blocks for Second Life meshes, and for CGeo the sections of each snapshot
+    /// and the mesh of each complete one. An item is an error if a part of the file is damaged so that its arrays are unknown;
+    /// the list goes on with the next part.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::MeshFile;
+    ///
+    /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+    /// for array in file.arrays() {
+    ///     let array = array?;
+    ///     println!("{}  {} {:?}", array.address, array.scalar, array.shape);
+    ///     assert_eq!(array.read()?, file.array(&array.address)?);
+    /// }
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn arrays(&self) -> Arrays {
+        Arrays { file: self.clone(), together: false, list: None }
+    }
+
+    /// Reads and decodes one array.
+    ///
+    /// The address is one that [`arrays`](Self::arrays) lists; in OpenCTM files, `bodies[0].` may be left out. No other array is
+    /// decoded, unless the format needs it.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such array, and the errors of [`ArrayEntry::read`].
+    pub fn array(&self, address: &Address) -> Result<ArrayData> {
+        let entry = with_file!(self, file => file.array_at(address));
+        entry.and_then(|entry| entry.read()).map_err(|error| self.tell(error))
+    }
+
+    /// Every text of the file with its address: names, materials, comments.
+    ///
+    /// An item is an error if a text cannot be read.
+    pub fn texts(&self) -> impl Iterator<Item = Result<(Address, Text)>> + Send + '_ {
+        let texts = with_file!(self, file => file.text_list());
+        texts.map(|text| text.map_err(|error| self.tell(error)))
+    }
+
     /// The meshes, in the order of the file, each with its address, name and role.
     ///
     /// Those of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is
@@ -170,10 +221,10 @@ impl MeshFile {
     /// Those of reading.
     pub fn meshes_where(
         &self,
-        wanted: impl Fn(Role) -> bool + Send + 'static,
-    ) -> Result<Box<dyn Iterator<Item = MeshEntry> + Send + '_>> {
+        wanted: impl Fn(Role) -> bool + Send,
+    ) -> Result<impl Iterator<Item = MeshEntry> + Send> {
         let entries = self.entries(&wanted)?;
-        Ok(Box::new(entries.filter(move |entry| wanted(entry.role))))
+        Ok(entries.filter(move |entry| wanted(entry.role)))
     }
 
     /// The meshes; of those that take reading to list, no others than those that are `wanted`.
@@ -194,10 +245,31 @@ impl MeshFile {
     /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
     pub fn mesh(&self, address: &Address) -> Result<MeshView> {
         let view = with_file!(self, file => file.mesh_view(address)).map_err(|error| self.tell(error))?;
-        Ok(match self.source() {
-            Some(source) => view.with_source(source.clone()),
-            None => view,
-        })
+        Ok(view.with_source(self.source().clone()))
+    }
+
+    /// The numbers of vertices and triangles of the mesh at an address.
+    ///
+    /// Reads as little as the format allows: nothing for IQM, OpenCTM and TMF, the block for a Second Life mesh, and the
+    /// first bytes of the mesh for CGeo.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such mesh, and the errors of reading.
+    pub fn counts(&self, address: &Address) -> Result<MeshCounts> {
+        with_file!(self, file => file.mesh_counts(address)).map_err(|error| self.tell(error))
+    }
+
+    /// The bounding box of the positions of the mesh at an address, computed from them; `Ok(None)` if no position is finite.
+    ///
+    /// Decodes positions only. In IQM files these are the vertices in the range of the mesh, whether a triangle uses them or
+    /// not.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such mesh, and the errors of reading and decoding.
+    pub fn bounds(&self, address: &Address) -> Result<Option<Bounds>> {
+        with_file!(self, file => file.mesh_bounds(address)).map_err(|error| self.tell(error))
     }
 
     /// The rules that the file breaks, as far as opening can tell.
@@ -216,22 +288,69 @@ impl MeshFile {
         with_file!(self, file => file.validate()).map_err(|error| self.tell(error))
     }
 
-    fn source(&self) -> Option<&Source> {
-        match self {
-            Self::CGeo(file) => Some(file.source()),
-            Self::SlMesh(file) => Some(file.source()),
-            Self::Iqm(file) => Some(file.source()),
-            Self::OpenCtm(file) => file.source(),
-            Self::Tmf(file) => Some(file.source()),
-        }
+    /// The source, to read other bytes of the file.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        with_file!(self, file => file.source())
     }
 
-    /// An error of this file, with its path where there is one.
+    /// The limits with which the file was opened.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        with_file!(self, file => &file.options().limits)
+    }
+
+    /// An error of this file, with its path if the source has one.
     fn tell(&self, error: Error) -> Error {
-        match self.source() {
-            Some(source) => source.tell(error),
-            None => error,
+        self.source().tell(error)
+    }
+}
+
+/// The arrays of a file, in order: the iterator of [`MeshFile::arrays`].
+///
+/// It shares the file, and does not borrow the [`MeshFile`].
+pub struct Arrays {
+    file: MeshFile,
+    together: bool,
+    list: Option<ArrayList>,
+}
+
+impl Arrays {
+    /// Decodes all arrays of a snapshot or body together, when its first array is listed.
+    ///
+    /// For callers that read every array. The entries of a snapshot or body then hold its decoded values, so drop them before
+    /// the next one. To be called before the first array is listed.
+    #[must_use]
+    pub fn together(self) -> Self {
+        Self { together: true, ..self }
+    }
+
+    fn list(&self) -> ArrayList {
+        match &self.file {
+            MeshFile::CGeo(proxy) => proxy.array_list(self.together),
+            MeshFile::SlMesh(asset) => asset.array_list(),
+            MeshFile::Iqm(model) => model.array_list(),
+            MeshFile::OpenCtm(bodies) => bodies.array_list(self.together),
+            MeshFile::Tmf(document) => document.array_list(self.together),
         }
+    }
+}
+
+impl Iterator for Arrays {
+    type Item = Result<ArrayEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.list.is_none() {
+            self.list = Some(self.list());
+        }
+        let entry = self.list.as_mut()?.next()?;
+        Some(entry.map_err(|error| self.file.tell(error)))
+    }
+}
+
+impl std::fmt::Debug for Arrays {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Arrays").field("file", &self.file).finish_non_exhaustive()
     }
 }
 
@@ -248,6 +367,28 @@ const DETECTORS: [(Format, Detector); 5] = [
 ];
 
 impl Format {
+    /// The rules that files of this format are checked against.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Format, Severity};
+    ///
+    /// let rule = Format::Iqm.rules().iter().find(|rule| rule.id == "weight_sum").expect("a rule of this format");
+    /// assert_eq!(rule.severity, Severity::Suspicious);
+    /// println!("{}: {} (written by {})", rule.id, rule.cause, rule.writers.unwrap_or("unknown programs"));
+    /// ```
+    #[must_use]
+    pub fn rules(self) -> &'static [Rule] {
+        match self {
+            Self::CGeo => cgeo::rules::ALL,
+            Self::OpenCtm => openctm::rules::ALL,
+            Self::SlMesh => slmesh::rules::ALL,
+            Self::Iqm => iqm::rules::ALL,
+            Self::Tmf => tmf::rules::ALL,
+        }
+    }
+
     /// The format of a source, by its first bytes.
     ///
     /// # Errors
@@ -315,4 +456,25 @@ fn unknown(head: &[u8]) -> Error {
         .at(0..end)
         .expected("that of CGeo, OpenCTM, a Second Life mesh, IQM or TMF")
         .found(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_listed_once_each_with_a_cause() {
+        for format in Format::ALL {
+            let rules = format.rules();
+            let ids: HashSet<&str> = rules.iter().map(|rule| rule.id).collect();
+            assert!(!rules.is_empty() && ids.len() == rules.len(), "{format}");
+            for rule in rules {
+                let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                assert!(rule.id.chars().all(is_plain) && rule.cause.ends_with('.'), "{format}: {rule:?}");
+                assert!(rule.writers.is_none_or(|writers| !writers.ends_with('.')), "{format}: {rule:?}");
+            }
+        }
+    }
 }

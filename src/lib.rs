@@ -8,8 +8,8 @@
 //!   [`Source::from_bytes`] takes memory, [`Source::ranged`] takes any store that answers byte ranges, and
 //!   [`Fragments`] serves asynchronous clients.
 //! * [`Array`] is a typed view of those bytes: reference-counted, `'static`, at any alignment.
-//! * [`MeshFile`] opens a file of any format and gives its meshes as [`MeshView`]s. The module of each format gives
-//!   access to everything that the format stores.
+//! * [`MeshFile`] opens a file of any format, returns its meshes as [`MeshView`]s, and lists all arrays that it stores
+//!   ([`MeshFile::arrays`]). The module of each format has types for everything that the format stores.
 //! * [`Error`] names the format, the structure, the byte range, what was expected and what was found.
 //!   [`Finding`]s tell where a file breaks [`Rule`]s of its format and is read all the same.
 //!
@@ -33,6 +33,7 @@
 //! * `cache` (default): `cgeo::SnapshotCache`.
 //! * `hash`: `slmesh::Asset::check_hashes`.
 //! * `mmap` (default): [`Source::map`].
+//! * `raw`: modules `raw` with the structures of each specification as stored, and headers as such.
 //! * `rayon` (default): [`Parallelism::Rayon`] uses the caller's thread pool.
 //! * `serde`: `Serialize` and `Deserialize` for values that stand in scenes and settings: [`Address`], [`Format`],
 //!   [`Semantic`] and [`slmesh::Lod`] as their text, [`Scalar`], [`VertexFormat`], [`Role`], [`Bounds`], [`Conventions`],
@@ -65,10 +66,12 @@
     )
 )]
 
+mod arrays;
 mod bytes;
 mod codec;
 mod conventions;
 mod decode;
+mod dialect;
 mod file;
 mod format;
 mod formats;
@@ -80,6 +83,7 @@ mod report;
 #[cfg(feature = "serde")]
 mod text_serde;
 
+pub use crate::arrays::{ArrayData, ArrayEntry, Encoding};
 pub use crate::bytes::{
     Array, ArrayIter, Element, F16, Fragments, Identity, ReadRange, ReadStats, Scalar, Source, Step, Text,
     coalesce,
@@ -89,24 +93,20 @@ pub use ::bytes::Bytes;
 pub use codec::{Codec, Decoder};
 pub use conventions::{Axis, Conventions, LengthUnit, VOrigin, Winding};
 pub use decode::{Block, Scratch, decode_all};
-pub use file::MeshFile;
+pub use file::{Arrays, MeshFile};
 pub use format::Format;
 pub use formats::{cgeo, iqm, openctm, slmesh, tmf};
 pub use limits::Limits;
 pub use mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, IndexFormat, Indices, LayoutAttribute, MaterialGroup,
-    MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, VertexUses,
+    MeshCounts, MeshEntry, MeshView, Role, Semantic, VertexFormat, VertexLayout, VertexRemap, VertexUses,
+    WriteResult,
 };
 pub use options::{Checksums, Options, Parallelism, Strictness};
 pub use report::{
     Address, Error, ErrorKind, Finding, Item, ParseAddressError, ParseNameError, Result, Rule, Segment,
     Severity,
 };
-
-/// For the fuzz targets, which reach it from outside.
-#[cfg(fuzzing)]
-#[doc(hidden)]
-pub use codec::inflate_in_pieces;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -1,4 +1,5 @@
 use crate::codec::Decoder;
+use crate::dialect::Dialect;
 use crate::format::Format;
 use crate::limits::Limits;
 use crate::report::{Error, ErrorKind, Finding, Result, Severity};
@@ -16,7 +17,7 @@ use crate::report::{Error, ErrorKind, Finding, Result, Severity};
 /// assert!(file.findings().is_empty());
 /// # Ok::<(), meshmap::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -34,9 +35,43 @@ pub struct Options {
     pub decoder: Decoder,
     /// Whether zlib and gzip checksums are verified.
     pub checksums: Checksums,
+    /// The dialect of CGeo files; `None` to find it in the file.
+    pub dialect: Option<Dialect>,
+    /// The highest version of Second Life meshes that is read. 999 by default: later versions are a different format.
+    pub slmesh_max_version: i32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            strictness: Strictness::default(),
+            parallelism: Parallelism::default(),
+            decoder: Decoder::default(),
+            checksums: Checksums::default(),
+            dialect: None,
+            slmesh_max_version: Self::SLMESH_MAX_VERSION,
+        }
+    }
 }
 
 impl Options {
+    pub(crate) const SLMESH_MAX_VERSION: i32 = 999;
+
+    /// Sets [`dialect`](Self::dialect).
+    #[must_use]
+    pub fn with_dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
+        self
+    }
+
+    /// Sets [`slmesh_max_version`](Self::slmesh_max_version).
+    #[must_use]
+    pub fn with_slmesh_max_version(mut self, version: i32) -> Self {
+        self.slmesh_max_version = version;
+        self
+    }
+
     /// Sets [`limits`](Self::limits).
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use meshmap::tmf::CustomValues;
-use meshmap::{Error, Fragments, MeshEntry, MeshFile, Result, Source, Step, iqm, openctm, slmesh, tmf};
+use meshmap::{Error, Fragments, MeshEntry, MeshFile, Result, Source, iqm, openctm, slmesh, tmf};
 use meshmap_testing::{Recorder, data};
 
 /// Everything that a model says, as text.
@@ -25,11 +25,11 @@ fn describe(model: &iqm::Model) -> Result<String> {
     for (index, array) in model.vertex_arrays().enumerate() {
         writeln!(text, "{array:?} {:?}", model.vertex_array(index)?.as_bytes()).unwrap();
     }
-    writeln!(text, "{:?} {:?}", model.triangles()?, model.adjacency()?).unwrap();
+    writeln!(text, "{:?} {:?}", model.raw_triangles()?, model.adjacency()?).unwrap();
     model.joints().for_each(|joint| writeln!(text, "{joint:?}").unwrap());
     model.anims().for_each(|anim| writeln!(text, "{anim:?}").unwrap());
-    writeln!(text, "{:?} {:?}", model.frames().to_vec()?, model.bounds()?).unwrap();
-    writeln!(text, "{:?} {:?}", model.comment()?, model.comment_to_end()?).unwrap();
+    writeln!(text, "{:?} {:?}", model.frames().read()?, model.bounds()?).unwrap();
+    writeln!(text, "{:?}", model.comment()?).unwrap();
     for extension in model.extensions() {
         writeln!(text, "{extension:?} {:?}", model.extension(extension.name.as_bytes())?).unwrap();
     }
@@ -52,9 +52,9 @@ fn read_fragments(
     let fragments = Fragments::new(len);
     let mut trips = 0;
     loop {
-        match fragments.step(|source| read(source.clone()))? {
-            Step::Done(text) => return Ok((text, trips)),
-            Step::Need(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
+        match fragments.step(|source| read(source.clone()))?.into_result() {
+            Ok(text) => return Ok((text, trips)),
+            Err(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
         }
         trips += 1;
         assert!(trips < 100_000, "fragments never suffice");
@@ -184,26 +184,26 @@ fn describe_document(source: &Source) -> Result<String> {
     .unwrap();
     for mesh in document.meshes() {
         let mesh = mesh.load()?;
-        writeln!(text, "{} {:?}", mesh.name(), mesh.triangles()?).unwrap();
-        if let Some(vertices) = mesh.vertices() {
-            writeln!(text, "{:?} {:?}", vertices.decode()?, vertices.get(vertices.len() / 2)?).unwrap();
+        writeln!(text, "{} {:?}", mesh.name(), mesh.indices()?).unwrap();
+        if let Some(vertices) = mesh.positions() {
+            writeln!(text, "{:?} {:?}", vertices.read()?, vertices.get(vertices.len() / 2)?).unwrap();
         }
         if let Some(normals) = mesh.normals() {
-            writeln!(text, "{:?}", normals.decode()?).unwrap();
+            writeln!(text, "{:?}", normals.read()?).unwrap();
         }
-        if let Some(uvs) = mesh.uvs() {
-            writeln!(text, "{:?}", uvs.decode()?).unwrap();
+        if let Some(uvs) = mesh.texcoords(0) {
+            writeln!(text, "{:?}", uvs.read()?).unwrap();
         }
         if let Some(tangents) = mesh.tangents() {
-            writeln!(text, "{:?}", tangents.decode()?).unwrap();
+            writeln!(text, "{:?}", tangents.read()?).unwrap();
         }
         for custom in mesh.custom()? {
             match custom.values {
                 CustomValues::Index(values) | CustomValues::Integer(values) => {
-                    writeln!(text, "{} {:?}", custom.name, values.decode()?).unwrap();
+                    writeln!(text, "{} {:?}", custom.name, values.read()?).unwrap();
                 }
-                CustomValues::Float(values) => writeln!(text, "{:?}", values.decode()?).unwrap(),
-                CustomValues::ColorRgba(values) => writeln!(text, "{:?}", values.decode()?).unwrap(),
+                CustomValues::Float(values) => writeln!(text, "{:?}", values.read()?).unwrap(),
+                CustomValues::ColorRgba(values) => writeln!(text, "{:?}", values.read()?).unwrap(),
                 other => panic!("{other:?}"),
             }
         }
@@ -225,15 +225,15 @@ fn describe_bodies(source: &Source) -> Result<String> {
     let bodies = openctm::Bodies::from_source(source.clone())?;
     let mut text = String::new();
     writeln!(text, "{:?}", bodies.findings()).unwrap();
-    for mesh in bodies.iter() {
+    for mesh in bodies.meshes() {
         writeln!(text, "{:?} {:?} {:?}", mesh.header(), mesh.comment(), mesh.items().collect::<Vec<_>>())
             .unwrap();
-        writeln!(text, "{:?} {:?} {:?}", mesh.normals()?, mesh.positions()?, mesh.indices()?).unwrap();
+        writeln!(text, "{:?} {:?} {:?}", mesh.normals()?, mesh.positions()?, mesh.raw_triangles()?).unwrap();
         for map in mesh.uv_maps() {
-            writeln!(text, "{} {} {:?}", map.name(), map.file(), map.coords()?).unwrap();
+            writeln!(text, "{} {} {:?}", map.name(), map.file(), map.read()?).unwrap();
         }
         for map in mesh.attribute_maps() {
-            writeln!(text, "{} {:?}", map.name(), map.values()?).unwrap();
+            writeln!(text, "{} {:?}", map.name(), map.read()?).unwrap();
         }
         writeln!(text, "{:?}", mesh.view()?).unwrap();
     }
@@ -249,9 +249,9 @@ fn fragments_described(
 ) -> String {
     let fragments = Fragments::new(Some(bytes.len() as u64));
     for _ in 0..100_000 {
-        match fragments.step(&describe).unwrap() {
-            Step::Done(text) => return text,
-            Step::Need(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
+        match fragments.step(&describe).unwrap().into_result() {
+            Ok(text) => return text,
+            Err(ranges) => ranges.into_iter().for_each(|range| supply(&fragments, range)),
         }
     }
     panic!("fragments never suffice");
@@ -312,7 +312,7 @@ fn describe_asset(source: &Source) -> Result<String> {
         writeln!(text, "{mesh:?} {:?} {:?}", asset.best_lod(lod), asset.triangle_estimate(lod)).unwrap();
         for face in mesh.faces() {
             writeln!(text, "{:?} {:?}", face.positions()?, face.normals()?).unwrap();
-            writeln!(text, "{:?} {:?}", face.tex_coords()?, face.indices()).unwrap();
+            writeln!(text, "{:?} {:?}", face.texcoords(0)?, face.indices()).unwrap();
             writeln!(text, "{:?}", face.weights()).unwrap();
         }
     }

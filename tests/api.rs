@@ -50,7 +50,6 @@ fn public_types_go_anywhere() {
         use meshmap::cgeo::*;
         anywhere::<Proxy>();
         anywhere::<Properties>();
-        anywhere::<ReadOptions>();
         anywhere::<Dialect>();
         anywhere::<Snapshot>();
         anywhere::<Section>();
@@ -98,7 +97,6 @@ fn public_types_go_anywhere() {
     {
         use meshmap::slmesh::*;
         anywhere::<Asset>();
-        anywhere::<ReadOptions>();
         anywhere::<Entry>();
         anywhere::<CostData>();
         anywhere::<Decoded>();
@@ -121,10 +119,9 @@ fn public_types_go_anywhere() {
         anywhere::<Mesh>();
         anywhere::<Segment>();
         anywhere::<Packed<[f32; 3]>>();
-        anywhere::<BitArray>();
         anywhere::<Custom>();
         anywhere::<CustomValues>();
-        anywhere::<Triangles>();
+        anywhere::<CornerIndices>();
     }
     assert_eq!(size_of::<Error>(), size_of::<usize>());
 }
@@ -132,23 +129,23 @@ fn public_types_go_anywhere() {
 #[test]
 fn ranges_are_checked_against_the_length() {
     let source = Source::from_bytes(vec![1, 2, 3]);
-    assert_eq!(source.get(1..3, "x").unwrap()[..], [2, 3]);
-    assert_eq!(source.get(3..3, "x").unwrap()[..], []);
+    assert_eq!(source.read(1..3).unwrap()[..], [2, 3]);
+    assert_eq!(source.read(3..3).unwrap()[..], []);
     for range in [2..4, 4..5, 0..u64::MAX, u64::MAX - 1..u64::MAX] {
-        let error = source.get(range.clone(), "x").unwrap_err();
+        let error = source.read(range.clone()).unwrap_err();
         assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Truncated, Some(range)));
     }
     #[expect(clippy::reversed_empty_ranges, reason = "the subject of the test")]
-    let reversed = source.get(2..1, "x").unwrap_err();
+    let reversed = source.read(2..1).unwrap_err();
     assert_eq!(reversed.kind(), ErrorKind::OutOfRange);
-    let error = source.get(1..20_001, "x").unwrap_err();
-    assert_eq!(error.to_string(), "truncated x at 0x1..0x4e21: expected 20,000 bytes, found 2");
+    let error = source.read(1..20_001).unwrap_err();
+    assert_eq!(error.to_string(), "truncated range at 0x1..0x4e21: expected 20,000 bytes, found 2");
 }
 
 #[test]
 fn memory_is_shared_and_not_copied() {
     let bytes = Bytes::from(vec![1, 2, 3, 4]);
-    let part = Source::from_bytes(bytes.clone()).get(1..3, "x").unwrap();
+    let part = Source::from_bytes(bytes.clone()).read(1..3).unwrap();
     assert_eq!(part.as_ptr(), bytes[1..].as_ptr());
 }
 
@@ -202,15 +199,15 @@ fn file_that_shrank_is_truncated_and_no_more() {
     fs::write(file.path(), vec![7; 1000]).unwrap();
     let source = Source::open(file.path()).unwrap();
     fs::write(file.path(), vec![7; 10]).unwrap();
-    let error = source.get(0..1000, "x").unwrap_err();
+    let error = source.read(0..1000).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Truncated);
 }
 
 #[test]
 fn sources_count_what_they_read() {
     let source = Source::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
-    source.clone().get(0..10, "x").unwrap();
-    source.get(5..15, "x").unwrap();
+    source.clone().read(0..10).unwrap();
+    source.read(5..15).unwrap();
     assert_eq!((source.read_stats().reads, source.read_stats().bytes), (2, 20));
 }
 
@@ -219,7 +216,7 @@ fn sources_count_what_they_read() {
 fn readers_of_unknown_length_are_asked_in_pieces() {
     let recorder = Recorder::of_unknown_length(vec![0; 40 << 20]);
     let source = Source::ranged(recorder.clone());
-    assert_eq!(source.get(0..1 << 50, "x").unwrap_err().kind(), ErrorKind::Truncated);
+    assert_eq!(source.read(0..1 << 50).unwrap_err().kind(), ErrorKind::Truncated);
     let reads = recorder.reads.lock().unwrap();
     assert_eq!(reads.len(), 3);
     assert!(reads.iter().all(|range| range.end - range.start <= 16 << 20));
@@ -239,7 +236,7 @@ fn readers_that_return_too_much_are_cut() {
             Ok(vec![9; (range.end - range.start) as usize + 7].into())
         }
     }
-    assert_eq!(Source::ranged(Generous).get(0..10, "x").unwrap().len(), 10);
+    assert_eq!(Source::ranged(Generous).read(0..10).unwrap().len(), 10);
 }
 
 #[test]
@@ -312,7 +309,7 @@ fn written(attribute: &Attribute, format: VertexFormat, stride: usize) -> meshma
 #[test]
 fn attributes_are_written_packed_or_interleaved() {
     let positions = attribute("skin_multi_anim.iqm", &Semantic::Position);
-    let values = positions.to_f32x3();
+    let values = positions.to_f32::<3>();
     let (packed, _) = written(&positions, VertexFormat::FLOAT32X3, 12).unwrap();
     let expected: Vec<u8> = values.iter().flatten().flat_map(|value| value.to_ne_bytes()).collect();
     assert_eq!(packed, expected);
@@ -364,7 +361,7 @@ fn attributes_lose_components_and_are_rounded() {
         assert_eq!((&element[..3], element[3]), (&expected[..], 0));
     }
     let (halves, _) = written(&normals, VertexFormat::FLOAT16X4, 8).unwrap();
-    assert_eq!(halves[..2], F16::from_f32(normals.to_f32x3()[0][0]).0.to_ne_bytes());
+    assert_eq!(halves[..2], F16::from_f32(normals.to_f32::<3>()[0][0]).0.to_ne_bytes());
 }
 
 #[test]
@@ -402,7 +399,7 @@ fn halves_and_bytes_become_floats() {
     let halves = attribute("fmt_half.iqm", &Semantic::Position);
     let raw = halves.array::<[meshmap::F16; 3]>().unwrap();
     assert_eq!(
-        halves.to_f32x3(),
+        halves.to_f32::<3>(),
         raw.iter().map(|lanes| lanes.map(|lane| lane.to_f32())).collect::<Vec<_>>()
     );
     assert!(halves.array::<[f32; 3]>().is_none());
@@ -413,7 +410,7 @@ fn halves_and_bytes_become_floats() {
     let raw = bytes.array::<[i8; 3]>().unwrap();
     let expected: Vec<_> =
         raw.iter().map(|lanes| lanes.map(|lane| (f32::from(lane) / 127.).max(-1.))).collect();
-    assert_eq!(bytes.to_f32x3(), expected);
+    assert_eq!(bytes.to_f32::<3>(), expected);
 }
 
 #[test]

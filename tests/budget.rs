@@ -70,7 +70,7 @@ fn shared_triangles_count_as_the_indices_that_they_become() {
     let all = CORNERS * 12 + 12;
     assert_eq!(open(all - 1).unwrap_err().kind(), ErrorKind::LimitExceeded);
     let mesh = open(all).unwrap().mesh(0).unwrap();
-    let ((triangles, view), peak) = peak(|| (mesh.triangles().map(drop), mesh.view().map(drop)));
+    let ((triangles, view), peak) = peak(|| (mesh.indices().map(drop), mesh.view().map(drop)));
     assert!(triangles.is_ok() && view.is_ok());
     assert!(peak < all + MIB, "{peak}");
 }
@@ -236,11 +236,7 @@ fn all_blocks_of_an_asset_have_one_budget() {
         writer = writer.stored(name, &bomb(number as u8, 3 * MIB));
     }
     let file = writer.to_bytes();
-    let asset = slmesh::Asset::from_source_with(
-        Source::from_bytes(file),
-        &limited(4 * MIB),
-        &slmesh::ReadOptions::default(),
-    );
+    let asset = slmesh::Asset::from_source_with(Source::from_bytes(file), &limited(4 * MIB));
     let asset = asset.unwrap();
     let (_, peak) = peak(|| asset.decode_all().map(drop));
     assert!(peak < 6 * MIB, "{peak}");
@@ -342,7 +338,7 @@ fn opening_holds_no_bodies_between_headers_of_tmf() {
     }
     let (document, peak, live) =
         opened(Sparse { len: at, parts }, |source| Document::from_source(source).unwrap());
-    assert_eq!(document.len(), MESHES as usize);
+    assert_eq!(document.mesh_count(), MESHES as usize);
     assert!(at > 100 * MIB && peak < 14 * MIB && live < 2 * MIB, "{peak} {live}");
 }
 
@@ -354,7 +350,7 @@ fn opening_holds_no_bodies_of_openctm() {
     let parts: Vec<_> = (0..600).map(|index| (index * len, body.clone())).collect();
     let file = Sparse { len: 600 * len, parts };
     let (bodies, peak, live) = opened(file, |source| openctm::Bodies::from_source(source).unwrap());
-    assert_eq!(bodies.len(), 600);
+    assert_eq!(bodies.mesh_count(), 600);
     assert!(len * 600 > 60 * MIB && peak < 14 * MIB && live < 3 * MIB, "{len} {peak} {live}");
 }
 
@@ -370,7 +366,7 @@ fn opening_holds_no_long_comments_of_openctm() {
     let file = Sparse { len: 8 * len, parts };
     let (bodies, peak, live) = opened(file, |source| openctm::Bodies::from_source(source).unwrap());
     assert!(peak < 16 * MIB && live < 2 * MIB, "{peak} {live}");
-    assert!(bodies.iter().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
+    assert!(bodies.meshes().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
 }
 
 /// A body of so many vertices and one triangle.
@@ -456,7 +452,7 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     // What is not kept is decoded again.
     views();
     let MeshFile::OpenCtm(bodies) = &file else { panic!() };
-    let positions: Vec<_> = bodies.iter().map(|body| body.arrays().unwrap().positions).collect();
+    let positions: Vec<_> = bodies.meshes().map(|body| body.arrays().unwrap().positions).collect();
     assert!(positions.iter().all(|own| *own == positions[0]));
 }
 
@@ -518,10 +514,7 @@ fn calls_with_a_base_count_it() {
     let dialect = Dialect::default().with_size(SizeMeaning::Stored);
     let file = fixtures::cgeo::file(&snapshots, dialect);
     let base = meshes[0].complete().len() as u64;
-    let open = |bytes| {
-        let read = meshmap::cgeo::ReadOptions::default();
-        Proxy::from_source_with(Source::from_bytes(file.clone()), &limited(bytes), &read).unwrap()
-    };
+    let open = |bytes| Proxy::from_source_with(Source::from_bytes(file.clone()), &limited(bytes)).unwrap();
     let tight = open(base + 4096);
     assert!(tight.snapshot(0).unwrap().mesh().is_ok());
     assert_eq!(tight.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
@@ -600,4 +593,26 @@ fn proxy_of_twenty_million_triangles_is_read_by_default() {
     let view = file.mesh(address).unwrap();
     assert!(view.triangle_count() > 20_000_000, "{}", view.triangle_count());
     assert_eq!(view.bounds().unwrap(), view.bounds().unwrap());
+}
+
+#[test]
+fn lists_of_empty_map_channels_count() {
+    let _alone = alone();
+    let mut mesh = fixtures::cgeo::Mesh::sheet(2, 0, 0.0);
+    let file = |channels: usize, mesh: &mut fixtures::cgeo::Mesh| {
+        mesh.texcoords = vec![Vec::new(); channels];
+        mesh.triangles.clear();
+        let snapshot = fixtures::cgeo::snapshot(mesh, mesh.complete());
+        fixtures::cgeo::file(&[snapshot], fixtures::cgeo::dialects()[0])
+    };
+    for (channels, is_read) in [(400, true), (4000, false)] {
+        let source = Source::from_bytes(file(channels, &mut mesh));
+        let proxy = Proxy::from_source_with(source, &limited(256 << 10)).unwrap();
+        let mut buffer = meshmap::cgeo::MeshBuffer::default();
+        let result = proxy.snapshot(0).unwrap().mesh_into(&mut buffer, &mut Scratch::default());
+        let found = result.map_err(|error| (error.kind(), error.what().to_owned()));
+        let expected = Err((ErrorKind::LimitExceeded, "Map Channel Count".to_owned()));
+        assert_eq!(found.is_ok(), is_read);
+        assert!(is_read || found == expected, "{found:?}");
+    }
 }

@@ -1,31 +1,23 @@
 //! From a file to the buffers that a graphics API takes.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Dialect;
 use meshmap::{
-    ErrorKind, IndexFormat, MeshFile, MeshView, Role, Semantic, Source, VertexFormat, VertexLayout,
+    ErrorKind, Format, IndexFormat, MeshFile, MeshView, Role, Semantic, Source, VertexFormat, VertexLayout,
 };
-use meshmap_testing::{Recorder, data, fixtures};
+use meshmap_testing::{Recorder, data, fixtures, test_files};
 use zerocopy::IntoBytes;
 
-const FORMATS: [&str; 5] = ["iqm", "cgeo", "openctm", "slmesh", "tmf"];
-
-/// The good files of the repository, and of the larger corpus.
-fn files() -> impl Iterator<Item = PathBuf> {
-    let corpus = data::corpus();
-    let of_corpus =
-        |format: &str| corpus.as_ref().map(|corpus| data::files(&corpus.join(format).join("valid")));
-    let files = |format: &str| {
-        data::folder(&format!("{format}/valid")).into_iter().chain(of_corpus(format).into_iter().flatten())
-    };
-    FORMATS.into_iter().flat_map(files).collect::<Vec<_>>().into_iter()
+/// The good files of all formats below a folder.
+fn files(root: &Path) -> impl Iterator<Item = PathBuf> {
+    Format::ALL.into_iter().flat_map(|format| data::files(&root.join(format.name()).join("valid")))
 }
 
 /// The meshes of all good files.
-fn all() -> impl Iterator<Item = (String, MeshView)> {
-    files().flat_map(|path| {
+fn all(root: &Path) -> impl Iterator<Item = (String, MeshView)> {
+    files(root).flat_map(|path| {
         // Containers of assets, bare LLSD and textless files of other kinds lie there, too.
         let Ok(file) = MeshFile::open(&path) else { return Vec::new() };
         let entries: Vec<_> = file.meshes().unwrap().collect();
@@ -74,10 +66,11 @@ fn layouts() -> Vec<VertexLayout> {
     ]
 }
 
-#[test]
-fn vertices_have_each_attribute_at_its_offset() {
+test_files!(vertices_have_each_attribute_at_its_offset);
+
+fn vertices_have_each_attribute_at_its_offset(root: &Path) {
     let mut count = 0;
-    for (name, mesh) in all() {
+    for (name, mesh) in all(root) {
         for layout in layouts() {
             let vertices = written(&mesh, &layout).unwrap();
             let mut is_written = vec![false; layout.stride()];
@@ -112,8 +105,9 @@ fn vertices_have_each_attribute_at_its_offset() {
     assert!(count > 200, "{count}");
 }
 
-#[test]
-fn all_that_a_mesh_stores_fills_a_vertex_buffer() {
+test_files!(all_that_a_mesh_stores_fills_a_vertex_buffer);
+
+fn all_that_a_mesh_stores_fills_a_vertex_buffer(root: &Path) {
     let floats = |format: VertexFormat| match format.components {
         1 => VertexFormat::FLOAT32,
         2 => VertexFormat::FLOAT32X2,
@@ -121,7 +115,7 @@ fn all_that_a_mesh_stores_fills_a_vertex_buffer() {
         _ => VertexFormat::FLOAT32X4,
     };
     let mut count = 0;
-    for (name, mesh) in all() {
+    for (name, mesh) in all(root) {
         let mut layout = VertexLayout::new();
         for info in mesh.attributes() {
             layout = layout.with(info.semantic.clone(), floats(info.format));
@@ -186,10 +180,11 @@ fn layouts_that_cannot_be_filled_are_errors_that_say_why() {
     }
 }
 
-#[test]
-fn indices_are_written_as_narrow_as_they_fit() {
+test_files!(indices_are_written_as_narrow_as_they_fit);
+
+fn indices_are_written_as_narrow_as_they_fit(root: &Path) {
     let mut formats = [0, 0];
-    for (name, mesh) in all() {
+    for (name, mesh) in all(root) {
         let mut bytes = Vec::new();
         let format = mesh
             .indices()
@@ -214,10 +209,11 @@ fn indices_are_written_as_narrow_as_they_fit() {
     assert!(formats[1] > 50, "{formats:?}");
 }
 
-#[test]
-fn groups_are_the_runs_of_materials() {
+test_files!(groups_are_the_runs_of_materials);
+
+fn groups_are_the_runs_of_materials(root: &Path) {
     let mut many = 0;
-    for (name, mesh) in all() {
+    for (name, mesh) in all(root) {
         let check = |mesh: &MeshView| {
             let mut end = 0;
             for group in mesh.groups() {
@@ -251,9 +247,10 @@ fn groups_are_the_runs_of_materials() {
     assert!(many > 0, "no file of the repository has several materials");
 }
 
-#[test]
-fn entries_say_what_views_say() {
-    for path in files() {
+test_files!(entries_say_what_views_say);
+
+fn entries_say_what_views_say(root: &Path) {
+    for path in files(root) {
         let Ok(file) = MeshFile::open(&path) else { continue };
         for entry in file.meshes().unwrap() {
             let Ok(mesh) = file.mesh(&entry.address) else { continue };

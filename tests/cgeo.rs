@@ -1,12 +1,17 @@
 //! CGeo: what the values mean, in every dialect, and what they cost.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use bytes::Bytes;
 use meshmap::cgeo::{
-    Dialect, MeshBuffer, Proxy, ReadOptions, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw, rules,
+    Dialect, MeshBuffer, OffsetTarget, Proxy, SizeMeaning, Timing, Triangle, UnitEvidence, Wrap, raw, rules,
 };
-use meshmap::{Codec, ErrorKind, Limits, MeshFile, Options, Scratch, Semantic, Severity, Source, Strictness};
+use meshmap::{
+    Codec, ErrorKind, Format, Limits, MeshFile, Options, ReadRange, Scratch, Semantic, Severity, Source,
+    Strictness,
+};
 use meshmap_testing::fixtures::cgeo::{Mesh, Snapshot, animation, dialects, file, snapshot};
 use meshmap_testing::{Recorder, data, fixtures};
 
@@ -67,8 +72,8 @@ fn dialect_can_be_forced() {
     let dialect = Dialect::default().with_codec(Codec::Gzip).with_size(SizeMeaning::StoredWithHeader);
     let bytes = file(&snapshots, dialect);
     let read = |dialect| {
-        let read = ReadOptions::default().with_dialect(dialect);
-        Proxy::from_source_with(Source::from_bytes(bytes.clone()), &Options::default(), &read).unwrap()
+        let options = Options::default().with_dialect(dialect);
+        Proxy::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
     assert!(read(dialect).snapshot(1).unwrap().mesh().is_ok());
     assert!(!read(dialect).dialect_is_found());
@@ -85,14 +90,14 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
         let mesh = snapshot.mesh().unwrap();
         assert_eq!(snapshot.positions().unwrap(), mesh.positions);
         assert_eq!(snapshot.normals().unwrap(), mesh.normals);
-        assert_eq!(snapshot.map_channel(0).unwrap(), mesh.map_channels[0]);
+        assert_eq!(snapshot.texcoords(0).unwrap(), mesh.texcoords[0]);
         assert_eq!(snapshot.triangles().unwrap().as_bytes(), mesh.triangles.as_bytes());
         let counts = snapshot.counts().unwrap();
         assert_eq!(
-            (counts.vertices, counts.normals, counts.map_channels, counts.triangles),
+            (counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles),
             (81, 81, 1, 128)
         );
-        assert_eq!(snapshot.map_channel(1).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(snapshot.texcoords(1).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert_eq!(snapshot.is_complete().unwrap(), index == 0);
     }
 }
@@ -101,8 +106,8 @@ fn each_stream_alone_is_that_of_the_whole_mesh() {
 fn triangles_are_found_by_index_and_by_stream() {
     let (meshes, snapshots) = sheet();
     let triangles = proxy(file(&snapshots, Dialect::default())).snapshot(0).unwrap().triangles().unwrap();
-    assert_eq!((triangles.len(), triangles.map_channels(), triangles.tail_len()), (128, 1, 3));
-    let streams = (triangles.positions(), triangles.normals().unwrap(), triangles.map_channel(0).unwrap());
+    assert_eq!((triangles.len(), triangles.texcoord_sets(), triangles.tail_len()), (128, 1, 3));
+    let streams = (triangles.positions(), triangles.normals().unwrap(), triangles.texcoords(0).unwrap());
     let (ids, edges) = (triangles.material_ids().unwrap(), triangles.edge_visibility().unwrap());
     for (index, triangle) in triangles.iter().enumerate() {
         let Triangle { positions, normals, material_id, edge_visibility, .. } = triangle;
@@ -112,7 +117,7 @@ fn triangles_are_found_by_index_and_by_stream() {
         assert_eq!((ids[index], edges[index]), (index as u32 % 3, 0b101));
         assert_eq!(triangles.get(index), Some(triangle));
     }
-    assert_eq!((triangles.get(128), triangles.get(usize::MAX), triangles.map_channel(1)), (None, None, None));
+    assert_eq!((triangles.get(128), triangles.get(usize::MAX), triangles.texcoords(1)), (None, None, None));
 }
 
 /// Records of another length than that of version 7: what is behind the indices shows in the length of the stream.
@@ -305,7 +310,7 @@ fn parts_of_a_difference_need_those_of_the_first_snapshot_alone() {
                 match part {
                     0 => assert_eq!(snapshot.positions().unwrap(), good.positions().unwrap()),
                     1 => assert_eq!(snapshot.normals().unwrap(), good.normals().unwrap()),
-                    2 => assert_eq!(snapshot.map_channel(0).unwrap_err().kind(), ErrorKind::Malformed),
+                    2 => assert_eq!(snapshot.texcoords(0).unwrap_err().kind(), ErrorKind::Malformed),
                     3 => assert_eq!(snapshot.triangles().unwrap_err().kind(), ErrorKind::Malformed),
                     4 => assert_eq!(snapshot.mesh().unwrap_err().kind(), ErrorKind::Malformed),
                     _ => assert_eq!(snapshot.counts().unwrap(), good.counts().unwrap()),
@@ -333,17 +338,14 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
                     0 => assert_eq!(snapshot.positions().unwrap(), whole.positions),
                     1 => assert_eq!(snapshot.normals().unwrap(), whole.normals),
                     channel @ 2..=4 => {
-                        assert_eq!(
-                            snapshot.map_channel(channel - 2).unwrap(),
-                            whole.map_channels[channel - 2]
-                        );
+                        assert_eq!(snapshot.texcoords(channel - 2).unwrap(), whole.texcoords[channel - 2]);
                     }
                     _ => assert_eq!(snapshot.triangles().unwrap().as_bytes(), whole.triangles.as_bytes()),
                 }
             }
-            assert_eq!(snapshot.map_channel(3).unwrap_err().kind(), ErrorKind::OutOfRange);
+            assert_eq!(snapshot.texcoords(3).unwrap_err().kind(), ErrorKind::OutOfRange);
             let mesh = snapshot.mesh().unwrap();
-            assert_eq!((&mesh.positions, &mesh.map_channels), (&whole.positions, &whole.map_channels));
+            assert_eq!((&mesh.positions, &mesh.texcoords), (&whole.positions, &whole.texcoords));
             // What was decoded alone is a part of the whole.
             let base = proxy.base().unwrap();
             assert_eq!(base.positions.to_vec(), meshes[0].positions);
@@ -363,7 +365,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     };
     let proxy = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
     let (first, second) = (proxy.snapshot(0).unwrap(), proxy.snapshot(1).unwrap());
-    for array in [first.positions(), first.normals(), first.map_channel(0)] {
+    for array in [first.positions(), first.normals(), first.texcoords(0)] {
         assert!(lies_in(&array.unwrap()));
     }
     assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
@@ -453,7 +455,7 @@ fn huge_files_are_opened_in_three_reads() {
 
     let source = Source::open(file.path()).unwrap();
     let proxy = Proxy::from_source(source.clone()).unwrap();
-    assert_eq!(proxy.len(), SNAPSHOTS);
+    assert_eq!(proxy.snapshot_count(), SNAPSHOTS);
     let opened = source.read_stats();
     assert!(opened.reads <= 3 && opened.bytes <= 128 << 10, "{opened:?}");
     for (index, own) in [(3_712, 4), (3_999, 5)] {
@@ -488,8 +490,7 @@ fn section_that_inflates_beyond_the_limit_is_refused() {
     let bytes =
         file(&[snapshot(&sheet, sheet.complete()), vec![(raw::TAG_MESH_DATA, bomb)]], Dialect::default());
     let options = Options::default().with_limits(limits);
-    let proxy =
-        Proxy::from_source_with(Source::from_bytes(bytes), &options, &ReadOptions::default()).unwrap();
+    let proxy = Proxy::from_source_with(Source::from_bytes(bytes), &options).unwrap();
     assert_eq!(proxy.snapshot(1).unwrap().mesh().unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert_eq!(proxy.snapshot(1).unwrap().positions().unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(proxy.snapshot(0).unwrap().mesh().is_ok());
@@ -542,7 +543,7 @@ fn views_are_welded() {
     let file = file.unwrap();
     let view = file.mesh(&"snapshots[2]".parse().unwrap()).unwrap();
     assert_eq!((view.name(), view.vertex_count()), ("Sheet", 81));
-    let positions = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+    let positions = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
     let expected = expected(&meshes, 2);
     for (corner, index) in meshes[2].triangles.iter().flat_map(|t| t[0]).zip(view.indices().iter()) {
         assert_eq!(positions[index as usize], expected[corner as usize]);
@@ -657,10 +658,9 @@ mod cache {
         let (_, snapshots) = sheet();
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().write_all(&super::file(&snapshots, Dialect::default())).unwrap();
-        let open = |options: &Options, read: &ReadOptions| {
-            Proxy::from_source_with(Source::open(file.path()).unwrap(), options, read).unwrap()
-        };
-        let plain = || open(&Options::default(), &ReadOptions::default());
+        let open =
+            |options: &Options| Proxy::from_source_with(Source::open(file.path()).unwrap(), options).unwrap();
+        let plain = || open(&Options::default());
         let cache = SnapshotCache::new(1 << 30);
         let mesh = cache.get(&plain(), 1).unwrap();
         assert!(Arc::ptr_eq(&mesh, &cache.get(&plain(), 1).unwrap()));
@@ -674,12 +674,9 @@ mod cache {
         let ignoring = Options::default().with_checksums(meshmap::Checksums::Ignore);
         let small = Options::default().with_limits(Limits::default().with_max_total_bytes(1 << 20));
         let others = [
-            open(&ignoring, &ReadOptions::default()),
-            open(&small, &ReadOptions::default()),
-            open(
-                &Options::default(),
-                &ReadOptions::default().with_dialect(Dialect::default().with_codec(Codec::Gzip)),
-            ),
+            open(&ignoring),
+            open(&small),
+            open(&Options::default().with_dialect(Dialect::default().with_codec(Codec::Gzip))),
         ];
         assert!(others.iter().all(|other| cache.try_get(other, 1).is_none()));
         assert!(cache.get(&others[2], 1).is_err());
@@ -688,4 +685,292 @@ mod cache {
         file.as_file().write_all(b" ").unwrap();
         assert!(cache.try_get(&plain(), 1).is_none());
     }
+}
+
+#[test]
+fn arrays_are_decoded_into_slices_of_exactly_their_length() {
+    use meshmap::{Array, Result};
+    type Into<'a> = &'a mut dyn FnMut(&mut [[f32; 3]]) -> Result<()>;
+    let check = |what: &str, expected: &Array<[f32; 3]>, into: Into<'_>| {
+        let mut out = vec![[7.0; 3]; expected.len()];
+        into(&mut out).unwrap();
+        assert_eq!(Array::from_vec(out), *expected, "{what}");
+        for length in [expected.len() + 1, expected.len().wrapping_sub(1)] {
+            let mut out = vec![[7.0; 3]; length.min(expected.len() + 1)];
+            let error = into(&mut out).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange, "{what}");
+            assert_eq!(error.expected_text(), expected.len().to_string(), "{what}");
+            assert!(out.iter().all(|triple| *triple == [7.0; 3]), "{what}");
+        }
+    };
+    for name in ["anim_a.cgeo", "uncompressed_a.cgeo", "topology_a.cgeo"] {
+        let proxy = Proxy::open(data::valid("cgeo", name)).unwrap();
+        for index in 0..proxy.snapshot_count() {
+            let (snapshot, mut scratch) = (proxy.snapshot(index).unwrap(), Scratch::default());
+            let what = |array: &str| format!("{name}: snapshots[{index}].{array}");
+            let positions = snapshot.positions().unwrap();
+            check(&what("positions"), &positions, &mut |out| {
+                snapshot.positions_into_slice(out, &mut scratch)
+            });
+            let normals = snapshot.normals().unwrap();
+            check(&what("normals"), &normals, &mut |out| snapshot.normals_into_slice(out, &mut scratch));
+            for set in 0..snapshot.counts().unwrap().texcoord_sets as usize {
+                let texcoords = snapshot.texcoords(set).unwrap();
+                check(&what("texcoords"), &texcoords, &mut |out| {
+                    snapshot.texcoords_into_slice(set, out, &mut scratch)
+                });
+            }
+            let error = snapshot.texcoords_into_slice(usize::MAX, &mut [], &mut scratch).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfRange);
+        }
+    }
+}
+
+/// The least memory that is too much for a stream of this length: a count is compared with what is left of the stream, after
+/// the bytes before it.
+#[test]
+fn counts_that_just_fit_the_rest_of_the_stream_are_read() {
+    let content = |count: u32| {
+        let mut content = vec![1];
+        [count, 0, 0, 0].iter().for_each(|count| content.extend(count.to_le_bytes()));
+        content.extend([0; 12 * 100]);
+        content
+    };
+    let is_stored = |dialect: &Dialect| dialect.codec == Codec::Stored;
+    let dialect = dialects().into_iter().find(is_stored).unwrap();
+    let positions = |count| {
+        let bytes = file(&[snapshot(&Mesh::default(), content(count))], dialect);
+        proxy(bytes).snapshot(0).unwrap().positions()
+    };
+    assert_eq!(positions(100).unwrap().len(), 100);
+    let error = positions(101).unwrap_err();
+    assert_eq!((error.kind(), error.what()), (ErrorKind::Malformed, "Vertex Count"));
+    assert_eq!(error.decoded_range(), Some(1..5));
+}
+
+/// The file with a different text as its header. Its offsets are moved along.
+fn with_header(bytes: &[u8], change: impl FnOnce(String) -> String) -> Vec<u8> {
+    let end = 5 + u32::from_le_bytes(bytes[1..5].try_into().unwrap()) as usize;
+    let text = change(String::from_utf8(bytes[5..end].to_vec()).unwrap());
+    let length = (text.len() as u32).to_le_bytes();
+    let mut changed = [&bytes[..1], &length, text.as_bytes(), &bytes[end..]].concat();
+    let moved = (text.len() as u64).wrapping_sub(end as u64 - 5);
+    for entry in changed[text.len() + 13..].as_chunks_mut::<8>().0 {
+        if entry[..4] == raw::TAG_ANIM_TABLE_END.to_le_bytes() {
+            break;
+        }
+        *entry = u64::from_le_bytes(*entry).wrapping_add(moved).to_le_bytes();
+    }
+    changed
+}
+
+/// The bytes of an entry of the offset table.
+fn table_entry(bytes: &[u8], index: usize) -> std::ops::Range<usize> {
+    let table = 13 + u32::from_le_bytes(bytes[1..5].try_into().unwrap()) as usize;
+    table + index * 8..table + index * 8 + 8
+}
+
+#[test]
+fn headers_of_up_to_a_mebibyte_are_read() {
+    let (_, snapshots) = animation(3, 1);
+    let bytes = file(&snapshots, Dialect::default());
+    let source = |len| {
+        let fill = |text: String| format!("{text}{}", "\n".repeat(len - text.len()));
+        Source::from_bytes(with_header(&bytes, fill))
+    };
+    assert_eq!(Format::detect(&source(1 << 20)).unwrap(), Format::CGeo);
+    assert!(Proxy::from_source(source(1 << 20)).unwrap().snapshot(0).unwrap().positions().is_ok());
+    let too_long = source((1 << 20) + 1);
+    assert_eq!(Format::detect(&too_long).unwrap_err().kind(), ErrorKind::UnknownFormat);
+    let error = Proxy::from_source(too_long).unwrap_err();
+    assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(1..5)));
+}
+
+#[test]
+fn errors_of_truncated_files_name_the_part_that_lacks_bytes() {
+    let (_, snapshots) = animation(3, 4);
+    let bytes = file(&snapshots, Dialect::default());
+    let table = table_entry(&bytes, 0).start;
+    let read = |len: usize| Proxy::from_source(Source::from_bytes(bytes[..len].to_vec())).unwrap_err();
+    let header = read(table - 9);
+    assert_eq!((header.kind(), header.byte_range()), (ErrorKind::Truncated, Some(5..table as u64 - 8)));
+    assert!(read(table - 8).byte_range().unwrap().start >= table as u64 - 8, "{}", read(table - 8));
+    // No end tag follows the entries that there are.
+    for entries in [3, 4] {
+        let error = read(table + entries * 8);
+        let range = table as u64..table as u64 + entries as u64 * 8;
+        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{error}");
+    }
+}
+
+#[test]
+fn offset_table_is_used_if_the_header_has_a_different_count() {
+    let (_, snapshots) = animation(3, 4);
+    for offset in [OffsetTarget::FirstSection, OffsetTarget::StartTag] {
+        let bytes = file(&snapshots, Dialect::default().with_offset(offset));
+        for count in ["3", "5", "0", "-1", "four", "1000000", "9223372036854775807"] {
+            let changed = with_header(&bytes, |text| text.replace("count: 4", &format!("count: {count}")));
+            let proxy = proxy(changed.clone());
+            assert_eq!(proxy.snapshot_count(), 4, "{count}");
+            let found: Vec<_> = proxy.findings().iter().map(|found| found.rule).collect();
+            assert!(found.contains(&rules::SNAPSHOT_COUNT), "{count}: {found:?}");
+            assert!(proxy.snapshot(3).unwrap().positions().is_ok());
+        }
+        // Offsets that do not lead behind their entry do not bound the table.
+        for own in [true, false] {
+            let mut changed = with_header(&bytes, |text| text.replace("count: 4", "count: x"));
+            let entry = table_entry(&changed, 1);
+            let wrong = if own { entry.start as u64 } else { 7 };
+            changed[entry].copy_from_slice(&wrong.to_le_bytes());
+            let proxy = proxy(changed);
+            assert!(proxy.snapshot_count() == 4 && proxy.snapshot(2).unwrap().positions().is_ok());
+        }
+    }
+}
+
+/// So long that what is read first does not show the end, which could be anywhere.
+#[test]
+fn count_of_more_snapshots_than_any_file_has_is_ignored() {
+    let (_, snapshots) = animation(110, 4);
+    let bytes = file(&snapshots, Dialect::default());
+    assert!(bytes.len() > 64 << 10);
+    let changed = with_header(&bytes, |text| text.replace("count: 4", &format!("count: {}", i64::MAX)));
+    let source = Source::ranged(Recorder::of_unknown_length(changed));
+    assert_eq!(Proxy::from_source(source).unwrap().snapshot_count(), 4);
+}
+
+#[test]
+fn offsets_outside_of_the_snapshots_are_errors_of_their_snapshot() {
+    let (_, snapshots) = animation(3, 4);
+    let bytes = file(&snapshots, Dialect::default());
+    let (entry, first) = (table_entry(&bytes, 2), table_entry(&bytes, 4).start as u64 + 4);
+    let len = bytes.len() as u64;
+    for offset in [0, 7, first - 1, len, len + 1, u64::MAX] {
+        let mut changed = bytes.clone();
+        changed[entry.clone()].copy_from_slice(&offset.to_le_bytes());
+        let proxy = proxy(changed);
+        let error = proxy.snapshot(2).and_then(|snapshot| snapshot.positions()).unwrap_err();
+        let range = entry.start as u64..entry.end as u64;
+        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{offset}");
+        assert_eq!(error.address().unwrap().to_string(), "snapshots[2]");
+        assert!(proxy.snapshot(1).unwrap().positions().is_ok() && proxy.snapshot(3).is_ok());
+    }
+}
+
+#[test]
+fn properties_that_are_missing_repeated_or_no_numbers_are_findings() {
+    let (_, snapshots) = animation(3, 2);
+    let bytes = file(&snapshots, Dialect::default());
+    let cases = [
+        ("Scale: 1\n", "", rules::PROPERTY, "Scale: absent"),
+        ("Scale: 1\n", "Scale: 1\nscale: 2\n", rules::PROPERTY, "Scale: 2 times"),
+        ("Version: 7\n", "", rules::PROPERTY, "Version: absent"),
+        ("Version: 7", "Version: seven", rules::PROPERTY, "Version: not a whole number"),
+        ("time start: 0", "time start: 0.5", rules::PROPERTY, "start: not a whole number"),
+        ("Version: 7", "Version: 3", rules::VERSION, "3;"),
+        ("Version: 7", "Version: 8", rules::VERSION, "8;"),
+    ];
+    for (from, to, rule, detail) in cases {
+        let proxy = proxy(with_header(&bytes, |text| text.replace(from, to)));
+        let [found] = proxy.findings() else { panic!("{to}: {:?}", proxy.findings()) };
+        assert_eq!((found.rule, found.count), (rule, 1), "{to}");
+        assert!(found.detail.contains(detail), "{}", found.detail);
+    }
+    for version in ["4", "5", "6", "7"] {
+        let changed = with_header(&bytes, |text| text.replace("Version: 7", &format!("Version: {version}")));
+        assert_eq!(proxy(changed).findings(), [], "{version}");
+    }
+}
+
+/// Fails instead of reading after the first bytes.
+#[derive(Debug)]
+struct Failing(Vec<u8>);
+
+impl ReadRange for Failing {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(1 << 20))
+    }
+
+    fn read(&self, range: std::ops::Range<u64>) -> io::Result<Bytes> {
+        let bytes = self.0.get(range.start as usize..range.end as usize);
+        bytes.map(|bytes| bytes.to_vec().into()).ok_or_else(|| io::Error::other("failed"))
+    }
+}
+
+#[test]
+fn files_that_end_in_their_header_are_recognized_by_its_text() {
+    let (_, snapshots) = animation(3, 2);
+    let bytes = file(&snapshots, Dialect::default());
+    let table = table_entry(&bytes, 0).start;
+    let sources = |bytes: &[u8]| {
+        [Source::from_bytes(bytes.to_vec()), Source::ranged(Recorder::of_unknown_length(bytes.to_vec()))]
+    };
+    let is_cgeo = |source: &Source| match Format::detect(source) {
+        Ok(format) => format == Format::CGeo,
+        Err(error) if error.kind() == ErrorKind::UnknownFormat => false,
+        Err(error) => panic!("{error}"),
+    };
+    for (len, expected) in [(4, false), (5, false), (6, true), (40, true), (table - 1, true), (table, true)] {
+        assert!(sources(&bytes[..len]).iter().all(|source| is_cgeo(source) == expected), "{len} bytes");
+    }
+    for (place, byte, expected) in [(7, 0, false), (7, 0x80, false), (7, b':', true), (7, b'\t', true)] {
+        let mut changed = bytes[..40].to_vec();
+        changed[place] = byte;
+        assert!(sources(&changed).iter().all(|source| is_cgeo(source) == expected), "{byte}");
+    }
+    // Bytes after the first colon are a value, which may have any encoding.
+    let mut changed = bytes[..40].to_vec();
+    (changed[7], changed[8]) = (b':', 0x80);
+    assert!(sources(&changed).iter().all(is_cgeo));
+    // The tag decides, whatever the text.
+    let mut changed = bytes.clone();
+    changed[6] = 0;
+    assert!(sources(&changed).iter().all(is_cgeo));
+    changed[table - 1] ^= 1;
+    assert!(!sources(&changed).iter().any(is_cgeo));
+    // An error of the reader is not the end of the file.
+    let mut head = bytes[..4096.min(bytes.len())].to_vec();
+    head[1..5].copy_from_slice(&500_000_u32.to_le_bytes());
+    let error = Format::detect(&Source::ranged(Arc::new(Failing(head)))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io(io::ErrorKind::Other));
+}
+
+#[test]
+fn snapshots_extend_to_the_next_offset_or_to_the_end() {
+    let (_, snapshots) = animation(3, 4);
+    let mut bytes = file(&snapshots, Dialect::default());
+    let ranges = |bytes: &[u8]| {
+        let proxy = proxy(bytes.to_vec());
+        (0..4).map(|index| proxy.snapshot(index).unwrap().range()).collect::<Vec<_>>()
+    };
+    let all = ranges(&bytes);
+    assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start), "{all:?}");
+    assert_eq!(all[3].end, bytes.len() as u64);
+    // In any order, and of several entries with one offset.
+    let places = [2, 1, 1, 0];
+    for (index, place) in places.into_iter().enumerate() {
+        let entry = table_entry(&bytes, index);
+        bytes[entry].copy_from_slice(&all[place].start.to_le_bytes());
+    }
+    let len = bytes.len() as u64;
+    assert_eq!(ranges(&bytes), [all[2].start..len, all[1].clone(), all[1].clone(), all[0].clone()]);
+}
+
+#[test]
+fn arrays_of_an_offset_that_is_repeated_are_read_once() {
+    // So large that no snapshot is read when the file is opened.
+    let (_, snapshots) = animation(110, 4);
+    let mut bytes = file(&snapshots, Dialect::default());
+    let reads = |bytes: &[u8]| {
+        let recorder = Recorder::new(bytes.to_vec());
+        let file = MeshFile::from_source(Source::ranged(recorder.clone())).unwrap();
+        recorder.reads.lock().unwrap().clear();
+        let count = file.arrays().filter(|entry| entry.is_ok()).count();
+        (count, recorder.reads.lock().unwrap().len())
+    };
+    let (count, all) = reads(&bytes);
+    let (from, to) = (table_entry(&bytes, 3), table_entry(&bytes, 2));
+    bytes.copy_within(from, to.start);
+    let (same_count, fewer) = reads(&bytes);
+    assert!(count == same_count && fewer < all, "{count} {same_count}, {fewer} {all}");
 }

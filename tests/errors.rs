@@ -101,7 +101,8 @@ fn errors_deep_in_a_file_name_it() {
 
     let path = data::root().join("cgeo/bad/adler_a.cgeo");
     let proxy = cgeo::Proxy::open(&path).unwrap();
-    let error = (0..proxy.len()).find_map(|index| proxy.snapshot(index).unwrap().mesh().err()).unwrap();
+    let error =
+        (0..proxy.snapshot_count()).find_map(|index| proxy.snapshot(index).unwrap().mesh().err()).unwrap();
     assert_eq!(error.path(), Some(&*path), "{error}");
     // Findings are the same for files and memory.
     let of_file = proxy.validate().unwrap();

@@ -2,9 +2,12 @@
 
 use std::fs;
 
-use meshmap::iqm::{self, Matrix, Model, Normalization, Trs, VertexArrayType, rules};
-use meshmap::{Address, ErrorKind, MeshView, Options, Rule, Scalar, Semantic, Severity, Source, Strictness};
-use meshmap_testing::{data, fixtures};
+use meshmap::iqm::{self, Matrix, Model, Trs, VertexArrayType, rules};
+use meshmap::{
+    Address, ErrorKind, Fragments, MeshFile, MeshView, Options, Rule, Scalar, Semantic, Severity, Source,
+    Step, Strictness,
+};
+use meshmap_testing::{Recorder, data, fixtures};
 
 fn model(name: &str) -> Model {
     Model::open(data::valid("iqm", name)).unwrap()
@@ -61,7 +64,7 @@ fn frames_are_the_same_alone_and_together() {
     // The last one has a pose for each mask.
     for name in &names[..if cfg!(miri) { 4 } else { 5 }] {
         let frames = model(name).frames();
-        let all = frames.to_vec().unwrap();
+        let all = frames.read().unwrap();
         assert_eq!(all.len(), frames.len() as usize * frames.pose_count(), "{name}");
         for (frame, expected) in all.chunks(frames.pose_count()).enumerate() {
             for (pose, expected) in expected.iter().enumerate() {
@@ -76,7 +79,7 @@ fn frames_and_buffers_out_of_range_are_errors() {
     let frames = model("skin_multi_anim.iqm").frames();
     let mut pose = vec![Trs::default(); frames.pose_count()];
     for frame in [frames.len(), u32::MAX] {
-        assert_eq!(frames.frame_into(frame, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
+        assert_eq!(frames.read_frame_into(frame, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert_eq!(frames.pose(frame, 0).unwrap_err().kind(), ErrorKind::OutOfRange);
         assert_eq!(
             frames.interpolate_into(0, frame, 0.5, &mut pose).unwrap_err().kind(),
@@ -84,9 +87,9 @@ fn frames_and_buffers_out_of_range_are_errors() {
         );
     }
     assert_eq!(frames.pose(0, frames.pose_count()).unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert_eq!(frames.frame_into(0, &mut pose[1..]).unwrap_err().kind(), ErrorKind::OutOfRange);
-    assert_eq!(frames.frames_into(0..2, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
-    frames.frames_into(3..3, &mut []).unwrap();
+    assert_eq!(frames.read_frame_into(0, &mut pose[1..]).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert_eq!(frames.read_range_into(0..2, &mut pose).unwrap_err().kind(), ErrorKind::OutOfRange);
+    frames.read_range_into(3..3, &mut []).unwrap();
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn interpolation_begins_and_ends_at_the_frames() {
     let mut pose = vec![Trs::default(); frames.pose_count()];
     let mut mixed = pose.clone();
     for (fraction, frame) in [(0., 3), (1., 4)] {
-        frames.frame_into(frame, &mut pose).unwrap();
+        frames.read_frame_into(frame, &mut pose).unwrap();
         frames.interpolate_into(3, 4, fraction, &mut mixed).unwrap();
         for (mixed, exact) in mixed.iter().zip(&pose) {
             assert_eq!(mixed.translate, exact.translate);
@@ -178,7 +181,7 @@ fn matrices_agree_with_plain_ones_in_double_precision() {
         let frames = model.frames();
         let mut pose = vec![Trs::default(); frames.pose_count()];
         for frame in (0..frames.len()).step_by(if cfg!(miri) { 11 } else { 1 }) {
-            frames.frame_into(frame, &mut pose).unwrap();
+            frames.read_frame_into(frame, &mut pose).unwrap();
             let worlds = reference::worlds(skeleton.parents(), &pose);
             let mut found = vec![iqm::IDENTITY; pose.len()];
             iqm::world_matrices(skeleton.parents(), &pose, &mut found).unwrap();
@@ -233,27 +236,24 @@ fn arrays_of_another_format_are_no_typed_arrays() {
 }
 
 #[test]
-fn signed_integers_normalise_as_the_caller_chooses() {
-    let model = model("fmt_byte.iqm");
-    let normal = model.vertex_arrays().position(|array| array.kind == VertexArrayType::Normal).unwrap();
-    let raw = model.vertex_array_f32(normal, Normalization::Raw).unwrap();
-    let sdk = model.vertex_array_f32(normal, Normalization::Sdk).unwrap();
-    let gpu = model.vertex_array_f32(normal, Normalization::WebGpu).unwrap();
-    for ((raw, sdk), gpu) in raw.iter().zip(sdk).zip(gpu) {
-        assert_eq!(sdk, ((2. * f64::from(*raw) + 1.) / 255.) as f32);
-        assert_eq!(gpu, ((f64::from(*raw) / 127.).max(-1.)) as f32);
+fn signed_integers_are_normalized_as_on_a_gpu() {
+    let normals = model("fmt_byte.iqm").vertex_array_of(&VertexArrayType::Normal).unwrap().unwrap();
+    let raw = normals.as_bytes().iter().map(|byte| f64::from(byte.cast_signed()));
+    let decoded = normals.to_f32::<3>();
+    assert_eq!(raw.len(), decoded.as_flattened().len());
+    for (raw, decoded) in raw.zip(decoded.as_flattened()) {
+        assert_eq!(*decoded, ((raw / 127.).max(-1.)) as f32);
     }
 }
 
-/// Normals that the SDK's compiler stored as bytes have length 1 again, within what a byte can tell.
+/// Normals that the SDK's compiler stored as bytes have length 1, within the precision of a byte: the compiler encodes
+/// `(2 * raw + 1) / 255`, which differs from `raw / 127` by at most 1/255.
 #[test]
-fn sdk_normalisation_undoes_the_sdk_compiler() {
-    let model = model("fmt_byte.iqm");
-    let normal = model.vertex_arrays().position(|array| array.kind == VertexArrayType::Normal).unwrap();
-    let decoded = model.vertex_array_f32(normal, Normalization::Sdk).unwrap();
-    for normal in decoded.chunks(3) {
+fn normals_of_the_sdk_compiler_have_length_1() {
+    let normals = model("fmt_byte.iqm").vertex_array_of(&VertexArrayType::Normal).unwrap().unwrap();
+    for normal in normals.to_f32::<3>() {
         let length = normal.iter().map(|lane| lane * lane).sum::<f32>().sqrt();
-        assert!((length - 1.).abs() < 3_f32.sqrt() / 255., "{normal:?}");
+        assert!((length - 1.).abs() < 2. * 3_f32.sqrt() / 255., "{normal:?}");
     }
 }
 
@@ -271,20 +271,61 @@ fn meshes_have_their_own_vertices_and_indices_from_zero() {
     assert_eq!((second.base(), second.iter().min(), second.iter().max()), (30, Some(0), Some(7)));
     let all = model.positions().unwrap().unwrap();
     let own = views[1].attribute(&Semantic::Position).unwrap().unwrap();
-    assert_eq!(own.to_f32x3(), all.slice(30..38).unwrap().to_vec());
+    assert_eq!(own.to_f32::<3>(), all.slice(30..38).unwrap().to_vec());
     assert!(views[1].attribute(&Semantic::TexCoord(1)).unwrap().is_none());
     assert_eq!(mesh_view(&model, 2).unwrap_err().kind(), ErrorKind::OutOfRange);
 }
 
+/// The vertices that the triangles of a mesh use, in ascending order.
+fn used(model: &Model, mesh: &iqm::Mesh) -> Vec<u32> {
+    let first = mesh.first_triangle as usize;
+    let triangles = model.triangles().unwrap().slice(first..first + mesh.num_triangles as usize).unwrap();
+    let mut used = triangles.to_vec().into_flattened();
+    used.sort_unstable();
+    used.dedup();
+    used
+}
+
+/// The view has the vertices that the triangles use and no others; every corner has the position that the file stores.
+fn assert_has_only_used_vertices(model: &Model, index: usize) {
+    let (mesh, view) = (model.mesh(index).unwrap(), mesh_view(model, index as u64).unwrap());
+    let used = used(model, &mesh);
+    assert_eq!((view.vertex_count(), view.indices().base()), (used.len(), 0));
+    let all = model.positions().unwrap().unwrap();
+    let own = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
+    let expected: Vec<_> = used.iter().map(|vertex| all.get(*vertex as usize).unwrap()).collect();
+    assert_eq!(own, expected);
+    let stored = model.triangles().unwrap();
+    for (triangle, place) in view.indices().triangles().zip(mesh.first_triangle as usize..) {
+        assert_eq!(triangle.map(|index| used[index as usize]), stored.get(place).unwrap());
+    }
+}
+
 #[test]
-fn meshes_that_use_others_vertices_have_all_of_them_and_a_finding() {
+fn meshes_that_use_vertices_outside_of_their_range_have_copies_and_a_finding() {
     let model = model("ours_many_meshes_a.iqm");
-    let view = mesh_view(&model, 1).unwrap();
-    assert_eq!(view.vertex_count(), model.vertex_count());
-    assert_eq!(view.indices().base(), 0);
-    assert_eq!(view.findings()[0].rule, rules::INDEX_OUTSIDE_MESH);
-    let stored = model.triangles().unwrap().get(model.meshes().nth(1).unwrap().first_triangle as usize);
-    assert_eq!(view.indices().triangles().next(), stored);
+    assert_eq!(mesh_view(&model, 1).unwrap().findings()[0].rule, rules::INDEX_OUTSIDE_MESH);
+    assert_has_only_used_vertices(&model, 1);
+}
+
+#[test]
+fn meshes_that_declare_the_same_vertices_have_only_those_that_they_use() {
+    // Three sheets of 300 vertices, so that vertex arrays are longer than what is read at once.
+    let mut file = fixtures::iqm::Writer::sheets(3, 20, 15).to_bytes();
+    let meshes = get(&file, 0x28);
+    // The first mesh declares all vertices, the second its own. The third shares none with the second, but with the first.
+    set(&mut file, meshes + 12, 900);
+    for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file.clone()))] {
+        let model = Model::from_source(source).unwrap();
+        (0..3).for_each(|mesh| assert_has_only_used_vertices(&model, mesh));
+        let findings = model.validate().unwrap();
+        let shared = findings.iter().find(|finding| finding.rule == rules::SHARED_VERTICES).unwrap();
+        assert_eq!((shared.count, shared.address.as_ref().unwrap().to_string().as_str()), (3, "meshes[0]"));
+    }
+    let listed = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    // The counts are the declared ones, because no triangles are read for them.
+    let counts = listed.meshes().unwrap().map(|entry| entry.counts.unwrap().vertices);
+    assert_eq!(counts.collect::<Vec<_>>(), [900, 300, 300]);
 }
 
 #[test]
@@ -294,7 +335,7 @@ fn index_out_of_range_is_found_by_each_check() {
     let vertexes = get(&file, 0x30) as u32;
     set(&mut file, triangles + 20, vertexes);
     let model = Model::from_source(Source::from_bytes(file.clone())).unwrap();
-    let error = model.check_indices().unwrap_err();
+    let error = model.triangles().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     let place = triangles as u64 + 20..triangles as u64 + 24;
     assert_eq!(error.byte_range(), Some(place.clone()));
@@ -349,7 +390,11 @@ fn findings_of_damaged_fields_name_them() {
     let file = fixtures::iqm::small();
     let (text, adjacency, bounds) = (get(&file, 0x20), get(&file, 0x40), get(&file, 0x68));
     let weights = |array: usize| get(&file, get(&file, 0x34) + array * 20 + 16);
-    let cases: [(usize, u32, Rule); 8] = [
+    let (meshes, joints) = (get(&file, 0x28), get(&file, 0x44) as u32);
+    // The text is longer, up to a byte of the next section that is not 0.
+    let (text_end, text_len) = (text + get(&file, 0x1c), get(&file, 0x1c));
+    let longer = text_len + file[text_end..].iter().position(|byte| *byte != 0).unwrap() + 1;
+    let cases: [(usize, u32, Rule); 12] = [
         (text, 0x61, rules::TEXT_WITHOUT_EMPTY_STRING),
         (adjacency, 40, rules::ADJACENCY),
         (bounds, 0x7f00_0000, rules::INVERTED_BOUNDS),
@@ -358,6 +403,10 @@ fn findings_of_damaged_fields_name_them() {
         (weights(4), 0xffff_ffff, rules::BLEND_INDEX),
         (0x74, 1, rules::EXTENSION_COUNT),
         (0x70, 200, rules::EMPTY_WITH_OFFSET),
+        (0x1c, longer as u32, rules::TEXT_UNTERMINATED),
+        (0x44, joints - 1, rules::POSES_NOT_JOINTS),
+        (meshes + 12, 0, rules::EMPTY_MESH),
+        (meshes + 20, 0, rules::EMPTY_MESH),
     ];
     for (field, value, rule) in cases.into_iter().step_by(if cfg!(miri) { 3 } else { 1 }) {
         let mut damaged = file.clone();
@@ -416,7 +465,7 @@ fn split_models_join() {
         [whole, mesh, animation].map(|file| Model::from_source(Source::from_bytes(file)).unwrap());
     assert_eq!((mesh.poses().len(), animation.joint_count(), animation.meshes().len()), (0, 0, 0));
     let joined = mesh.attach(&animation).unwrap();
-    assert_eq!(joined.frames().to_vec().unwrap(), whole.frames().to_vec().unwrap());
+    assert_eq!(joined.frames().read().unwrap(), whole.frames().read().unwrap());
     assert_eq!(joined.bounds().unwrap(), whole.bounds().unwrap());
     assert_eq!(joined.anims().count(), 4);
     assert_eq!(joined.joints().collect::<Vec<_>>(), whole.joints().collect::<Vec<_>>());
@@ -471,11 +520,14 @@ fn skins_longer_than_their_data_are_malformed() {
 }
 
 #[test]
-fn comment_of_another_exporter_is_read_to_its_end() {
+fn comment_of_another_exporter_continues_after_its_length() {
     let model = model("exm_comment.iqm");
     assert_eq!(model.comment().unwrap().unwrap().as_bytes(), b"{");
-    let whole = model.comment_to_end().unwrap().unwrap();
-    assert!(whole.to_str().unwrap().trim_end_matches('\0').ends_with('}'), "{whole}");
+    // The header declares one byte; the rest of the comment is in the file.
+    let start = model.items().find(|item| item.address.to_string() == "comment").unwrap().range.start;
+    let whole = model.source().read(start..model.source().len().unwrap().unwrap()).unwrap();
+    let text = str::from_utf8(&whole).unwrap();
+    assert!(text.starts_with('{') && text.trim_end_matches('\0').ends_with('}'), "{text}");
 }
 
 #[test]
@@ -486,4 +538,252 @@ fn names_need_not_be_utf8() {
     for (index, joint) in model.joints().enumerate() {
         assert!(model.joint_index(joint.name.as_bytes()).is_some_and(|found| found <= index));
     }
+}
+
+/// The rules that the structure of a file breaks, and how often.
+fn structure_of(file: Vec<u8>) -> Vec<(Rule, u64)> {
+    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    model.findings().iter().map(|finding| (finding.rule, finding.count)).collect()
+}
+
+#[test]
+fn sound_structures_have_no_findings() {
+    let of = |name: &str| structure_of(fs::read(data::valid("iqm", name)).unwrap());
+    for name in ["skin_scale_nonuniform.iqm", "v1_skin_anim.iqm", "anim_only_joints.iqm"] {
+        assert_eq!(of(name), [], "{name}");
+    }
+    // Two of four animations have no rate.
+    assert_eq!(of("skin_multi_anim.iqm"), [(rules::FRAMERATE, 2)]);
+    // Arrays of custom types may come in any order, with any names.
+    let mut custom = fs::read(data::valid("iqm", "custom.iqm")).unwrap();
+    assert_eq!(structure_of(custom.clone()), []);
+    let (arrays, count) = (get(&custom, 0x34), get(&custom, 0x2c));
+    (count - 2..count).for_each(|array| set(&mut custom, arrays + array * 20, 0x10));
+    assert_eq!(structure_of(custom), []);
+}
+
+/// A skeleton without animation, and an animation without its skeleton.
+#[test]
+fn joints_or_poses_without_the_others_are_no_finding() {
+    let whole = fixtures::iqm::small();
+    let (mut mesh, mut animation) = (whole.clone(), whole);
+    for field in [0x4c, 0x50, 0x54, 0x58, 0x5c, 0x60, 0x64, 0x68] {
+        set(&mut mesh, field, 0);
+    }
+    for field in [0x44, 0x48] {
+        set(&mut animation, field, 0);
+    }
+    for file in [mesh, animation] {
+        assert!(structure_of(file).iter().all(|(rule, _)| *rule != rules::POSES_NOT_JOINTS));
+    }
+}
+
+#[test]
+fn bytes_after_the_last_section_are_findings() {
+    let file = fs::read(data::valid("iqm", "skin_scale_nonuniform.iqm")).unwrap();
+    let end = file.len();
+    let with = |inside: usize, outside: usize| {
+        let mut file = file.clone();
+        set(&mut file, 0x14, (end + inside) as u32);
+        file.resize(end + inside + outside, 0);
+        structure_of(file)
+    };
+    // Fewer than four may be for the alignment of the next section.
+    assert_eq!((with(0, 0), with(3, 0)), (vec![], vec![]));
+    for (inside, outside) in [(4, 0), (0, 1)] {
+        assert_eq!(with(inside, outside), [(rules::TRAILING_BYTES, 1)], "{inside}, {outside}");
+    }
+    assert_eq!(with(4, 1), [(rules::TRAILING_BYTES, 2)]);
+
+    // Only a comment of one byte, as one exporter writes it, may go on.
+    let mut comment = fs::read(data::valid("iqm", "exm_comment.iqm")).unwrap();
+    assert!(structure_of(comment.clone()).contains(&(rules::LONGER_COMMENT, 1)));
+    set(&mut comment, 0x6c, 2);
+    let found = structure_of(comment);
+    assert!(found.contains(&(rules::TRAILING_BYTES, 1)), "{found:?}");
+    assert!(found.iter().all(|(rule, _)| *rule != rules::LONGER_COMMENT), "{found:?}");
+}
+
+#[test]
+fn damaged_structures_are_refused_where_they_are_damaged() {
+    let file = fixtures::iqm::small();
+    let table = |field: usize| get(&file, field);
+    let (meshes, arrays, anims) = (table(0x28), table(0x34), table(0x58));
+    let (joints, poses) = (table(0x48), table(0x50));
+    let all = |field: usize| get(&file, field) as u32;
+    let cases: [(usize, u32); 19] = [
+        (0x14, 123),
+        (0x3c, 123),
+        (0x40, 1),
+        (0x3c, all(0x14)),
+        (0x38, u32::MAX),
+        (0x60, all(0x60) + 1),
+        (meshes, all(0x1c)),
+        (meshes + 4, all(0x1c)),
+        (meshes + 8, all(0x30) + 1),
+        (meshes + 12, all(0x30) + 1),
+        (meshes + 16, all(0x38) + 1),
+        (meshes + 20, all(0x38) + 1),
+        (arrays + 8, 9),
+        (arrays + 12, 0),
+        (joints + 4, 0),
+        (joints + 48 + 4, 1),
+        (poses, 0),
+        (anims + 4, all(0x5c) + 1),
+        (anims + 8, all(0x5c) + 1),
+    ];
+    for (field, value) in cases {
+        let mut damaged = file.clone();
+        set(&mut damaged, field, value);
+        let error = Model::from_source(Source::from_bytes(damaged)).unwrap_err();
+        let range = field as u64..field as u64 + 4;
+        assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(range)), "{error}");
+    }
+    let mut newer = file.clone();
+    set(&mut newer, 0x10, 3);
+    let error = Model::from_source(Source::from_bytes(newer)).unwrap_err();
+    assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Unsupported, Some(0x10..0x14)));
+}
+
+#[test]
+fn files_without_frames_may_have_any_number_of_channels() {
+    let mut file = fixtures::iqm::small();
+    for field in [0x54, 0x58, 0x5c, 0x64, 0x68] {
+        set(&mut file, field, 0);
+    }
+    let channels = get(&file, 0x60) as u32;
+    set(&mut file, 0x60, channels + 1);
+    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    assert_eq!((model.poses().len(), model.frames().len()), (5, 0));
+}
+
+#[test]
+fn header_alone_is_a_file() {
+    let mut file = fixtures::iqm::small();
+    file.truncate(124);
+    file[0x18..].fill(0);
+    set(&mut file, 0x14, 124);
+    let model = Model::from_source(Source::from_bytes(file)).unwrap();
+    assert_eq!((model.meshes().len(), model.findings()), (0, &[][..]));
+}
+
+#[test]
+fn extensions_in_a_cycle_are_refused() {
+    let file = fs::read(data::valid("iqm", "fte_ext.iqm")).unwrap();
+    let first = get(&file, 0x78);
+    let second = get(&file, first + 12);
+    for (count, link) in [(3, first), (4, first), (4, second), (u32::MAX, first)] {
+        let mut cycle = file.clone();
+        set(&mut cycle, 0x74, count);
+        set(&mut cycle, second + 12, link as u32);
+        let error = Model::from_source(Source::from_bytes(cycle)).unwrap_err();
+        assert_eq!((error.kind(), error.found_text()), (ErrorKind::Malformed, "a cycle"), "{error}");
+    }
+    // A list that goes on after the announced number of nodes is read that far.
+    let mut longer = file;
+    set(&mut longer, 0x74, 1);
+    let model = Model::from_source(Source::from_bytes(longer)).unwrap();
+    assert_eq!(model.extensions().count(), 1);
+    assert!(model.findings().iter().any(|finding| finding.rule == rules::EXTENSION_COUNT));
+}
+
+/// Up to 64 KiB are read in one piece. Of a larger file, detection has read the header, and opening reads the tables.
+#[test]
+fn opening_reads_small_files_whole_and_the_tables_of_large_ones() {
+    const HEAD: u64 = 64 << 10;
+    let reads = |len: u64, is_detected: bool| {
+        let mut file = fixtures::iqm::small();
+        file.resize(len as usize, 0);
+        let recorder = Recorder::new(file);
+        let source = Source::ranged(recorder.clone());
+        if is_detected {
+            MeshFile::from_source(source).unwrap();
+        } else {
+            Model::from_source(source).unwrap();
+        }
+        std::mem::take(&mut *recorder.reads.lock().unwrap())
+    };
+    for (len, is_detected, is_whole) in
+        [(HEAD, false, true), (HEAD, true, true), (HEAD + 1, false, true), (HEAD + 1, true, false)]
+    {
+        let reads = reads(len, is_detected);
+        assert_eq!(reads.contains(&(0..HEAD)), is_whole, "{len}, {is_detected}: {reads:?}");
+    }
+}
+
+/// The text moved behind the file and 2 MiB long: too long to be read with the tables.
+fn with_long_text() -> (Vec<u8>, usize) {
+    let mut file = fixtures::iqm::small();
+    let (text, len, moved) = (get(&file, 0x20), get(&file, 0x1c), file.len());
+    file.extend_from_within(text..text + len);
+    file.resize(moved + (2 << 20), 0);
+    let size = file.len() as u32;
+    for (field, value) in [(0x14, size), (0x1c, 2 << 20), (0x20, moved as u32)] {
+        set(&mut file, field, value);
+    }
+    (file, moved)
+}
+
+#[test]
+fn names_of_a_long_text_are_those_of_a_short_one() {
+    let names = |model: &Model| -> Vec<_> {
+        model.meshes().map(|mesh| mesh.name).chain(model.joints().map(|joint| joint.name)).collect()
+    };
+    let expected = names(&Model::from_source(Source::from_bytes(fixtures::iqm::small())).unwrap());
+    let (file, _) = with_long_text();
+    for source in [Source::from_bytes(file.clone()), Source::ranged(Recorder::new(file))] {
+        assert_eq!(names(&Model::from_source(source).unwrap()), expected);
+    }
+}
+
+#[test]
+fn names_all_over_a_long_text_are_one_step_of_fragments() {
+    let (mut file, text) = with_long_text();
+    let joints = get(&file, 0x48);
+    for joint in 0..5 {
+        let offset = (joint + 1) * 300_000;
+        file[text + offset] = b'a' + joint as u8;
+        set(&mut file, joints + joint * 48, offset as u32);
+    }
+    let fragments = Fragments::new(Some(file.len() as u64));
+    let mut steps = Vec::new();
+    let model = loop {
+        match fragments.step(|source| Model::from_source(source.clone())).map(Step::into_result).unwrap() {
+            Ok(model) => break model,
+            Err(ranges) => {
+                for range in &ranges {
+                    let part = file[range.start as usize..range.end as usize].to_vec();
+                    fragments.supply(range.start, part).unwrap();
+                }
+                steps.push(ranges);
+            }
+        }
+    };
+    assert_eq!(model.joints().map(|joint| joint.name.to_string()).collect::<String>(), "abcde");
+    let names = steps.iter().filter(|ranges| ranges.iter().any(|range| range.start > text as u64 + 200_000));
+    // The names, and then all of the text, which is searched for bytes that are not UTF-8.
+    assert!(names.clone().next().unwrap().len() >= 5, "{steps:?}");
+}
+
+#[test]
+fn data_next_to_its_extension_is_read_with_it() {
+    let mut file = fixtures::iqm::small();
+    let name = get(&file, get(&file, 0x28)) as u32;
+    // Behind what is read first.
+    file.resize(100_000, 0);
+    let (node, size) = (file.len(), file.len() + 24);
+    file.resize(size, 7);
+    let fields = [(0, name), (4, 8), (8, node as u32 + 16), (12, 0)];
+    for (field, value) in fields {
+        set(&mut file, node + field, value);
+    }
+    for (field, value) in [(0x14, size), (0x74, 1), (0x78, node)] {
+        set(&mut file, field, value as u32);
+    }
+    let recorder = Recorder::new(file);
+    let model = Model::from_source(Source::ranged(recorder.clone())).unwrap();
+    let extension = model.extensions().next().unwrap();
+    recorder.reads.lock().unwrap().clear();
+    assert_eq!(model.source().read(extension.range).unwrap()[..], [7; 8]);
+    assert_eq!(*recorder.reads.lock().unwrap(), []);
 }

@@ -1,4 +1,7 @@
-//! Time that grows with what is there: no number of a file multiplies with another.
+//! Work that grows in proportion to the file: no count in a file multiplies with another.
+//!
+//! Work is counted: reads, bytes read, steps, and bytes allocated. Only searches, which do none of these, are timed, with so
+//! many items that no allowance for the clock is needed.
 
 use std::time::{Duration, Instant};
 
@@ -6,21 +9,43 @@ use meshmap::cgeo::{self, Proxy, SizeMeaning};
 use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm, tmf};
 
+use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{Recorder, fixtures, kinds};
 
-/// The shortest of a few runs.
-fn time<T>(mut job: impl FnMut() -> T) -> Duration {
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The bytes that a job allocates on this thread: every list it builds, every buffer it decodes into, every copy.
+fn allocated<T>(job: impl FnOnce() -> T) -> u64 {
+    u64::try_from(counted(job).1.total).unwrap()
+}
+
+/// The bytes that a job reads and allocates. The reader is not cached, so bytes that are read again count again.
+fn read_and_allocated<T>(bytes: Vec<u8>, job: impl FnOnce(Source) -> T) -> u64 {
+    let reader = Recorder::new(bytes);
+    let allocated = allocated(|| job(Source::ranged(reader.clone())));
+    let reads = reader.reads.lock().unwrap();
+    allocated + reads.iter().map(|range| range.end - range.start).sum::<u64>()
+}
+
+/// The shortest of five runs of a search, which neither reads nor allocates in proportion to what it compares.
+fn searching<T>(mut job: impl FnMut() -> T) -> Duration {
     let run = |job: &mut dyn FnMut() -> T| {
         let start = Instant::now();
         job();
         start.elapsed()
     };
-    (0..3).map(|_| run(&mut job)).min().unwrap()
+    (0..5).map(|_| run(&mut job)).min().unwrap()
 }
 
-/// Four times as many items take about four times as long; items that multiply take sixteen times.
-fn assert_linear(few: Duration, many: Duration) {
-    assert!(many < few * 9 + Duration::from_millis(30), "{few:?}, and for four times as many {many:?}");
+/// Four times as many items take about four times as long to search; items that multiply take sixteen times as long.
+fn assert_searches_are_linear(few: Duration, many: Duration) {
+    assert!(many < few * 10, "{few:?}, and for four times as many {many:?}");
+}
+
+/// Four times as many items are about four times the work; items that multiply are sixteen times the work.
+fn assert_linear(few: u64, many: u64) {
+    assert!(few > 0 && many < few * 6, "{few}, and for four times as many {many}");
 }
 
 /// A snapshot with this many meshes of no vertices.
@@ -31,16 +56,15 @@ fn many_samples(count: usize, dialect: cgeo::Dialect) -> Vec<u8> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn meshes_of_a_snapshot_are_not_searched_from_its_start() {
     let stored = cgeo::Dialect::default().with_codec(Codec::Stored);
     let inflated = cgeo::Dialect::default().with_codec(Codec::Deflate).with_size(SizeMeaning::Inflated);
     for dialect in [stored, inflated] {
         let validate = |count: usize| {
             let options = Options::default().with_strictness(Strictness::Strict);
-            let read = cgeo::ReadOptions::default();
-            let bytes = many_samples(count, dialect);
-            time(|| Proxy::from_source_with(Source::from_bytes(bytes.clone()), &options, &read).unwrap())
+            let open = |source| Proxy::from_source_with(source, &options).unwrap();
+            read_and_allocated(many_samples(count, dialect), open)
         };
         assert_linear(validate(1000), validate(4000));
     }
@@ -48,7 +72,7 @@ fn meshes_of_a_snapshot_are_not_searched_from_its_start() {
 
 #[test]
 fn map_channels_without_coordinates_do_not_multiply_with_snapshots() {
-    let base = fixtures::cgeo::Mesh { map_channels: vec![Vec::new(); 4097], ..Default::default() };
+    let base = fixtures::cgeo::Mesh { texcoords: vec![Vec::new(); 4097], ..Default::default() };
     let differences = std::iter::repeat_n(base.difference(&base), 40);
     let contents = std::iter::once(base.complete()).chain(differences);
     let snapshots: Vec<_> = contents.map(|content| vec![(cgeo::raw::TAG_MESH_DATA, content)]).collect();
@@ -67,17 +91,17 @@ fn many_maps(count: usize) -> Vec<u8> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn attributes_of_a_view_are_not_searched_from_the_first() {
     let read = |count: usize| {
         let mesh = openctm::Mesh::from_source(Source::from_bytes(many_maps(count))).unwrap();
         let view = mesh.view().unwrap();
-        time(|| {
+        searching(|| {
             let found = view.attributes().iter().map(|info| view.attribute(&info.semantic).unwrap().unwrap());
             assert_eq!(found.count(), count + 2);
         })
     };
-    assert_linear(read(6000), read(24_000));
+    assert_searches_are_linear(read(20_000), read(80_000));
 }
 
 /// An IQM file without vertices, with this many meshes and this many custom arrays of the same name.
@@ -120,12 +144,11 @@ fn many_meshes_and_arrays(count: u32) -> Vec<u8> {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn views_of_many_meshes_list_their_vertex_arrays_once() {
     let view = |count: u32| {
-        let bytes = Source::from_bytes(many_meshes_and_arrays(count));
-        time(|| {
-            let file = MeshFile::from_source(bytes.clone()).unwrap();
+        read_and_allocated(many_meshes_and_arrays(count), |source| {
+            let file = MeshFile::from_source(source).unwrap();
             let views = file.meshes().unwrap().map(|entry| file.mesh(&entry.address).unwrap());
             assert_eq!(
                 views.map(|view| view.attributes().len()).sum::<usize>(),
@@ -133,7 +156,10 @@ fn views_of_many_meshes_list_their_vertex_arrays_once() {
             );
         })
     };
-    assert_eq!(iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3))).unwrap().len(), 3);
+    assert_eq!(
+        iqm::Model::from_source(Source::from_bytes(many_meshes_and_arrays(3))).unwrap().mesh_count(),
+        3
+    );
     assert_linear(view(1000), view(4000));
 }
 
@@ -155,17 +181,17 @@ fn blocks_that_share_bytes_thousands_of_times_are_not_all_hashed() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn fragments_are_not_joined_again_with_each_piece() {
     const PIECE: u64 = 4 << 10;
     let read = |pieces: u64| {
-        time(|| {
+        allocated(|| {
             let fragments = Fragments::new(Some(pieces * PIECE));
             for piece in 0..pieces {
                 fragments.supply(piece * PIECE, vec![piece as u8; PIECE as usize]).unwrap();
                 // A structure that lies on both sides of a seam.
                 let seam = (piece * PIECE).saturating_sub(8)..piece * PIECE + 8;
-                assert_eq!(*fragments.source().get(seam, "x").unwrap().last().unwrap(), piece as u8);
+                assert_eq!(*fragments.source().read(seam).unwrap().last().unwrap(), piece as u8);
             }
         })
     };
@@ -173,13 +199,13 @@ fn fragments_are_not_joined_again_with_each_piece() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn fragments_that_overlap_cost_what_they_add() {
     let read = |pieces: u64| {
-        time(|| {
+        allocated(|| {
             let fragments = Fragments::new(Some(pieces * 2 + 64));
             (0..pieces).rev().for_each(|piece| fragments.supply(piece * 2, vec![7; 64]).unwrap());
-            let all = fragments.source().get(0..pieces * 2 + 62, "x").unwrap();
+            let all = fragments.source().read(0..pieces * 2 + 62).unwrap();
             assert!(all.iter().all(|byte| *byte == 7));
         })
     };
@@ -187,7 +213,7 @@ fn fragments_that_overlap_cost_what_they_add() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn custom_data_of_a_mesh_is_not_compared_with_all_before() {
     let view = |count: usize| {
         let mut writer = fixtures::tmf::Writer::b().mesh("m");
@@ -196,13 +222,13 @@ fn custom_data_of_a_mesh_is_not_compared_with_all_before() {
             writer = writer.custom(24, &number.to_string(), 1, 0, &[0]);
         }
         let document = meshmap::tmf::Document::from_source(Source::from_bytes(writer.to_bytes())).unwrap();
-        time(|| assert_eq!(document.mesh(0).unwrap().view().unwrap().attributes().len(), count + 1))
+        searching(|| assert_eq!(document.mesh(0).unwrap().view().unwrap().attributes().len(), count + 1))
     };
-    assert_linear(view(10_000), view(40_000));
+    assert_searches_are_linear(view(10_000), view(40_000));
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "measures time")]
+#[cfg_attr(miri, ignore = "takes Miri minutes")]
 fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
     let play = |count: usize| {
         let mesh = fixtures::cgeo::Mesh::sheet(2, 0, 0.0);
@@ -216,7 +242,7 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
         file.extend(cgeo::raw::TAG_ANIM_TABLE_END.to_le_bytes());
         file.extend(fixtures::cgeo::snapshot_bytes(&snapshot, dialect));
         let proxy = cgeo::Proxy::from_source(Source::from_bytes(file)).unwrap();
-        time(|| {
+        searching(|| {
             let mut played = 0;
             proxy.play(0..count, 1 << 20, |_, mesh| {
                 played += mesh.unwrap().triangles.len();
@@ -225,16 +251,16 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
             assert_eq!(played, 2 * count);
         })
     };
-    assert_linear(play(1000), play(4000));
+    assert_searches_are_linear(play(1000), play(4000));
 }
 
 /// What a job over fragments of a file gives, and in how many steps.
 fn in_steps<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> (T, usize) {
     let fragments = Fragments::new(Some(file.len() as u64));
     for steps in 1.. {
-        match fragments.step(&job).unwrap() {
-            meshmap::Step::Done(done) => return (done, steps),
-            meshmap::Step::Need(ranges) => {
+        match fragments.step(&job).unwrap().into_result() {
+            Ok(done) => return (done, steps),
+            Err(ranges) => {
                 for range in ranges {
                     let part = file[range.start as usize..range.end as usize].to_vec();
                     fragments.supply(range.start, part).unwrap();
@@ -287,7 +313,7 @@ fn arrays_of_many_segments_are_neither_a_step_nor_a_read_each() {
     let file = build("shared segments", COUNT);
     let read = |source: &Source| {
         let mesh = tmf::Document::from_source(source.clone())?.mesh(0).unwrap();
-        mesh.vertex_triangles().unwrap().decode()
+        mesh.position_indices().unwrap().read()
     };
     let (indices, steps) = in_steps(&file, read);
     assert_eq!(indices.len(), 3 * COUNT + 3);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use meshmap::openctm::{Bodies, Mesh, MeshBuffer, Method, bodies, raw, rules};
 use meshmap::{
     Array, ErrorKind, Fragments, Limits, MeshFile, Options, Result, Rule, Scratch, Semantic, Severity,
-    Source, Step, Strictness,
+    Source, Strictness,
 };
 use meshmap_testing::Recorder;
 use meshmap_testing::fixtures::openctm::{Body, MG1, MG2, Packed, RAW, lzma};
@@ -35,9 +35,9 @@ fn raw_arrays_are_views_of_the_file_at_any_address() {
         let mesh = Mesh::from_source(Source::from_bytes(bytes.clone())).unwrap();
         let arrays = mesh.arrays().unwrap();
         let all = [
-            arrays.indices.as_bytes(),
+            arrays.triangles.as_bytes(),
             arrays.positions.as_bytes(),
-            arrays.uv_maps[1].as_bytes(),
+            arrays.texcoords[1].as_bytes(),
             arrays.attribute_maps[0].as_bytes(),
         ];
         assert!(all.iter().all(|array| bytes.as_ptr_range().contains(&array.as_ptr())));
@@ -56,16 +56,16 @@ fn every_method_stores_the_mesh_as_well_as_its_precision_is() {
         let near = |found: &[f32], expected: &[f32]| {
             found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= step)
         };
-        assert_eq!(mesh.indices().unwrap().to_vec(), body.triangles);
+        assert_eq!(mesh.raw_triangles().unwrap().to_vec(), body.triangles);
         assert!(near(mesh.positions().unwrap().to_vec().as_flattened(), body.positions.as_flattened()));
         for (map, (name, file, coords)) in mesh.uv_maps().zip(&body.uv_maps) {
             assert_eq!((map.name().to_str(), map.file().to_str()), (Some(*name), Some(*file)));
             assert_eq!(map.precision(), (method == MG2).then_some(body.precision));
-            assert!(near(map.coords().unwrap().to_vec().as_flattened(), coords.as_flattened()));
+            assert!(near(map.read().unwrap().to_vec().as_flattened(), coords.as_flattened()));
         }
         for (map, (name, values)) in mesh.attribute_maps().zip(&body.attribute_maps) {
             assert_eq!(map.name().to_str(), Some(*name));
-            assert!(near(map.values().unwrap().to_vec().as_flattened(), values.as_flattened()));
+            assert!(near(map.read().unwrap().to_vec().as_flattened(), values.as_flattened()));
         }
         assert_eq!((mesh.uv_maps().len(), mesh.attribute_maps().len()), (2, 2));
         assert!(mesh.uv_map(2).is_none() && mesh.attribute_map(2).is_none());
@@ -89,7 +89,7 @@ fn all_arrays_at_once_are_those_decoded_alone() {
         let arrays = together.arrays().unwrap();
         assert_eq!(arrays.normals, alone.normals().unwrap());
         assert_eq!(arrays.positions, alone.positions().unwrap());
-        assert_eq!(arrays.indices, alone.indices().unwrap());
+        assert_eq!(arrays.triangles, alone.raw_triangles().unwrap());
         let mut buffer = MeshBuffer::default();
         let mut scratch = Scratch::default();
         for side in [30, 20] {
@@ -97,10 +97,10 @@ fn all_arrays_at_once_are_those_decoded_alone() {
             mesh.arrays_into(&mut buffer, &mut scratch).unwrap();
         }
         assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
-        assert_eq!(Array::from_vec(buffer.indices), arrays.indices);
+        assert_eq!(Array::from_vec(buffer.triangles), arrays.triangles);
         assert_eq!(Some(Array::from_vec(buffer.normals)), arrays.normals);
-        for (index, (coords, values)) in buffer.uv_maps.into_iter().zip(buffer.attribute_maps).enumerate() {
-            assert_eq!(Array::from_vec(coords), arrays.uv_maps[index]);
+        for (index, (coords, values)) in buffer.texcoords.into_iter().zip(buffer.attribute_maps).enumerate() {
+            assert_eq!(Array::from_vec(coords), arrays.texcoords[index]);
             assert_eq!(Array::from_vec(values), arrays.attribute_maps[index]);
         }
         let mut normals = vec![[0.0; 3]; 400];
@@ -118,7 +118,7 @@ fn buffer_of_a_mesh_with_normals_has_none_after_one_without() {
     for body in [Body::sheet(MG2, 4), without] {
         open(body.to_bytes()).unwrap().arrays_into(&mut buffer, &mut Scratch::default()).unwrap();
     }
-    assert!(buffer.normals.is_empty() && buffer.uv_maps.is_empty() && buffer.positions.len() == 16);
+    assert!(buffer.normals.is_empty() && buffer.texcoords.is_empty() && buffer.positions.len() == 16);
 }
 
 /// Of a lazy source: opening reads headers; each array reads its own bytes; MG2's normals read what they need; nothing is
@@ -157,7 +157,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
     assert!(opening < 1 << 20, "{opening} bytes read to open");
     // What is not LZMA is an error of the stream's; what was read for it is what matters here.
-    let _ = mesh.uv_map(0).unwrap().coords();
+    let _ = mesh.uv_map(0).unwrap().read();
     assert_eq!(reads(), [blocks[4].range.clone()]);
     let _ = mesh.normals();
     assert!(reads().iter().all(|range| blocks[..4].iter().any(|block| block.range == *range)));
@@ -180,14 +180,14 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     let parts = METHODS.map(|method| Body::sheet(method, 4).to_bytes());
     let file = parts.concat();
     let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
-    assert_eq!((all.len(), all.findings()), (3, &[][..]));
-    let methods: Vec<_> = all.iter().map(Mesh::method).collect();
+    assert_eq!((all.mesh_count(), all.findings()), (3, &[][..]));
+    let methods: Vec<_> = all.meshes().map(Mesh::method).collect();
     assert_eq!(methods, [Method::Raw, Method::Mg1, Method::Mg2]);
-    assert_eq!(all.get(1).unwrap().range().start, parts[0].len() as u64);
-    assert_eq!(all.get(2).unwrap().range().end, file.len() as u64);
+    assert_eq!(all.mesh(1).unwrap().range().start, parts[0].len() as u64);
+    assert_eq!(all.mesh(2).unwrap().range().end, file.len() as u64);
 
     let one_by_one = bodies(Source::from_bytes(file.clone()), &Options::default()).unwrap();
-    let indices: Vec<_> = one_by_one.map(|mesh| mesh.unwrap().indices().unwrap()).collect();
+    let indices: Vec<_> = one_by_one.map(|mesh| mesh.unwrap().raw_triangles().unwrap()).collect();
     assert!(indices.iter().all(|other| *other == indices[0]));
 
     let first = open(file.clone()).unwrap();
@@ -195,7 +195,7 @@ fn bodies_follow_one_another_and_lie_in_other_files() {
     let inside = [b"container".to_vec(), parts[2].clone(), b"more".to_vec()].concat();
     let inner = Mesh::at(&Source::from_bytes(inside), 9, &strict()).unwrap();
     assert_eq!(inner.range(), 9..9 + parts[2].len() as u64);
-    assert_eq!(inner.arrays().unwrap(), all.get(2).unwrap().arrays().unwrap());
+    assert_eq!(inner.arrays().unwrap(), all.mesh(2).unwrap().arrays().unwrap());
 
     let file = MeshFile::from_source_with(Source::from_bytes(file), &Options::default()).unwrap();
     let addresses: Vec<_> = file.meshes().unwrap().map(|entry| entry.address.to_string()).collect();
@@ -214,7 +214,7 @@ fn damaged_body_spoils_itself_only() {
     cut.truncate(good.len() - 10);
     let file = [good.clone(), cut].concat();
     let all = Bodies::from_source(Source::from_bytes(file.clone())).unwrap();
-    assert_eq!(all.len(), 1);
+    assert_eq!(all.mesh_count(), 1);
     let [damaged, trailing] = all.findings() else { panic!("{:?}", all.findings()) };
     assert_eq!(damaged.rule, rules::DAMAGED_BODY);
     assert_eq!(
@@ -232,10 +232,10 @@ fn damaged_stream_spoils_its_array_only() {
     let blocks = open(file.clone()).unwrap().blocks();
     file[blocks[4].range.start as usize] = 1;
     let mesh = open(file).unwrap();
-    let error = mesh.uv_map(0).unwrap().coords().unwrap_err();
+    let error = mesh.uv_map(0).unwrap().read().unwrap_err();
     assert_eq!((error.kind(), error.byte_range()), (ErrorKind::Malformed, Some(blocks[4].range.clone())));
     assert_eq!(error.address().unwrap().to_string(), "bodies[0].uv_maps[0].coords");
-    assert!(mesh.normals().is_ok() && mesh.uv_map(1).unwrap().coords().is_ok());
+    assert!(mesh.normals().is_ok() && mesh.uv_map(1).unwrap().read().is_ok());
     assert!(mesh.arrays().is_err() && mesh.validate().is_err());
 }
 
@@ -306,7 +306,7 @@ fn wrong_values_are_findings_and_strictly_errors() {
             let mesh = open(body.to_bytes()).unwrap();
             let [found] = &mesh.validate().unwrap()[..] else { panic!("{rule}: {:?}", mesh.validate()) };
             assert_eq!((found.rule, found.severity()), (rule, severity));
-            assert!(mesh.positions().is_ok() && mesh.indices().is_ok());
+            assert!(mesh.positions().is_ok() && mesh.raw_triangles().is_ok());
             let read = Mesh::from_source_with(Source::from_bytes(body.to_bytes()), &strict());
             assert_eq!(read.is_err(), found.severity() >= Severity::Forbidden, "{rule}");
             assert_eq!(mesh.view().is_err(), rule == rules::INDEX_OUT_OF_RANGE);
@@ -344,7 +344,7 @@ fn streams_that_go_on_are_read_and_reported() {
     for pack in packs {
         let body = Body { pack, ..Body::sheet(MG2, 3) };
         let mesh = open(body.to_bytes()).unwrap();
-        assert_eq!(mesh.indices().unwrap().to_vec(), body.triangles);
+        assert_eq!(mesh.raw_triangles().unwrap().to_vec(), body.triangles);
         let findings = mesh.validate().unwrap();
         let tail = findings.iter().find(|found| found.rule == rules::STREAM_TAIL).unwrap();
         assert_eq!(tail.severity(), Severity::Forbidden);
@@ -362,7 +362,7 @@ fn limits_hold_for_each_array_and_for_all() {
     };
     // 162 triangles of 12 bytes are the largest array.
     let small = read(Limits::default().with_free_ratio(0).with_max_block_bytes(162 * 12 - 1));
-    assert_eq!(small.indices().unwrap_err().kind(), ErrorKind::LimitExceeded);
+    assert_eq!(small.raw_triangles().unwrap_err().kind(), ErrorKind::LimitExceeded);
     assert!(small.positions().is_ok());
     let total = 100 * (12 + 12 + 2 * 8 + 2 * 16) + 162 * 12;
     let few = read(Limits::default().with_free_ratio(0).with_max_total_bytes(total - 1));
@@ -383,16 +383,16 @@ fn vectors_of_any_length_get_the_length_of_the_array() {
             let (mut indices, mut positions, mut normals) =
                 (vec![[7; 3]; length], vec![[7.0; 3]; length], vec![[7.0; 3]; length]);
             let (mut coords, mut values) = (vec![[7.0; 2]; length], vec![[7.0; 4]; length]);
-            mesh.indices_into(&mut indices, &mut scratch).unwrap();
+            mesh.raw_triangles_into(&mut indices, &mut scratch).unwrap();
             mesh.positions_into(&mut positions, &mut scratch).unwrap();
             assert!(mesh.normals_into(&mut normals, &mut scratch).unwrap());
-            mesh.uv_map(0).unwrap().coords_into(&mut coords, &mut scratch).unwrap();
-            mesh.attribute_map(0).unwrap().values_into(&mut values, &mut scratch).unwrap();
+            mesh.uv_map(0).unwrap().read_into(&mut coords, &mut scratch).unwrap();
+            mesh.attribute_map(0).unwrap().read_into(&mut values, &mut scratch).unwrap();
             let arrays = mesh.arrays().unwrap();
-            assert_eq!(Array::from_vec(indices), arrays.indices);
+            assert_eq!(Array::from_vec(indices), arrays.triangles);
             assert_eq!(Array::from_vec(positions), arrays.positions);
             assert_eq!(Some(Array::from_vec(normals)), arrays.normals);
-            assert_eq!(Array::from_vec(coords), arrays.uv_maps[0]);
+            assert_eq!(Array::from_vec(coords), arrays.texcoords[0]);
             assert_eq!(Array::from_vec(values), arrays.attribute_maps[0]);
         }
     }
@@ -453,9 +453,9 @@ fn fragments_need_just_what_is_asked_for() {
     let fragments = Fragments::new(Some(file.len() as u64));
     let mut fetched = 0;
     let mut run = |job: &dyn Fn(&Source) -> Result<usize>| loop {
-        match fragments.step(job).unwrap() {
-            Step::Done(done) => return done,
-            Step::Need(ranges) => {
+        match fragments.step(job).unwrap().into_result() {
+            Ok(done) => return done,
+            Err(ranges) => {
                 for range in ranges {
                     fetched += range.end - range.start;
                     fragments
@@ -467,7 +467,7 @@ fn fragments_need_just_what_is_asked_for() {
     };
     let coords = |source: &Source| {
         let mesh = Mesh::from_source(source.clone())?;
-        Ok(mesh.uv_map(1).unwrap().coords()?.len())
+        Ok(mesh.uv_map(1).unwrap().read()?.len())
     };
     assert_eq!(run(&coords), 10_000);
     assert!(fetched < file.len() as u64 / 2, "{fetched} of {} bytes", file.len());
@@ -478,4 +478,92 @@ fn header_is_the_files() {
     let mesh = open(Body::sheet(MG2, 3).to_bytes()).unwrap();
     assert_eq!((mesh.header().magic, mesh.header().version.get()), (raw::MAGIC, raw::VERSION));
     assert_eq!(mesh.mg2_header().unwrap().vertex_precision.get(), 1.0 / 64.0);
+}
+
+/// The rules that opening finds broken, with their places.
+fn findings_of(file: Vec<u8>) -> Vec<(Rule, Option<std::ops::Range<u64>>)> {
+    let mesh = open(file).unwrap();
+    mesh.findings().iter().map(|finding| (finding.rule, finding.byte_range.clone())).collect()
+}
+
+#[test]
+fn grids_of_more_cells_than_32_bits_are_findings() {
+    let divisions = |cells: [u32; 3]| {
+        let mut file = Body::sheet(MG2, 3).to_bytes();
+        for (place, cells) in [82, 86, 90].into_iter().zip(cells) {
+            file[place..place + 4].copy_from_slice(&cells.to_le_bytes());
+        }
+        findings_of(file)
+    };
+    assert_eq!(divisions([1 << 16, 1 << 8, 1 << 8]), []);
+    for cells in [[(1 << 16) + 1, 1 << 8, 1 << 8], [1 << 20, 1 << 10, 1 << 10]] {
+        assert_eq!(divisions(cells), [(rules::GRID_TOO_FINE, Some(82..94))], "{cells:?}");
+    }
+}
+
+#[test]
+fn precision_of_normals_may_be_nan_in_a_file_without_normals() {
+    let mut without = Body::sheet(MG2, 3);
+    assert_eq!(findings_of(without.to_bytes()), []);
+    let has_rule = |file| findings_of(file).iter().any(|(rule, _)| *rule == rules::NAN_PRECISION);
+    assert!(!has_rule(patched(&without, 54, f32::NAN.to_bits())));
+    without.flags = 0;
+    without.normals.clear();
+    assert_eq!(findings_of(without.to_bytes()), []);
+    let nan = patched(&without, 54, f32::NAN.to_bits());
+    assert_eq!(findings_of(nan), [(rules::NAN_PRECISION, Some(54..58))]);
+}
+
+#[test]
+fn boxes_without_an_extent_are_read() {
+    let mut flat = Body::sheet(MG2, 3);
+    flat.positions.iter_mut().for_each(|position| position[2] = 0.5);
+    assert_eq!(open(flat.to_bytes()).unwrap().positions().unwrap().len(), 9);
+}
+
+#[test]
+fn methods_have_the_names_of_the_specification() {
+    assert_eq!(
+        [Method::Raw, Method::Mg1, Method::Mg2].map(|method| method.to_string()),
+        ["RAW", "MG1", "MG2"]
+    );
+}
+
+/// A short comment costs nothing more, a long one takes no memory until it is read.
+#[test]
+fn comments_of_up_to_4_kib_are_held() {
+    // Many bodies, so that neither what is read first nor the last windows contain the comment.
+    let sheet = || Body::sheet(RAW, 20);
+    let other = sheet().to_bytes();
+    for (len, reads) in [(10, 0), (4096, 0), (4097, 1)] {
+        let comment = vec![b'c'; len];
+        let body = Body { comment: comment.clone(), ..sheet() }.to_bytes();
+        let recorder = Recorder::new([other.repeat(3), body, other.repeat(60)].concat());
+        let all = Bodies::from_source(Source::ranged(recorder.clone())).unwrap();
+        recorder.reads.lock().unwrap().clear();
+        assert_eq!(all.mesh(3).unwrap().comment().unwrap().as_bytes(), comment);
+        assert_eq!(recorder.reads.lock().unwrap().len(), reads, "{len}");
+    }
+}
+
+#[test]
+fn decoded_size_of_a_body_is_that_of_its_arrays_of_the_mesh() {
+    for method in METHODS {
+        let mesh = open(Body::sheet(method, 4).to_bytes()).unwrap();
+        let (vertices, triangles) = (mesh.vertex_count() as u64, mesh.triangle_count() as u64);
+        // Positions, normals, two UV maps and two attribute maps; the indices. Not the grid indices of MG2.
+        let expected = vertices * (12 + 12 + 2 * 8 + 2 * 16) + triangles * 12;
+        assert_eq!(mesh.items().next().unwrap().decoded, Some(expected));
+    }
+}
+
+/// So long that what is read first does not show the end.
+#[test]
+fn truncation_of_a_long_body_is_an_error_although_the_length_is_unknown() {
+    let file = Body::sheet(RAW, 60).to_bytes();
+    let read = |len: usize| {
+        let source = Source::ranged(Recorder::of_unknown_length(file[..len].to_vec()));
+        Bodies::from_source(source).map(|all| all.mesh_count()).map_err(|error| error.kind())
+    };
+    assert_eq!((read(file.len()), read(file.len() - 1)), (Ok(1), Err(ErrorKind::Truncated)));
 }

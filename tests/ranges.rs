@@ -1,17 +1,15 @@
 //! The bytes that an error names hold the value that it calls found, in every damaged file; and no message is Rust's own
 //! way to print values.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use meshmap::{Error, ErrorKind, Options, Result, Source};
+use meshmap::{Error, ErrorKind, Format, Options, Result, Source};
 use meshmap_testing::calls::{self, Caller, Look};
-use meshmap_testing::data;
+use meshmap_testing::{data, test_files};
 use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
-
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 
 /// Errors whose value no bytes hold as it is: format, structure, and why.
 const HELD_BY_NO_BYTES: [(&str, &str, &str); 5] = [
@@ -55,15 +53,12 @@ impl Caller for Errors {
     }
 }
 
-/// The damaged files of a format, each name once, with their bytes.
-fn damaged(format: &str) -> Vec<(String, Vec<u8>)> {
-    let mut folders: Vec<PathBuf> = vec![data::root().join(format).join("bad")];
-    folders.extend(data::corpus().map(|corpus| corpus.join(format).join("bad")));
-    let mut seen = BTreeSet::new();
-    let files = folders.iter().flat_map(|folder| data::files(folder));
-    let named = files.map(|file| (file.file_name().unwrap().to_string_lossy().into_owned(), file));
-    let first = named.filter(|(name, _)| seen.insert(name.clone()));
-    first.map(|(name, file)| (name, std::fs::read(file).unwrap())).collect()
+/// The damaged files of a format below a folder: their names and bytes.
+fn damaged(root: &Path, format: &str) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let named = |file: PathBuf| {
+        (file.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(file).unwrap())
+    };
+    data::files(&root.join(format).join("bad")).into_iter().map(named)
 }
 
 /// What an error says that it found, where that is a value.
@@ -230,11 +225,12 @@ fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool>
     Some(holds(bytes, &found, format))
 }
 
-#[test]
-fn bytes_that_an_error_names_hold_the_value_that_it_found() {
+test_files!(bytes_that_an_error_names_hold_the_value_that_it_found);
+
+fn bytes_that_an_error_names_hold_the_value_that_it_found(root: &Path) {
     let (mut told, mut missed, mut excepted) = (0, Vec::new(), 0);
-    for format in FORMATS {
-        for (name, bytes) in damaged(format) {
+    for format in Format::ALL.map(Format::name) {
+        for (name, bytes) in damaged(root, format) {
             let mut errors = Errors::default();
             calls::every(&Source::from_bytes(bytes.clone()), &Options::default(), &mut errors);
             for (message, error) in errors.0 {
@@ -258,12 +254,14 @@ fn bytes_that_an_error_names_hold_the_value_that_it_found() {
     assert!(told > 100 && excepted * 20 <= told, "{told} {excepted}");
 }
 
-#[test]
-fn no_message_prints_values_as_rust_does() {
-    for format in FORMATS {
-        let valid =
-            data::folder(&format!("{format}/valid")).into_iter().map(|file| std::fs::read(file).unwrap());
-        for bytes in damaged(format).into_iter().map(|(_, bytes)| bytes).chain(valid) {
+test_files!(no_message_prints_values_as_rust_does);
+
+fn no_message_prints_values_as_rust_does(root: &Path) {
+    for format in Format::ALL.map(Format::name) {
+        let valid = data::files(&root.join(format).join("valid"))
+            .into_iter()
+            .map(|file| std::fs::read(file).unwrap());
+        for bytes in damaged(root, format).map(|(_, bytes)| bytes).chain(valid) {
             let mut errors = Errors::default();
             let source = Source::from_bytes(bytes);
             calls::every(&source, &Options::default(), &mut errors);

@@ -52,7 +52,7 @@ fn playing_ends_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {
         let proxy = proxy();
         let mut seen = 0;
-        proxy.play(0..proxy.len(), 16 << 20, |_, mesh| {
+        proxy.play(0..proxy.snapshot_count(), 16 << 20, |_, mesh| {
             mesh.unwrap();
             seen += 1;
             std::ops::ControlFlow::Continue(())
@@ -87,7 +87,7 @@ fn playing_ends_where_the_reader_needs_every_worker() {
         for last in [16, 5] {
             let proxy = Proxy::from_source(Source::ranged(Everyone(file.clone().into()))).unwrap();
             let mut seen = 0;
-            proxy.play(0..proxy.len(), 16 << 20, |_, mesh| {
+            proxy.play(0..proxy.snapshot_count(), 16 << 20, |_, mesh| {
                 mesh.unwrap();
                 seen += 1;
                 // Meanwhile another worker begins to read the next one.
@@ -117,8 +117,9 @@ fn snapshots_of_many_tasks_end_where_the_reader_uses_the_same_pool() {
 fn decoding_all_blocks_ends_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {
         let proxy = proxy();
-        let blocks: Vec<_> =
-            (0..proxy.len()).flat_map(|index| proxy.snapshot(index).unwrap().blocks().unwrap()).collect();
+        let blocks: Vec<_> = (0..proxy.snapshot_count())
+            .flat_map(|index| proxy.snapshot(index).unwrap().blocks().unwrap())
+            .collect();
         let decoded = meshmap::decode_all(proxy.source(), &blocks, &Options::default());
         assert!(decoded.iter().all(Result::is_ok));
     });

@@ -1,23 +1,33 @@
 //! Files that were found by fuzzing, each named by what was wrong with the library.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, io};
 
 use meshmap::{ErrorKind, Format, MeshFile, ReadRange, Source};
 use meshmap_testing::{Recorder, data, exercise};
 
+/// The damaged files of each format, and those that were found by fuzzing in `regressions`, if it has any.
 #[test]
-fn files_that_were_found_by_fuzzing_panic_nowhere() {
-    type Exercise = fn(&[u8]) -> bool;
-    for (format, exercise) in
-        [("iqm", exercise::iqm::bytes as Exercise), ("openctm", exercise::openctm::bytes)]
-    {
-        for file in data::folder(&format!("{format}/regressions")) {
+fn damaged_files_and_files_found_by_fuzzing_keep_all_promises() {
+    let mut regressions = 0;
+    for format in Format::ALL {
+        let found = data::root().join(format.name()).join("regressions");
+        let found = if found.exists() { data::files(&found) } else { Vec::new() };
+        regressions += found.len();
+        for file in data::folder(&format!("{format}/bad")).into_iter().chain(found) {
             println!("{}", file.display());
-            exercise(&fs::read(file).unwrap());
+            let bytes = fs::read(file).unwrap();
+            exercise::bytes(format, &bytes);
+            exercise::calls(&bytes);
         }
     }
+    let is_regression = |path: &PathBuf| path.join("regressions").exists();
+    let folders =
+        fs::read_dir(data::root()).unwrap().map(|entry| entry.unwrap().path()).filter(is_regression);
+    let of_all_folders: usize = folders.map(|folder| data::files(&folder.join("regressions")).len()).sum();
+    assert!(regressions > 0 && regressions == of_all_folders, "a folder of no format has regressions");
 }
 
 #[test]

@@ -4,15 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use meshmap::slmesh::llsd::{Event, Reader};
-use meshmap::slmesh::{
-    Asset, CacheEntry, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules,
-};
+use meshmap::slmesh::{Asset, CacheEntry, Lod, Mesh, MeshBuffer, UploadCache, WeightScale, rules};
 use meshmap::{
-    Checksums, ErrorKind, Fragments, IndexFormat, Limits, MeshFile, Options, Role, Scratch, Semantic,
+    Checksums, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile, Options, Role, Scratch, Semantic,
     Severity, Source, Step, Strictness, VertexFormat,
 };
 use meshmap_testing::fixtures::slmesh::{Llsd, Writer, everything, hulls, large, no_geometry, sheet, skin};
-use meshmap_testing::{Recorder, data};
+use meshmap_testing::{Recorder, data, fixtures, test_files};
 use serde_json::{Value, json};
 
 fn asset(bytes: Vec<u8>) -> Asset {
@@ -114,12 +112,10 @@ fn assert_vectors(folder: &Path) {
     assert!(looked_at > 70);
 }
 
-#[test]
-fn llsd_vectors_read_as_expected() {
-    assert_vectors(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/llsd"));
-    if let Some(corpus) = data::corpus() {
-        assert_vectors(&corpus.join("slmesh/llsd"));
-    }
+test_files!(llsd_vectors_read_as_expected);
+
+fn llsd_vectors_read_as_expected(root: &Path) {
+    assert_vectors(&root.join("slmesh/llsd"));
 }
 
 #[test]
@@ -157,8 +153,8 @@ fn versions_of_another_format_are_refused_unless_allowed() {
     let bytes = Writer::default().key("version", Llsd::Integer(1999)).to_bytes();
     let error = Asset::from_source(Source::from_bytes(bytes.clone())).unwrap_err();
     assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "version"));
-    let read = ReadOptions::default().with_max_version(2000);
-    let asset = Asset::from_source_with(Source::from_bytes(bytes), &Options::default(), &read).unwrap();
+    let options = Options::default().with_slmesh_max_version(2000);
+    let asset = Asset::from_source_with(Source::from_bytes(bytes), &options).unwrap();
     assert_eq!(asset.version(), Some(1999));
     assert!(asset.findings().iter().any(|finding| finding.rule == rules::VERSION));
 }
@@ -203,9 +199,7 @@ fn bad_entry_spoils_its_block_only() {
 fn checksum_that_is_wrong_is_an_error_unless_it_is_ignored() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/slmesh/bad/own_a_adler_high_lod.slmesh");
-    let open = |options: &Options| {
-        Asset::from_source_with(Source::open(&path).unwrap(), options, &ReadOptions::default()).unwrap()
-    };
+    let open = |options: &Options| Asset::from_source_with(Source::open(&path).unwrap(), options).unwrap();
     assert_eq!(open(&Options::default()).lod(Lod::High).unwrap_err().kind(), ErrorKind::Malformed);
     let ignoring = Options::default().with_checksums(Checksums::Ignore);
     assert!(open(&ignoring).lod(Lod::High).unwrap().is_some());
@@ -239,7 +233,7 @@ fn arrays_are_views_and_floats_follow_the_formula() {
     let mesh = asset.lod(Lod::High).unwrap().unwrap();
     let face = mesh.face(0).unwrap();
     let content = mesh.content().as_ptr_range();
-    for bytes in [face.raw_positions().into_bytes(), face.indices().into_bytes()] {
+    for bytes in [face.raw_positions().into_bytes(), face.indices().unwrap().into_bytes()] {
         assert!(content.contains(&bytes.as_ptr()));
     }
     let unit = |stored: u16| f32::from(stored) / 65_535.0;
@@ -253,9 +247,9 @@ fn arrays_are_views_and_floats_follow_the_formula() {
     for (stored, normal) in face.raw_normals().unwrap().iter().zip(face.normals().unwrap().unwrap().iter()) {
         assert_eq!(normal.map(f32::to_bits), stored.map(|lane| (unit(lane) * 2.0 - 1.0).to_bits()));
     }
-    assert_eq!(face.tex_coords().unwrap().unwrap().len(), 25);
+    assert_eq!(face.texcoords(0).unwrap().unwrap().len(), 25);
     assert_eq!(face.normalized_scale(), Some([1.0, 2.0, 3.0]));
-    assert_eq!(face.checked_indices().unwrap().len(), 96);
+    assert_eq!(face.indices().unwrap().len(), 96);
     assert_eq!(face.raw_field("NormalizedScale").unwrap()[0], b'[');
     assert_eq!(face.raw_field("Tangent"), None);
 }
@@ -267,7 +261,7 @@ fn more_indices_than_65535_are_all_there() {
     *fields.iter_mut().find(|(key, _)| *key == "TriangleList").map(|(_, value)| value).unwrap() = indices;
     let asset = asset(one_face(&Llsd::Map(fields)));
     let face = asset.lod(Lod::High).unwrap().unwrap().face(0).unwrap();
-    assert_eq!((face.indices().len(), face.triangles().len()), (120_000, 40_000));
+    assert_eq!((face.indices().unwrap().len(), face.triangles().unwrap().len()), (120_000, 40_000));
     assert_eq!(face.view().unwrap().indices().len(), 120_000);
 }
 
@@ -279,8 +273,8 @@ fn index_that_no_vertex_has_is_told_by_who_checks() {
     let asset = asset(bytes.clone());
     let mesh = asset.lod(Lod::High).unwrap().unwrap();
     let face = mesh.face(0).unwrap();
-    assert_eq!(face.indices().to_vec(), [0, 1, 2, 1, 4, 3]);
-    let error = face.checked_indices().unwrap_err();
+    assert_eq!(face.raw_indices().to_vec(), [0, 1, 2, 1, 4, 3]);
+    let error = face.indices().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Malformed);
     assert_eq!(error.byte_range(), Some(mesh.range()));
     let decoded = error.decoded_range().unwrap();
@@ -315,7 +309,7 @@ fn view_writes_what_a_gpu_takes() {
     assert_eq!(floats(written(Semantic::Position, VertexFormat::FLOAT32X3)), positions.as_flattened());
     let normals = face.normals().unwrap().unwrap().to_vec();
     assert_eq!(floats(written(Semantic::Normal, VertexFormat::FLOAT32X3)), normals.as_flattened());
-    let tex_coords = face.tex_coords().unwrap().unwrap().to_vec();
+    let tex_coords = face.texcoords(0).unwrap().unwrap().to_vec();
     assert_eq!(floats(written(Semantic::TexCoord(0), VertexFormat::FLOAT32X2)), tex_coords.as_flattened());
 
     // As stored, and 1 in the lane that is not; the shader does the rest.
@@ -345,7 +339,7 @@ fn view_writes_what_a_gpu_takes() {
     let indices = view.indices();
     assert_eq!(
         (indices.format(), indices.stored_u16(), indices.stored()),
-        (IndexFormat::Uint16, Some(&face.indices()), None)
+        (IndexFormat::Uint16, Some(&face.indices().unwrap()), None)
     );
     for format in [IndexFormat::Uint16, IndexFormat::Uint32] {
         let mut bytes = Vec::new();
@@ -524,8 +518,7 @@ fn long_headers_are_read_in_growing_windows() {
     assert_eq!(counts(&blind.lod(Lod::High).unwrap().unwrap()), (9, 8));
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(50_000);
     let options = Options::default().with_limits(limits);
-    let error =
-        Asset::from_source_with(Source::from_bytes(bytes), &options, &ReadOptions::default()).unwrap_err();
+    let error = Asset::from_source_with(Source::from_bytes(bytes), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded, "{error}");
 }
 
@@ -542,14 +535,14 @@ fn regions_that_are_not_there_are_errors() {
             Source::ranged(Recorder::new(bytes.clone())),
             Source::ranged(Recorder::of_unknown_length(bytes.clone())),
         ] {
-            let read = Asset::at(&source, region.clone(), &Options::default(), &ReadOptions::default());
+            let read = Asset::at(&source, region.clone(), &Options::default());
             assert!(read.is_err(), "{region:?}");
         }
     }
     // What reaches beyond the end of the region is not there.
     let range = whole.lod_range(Lod::High).unwrap().unwrap();
     let source = Source::from_bytes(bytes);
-    let part = Asset::at(&source, 0..range.end - 1, &Options::default(), &ReadOptions::default()).unwrap();
+    let part = Asset::at(&source, 0..range.end - 1, &Options::default()).unwrap();
     assert_eq!(part.lod(Lod::High).unwrap_err().kind(), ErrorKind::Truncated);
     assert!(part.lod(Lod::Medium).unwrap().is_some());
 }
@@ -701,4 +694,182 @@ fn block_that_cannot_be_decoded_is_listed_and_its_view_is_the_error() {
     let error = file.mesh(&drawn[0].address).unwrap_err();
     assert_eq!((error.kind(), error.address()), (ErrorKind::Malformed, Some(&drawn[0].address)));
     assert!(file.mesh(&"low_lod.faces[0]".parse().unwrap()).is_ok());
+}
+
+#[test]
+fn more_than_4096_keys_are_refused() {
+    let with = |count| {
+        let writer = (0..count).fold(Writer::default(), |writer, _| writer.key("k", Llsd::Undefined));
+        Asset::from_source(Source::from_bytes(writer.to_bytes()))
+    };
+    assert_eq!(with(4096).unwrap().header().len(), 4096);
+    assert_eq!(with(4097).unwrap_err().kind(), ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn versions_up_to_the_greatest_that_is_allowed_are_read() {
+    let read = |version, most| {
+        let bytes = Writer::default().key("version", Llsd::Integer(version)).to_bytes();
+        let options = Options::default().with_slmesh_max_version(most);
+        let asset = Asset::from_source_with(Source::from_bytes(bytes), &options)?;
+        Ok(asset.findings().iter().any(|finding| finding.rule == rules::VERSION))
+    };
+    let most = 999;
+    for (version, allowed, expected) in [
+        (1, most, Ok(false)),
+        (most, most, Ok(false)),
+        (most + 1, most, Err(ErrorKind::Unsupported)),
+        (most + 1, most + 1, Ok(true)),
+        (most + 2, most + 1, Err(ErrorKind::Unsupported)),
+    ] {
+        let found = read(version, allowed).map_err(|error: meshmap::Error| error.kind());
+        assert_eq!(found, expected, "{version}, {allowed}");
+    }
+}
+
+#[test]
+fn entries_have_the_hash_and_the_count_that_the_simulator_fills_in() {
+    let of = |hash: Llsd, triangles: Llsd| {
+        let number = Llsd::Integer(0);
+        let entry =
+            vec![("offset", number.clone()), ("size", number), ("hash", hash), ("mesh_triangles", triangles)];
+        let asset = asset(Writer::default().key("lowest_lod", Llsd::Map(entry)).to_bytes());
+        let entry = asset.entry("lowest_lod").unwrap();
+        (entry.hash(), entry.mesh_triangles())
+    };
+    let bytes = [3; 16];
+    for hash in [Llsd::Binary(bytes.to_vec()), Llsd::Uuid(bytes)] {
+        assert_eq!(of(hash, Llsd::Integer(7)), (Some(bytes), Some(7)));
+    }
+    for hash in [Llsd::Binary(vec![3; 15]), Llsd::Integer(3), Llsd::Undefined] {
+        assert_eq!(of(hash, Llsd::Integer(-7)), (None, None));
+    }
+}
+
+#[test]
+fn only_a_map_with_both_lists_and_no_block_is_an_upload_cache() {
+    let list = || Llsd::Array(Vec::new());
+    let map = |keys: &[&'static str]| {
+        let writer = keys.iter().fold(Writer::default(), |writer, key| writer.key(key, list()));
+        Source::from_bytes(writer.to_bytes())
+    };
+    assert_eq!(Asset::from_source(map(&["mesh", "instance"])).unwrap_err().kind(), ErrorKind::Unsupported);
+    for keys in [&["mesh"][..], &["instance"], &["mesh", "instance", "skin"]] {
+        assert!(Asset::from_source(map(keys)).is_ok(), "{keys:?}");
+    }
+    let numbers = Writer::default().key("mesh", Llsd::Integer(1)).key("instance", list());
+    assert!(Asset::from_source(Source::from_bytes(numbers.to_bytes())).is_ok());
+}
+
+#[test]
+fn blocks_that_are_missing_are_findings() {
+    let cases: [(&[&'static str], &[meshmap::Rule]); 7] = [
+        (&["high_lod", "physics_convex"], &[]),
+        (&["high_lod", "medium_lod", "low_lod", "lowest_lod", "physics_convex"], &[]),
+        (&["physics_convex"], &[rules::HIGH_LOD_MISSING]),
+        (&["high_lod"], &[rules::CONVEX_MISSING]),
+        (&["high_lod", "low_lod", "physics_convex"], &[rules::LOD_GAP]),
+        (&["high_lod", "lowest_lod", "physics_convex"], &[rules::LOD_GAP]),
+        (&["404"], &[rules::NOT_FOUND]),
+    ];
+    let rules_of = |writer: Writer| {
+        let asset = asset(writer.to_bytes());
+        asset.findings().iter().map(|finding| finding.rule).collect::<Vec<_>>()
+    };
+    for (blocks, expected) in cases {
+        let writer = blocks.iter().fold(Writer::default(), |writer, name| writer.stored(name, b"block"));
+        assert_eq!(rules_of(writer), expected, "{blocks:?}");
+    }
+    // An entry of no bytes is no block.
+    let empty =
+        Writer::default().key("high_lod", fixtures::slmesh::entry(0, 0)).stored("physics_convex", b"x");
+    assert_eq!(rules_of(empty), [rules::HIGH_LOD_MISSING]);
+}
+
+#[test]
+fn block_that_ends_with_its_region_is_read() {
+    let bytes = everything();
+    let whole = asset(bytes.clone());
+    let end = whole.entries().map(|entry| entry.range().unwrap().unwrap().end).max().unwrap();
+    let source = Source::from_bytes([bytes, vec![0; 10]].concat());
+    let exact = Asset::at(&source, 0..end, &Options::default()).unwrap();
+    assert!(exact.entries().all(|entry| entry.range().is_ok()));
+    let short = Asset::at(&source, 0..end - 1, &Options::default()).unwrap();
+    let errors = short.entries().filter_map(|entry| entry.range().err());
+    assert_eq!(errors.map(|error| error.kind()).collect::<Vec<_>>(), [ErrorKind::Truncated]);
+}
+
+#[test]
+fn assets_are_recognized_by_the_line_of_llsd_or_by_a_map() {
+    let detect = |head: &[u8]| Format::detect(&Source::from_bytes(head.to_vec())).ok();
+    let map = Writer::default().key("version", Llsd::Integer(1)).to_bytes();
+    for line in [&b""[..], b"<? LLSD/Binary ?>\n", b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"] {
+        assert_eq!(detect(&[line, &map].concat()), Some(Format::SlMesh), "{}", line.escape_ascii());
+    }
+    assert_eq!(detect(b"<? llsd/binary ?>\nother"), Some(Format::SlMesh));
+    for head in [&b"{\0\0\0\0}"[..], b"<? llsd/xml ?>\n\n\n\n", b"[\0\0\0\x01k", b"<?llsd/binary?>"] {
+        assert_eq!(detect(head), None, "{}", head.escape_ascii());
+    }
+}
+
+/// Headers of any length, and files that end in them, with and without a known length, and as a part of a longer source.
+#[test]
+fn headers_that_are_longer_than_a_window_are_read_and_their_ends_reported() {
+    for filler in [10, 4096, 5000, 20_000] {
+        let writer = Writer::default().key("filler", Llsd::Binary(vec![9; filler])).stored("skin", b"block");
+        let bytes = writer.to_bytes();
+        let header = asset(bytes.clone()).header_range().end;
+        let sources = |bytes: &[u8]| {
+            [
+                Source::from_bytes(bytes.to_vec()),
+                Source::ranged(Recorder::new(bytes.to_vec())),
+                Source::ranged(Recorder::of_unknown_length(bytes.to_vec())),
+            ]
+        };
+        for source in sources(&bytes) {
+            let asset = Asset::from_source(source).unwrap();
+            assert_eq!((asset.header_range(), asset.header().len()), (0..header, 2), "{filler}");
+        }
+        // Inside of the value of "filler", which begins after two counts and the key.
+        for len in [22, 21 + filler as u64 / 2, 20 + filler as u64] {
+            for source in sources(&bytes[..len as usize]) {
+                let error = Asset::from_source(source).unwrap_err();
+                let found: String = error.found_text().chars().filter(char::is_ascii_digit).collect();
+                let there = len - error.byte_range().unwrap().start;
+                assert_eq!((error.kind(), found), (ErrorKind::Truncated, there.to_string()), "{error}");
+            }
+            for source in sources(&bytes) {
+                let error = Asset::at(&source, 0..len, &Options::default()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Truncated, "{filler}, {len}: {error}");
+            }
+        }
+    }
+}
+
+/// The first window shows all but the last byte, which is the last one of the file or of the region.
+#[test]
+fn header_that_ends_with_its_source_is_read() {
+    let with = |filler| Writer::default().key("filler", Llsd::Binary(vec![9; filler])).to_bytes();
+    let bytes = with(4097 - with(0).len());
+    assert_eq!(bytes.len(), 4097);
+    let longer = [&bytes[..], &[0; 5000]].concat();
+    for source in [Source::from_bytes(bytes.clone()), Source::ranged(Recorder::new(bytes))] {
+        assert_eq!(Asset::from_source(source).unwrap().header_range(), 0..4097);
+    }
+    for source in [Source::from_bytes(longer.clone()), Source::ranged(Recorder::of_unknown_length(longer))] {
+        assert_eq!(Asset::at(&source, 0..4097, &Options::default()).unwrap().header_range(), 0..4097);
+    }
+}
+
+#[test]
+fn headers_that_more_bytes_do_not_mend_are_refused_without_another_read() {
+    let filler = |writer: Writer| writer.key("filler", Llsd::Binary(vec![9; 20_000])).to_bytes();
+    let mut longer_than_the_file = filler(Writer::default());
+    longer_than_the_file[17..21].copy_from_slice(&1_000_000_u32.to_be_bytes());
+    let malformed = filler(Writer::default().key("value", Llsd::Raw(b"?".to_vec())));
+    for (bytes, kind) in [(longer_than_the_file, ErrorKind::Truncated), (malformed, ErrorKind::Malformed)] {
+        let recorder = Recorder::new(bytes);
+        let error = Asset::from_source(Source::ranged(recorder.clone())).unwrap_err();
+        assert_eq!((error.kind(), &recorder.reads.lock().unwrap()[..]), (kind, &[0..4096][..]));
+    }
 }

@@ -28,11 +28,11 @@ fn bytes(frames: &[Trs]) -> &[u8] {
 
 #[test]
 fn frames_are_the_same_for_any_number_of_threads() {
-    let expected = many_frames(Parallelism::Off).frames().to_vec().unwrap();
+    let expected = many_frames(Parallelism::Off).frames().read().unwrap();
     assert!(expected.len() > if cfg!(miri) { 300 } else { 50_000 });
     let model = many_frames(Parallelism::Rayon);
     for &threads in THREADS {
-        let found = pool(threads).install(|| model.frames().to_vec().unwrap());
+        let found = pool(threads).install(|| model.frames().read().unwrap());
         assert!(bytes(&found) == bytes(&expected), "{threads} threads");
     }
 }
@@ -41,11 +41,11 @@ fn frames_are_the_same_for_any_number_of_threads() {
 fn nested_parallel_calls_end() {
     with_watchdog(Duration::from_secs(120), || {
         let model = many_frames(Parallelism::Rayon);
-        let expected = model.frames().to_vec().unwrap();
+        let expected = model.frames().read().unwrap();
         for &threads in THREADS {
             pool(threads).install(|| {
                 (0..if cfg!(miri) { 2 } else { 64 }).into_par_iter().for_each(|_| {
-                    let found = model.frames().to_vec().unwrap();
+                    let found = model.frames().read().unwrap();
                     assert!(bytes(&found) == bytes(&expected));
                 });
             });
@@ -57,7 +57,7 @@ fn nested_parallel_calls_end() {
 fn many_threads_read_one_lazy_model() {
     let path = data::valid("iqm", "skin_multi_anim.iqm");
     let model = Model::open(path).unwrap();
-    let expected = model.frames().to_vec().unwrap();
+    let expected = model.frames().read().unwrap();
     let (threads, rounds) = if cfg!(miri) { (2, 5) } else { (16_usize, 200) };
     std::thread::scope(|scope| {
         for thread in 0..threads {
@@ -67,7 +67,7 @@ fn many_threads_read_one_lazy_model() {
                 for round in 0..rounds {
                     let frame = (round * 7 + thread) % frames.len() as usize;
                     let mut pose = vec![Trs::default(); frames.pose_count()];
-                    frames.frame_into(frame as u32, &mut pose).unwrap();
+                    frames.read_frame_into(frame as u32, &mut pose).unwrap();
                     assert!(bytes(&pose) == bytes(&expected[frame * pose.len()..][..pose.len()]));
                 }
             });
@@ -83,7 +83,7 @@ fn sheets(side: u32, snapshots: usize) -> Proxy {
 /// All bytes of all snapshots, as playing hands them out.
 fn played(proxy: &Proxy) -> Vec<u8> {
     let mut all = Vec::new();
-    proxy.play(0..proxy.len(), 1 << 20, |_, mesh| {
+    proxy.play(0..proxy.snapshot_count(), 1 << 20, |_, mesh| {
         let mesh = mesh.unwrap();
         all.extend_from_slice(mesh.positions.as_bytes());
         all.extend_from_slice(mesh.normals.as_bytes());
@@ -128,7 +128,7 @@ fn uneven() -> Proxy {
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn playing_is_the_same_for_any_capacity() {
     let proxy = uneven();
-    let expected: Vec<_> = (0..proxy.len())
+    let expected: Vec<_> = (0..proxy.snapshot_count())
         .map(|index| {
             let mesh = proxy.snapshot(index).unwrap().mesh().map_err(|error| error.to_string())?;
             Ok::<_, String>((mesh.positions.to_vec(), mesh.triangles.as_bytes().to_vec()))
@@ -163,7 +163,7 @@ fn playing_goes_on_while_the_caller_works_and_ends_where_it_panics() {
     let (proxy, pool) = (sheets(20, 16), pool(2));
     with_watchdog(Duration::from_secs(60), || {
         // Playing inside of playing, in the same pool.
-        let (mut inner, all) = (Vec::new(), proxy.len());
+        let (mut inner, all) = (Vec::new(), proxy.snapshot_count());
         pool.install(|| {
             proxy.play(0..all, 1 << 20, |_, _| {
                 proxy.play(0..all, 1 << 20, |index, mesh| {
@@ -343,7 +343,7 @@ mod cache {
 
     #[test]
     fn empty_map_channels_weigh_what_they_take() {
-        let mesh = fixtures::cgeo::Mesh { map_channels: vec![Vec::new(); 4096], ..Default::default() };
+        let mesh = fixtures::cgeo::Mesh { texcoords: vec![Vec::new(); 4096], ..Default::default() };
         let complete = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.complete())];
         let difference = vec![(meshmap::cgeo::raw::TAG_MESH_DATA, mesh.difference(&mesh))];
         let snapshots: Vec<_> = std::iter::once(complete).chain(vec![difference; 31]).collect();
@@ -351,7 +351,7 @@ mod cache {
         let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
         let cache = SnapshotCache::new(1 << 20);
         let held = |kept: &usize| cache.try_get(&proxy, *kept).is_some();
-        (0..32).for_each(|index| assert_eq!(cache.get(&proxy, index).unwrap().map_channels.len(), 4096));
+        (0..32).for_each(|index| assert_eq!(cache.get(&proxy, index).unwrap().texcoords.len(), 4096));
         assert!((0..32).filter(held).count() <= 8);
         let small = SnapshotCache::new(64 << 10);
         assert!(small.get(&proxy, 3).is_ok() && small.try_get(&proxy, 3).is_none());
@@ -469,14 +469,14 @@ mod cache {
 /// All arrays of a grid in two segments each, with elements that no segment begins a byte with.
 fn decoded(document: &meshmap::tmf::Document) -> Vec<u8> {
     let mesh = document.mesh(0).unwrap();
-    let vertices = mesh.vertices().unwrap();
-    let mut all = vertices.decode().unwrap().as_bytes().to_vec();
+    let vertices = mesh.positions().unwrap();
+    let mut all = vertices.read().unwrap().as_bytes().to_vec();
     let mut part = vec![[0.0; 3]; vertices.len() - 3];
-    vertices.range_into(3..vertices.len(), &mut part).unwrap();
+    vertices.read_range_into(3..vertices.len(), &mut part).unwrap();
     all.extend_from_slice(part.as_bytes());
-    all.extend_from_slice(mesh.normals().unwrap().decode().unwrap().as_bytes());
-    all.extend_from_slice(mesh.uvs().unwrap().decode().unwrap().as_bytes());
-    all.extend_from_slice(mesh.triangles().unwrap().vertex.unwrap().as_bytes());
+    all.extend_from_slice(mesh.normals().unwrap().read().unwrap().as_bytes());
+    all.extend_from_slice(mesh.texcoords(0).unwrap().read().unwrap().as_bytes());
+    all.extend_from_slice(mesh.indices().unwrap().positions.unwrap().as_bytes());
     all
 }
 
@@ -528,10 +528,10 @@ fn rough_sheet(method: [u8; 4], side: u16) -> Vec<u8> {
 /// All arrays of a body, decoded at once.
 fn body_bytes(mesh: &meshmap::openctm::Mesh) -> Vec<u8> {
     let arrays = mesh.arrays().unwrap();
-    let mut all = arrays.indices.as_bytes().to_vec();
+    let mut all = arrays.triangles.as_bytes().to_vec();
     all.extend_from_slice(arrays.positions.as_bytes());
     all.extend_from_slice(arrays.normals.unwrap().as_bytes());
-    arrays.uv_maps.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
+    arrays.texcoords.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
     arrays.attribute_maps.iter().for_each(|map| all.extend_from_slice(map.as_bytes()));
     all
 }
@@ -605,9 +605,9 @@ fn errors_are_the_same_for_any_number_of_threads() {
     (first..count).step_by(7).for_each(|place| numbers[place] = place as u64 | 1 << 32);
     let file = fixtures::tmf::Writer::b().mesh("").indices(2, 33, 0, &numbers).to_bytes();
     let document = meshmap::tmf::Document::from_source(Source::from_bytes(file)).unwrap();
-    let array = document.mesh(0).unwrap().vertex_triangles().unwrap();
+    let array = document.mesh(0).unwrap().position_indices().unwrap();
     for threads in THREADS {
-        let error = pool(*threads).install(|| array.decode().unwrap_err());
+        let error = pool(*threads).install(|| array.read().unwrap_err());
         assert!(error.to_string().ends_with(&format!("found {}", first as u64 | 1 << 32)), "{error}");
     }
 }
@@ -626,12 +626,12 @@ fn all_of(asset: &meshmap::slmesh::Asset) -> Vec<u8> {
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
 fn assets_are_the_same_for_any_number_of_threads() {
-    use meshmap::slmesh::{Asset, ReadOptions};
+    use meshmap::slmesh::Asset;
     // Beside the largest block, there is enough to wake another thread for.
     let bytes = fixtures::slmesh::large(110);
     let open = |parallelism| {
         let options = Options::default().with_parallelism(parallelism);
-        Asset::from_source_with(Source::from_bytes(bytes.clone()), &options, &ReadOptions::default()).unwrap()
+        Asset::from_source_with(Source::from_bytes(bytes.clone()), &options).unwrap()
     };
     let expected = all_of(&open(Parallelism::Off));
     with_watchdog(Duration::from_secs(120), || {

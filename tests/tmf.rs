@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use meshmap::tmf::{BitArray, CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules};
+use meshmap::tmf::{CustomValues, Document, FileLayout, Packed, PackedElement, SegmentType, rules};
 use meshmap::{
     ErrorKind, Finding, Limits, MeshFile, Options, Rule, Semantic, Severity, Source, Strictness, VertexFormat,
 };
@@ -20,7 +20,7 @@ fn has(findings: &[Finding], rule: Rule) -> bool {
 /// Element by element, by ranges and by iteration, an array is what it is as a whole.
 fn assert_agrees<T: PackedElement + PartialEq + std::fmt::Debug>(array: Option<Packed<T>>) {
     let Some(array) = array else { return };
-    let whole = array.decode().unwrap().to_vec();
+    let whole = array.read().unwrap().to_vec();
     assert_eq!(whole.len(), array.len());
     let iterated: Vec<T> = array.iter().collect::<Result<_, _>>().unwrap();
     assert_eq!(format!("{iterated:?}"), format!("{whole:?}"));
@@ -30,14 +30,14 @@ fn assert_agrees<T: PackedElement + PartialEq + std::fmt::Debug>(array: Option<P
         assert_eq!(format!("{alone:?}"), format!("{:?}", whole[index]), "{index}");
         let end = whole.len().min(index + 19);
         let mut part = vec![T::default(); end - index];
-        array.range_into(index..end, &mut part).unwrap();
+        array.read_range_into(index..end, &mut part).unwrap();
         assert_eq!(format!("{part:?}"), format!("{:?}", &whole[index..end]), "{index}");
     }
     assert!(array.get(whole.len()).unwrap().is_none() && array.get(usize::MAX).unwrap().is_none());
-    let too_many = array.range_into(0..whole.len() + 1, &mut vec![T::default(); whole.len() + 1]);
+    let too_many = array.read_range_into(0..whole.len() + 1, &mut vec![T::default(); whole.len() + 1]);
     assert_eq!(too_many.unwrap_err().kind(), ErrorKind::OutOfRange);
     assert_eq!(
-        array.decode_into(&mut vec![T::default(); whole.len() + 1]).unwrap_err().kind(),
+        array.read_into(&mut vec![T::default(); whole.len() + 1]).unwrap_err().kind(),
         ErrorKind::OutOfRange
     );
 }
@@ -49,14 +49,14 @@ fn elements_ranges_and_whole_arrays_agree() {
     files.push(grid(60));
     for file in files {
         for mesh in read(file).unwrap().meshes() {
-            assert_agrees(mesh.vertices());
+            assert_agrees(mesh.positions());
             assert_agrees(mesh.normals());
-            assert_agrees(mesh.uvs());
+            assert_agrees(mesh.texcoords(0));
             assert_agrees(mesh.tangents());
-            assert_agrees(mesh.vertex_triangles());
-            assert_agrees(mesh.normal_triangles());
-            assert_agrees(mesh.uv_triangles());
-            assert_agrees(mesh.tangent_triangles());
+            assert_agrees(mesh.position_indices());
+            assert_agrees(mesh.normal_indices());
+            assert_agrees(mesh.texcoord_indices());
+            assert_agrees(mesh.tangent_indices());
             for custom in mesh.custom().unwrap() {
                 match custom.values {
                     CustomValues::Index(values) | CustomValues::Integer(values) => {
@@ -76,30 +76,30 @@ fn numbers_are_those_of_the_formulas() {
     let document = read(everything(true)).unwrap();
     assert_eq!(document.file_layout(), FileLayout::B);
     let mesh = document.mesh_named("m\u{e9}sh").unwrap();
-    let vertices = mesh.vertices().unwrap().decode().unwrap();
+    let vertices = mesh.positions().unwrap().read().unwrap();
     assert_eq!(vertices.get(0), Some([0.0, -2.0, 0.5]));
     assert_eq!(vertices.get(1), Some([1.0, -2.0, 0.75]));
     assert_eq!(vertices.get(2).unwrap()[0], 3.0 / 31.0);
     assert_eq!(mesh.normals().unwrap().get(0).unwrap(), Some([0.0, 0.0, 1.0]));
     let [x, y, z] = mesh.normals().unwrap().get(1).unwrap().unwrap();
     assert!(x < 0.0 && y > 0.0 && z < 0.0 && (x * x + y * y + z * z - 1.0).abs() < 1e-6);
-    assert_eq!(mesh.uvs().unwrap().decode().unwrap().to_vec(), [[0.0, 1.0], [20.0 / 63.0, 1.0 / 63.0]]);
+    assert_eq!(mesh.texcoords(0).unwrap().read().unwrap().to_vec(), [[0.0, 1.0], [20.0 / 63.0, 1.0 / 63.0]]);
     let handed: Vec<f32> = mesh.tangents().unwrap().iter().map(|tangent| tangent.unwrap()[3]).collect();
     assert_eq!(handed, [-1.0, 1.0]);
-    let triangles = mesh.triangles().unwrap();
-    assert_eq!(triangles.normal.unwrap().to_vec(), [1, 2, 2, 1, 1, 2]);
+    let triangles = mesh.indices().unwrap();
+    assert_eq!(triangles.normals.unwrap().to_vec(), [1, 2, 2, 1, 1, 2]);
 
     let custom = mesh.custom().unwrap();
     let names: Vec<_> = custom.iter().map(|custom| custom.name.to_string_lossy().into_owned()).collect();
     assert_eq!(names, ["ids", "more", "paint", "heat"]);
     let Some(CustomValues::Integer(ids)) = mesh.custom_named("ids").unwrap() else { panic!() };
-    assert_eq!(ids.decode().unwrap().to_vec(), [101, 102, 500, 103]);
+    assert_eq!(ids.read().unwrap().to_vec(), [101, 102, 500, 103]);
     let CustomValues::Index(more) = &custom[1].values else { panic!() };
-    assert_eq!(more.decode().unwrap().to_vec(), [7, 7]);
+    assert_eq!(more.read().unwrap().to_vec(), [7, 7]);
     let CustomValues::ColorRgba(paint) = &custom[2].values else { panic!() };
     assert_eq!(paint.get(0).unwrap().unwrap()[0], 1.0);
     let CustomValues::Float(heat) = &custom[3].values else { panic!() };
-    assert_eq!(heat.decode().unwrap().to_vec(), [-1.0, 1.0, ((7.0_f64 / 15.0) * 2.0 - 1.0) as f32]);
+    assert_eq!(heat.read().unwrap().to_vec(), [-1.0, 1.0, ((7.0_f64 / 15.0) * 2.0 - 1.0) as f32]);
     assert!(mesh.custom_named("nothing").unwrap().is_none());
 }
 
@@ -108,9 +108,12 @@ fn omitted_normal_triangles_count_up() {
     let document = read(everything(false)).unwrap();
     assert_eq!(document.file_layout(), FileLayout::A);
     let mesh = document.mesh(0).unwrap();
-    assert_eq!(mesh.normal_triangles().unwrap().decode().unwrap().to_vec(), [0, 1, 2]);
+    assert_eq!(mesh.normal_indices().unwrap().read().unwrap().to_vec(), [0, 1, 2]);
     assert_eq!(document.mesh(1).unwrap().name().as_bytes(), b"");
-    assert!(document.mesh(2).is_none() && document.mesh_named("none").is_none());
+    assert!(
+        document.mesh(2).unwrap_err().kind() == ErrorKind::OutOfRange
+            && document.mesh_named("none").is_none()
+    );
     // Wherever the normals stand, and however many segments they are in.
     let split = Writer::a().mesh("").segment(4, 1, &[]).directions(3, 2, &[(0, 0, 0), (1, 1, 1)]).directions(
         3,
@@ -118,21 +121,22 @@ fn omitted_normal_triangles_count_up() {
         &[(0, 0, 0)],
     );
     let mesh = read(split.to_bytes()).unwrap().mesh(0).unwrap();
-    assert_eq!(mesh.normal_triangles().unwrap().decode().unwrap().to_vec(), [0, 1, 2]);
+    assert_eq!(mesh.normal_indices().unwrap().read().unwrap().to_vec(), [0, 1, 2]);
 }
 
 #[test]
 fn shared_segments_are_decoded_once() {
     let document = read(grid(20)).unwrap();
     let mesh = document.mesh(0).unwrap();
-    let triangles = mesh.triangles().unwrap();
-    let [vertex, normal, uv] = [triangles.vertex, triangles.normal, triangles.uv].map(Option::unwrap);
+    let triangles = mesh.indices().unwrap();
+    let [vertex, normal, uv] =
+        [triangles.positions, triangles.normals, triangles.texcoords].map(Option::unwrap);
     assert_eq!(vertex.as_bytes().as_ptr(), normal.as_bytes().as_ptr());
     assert_eq!(vertex.as_bytes().as_ptr(), uv.as_bytes().as_ptr());
-    assert!(triangles.tangent.is_none());
-    assert!(mesh.uv_triangles().unwrap().shares(&mesh.vertex_triangles().unwrap()));
-    assert_eq!(mesh.vertex_triangles().unwrap().ranges().len(), 2);
-    assert_eq!(mesh.vertices().unwrap().precisions().collect::<Vec<_>>(), [13, 11]);
+    assert!(triangles.tangents.is_none());
+    assert!(mesh.texcoord_indices().unwrap().shares(&mesh.position_indices().unwrap()));
+    assert_eq!(mesh.position_indices().unwrap().ranges().len(), 2);
+    assert_eq!(mesh.positions().unwrap().precisions().collect::<Vec<_>>(), [13, 11]);
 }
 
 /// Coordinates of more than 32 bits: as the crate `tmf` writes them, and as the specification would have them.
@@ -143,12 +147,12 @@ fn wide_coordinates_are_read_by_the_scale_of_their_writer() {
     let crates = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[4095, 0, 255], [1024, 1, 2]]);
     let document = read(crates.to_bytes()).unwrap();
     assert!(has(document.findings(), rules::WIDE_COORDINATES));
-    let vertices = document.mesh(0).unwrap().vertices().unwrap();
+    let vertices = document.mesh(0).unwrap().positions().unwrap();
     assert_eq!(vertices.get(0).unwrap(), Some([1.0, 0.0, 1.0]));
     assert_eq!(vertices.get(1).unwrap().unwrap()[0], 1024.0 / 4095.0);
     // One number beyond that scale, and all are read by the text.
     let text = Writer::b().mesh("").vertices(bounds, [44, 8, 8], &[[(1 << 44) - 1, 0, 0], [1 << 43, 0, 0]]);
-    let vertices = read(text.to_bytes()).unwrap().mesh(0).unwrap().vertices().unwrap();
+    let vertices = read(text.to_bytes()).unwrap().mesh(0).unwrap().positions().unwrap();
     assert_eq!(vertices.get(0).unwrap().unwrap()[0], 1.0);
     assert_eq!(vertices.get(1).unwrap().unwrap()[0], 0.5);
     // 70 bits: the number is shifted to the left by 58 in the first 64 bits, the scale is 2^6 - 1.
@@ -160,7 +164,7 @@ fn wide_coordinates_are_read_by_the_scale_of_their_writer() {
         .unwrap()
         .mesh(0)
         .unwrap()
-        .vertices()
+        .positions()
         .unwrap();
     assert_eq!(vertices.get(0).unwrap(), Some([1.0, 1.0, 0.0]));
 }
@@ -176,8 +180,8 @@ fn numbers_of_no_bits_are_the_least_there_are() {
     let document = read(file.to_bytes()).unwrap();
     assert!(has(document.findings(), rules::NO_BITS));
     let mesh = document.mesh(0).unwrap();
-    assert_eq!(mesh.vertices().unwrap().decode().unwrap().to_vec(), [[3.0, 1.0, 0.0], [3.0, -1.0, 0.0]]);
-    assert_eq!(mesh.uvs().unwrap().get(0).unwrap(), Some([0.0; 2]));
+    assert_eq!(mesh.positions().unwrap().read().unwrap().to_vec(), [[3.0, 1.0, 0.0], [3.0, -1.0, 0.0]]);
+    assert_eq!(mesh.texcoords(0).unwrap().get(0).unwrap(), Some([0.0; 2]));
     let custom = mesh.custom().unwrap();
     let CustomValues::ColorRgba(colors) = &custom[0].values else { panic!() };
     assert_eq!(colors.get(0).unwrap(), Some([0.0; 4]));
@@ -197,8 +201,8 @@ fn indices_beyond_32_bits_are_errors_that_say_where() {
         let file = Writer::b().mesh("").indices(2, bits, base, &numbers).to_bytes();
         let document = read(file).unwrap();
         assert!(has(&document.validate().unwrap(), rules::INDEX_TOO_LARGE));
-        let array = document.mesh(0).unwrap().vertex_triangles().unwrap();
-        let error = array.decode().unwrap_err();
+        let array = document.mesh(0).unwrap().position_indices().unwrap();
+        let error = array.read().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Malformed, "{error}");
         assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertex_triangles");
         let range = error.byte_range().unwrap();
@@ -214,12 +218,12 @@ fn views_weld_where_indices_differ() {
     let mesh = document.mesh(0).unwrap();
     let remap = mesh.vertex_remap().unwrap().unwrap();
     assert_eq!(view.vertex_count(), remap.vertex_count());
-    let triangles = mesh.triangles().unwrap();
-    let vertices = mesh.vertices().unwrap().decode().unwrap();
-    let normals = mesh.normals().unwrap().decode().unwrap();
+    let triangles = mesh.indices().unwrap();
+    let vertices = mesh.positions().unwrap().read().unwrap();
+    let normals = mesh.normals().unwrap().read().unwrap();
     let positions = view.attribute(&Semantic::Position).unwrap().unwrap().array::<[f32; 3]>().unwrap();
     let welded_normals = view.attribute(&Semantic::Normal).unwrap().unwrap().array::<[f32; 3]>().unwrap();
-    let (vertex, normal) = (triangles.vertex.unwrap(), triangles.normal.unwrap());
+    let (vertex, normal) = (triangles.positions.unwrap(), triangles.normals.unwrap());
     for (corner, index) in view.indices().iter().enumerate() {
         let index = index as usize;
         assert_eq!(positions.get(index), vertices.get(vertex.get(corner).unwrap() as usize));
@@ -240,7 +244,7 @@ fn views_of_shared_indices_are_the_files_arrays() {
     assert!(mesh.vertex_remap().unwrap().is_none() && view.findings().is_empty());
     assert_eq!((view.vertex_count(), view.indices().len()), (144, 11 * 11 * 6));
     let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
-    assert_eq!(positions.as_bytes(), mesh.vertices().unwrap().decode().unwrap().as_bytes());
+    assert_eq!(positions.as_bytes(), mesh.positions().unwrap().read().unwrap().as_bytes());
     // Two arrays that say the same need no welding either.
     let twice = Writer::a()
         .mesh("twice")
@@ -399,7 +403,7 @@ fn limits_bound_what_is_decoded() {
     let limits = Limits::default().with_free_ratio(0).with_max_block_bytes(4096);
     let options = Options::default().with_limits(limits);
     let document = Document::from_source_with(Source::from_bytes(grid(40)), &options).unwrap();
-    let error = document.mesh(0).unwrap().vertices().unwrap().decode().unwrap_err();
+    let error = document.mesh(0).unwrap().positions().unwrap().read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertices");
     // Lists of what the file holds are memory, too.
@@ -420,15 +424,15 @@ fn loaded_meshes_read_nothing_more() {
     let document = Document::from_source(Source::ranged(recorder.clone())).unwrap();
     let mesh = document.mesh(0).unwrap();
     recorder.reads.lock().unwrap().clear();
-    mesh.vertices().unwrap().get(39_000).unwrap();
+    mesh.positions().unwrap().get(39_000).unwrap();
     let one: u64 = recorder.reads.lock().unwrap().iter().map(|range| range.end - range.start).sum();
     assert!(one < 100, "{one} bytes for one vertex");
     recorder.reads.lock().unwrap().clear();
     let loaded = mesh.load().unwrap();
     assert!(recorder.reads.lock().unwrap().len() <= 1);
     recorder.reads.lock().unwrap().clear();
-    loaded.vertices().unwrap().decode().unwrap();
-    loaded.triangles().unwrap();
+    loaded.positions().unwrap().read().unwrap();
+    loaded.indices().unwrap();
     assert!(recorder.reads.lock().unwrap().is_empty());
 }
 
@@ -444,7 +448,98 @@ fn files_of_the_crate_weld_as_they_should() {
 }
 
 #[test]
-fn bit_arrays_are_public() {
-    let array = BitArray::new(Packer::all([(1, 5), (30, 5), (7, 5)]), 5, 3).unwrap();
-    assert_eq!(array.iter().rev().collect::<Vec<_>>(), [7, 30, 1]);
+fn sound_files_have_no_findings() {
+    for writer in [Writer::a(), Writer::b()] {
+        let wide = u64::from(u32::MAX);
+        let writer = writer
+            .mesh("mesh")
+            .vertices([0., 1., 0., 1., 0., 1.], [32, 1, 1], &[[0, 0, 0], [wide, 1, 1], [5, 0, 1]])
+            .directions(3, 2, &[(0, 1, 1)])
+            .uvs(1, &[[0, 1]])
+            .indices(2, 2, 0, &[0, 1, 2])
+            .indices(4, 0, 0, &[0, 0, 0])
+            .indices(6, 64, 0, &[0, 0, 0]);
+        // Segments without elements, of any width.
+        let writer = writer
+            .mesh("")
+            .vertices([0.; 6], [0; 3], &[])
+            .uvs(0, &[])
+            .directions(3, 0, &[])
+            .indices(2, 0, 0, &[]);
+        assert_eq!(read(writer.to_bytes()).unwrap().findings(), []);
+    }
+    let of_layout_b = Writer::b()
+        .mesh("mesh")
+        .directions(9, 2, &[(0, 1, 1)])
+        .colors("colour", 1, &[[0; 4]])
+        .custom(15, "index", 1, 0, &[1])
+        .custom(24, "", 1, 0, &[])
+        .segment(16, 0, &floats("float", 1, &[1]));
+    let shared = [1, 7].into_iter().fold(of_layout_b, |writer, mask| writer.shared(mask, 1, 0, &[0, 0, 0]));
+    assert_eq!(read(shared.to_bytes()).unwrap().findings(), []);
+}
+
+#[test]
+fn only_numbers_of_no_bits_that_there_are_have_a_finding() {
+    let mesh = || Writer::b().mesh("");
+    let cases = [
+        (mesh().vertices([0.; 6], [1, 0, 1], &[[0; 3]]), true),
+        (mesh().vertices([0.; 6], [1, 1, 1], &[[0; 3]]), false),
+        (mesh().uvs(0, &[[0; 2]]), true),
+        (mesh().uvs(1, &[[0; 2]]), false),
+        (mesh().uvs(0, &[]), false),
+        (mesh().colors("", 0, &[[0; 4]]), true),
+        (mesh().colors("", 1, &[[0; 4]]), false),
+        (mesh().segment(16, 0, &floats("", 0, &[0])), true),
+        (mesh().segment(16, 0, &floats("", 1, &[0])), false),
+        (mesh().indices(2, 0, 0, &[0]), false),
+    ];
+    for (index, (writer, expected)) in cases.into_iter().enumerate() {
+        assert_eq!(has(read(writer.to_bytes()).unwrap().findings(), rules::NO_BITS), expected, "{index}");
+    }
+}
+
+#[test]
+fn counts_and_names_longer_than_their_segment_are_named() {
+    let mesh = || Writer::b().mesh("");
+    let mut points = 2_u64.to_le_bytes().to_vec();
+    points.extend([0; 48]);
+    points.extend([8, 8, 8, 0, 0, 0]);
+    let mut indices = vec![8];
+    indices.extend(2_u64.to_le_bytes());
+    indices.extend([0; 9]);
+    // A segment begins after the header, and the lengths of a name and a list; its data after 6 bytes more.
+    let data = 15 + 4 + 6;
+    let cases = [
+        (mesh().segment(1, 0, &points), "vertex_count", data..data + 8),
+        (mesh().segment(2, 0, &indices), "count", data + 1..data + 9),
+        (
+            mesh().segment(2, 0, &[65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+            "precision",
+            data..data + 1,
+        ),
+        (mesh().segment(2, 0, &[1; 16]), "data_length", data - 5..data - 1),
+        (mesh().segment(16, 0, &[3, b'a', b'b']), "length of the name of custom data", data..data + 1),
+        (mesh().segment(16, 0, &[2, b'a', b'b']), "data_length", data - 5..data - 1),
+    ];
+    for (writer, what, range) in cases {
+        let error = read(writer.to_bytes()).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.what(), error.byte_range()),
+            (ErrorKind::Malformed, what, Some(range))
+        );
+    }
+}
+
+/// Coordinates of more than 32 bits are read part by part; the number that does not fit is in the last one.
+#[test]
+fn one_wide_coordinate_of_thousands_decides_how_all_are_read() {
+    let mut points = vec![[4095, 0, 0]; 20_001];
+    let first = |points: &[[u64; 3]]| {
+        let file = Writer::b().mesh("").vertices([0.0, 1.0, 0.0, 1.0, 0.0, 1.0], [44, 1, 3], points);
+        read(file.to_bytes()).unwrap().mesh(0).unwrap().positions().unwrap().get(0).unwrap().unwrap()[0]
+    };
+    assert_eq!(first(&points), 1.0);
+    points[20_000][0] = 4096;
+    assert!(first(&points) < 1e-6);
 }

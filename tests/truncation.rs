@@ -76,7 +76,7 @@ fn every_truncation_of_a_model_of_unknown_length_panics_nowhere() {
         for len in 0..file.len() {
             let reader = Recorder::of_unknown_length(file[..len].to_vec());
             if let Ok(model) = iqm::Model::from_source(Source::ranged(reader)) {
-                let _ = (model.triangles(), model.validate(), model.frames().to_vec());
+                let _ = (model.triangles(), model.validate(), model.frames().read());
             }
         }
     }
@@ -111,14 +111,14 @@ fn fragments_of_a_truncated_file_end_in_an_error() {
     for len in [0, 10, 123, 124, 1000, file.len() - 1] {
         let fragments = Fragments::new(Some(len as u64));
         let error = loop {
-            match fragments.step(|source| MeshFile::from_source(source.clone())) {
-                Ok(Step::Need(ranges)) => {
+            match fragments.step(|source| MeshFile::from_source(source.clone())).map(Step::into_result) {
+                Ok(Err(ranges)) => {
                     for range in ranges {
                         let part = file[range.start as usize..range.end as usize].to_vec();
                         fragments.supply(range.start, part).unwrap();
                     }
                 }
-                Ok(Step::Done(_)) => panic!("{len} bytes were read"),
+                Ok(Ok(_)) => panic!("{len} bytes were read"),
                 Err(error) => break error,
             }
         };

@@ -12,8 +12,7 @@ use meshmap::openctm::Bodies;
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::tmf::{Document, Packed};
 use meshmap::{
-    Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, Step,
-    iqm::rules, openctm,
+    Address, ErrorKind, Finding, Format, Fragments, Item, MeshFile, ReadRange, Result, Source, openctm,
 };
 use meshmap_testing::allocator::Counting;
 use meshmap_testing::{calls, exercise};
@@ -92,9 +91,9 @@ impl Way {
         };
         let known = fragments.source().len()?;
         for _ in 0..MOST_TRIPS {
-            match fragments.step(&job)? {
-                Step::Done(done) => return Ok(done),
-                Step::Need(ranges) => {
+            match fragments.step(&job)?.into_result() {
+                Ok(done) => return Ok(done),
+                Err(ranges) => {
                     assert!(!ranges.is_empty() && ranges.iter().all(|range| range.start < range.end));
                     assert!(ranges.windows(2).all(|pair| pair[0].end < pair[1].start), "{ranges:?}");
                     let end = ranges.last().map_or(0, |range| range.end);
@@ -163,7 +162,7 @@ impl Opened {
         let mut arrays = Vec::new();
         match file {
             MeshFile::CGeo(proxy) => {
-                for index in 0..proxy.len().min(MOST) {
+                for index in 0..proxy.snapshot_count().min(MOST) {
                     arrays.push(way.run(|_| Ok(proxy.snapshot(index)?.positions()?.into_bytes())));
                 }
             }
@@ -198,21 +197,21 @@ impl Opened {
         let last = model.frames().len().saturating_sub(1);
         arrays.push(way.run(|_| {
             let mut out = vec![Default::default(); model.frames().pose_count()];
-            model.frames().frame_into(last, &mut out)?;
+            model.frames().read_frame_into(last, &mut out)?;
             Ok(format!("{out:?}").into())
         }));
     }
 
     fn openctm(way: &Way, bodies: &Bodies, arrays: &mut Vec<Result<Bytes>>) {
         const MOST: usize = 16;
-        for mesh in bodies.iter().take(MOST) {
+        for mesh in bodies.meshes().take(MOST) {
             arrays.push(way.run(|_| Ok(mesh.normals()?.map(|array| array.into_bytes()).unwrap_or_default())));
             arrays.push(way.run(|_| Ok(mesh.positions()?.into_bytes())));
             for map in mesh.uv_maps().take(MOST) {
-                arrays.push(way.run(|_| Ok(map.coords()?.into_bytes())));
+                arrays.push(way.run(|_| Ok(map.read()?.into_bytes())));
             }
             for map in mesh.attribute_maps().take(MOST) {
-                arrays.push(way.run(|_| Ok(map.values()?.into_bytes())));
+                arrays.push(way.run(|_| Ok(map.read()?.into_bytes())));
             }
         }
     }
@@ -221,13 +220,13 @@ impl Opened {
         const MOST: usize = 16;
         for mesh in document.meshes().take(MOST) {
             let decoded = |array: Option<Packed<[f32; 3]>>| match array {
-                Some(array) => way.run(|_| Ok(array.decode()?.into_bytes())),
+                Some(array) => way.run(|_| Ok(array.read()?.into_bytes())),
                 None => Ok(Bytes::new()),
             };
-            arrays.push(decoded(mesh.vertices()));
+            arrays.push(decoded(mesh.positions()));
             arrays.push(decoded(mesh.normals()));
             arrays
-                .push(way.run(|_| Ok(mesh.triangles()?.vertex.map(|a| a.into_bytes()).unwrap_or_default())));
+                .push(way.run(|_| Ok(mesh.indices()?.positions.map(|a| a.into_bytes()).unwrap_or_default())));
             arrays.push(way.run(|_| Ok(format!("{:?}", mesh.custom()?).into())));
         }
     }
@@ -246,9 +245,9 @@ impl Opened {
     }
 
     fn assert_agrees(&self, other: &Self, tells_length: bool) {
-        // What lies behind `filesize` cannot be seen where the length is unknown.
+        // What lies after the end cannot be seen where the length is unknown.
         let comparable = |findings: &[Finding]| {
-            let visible = |finding: &&Finding| tells_length || finding.rule != rules::TRAILING_BYTES;
+            let visible = |finding: &&Finding| tells_length || finding.rule.id != "trailing_bytes";
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()
         };
         // A body behind the first one may be cut there, or anything else, which is then seen in its place.

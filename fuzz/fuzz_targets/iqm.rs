@@ -6,4 +6,5 @@ use meshmap_testing::exercise;
 
 fuzz_target!(|data: &[u8]| {
     exercise::iqm::bytes(data);
+    exercise::calls(data);
 });

@@ -7,6 +7,7 @@ use meshmap_testing::exercise;
 
 fuzz_target!(|data: &[u8]| {
     exercise::slmesh::bytes(data);
+    exercise::calls(data);
     // No mutation of a compressed block is still one; what is in it is mutated like this.
     let Some((choice, content)) = data.split_first() else { return };
     let names = ["high_lod", "skin", "physics_convex", "physics_mesh"];
@@ -25,4 +26,5 @@ fuzz_target!(|data: &[u8]| {
     file.extend(b"}}");
     file.extend(block);
     assert!(exercise::slmesh::bytes(&file), "the header is good");
+    exercise::calls(&file);
 });

@@ -13,8 +13,8 @@ use crate::num::as_u64;
 /// A typed view of shared bytes: an array of a file, in place.
 ///
 /// Elements are stored little-endian and packed, at any address. [`iter`](Self::iter) and [`get`](Self::get) return
-/// native values on every host, [`as_slice`](Self::as_slice) returns the elements as stored, and
-/// [`as_native`](Self::as_native) a plain slice where byte order and alignment allow. Cloning is cheap; the bytes live as
+/// native values on every host, [`as_bytes`](Self::as_bytes) returns the elements as stored, and
+/// [`as_native`](Self::as_native) a plain slice if byte order and alignment allow it. Cloning is cheap; the bytes live as
 /// long as any view of them.
 ///
 /// # Examples
@@ -55,10 +55,7 @@ impl<T: Element> Array<T> {
     /// assert_eq!(array.get(0), Some([1.0, 2.0, 3.0]));
     /// ```
     #[must_use]
-    pub fn from_vec(elements: Vec<T>) -> Self
-    where
-        T: IntoBytes + Immutable,
-    {
+    pub fn from_vec(elements: Vec<T>) -> Self {
         /// Makes the bytes of a vector of any alignment the owner of a `Bytes`.
         struct Owner<T>(Vec<T>);
         impl<T: IntoBytes + Immutable> AsRef<[u8]> for Owner<T> {
@@ -106,8 +103,7 @@ impl<T: Element> Array<T> {
     }
 
     /// The elements as stored: `&[[le::F32; 3]]` for an `Array<[f32; 3]>`.
-    #[must_use]
-    pub fn as_slice(&self) -> &[T::Stored] {
+    pub(crate) fn as_slice(&self) -> &[T::Stored] {
         #[expect(clippy::expect_used, reason = "`new` keeps whole elements only, and they need no alignment")]
         <[T::Stored]>::ref_from_bytes(&self.bytes).expect("a whole number of elements")
     }
@@ -168,7 +164,7 @@ where
 }
 
 /// Takes over a vector; see [`from_vec`](Array::from_vec).
-impl<T: Element + IntoBytes + Immutable> From<Vec<T>> for Array<T> {
+impl<T: Element> From<Vec<T>> for Array<T> {
     fn from(elements: Vec<T>) -> Self {
         Self::from_vec(elements)
     }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_endian as le};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, little_endian as le};
 
 /// The type of one component of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,21 +63,36 @@ impl fmt::Display for Scalar {
 }
 
 /// An element of an [`Array`](super::Array): a number, a short array of numbers, or a raw structure of a format.
-pub trait Element: Copy + Send + Sync + 'static + sealed::Sealed {
-    /// The element as stored: little-endian, without alignment.
-    type Stored: FromBytes + IntoBytes + KnownLayout + Immutable + Unaligned + Copy + Send + Sync + fmt::Debug;
-    /// The type and number of components; `None` for structures.
-    #[doc(hidden)]
-    const SHAPE: Option<(Scalar, u32)>;
-    #[doc(hidden)]
-    fn from_stored(stored: Self::Stored) -> Self;
-    /// The bytes as native elements, where alignment and byte order allow.
-    #[doc(hidden)]
-    fn native(bytes: &[u8]) -> Option<&[Self]>;
-}
+///
+/// Implemented for `u8`, `i8`, `u16`, `i16`, `u32`, `i32`, [`F16`], `f32`, `f64`, and arrays of them. It is sealed: other crates
+/// cannot implement it.
+pub trait Element: Copy + Send + Sync + 'static + sealed::Stored {}
 
 pub(crate) mod sealed {
-    pub trait Sealed {}
+    use std::fmt;
+
+    use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+    use super::Scalar;
+
+    /// How an element is stored in files.
+    pub trait Stored: Sized + IntoBytes + Immutable {
+        /// The element as stored: little-endian, without alignment.
+        type Stored: FromBytes
+            + IntoBytes
+            + KnownLayout
+            + Immutable
+            + Unaligned
+            + Copy
+            + Send
+            + Sync
+            + fmt::Debug;
+        /// The type and number of components; `None` for structures.
+        const SHAPE: Option<(Scalar, u32)>;
+        fn from_stored(stored: Self::Stored) -> Self;
+        /// The bytes as native elements, if alignment and byte order allow it.
+        fn native(bytes: &[u8]) -> Option<&[Self]>;
+    }
 }
 
 /// An IEEE 754 binary16 number, as its bits.
@@ -136,8 +151,8 @@ impl F16 {
 
 macro_rules! scalar {
     ($native:ty, $stored:ty, $scalar:ident, $from:expr) => {
-        impl sealed::Sealed for $native {}
-        impl Element for $native {
+        impl Element for $native {}
+        impl sealed::Stored for $native {
             type Stored = $stored;
             const SHAPE: Option<(Scalar, u32)> = Some((Scalar::$scalar, 1));
             fn from_stored(stored: Self::Stored) -> Self {
@@ -148,8 +163,8 @@ macro_rules! scalar {
                 native.filter(|_| cfg!(target_endian = "little") || size_of::<Self>() == 1)
             }
         }
-        impl<const N: usize> sealed::Sealed for [$native; N] {}
-        impl<const N: usize> Element for [$native; N] {
+        impl<const N: usize> Element for [$native; N] {}
+        impl<const N: usize> sealed::Stored for [$native; N] {
             type Stored = [$stored; N];
             const SHAPE: Option<(Scalar, u32)> = {
                 #[expect(
@@ -190,8 +205,8 @@ scalar!(f64, le::F64, F64, le::F64::get);
 /// Makes raw structures elements of arrays. They are their own stored form.
 macro_rules! raw_elements {
     ($($raw:ty),+ $(,)?) => {$(
-        impl crate::bytes::sealed::Sealed for $raw {}
-        impl crate::bytes::Element for $raw {
+        impl crate::bytes::Element for $raw {}
+        impl crate::bytes::sealed::Stored for $raw {
             type Stored = Self;
             const SHAPE: Option<(crate::bytes::Scalar, u32)> = None;
             fn from_stored(stored: Self) -> Self {

@@ -19,14 +19,14 @@ use crate::report::{Error, ErrorKind, Result};
 /// # Examples
 ///
 /// ```
-/// use meshmap::{Fragments, Step, iqm};
+/// use meshmap::{Fragments, iqm};
 ///
 /// let body = std::fs::read("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
 /// let fragments = Fragments::new(Some(body.len() as u64));
 /// let model = loop {
-///     match fragments.step(|source| iqm::Model::from_source(source.clone()))? {
-///         Step::Done(model) => break model,
-///         Step::Need(ranges) => {
+///     match fragments.step(|source| iqm::Model::from_source(source.clone()))?.into_result() {
+///         Ok(model) => break model,
+///         Err(ranges) => {
 ///             for range in ranges {
 ///                 // An HTTP client asks for `bytes={start}-{end - 1}` here.
 ///                 let part = body[range.start as usize..range.end as usize].to_vec();
@@ -45,12 +45,27 @@ pub struct Fragments {
 
 /// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Step<T> {
     /// These ranges are missing. They ascend and do not touch; only while the length is unknown do they reach beyond the
     /// end of the file.
     Need(Vec<Range<u64>>),
     /// The job is done.
     Done(T),
+}
+
+impl<T> Step<T> {
+    /// The value of a job that is done, or else the missing ranges.
+    ///
+    /// # Errors
+    ///
+    /// Returns the ranges of [`Need`](Self::Need).
+    pub fn into_result(self) -> std::result::Result<T, Vec<Range<u64>>> {
+        match self {
+            Self::Done(done) => Ok(done),
+            Self::Need(ranges) => Err(ranges),
+        }
+    }
 }
 
 impl Fragments {

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -14,6 +15,12 @@ use crate::report::{Error, Result};
 /// A store that answers byte ranges, and blocks until it has them.
 ///
 /// [`File`] is one, and so is an `Arc` of one.
+///
+/// A reader must not use the file that it reads, such as a [`MeshFile`](crate::MeshFile) over its own [`Source`](crate::Source). On the thread
+/// that called the reader this is an [`Io`](crate::ErrorKind::Io) error with
+/// [`Deadlock`](std::io::ErrorKind::Deadlock), not a deadlock. A reader must also not wait for another
+/// thread that uses the file: this deadlock is not detected.
+/// Workers of a rayon pool are exempt: a reader that waits for rayon may run another task that reads from the same source.
 #[expect(clippy::len_without_is_empty, reason = "a store of unknown length cannot tell")]
 pub trait ReadRange: Send + Sync {
     /// The length in bytes, or `None` where the store does not know it.
@@ -32,6 +39,22 @@ pub trait ReadRange: Send + Sync {
     ///
     /// Whatever the store reports.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes>;
+
+    /// Reads the bytes from `offset` on into `out`, and returns how many there are: fewer than `out` only if the store ends.
+    ///
+    /// Stores that can read into the caller's memory override this, which copies the result of [`read`](Self::read).
+    ///
+    /// # Errors
+    ///
+    /// Whatever the store reports.
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.read(offset..offset.saturating_add(as_u64(out.len())))?;
+        let count = bytes.len().min(out.len());
+        if let (Some(out), Some(bytes)) = (out.get_mut(..count), bytes.get(..count)) {
+            out.copy_from_slice(bytes);
+        }
+        Ok(count)
+    }
 }
 
 impl<T: ReadRange + ?Sized> ReadRange for Arc<T> {
@@ -41,6 +64,10 @@ impl<T: ReadRange + ?Sized> ReadRange for Arc<T> {
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         (**self).read(range)
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        (**self).read_into(offset, out)
     }
 }
 
@@ -54,17 +81,22 @@ impl ReadRange for File {
         let count = range.end.saturating_sub(range.start).try_into().map_err(out_of_memory)?;
         let mut buffer =
             u8::new_vec_zeroed(count).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let filled = self.read_into(range.start, &mut buffer)?;
+        buffer.truncate(filled);
+        Ok(buffer.into())
+    }
+
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
-        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match read_at(self, rest, range.start.saturating_add(as_u64(filled))) {
+        while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match read_at(self, rest, offset.saturating_add(as_u64(filled))) {
                 Ok(0) => break,
                 Ok(count) => filled = filled.saturating_add(count),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        buffer.truncate(filled);
-        Ok(buffer.into())
+        Ok(filled)
     }
 }
 
@@ -113,7 +145,24 @@ impl Reader {
         if let Some(len) = self.len.get() {
             return Ok(Some(*len));
         }
-        Ok(self.inner.len()?.map(|len| *self.len.get_or_init(|| len)))
+        let len = self.call(|reader| reader.len())?;
+        Ok(len.map(|len| *self.len.get_or_init(|| len)))
+    }
+
+    /// Calls the caller's reader, unless it is running on this thread.
+    fn call<T>(&self, work: impl FnOnce(&dyn ReadRange) -> io::Result<T>) -> io::Result<T> {
+        self.refuse_reentry()?;
+        let _running = Running::new(self);
+        work(&*self.inner)
+    }
+
+    /// Returns an error if this thread is in a call of the reader, and so is called by it.
+    pub(super) fn refuse_reentry(&self) -> io::Result<()> {
+        if is_rayon_worker() || !Running::is_on_this_thread(self) {
+            return Ok(());
+        }
+        let text = "the reader uses the file that it reads, which would wait for the reader";
+        Err(io::Error::new(io::ErrorKind::Deadlock, text))
     }
 
     /// The whole range, or an error.
@@ -152,8 +201,9 @@ impl Reader {
     }
 
     fn read_once(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
-        let mut bytes =
-            self.inner.read(range.clone()).map_err(|error| Error::io(error, what).at(range.clone()))?;
+        let mut bytes = self
+            .call(|reader| reader.read(range.clone()))
+            .map_err(|error| Error::io(error, what).at(range.clone()))?;
         bytes.truncate(usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX));
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
@@ -163,6 +213,45 @@ impl Reader {
             let _ = self.len.set(end);
         }
         Ok(bytes)
+    }
+}
+
+/// `true` on a thread of a rayon pool, which may run a task while another task on the same thread is in a reader.
+pub(crate) fn is_rayon_worker() -> bool {
+    #[cfg(feature = "rayon")]
+    let is_worker = rayon::current_thread_index().is_some();
+    #[cfg(not(feature = "rayon"))]
+    let is_worker = false;
+    is_worker
+}
+
+thread_local! {
+    /// The addresses of the readers that are running on this thread. The innermost one is the last.
+    static RUNNING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A call of a reader on this thread.
+struct Running;
+
+impl Running {
+    fn new(reader: &Reader) -> Self {
+        // While a thread ends, its list is gone, and nothing is recorded.
+        let _ = RUNNING.try_with(|running| running.borrow_mut().push(Self::address(reader)));
+        Self
+    }
+
+    fn is_on_this_thread(reader: &Reader) -> bool {
+        RUNNING.try_with(|running| running.borrow().contains(&Self::address(reader))).unwrap_or(false)
+    }
+
+    fn address(reader: &Reader) -> usize {
+        std::ptr::from_ref(reader).addr()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = RUNNING.try_with(|running| running.borrow_mut().pop());
     }
 }
 

@@ -50,7 +50,7 @@ struct Piece {
 }
 
 struct OpenedFile {
-    path: Arc<Path>,
+    path: Option<Arc<Path>>,
     identity: Identity,
 }
 
@@ -92,10 +92,46 @@ impl Source {
             // SAFETY: the caller promises that the file is not changed while views of the map live, and the map lives
             // in the reference-counted owner of those views.
             let map = unsafe { memmap2::Mmap::map(&file) }
-                .map_err(|error| Error::io(error, "file").in_file(Some(&opened.path)))?;
+                .map_err(|error| Error::io(error, "file").in_file(opened.path.as_ref()))?;
             Bytes::from_owner(map)
         };
         Ok(Self::new(Backing::Memory(bytes), Some(Arc::new(opened))))
+    }
+
+    /// Reads an open file lazily, as [`open`](Self::open) does. Its position is not used.
+    ///
+    /// The source has an [`identity`](Self::identity), and no path until [`with_path`](Self::with_path).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`open`](Self::open), except those of opening.
+    pub fn from_file(file: File) -> Result<Self> {
+        let metadata = check_file(&file)?;
+        let identity = Identity::of(&metadata);
+        let reader = Reader::new(file);
+        let _ = reader.len.set(identity.len);
+        Ok(Self::new(Backing::Reader(Arc::new(reader)), Some(Arc::new(OpenedFile { path: None, identity }))))
+    }
+
+    /// This source with the path that errors name and [`is_stale`](Self::is_stale) compares with.
+    ///
+    /// For sources that are not opened by path: [`from_file`](Self::from_file), or [`from_bytes`](Self::from_bytes) of a map that
+    /// the caller made. The latter gets the [`identity`](Self::identity) of the file that is now at the path.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Io`](ErrorKind::Io) if the source has no identity and the file at the path cannot be examined.
+    pub fn with_path(self, path: impl AsRef<Path>) -> Result<Self> {
+        let path: Arc<Path> = Arc::from(path.as_ref());
+        let identity = match &self.file {
+            Some(file) => file.identity,
+            None => {
+                let metadata = std::fs::metadata(&path);
+                let fail = |error| Error::io(error, "file").in_file(Some(&path));
+                Identity::of(&metadata.map_err(fail)?)
+            }
+        };
+        Ok(Self { file: Some(Arc::new(OpenedFile { path: Some(path), identity })), ..self })
     }
 
     /// Takes bytes in memory: a `Vec<u8>`, a `&'static [u8]`, `Bytes`, `Bytes::from_owner` of anything.
@@ -125,7 +161,7 @@ impl Source {
 
     /// An error of these bytes, with the format and the path where it does not name them.
     pub(crate) fn tell(&self, error: Error) -> Error {
-        error.format_is(self.format).in_file(self.file.as_deref().map(|file| &file.path))
+        error.format_is(self.format).in_file(self.file.as_deref().and_then(|file| file.path.as_ref()))
     }
 
     /// The length in bytes, where it is known. It always is for files and memory.
@@ -143,14 +179,19 @@ impl Source {
         }
     }
 
-    /// The bytes of a range, which errors call `what`. Shared where they are in memory, not copied.
+    /// Reads the bytes of a range. They are shared, not copied, if the source is mapped or in memory.
     ///
     /// # Errors
     ///
-    /// [`Truncated`](ErrorKind::Truncated) where the source ends before the range does,
-    /// [`NeedBytes`](ErrorKind::NeedBytes) where fragments have not been supplied, [`Io`](ErrorKind::Io) where the
-    /// reader fails, [`OutOfRange`](ErrorKind::OutOfRange) for a range that ends before it starts.
-    pub fn get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
+    /// Returns [`Truncated`](ErrorKind::Truncated) if the source ends before the range does,
+    /// [`NeedBytes`](ErrorKind::NeedBytes) if fragments have not been supplied, [`Io`](ErrorKind::Io) if the reader fails, and
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for a range that ends before it starts.
+    pub fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        self.get(range, "range")
+    }
+
+    /// Like `read`; errors call the range `what`.
+    pub(crate) fn get(&self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
         self.try_get(range.clone(), what).map_err(|error| self.tell(error))
     }
 
@@ -254,6 +295,13 @@ impl Source {
         matches!(self.backing, Backing::Reader(_)) && self.file.is_none()
     }
 
+    /// Returns an error if this thread is in a call of the source's reader: to wait for a value that is made from the source
+    /// would be to wait for this thread.
+    pub(crate) fn refuse_reentry(&self) -> Result<()> {
+        let Backing::Reader(reader) = &self.backing else { return Ok(()) };
+        reader.refuse_reentry().map_err(|error| self.tell(Error::io(error, "file")))
+    }
+
     /// Whether these bytes are there without a read.
     pub(crate) fn is_cached(&self, range: &Range<u64>) -> bool {
         match &self.backing {
@@ -311,15 +359,15 @@ impl Source {
         self.file.as_deref().map(|file| &file.identity)
     }
 
-    /// Whether the file at the path has been changed or replaced since. `false` where the source is not a file.
+    /// `true` if the file at the path has been changed or replaced since. `false` if the source has no path.
     ///
     /// # Errors
     ///
     /// [`Io`](ErrorKind::Io) where the system cannot tell.
     pub fn is_stale(&self) -> Result<bool> {
-        let Some(file) = &self.file else { return Ok(false) };
-        match std::fs::metadata(&file.path) {
-            Ok(metadata) => Ok(Identity::of(&metadata) != file.identity),
+        let Some(OpenedFile { path: Some(path), identity }) = self.file.as_deref() else { return Ok(false) };
+        match std::fs::metadata(path) {
+            Ok(metadata) => Ok(Identity::of(&metadata) != *identity),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
             Err(error) => Err(self.tell(Error::io(error, "file"))),
         }
@@ -367,7 +415,7 @@ impl Identity {
 fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
     let path = Arc::from(path);
     let (file, metadata) = try_open(&path).map_err(|error| error.in_file(Some(&path)))?;
-    Ok((file, OpenedFile { identity: Identity::of(&metadata), path }))
+    Ok((file, OpenedFile { identity: Identity::of(&metadata), path: Some(path) }))
 }
 
 fn try_open(path: &Path) -> Result<(File, Metadata)> {
@@ -377,14 +425,21 @@ fn try_open(path: &Path) -> Result<(File, Metadata)> {
         let kind = std::fs::metadata(path).map_or(Ok(()), |metadata| refuse_other_kinds(&metadata));
         kind.err().unwrap_or_else(|| fail(error))
     })?;
+    let metadata = check_file(&file)?;
+    Ok((file, metadata))
+}
+
+/// Returns an error unless a file can be read by ranges.
+fn check_file(file: &File) -> Result<Metadata> {
+    let fail = |error| Error::io(error, "file");
     let metadata = file.metadata().map_err(fail)?;
     refuse_other_kinds(&metadata)?;
     // Files of systems such as /proc have content, and do not tell how much.
-    if metadata.len() == 0 && !ReadRange::read(&file, 0..1).map_err(fail)?.is_empty() {
+    if metadata.len() == 0 && !ReadRange::read(file, 0..1).map_err(fail)?.is_empty() {
         let error = Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
         return Err(error.found("one of length 0 that has content"));
     }
-    Ok((file, metadata))
+    Ok(metadata)
 }
 
 /// Opens a file for reading. A named pipe without a writer is opened, too, instead of waiting for one.

@@ -1,16 +1,13 @@
-//! The codecs: bytes in, bytes out. They know no file and no format.
+//! The codecs: bytes in, bytes out. They know no file and no format. Deflate is the package `meshmap-inflate`.
 
 pub(crate) mod bits;
 pub(crate) mod dequant;
-pub(crate) mod inflate;
 pub(crate) mod lzma;
 pub(crate) mod planes;
 
-#[cfg(fuzzing)]
-pub use inflate::in_pieces as inflate_in_pieces;
-
 /// How a block is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Codec {
     /// Not compressed.

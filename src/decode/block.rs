@@ -2,12 +2,12 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use super::content::Content;
 use super::fault::fault_error;
 use super::help::Help;
 use super::room::Room;
 use super::scratch::Scratch;
 use crate::bytes::Source;
-use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault, FaultKind, lzma};
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize};
@@ -172,30 +172,30 @@ impl Block {
             return Ok(as_usize(length));
         }
         let most = budget.block(stored);
-        let mut inflate = self.begin(input, options, scratch)?;
+        let mut content = self.begin(input, options, scratch)?;
         // The length is not stored. Memory grows with the output.
         let mut filled = 0_usize;
         let mut more = stored.saturating_mul(FIRST_GUESS).max(256);
         room.adopt();
-        let mut help = Help::with(&mut inflate, input, options, budget);
+        let mut help = Help::with(&mut content, input, options, budget);
         loop {
             let length = as_u64(filled).saturating_add(more).max(as_u64(room.bytes.len())).min(most);
             let mut has_room = room.grow(length, self.what)?;
-            if !has_room && help.end(&mut inflate) {
+            if !has_room && help.end(&mut content) {
                 has_room = room.grow(length, self.what)?;
             }
             if !has_room {
                 break;
             }
             let free = room.bytes.get_mut(filled..).unwrap_or_default();
-            let count = inflate.read(free);
-            *reached = inflate.produced();
+            let count = content.read(free);
+            *reached = content.produced();
             let count = count.map_err(|fault| self.fault(&fault))?;
             let is_full = count == free.len();
             filled = filled.saturating_add(count);
             if !is_full || as_u64(filled) >= most {
-                let end = inflate.finish();
-                *reached = inflate.produced();
+                let end = content.finish();
+                *reached = content.produced();
                 return end.map(|()| filled).map_err(|fault| match fault.kind {
                     FaultKind::Long => {
                         budget.exceeded(stored, most.saturating_add(1), self.what).found("more")
@@ -210,8 +210,8 @@ impl Block {
         let left = most.min(budget.left().saturating_add(room.held));
         let mut buffer = [0; 16 << 10];
         loop {
-            let count = inflate.read(&mut buffer);
-            *reached = inflate.produced();
+            let count = content.read(&mut buffer);
+            *reached = content.produced();
             if *reached > left {
                 return Err(budget
                     .exceeded(stored, reached.saturating_sub(room.held), self.what)
@@ -221,7 +221,7 @@ impl Block {
                 break;
             }
         }
-        inflate.finish().map_err(|fault| self.fault(&fault))?;
+        content.finish().map_err(|fault| self.fault(&fault))?;
         let length = as_usize(*reached);
         self.inflate_exactly(input, length, options, room, scratch)?;
         Ok(length)
@@ -237,11 +237,11 @@ impl Block {
         scratch: &mut Scratch,
     ) -> Result<()> {
         room.take(as_u64(input.len()), as_u64(length), self.what)?;
-        let mut inflate = self.begin(input, options, scratch)?;
-        let _help = Help::with(&mut inflate, input, options, room.budget);
+        let mut content = self.begin(input, options, scratch)?;
+        let _help = Help::with(&mut content, input, options, room.budget);
         let out = room.bytes.get_mut(..length).unwrap_or_default();
-        let count = inflate.read(out).map_err(|fault| self.fault(&fault))?;
-        inflate.finish().map_err(|fault| self.fault(&fault))?;
+        let count = content.read(out).map_err(|fault| self.fault(&fault))?;
+        content.finish().map_err(|fault| self.fault(&fault))?;
         if count < length {
             let fault = Fault { decoded: as_u64(count), ..self.codec.fault(FaultKind::Short) };
             return Err(self.fault(&fault));
@@ -249,14 +249,14 @@ impl Block {
         Ok(())
     }
 
-    fn begin<'a>(&self, input: &'a [u8], options: &Options, scratch: &'a mut Scratch) -> Result<Inflate<'a>> {
-        let Scratch { inflater, cancel, .. } = scratch;
-        let inflate = Inflate::new(inflater, input, self.codec, options.decoder, cancel.as_deref());
-        let inflate = inflate.map_err(|fault| self.fault(&fault))?;
-        Ok(match options.checksums {
-            Checksums::Ignore => inflate.ignoring_checksum(),
-            Checksums::Verify => inflate,
-        })
+    fn begin<'a>(&self, input: &'a [u8], options: &Options, scratch: &'a mut Scratch) -> Result<Content<'a>> {
+        let Scratch { decoders, cancel, .. } = scratch;
+        let content = Content::new(decoders, input, self.codec, options.decoder, cancel.as_deref());
+        let mut content = content.map_err(|fault| self.fault(&fault))?;
+        if options.checksums == Checksums::Ignore {
+            content.ignore_checksum();
+        }
+        Ok(content)
     }
 
     fn fault(&self, fault: &Fault) -> Error {

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use crate::codec::inflate::Inflate;
+use super::content::Content;
 use crate::limits::Budget;
 use crate::options::Options;
 
@@ -14,12 +14,13 @@ impl<'a> Help<'a> {
     /// Lets other threads help with a stream, whose bytes these are, where the options allow it and it may pay.
     #[cfg(feature = "rayon")]
     pub(crate) fn with(
-        inflate: &mut Inflate<'_>,
+        content: &mut Content<'_>,
         input: &Bytes,
         options: &Options,
         budget: &'a Budget,
     ) -> Self {
-        use crate::codec::inflate;
+        use meshmap_inflate::Helpers;
+
         use crate::num::as_u64;
         use crate::options::Parallelism;
 
@@ -29,26 +30,30 @@ impl<'a> Help<'a> {
         // Calls that share what they may hold are one for each thread.
         let is_wanted = options.parallelism == Parallelism::Rayon
             && !budget.is_shared()
-            && input.len() >= inflate::Help::LEAST;
+            && input.len() >= Helpers::MIN_INPUT;
         let most = MOST.min(budget.left() / 2).min(as_u64(input.len()).saturating_mul(RATIO));
         if !is_wanted || !budget.try_spend(most) {
             return Self { budget, bytes: 0 };
         }
-        inflate.with_help(inflate::Help::new(input.clone(), most));
+        if let Some(stream) = content.stream() {
+            stream.set_helpers(Helpers::new(input.clone(), most));
+        }
         Self { budget, bytes: most }
     }
 
     #[cfg(not(feature = "rayon"))]
-    pub(crate) fn with(_: &mut Inflate<'_>, _: &Bytes, _: &Options, budget: &'a Budget) -> Self {
+    pub(crate) fn with(_: &mut Content<'_>, _: &Bytes, _: &Options, budget: &'a Budget) -> Self {
         Self { budget, bytes: 0 }
     }
 
     /// Gives the memory back, where there is any, because it is needed for something else; returns whether there was.
-    pub(crate) fn end(&mut self, inflate: &mut Inflate<'_>) -> bool {
+    pub(crate) fn end(&mut self, content: &mut Content<'_>) -> bool {
         #[cfg(feature = "rayon")]
-        inflate.without_help();
+        if let Some(stream) = content.stream() {
+            stream.remove_helpers();
+        }
         #[cfg(not(feature = "rayon"))]
-        let _ = inflate;
+        let _ = content;
         let bytes = std::mem::take(&mut self.bytes);
         self.budget.give_back(bytes);
         bytes > 0

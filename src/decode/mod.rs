@@ -1,10 +1,12 @@
 //! The codecs applied to parts of files.
 
 mod block;
+mod content;
 mod decode_all;
 mod fault;
 mod help;
 mod once;
+mod reference;
 mod room;
 mod scratch;
 
@@ -13,6 +15,7 @@ pub use decode_all::decode_all;
 pub use scratch::Scratch;
 
 pub(crate) use block::lzma_into;
+pub(crate) use content::{Content, Decoders};
 pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
 pub(crate) use once::Once;

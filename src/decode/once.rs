@@ -1,6 +1,6 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::bytes::Source;
+use crate::bytes::{Source, is_rayon_worker};
 use crate::report::Result;
 
 /// A value that is made once, by the first caller, while others wait for it.
@@ -36,7 +36,8 @@ impl<T> Once<T> {
     /// says so.
     ///
     /// A reader of the caller's may use rayon, and then wait for a worker that waits for this value. So workers make a
-    /// value of their own, and the first one is kept.
+    /// value of their own, and the first one is kept. On other threads, a reader that asks for a value of its own file gets an
+    /// error, because the value may be what this thread is making.
     pub(crate) fn get_or_try_make_of(
         &self,
         source: &Source,
@@ -49,8 +50,12 @@ impl<T> Once<T> {
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
-        let _making =
-            may_wait_for(source).then(|| self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        let _making = if may_wait_for(source) {
+            source.refuse_reentry()?;
+            Some(self.making.lock().unwrap_or_else(PoisonError::into_inner))
+        } else {
+            None
+        };
         if let Some(value) = self.value.get() {
             return Ok(value.clone());
         }
@@ -67,11 +72,7 @@ impl<T> Once<T> {
 
 /// Whether this thread may wait for another one that reads from a source.
 pub(crate) fn may_wait_for(source: &Source) -> bool {
-    #[cfg(feature = "rayon")]
-    let is_worker = rayon::current_thread_index().is_some();
-    #[cfg(not(feature = "rayon"))]
-    let is_worker = false;
-    !(is_worker && source.has_own_reader())
+    !(is_rayon_worker() && source.has_own_reader())
 }
 
 /// Of the value, not of who is making one.

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::codec::inflate::Inflater;
+use super::content::Decoders;
 use crate::codec::lzma::Lzma;
 
 /// Working memory of decoders, reused so that later decodes allocate nothing.
@@ -10,7 +10,7 @@ use crate::codec::lzma::Lzma;
 /// Methods that decode into the caller's memory take one. Keep one for each thread.
 #[derive(Default)]
 pub struct Scratch {
-    pub(crate) inflater: Inflater,
+    pub(crate) decoders: Decoders,
     pub(crate) lzma: Lzma,
     /// Memory for intermediate results.
     pub(crate) bytes: Vec<u8>,

@@ -4,12 +4,13 @@ use bytes::Bytes;
 use zerocopy::IntoBytes;
 
 use super::bounds::Bounds;
-use super::component::{component_to_f32, component_to_f64};
+use super::component::component_to_f32;
 use super::convert::{BLOCK, Converter, Fourth, NotHeld, Work};
 use super::dequant::Dequant;
 use super::place::Places;
 use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
+use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
@@ -155,18 +156,6 @@ impl Attribute {
         self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
     }
 
-    /// Every component of every element, exactly, not normalized.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        let scalar = self.format.scalar;
-        self.bytes.chunks_exact(scalar.size()).map(move |component| component_to_f64(scalar, component))
-    }
-
-    /// Converts the elements to `[f32; 3]`, as positions and normals are used.
-    #[must_use]
-    pub fn to_f32x3(&self) -> Vec<[f32; 3]> {
-        self.array::<[f32; 3]>().map_or_else(|| self.to_f32(), |array| array.to_vec())
-    }
-
     /// The smallest box around the first three components; `None` where no element is finite.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
@@ -203,12 +192,13 @@ impl Attribute {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a stride less than an element, or an integer that the target cannot hold.
-    pub fn write_chunks(
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the stride is less than an element or the target cannot hold an integer,
+    /// and the error of `write`, if it returns one.
+    pub fn write_chunks<R: WriteResult>(
         &self,
         target: VertexFormat,
         stride: usize,
-        mut write: impl FnMut(usize, &[u8]),
+        mut write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
         let size = target.size();
         if stride < size {
@@ -221,8 +211,7 @@ impl Attribute {
         }
         let converter = self.converter(target);
         if converter.is_copy() && stride == size {
-            write(0, &self.bytes);
-            return Ok(());
+            return written(write(0, &self.bytes));
         }
         let per_block = self.per_block(size);
         let mut block = vec![0; per_block.min(self.len()).saturating_mul(size)];
@@ -233,13 +222,27 @@ impl Attribute {
             self.convert_part(&converter, first, count, Places::packed(out, size), &mut work)?;
             let offset = first.saturating_mul(stride);
             if stride == size {
-                write(offset, out);
+                written(write(offset, out))?;
             } else {
-                let elements = out.chunks_exact(size.max(1)).zip((offset..).step_by(stride));
-                elements.for_each(|(element, offset)| write(offset, element));
+                let mut elements = out.chunks_exact(size.max(1)).zip((offset..).step_by(stride));
+                elements.try_for_each(|(element, offset)| written(write(offset, element)))?;
             }
         }
         Ok(())
+    }
+
+    /// Like [`write_chunks`](Self::write_chunks), into `out`; bytes between the elements stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if `out` is shorter than the last element's end, and the errors of
+    /// [`write_chunks`](Self::write_chunks).
+    pub fn write_into(&self, target: VertexFormat, stride: usize, out: &mut [u8]) -> Result<()> {
+        let needed = match self.len().checked_sub(1) {
+            Some(last) => last.saturating_mul(stride).saturating_add(target.size()),
+            None => 0,
+        };
+        self.write_chunks(target, stride, into_slice(out, needed)?)
     }
 
     /// How many elements make a block, where each becomes so many bytes.

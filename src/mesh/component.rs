@@ -20,7 +20,7 @@ pub(super) fn component_to_f32(format: VertexFormat, component: &[u8]) -> f32 {
 }
 
 /// The number in the bytes of one component, exactly.
-pub(super) fn component_to_f64(scalar: Scalar, component: &[u8]) -> f64 {
+pub(crate) fn component_to_f64(scalar: Scalar, component: &[u8]) -> f64 {
     match scalar {
         Scalar::F16 => F16(u16::from_le_bytes(leading(component))).to_f32().into(),
         Scalar::F32 => f32::from_le_bytes(leading(component)).into(),

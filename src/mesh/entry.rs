@@ -1,4 +1,5 @@
-use super::role::Role;
+use std::fmt;
+
 use crate::report::Address;
 
 /// A mesh in the list of a file, before it is read.
@@ -11,13 +12,79 @@ pub struct MeshEntry {
     pub name: String,
     /// What it is for.
     pub role: Role,
+    /// The numbers of vertices and triangles; `None` if another read is needed: see
+    /// [`MeshFile::counts`](crate::MeshFile::counts).
+    pub counts: Option<MeshCounts>,
+}
+
+/// The numbers of vertices and triangles of a mesh, as stored.
+///
+/// A [`MeshView`](super::MeshView) may have more vertices, in formats with several indices per corner (CGeo, TMF), or fewer, if
+/// IQM meshes declare vertices of other meshes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct MeshCounts {
+    /// Stored positions.
+    pub vertices: u64,
+    /// Triangles.
+    pub triangles: u64,
+    /// `true` if the mesh stores positions at all.
+    pub has_positions: bool,
 }
 
 impl MeshEntry {
     pub(crate) fn new(address: Address, name: impl Into<String>, role: Role) -> Self {
-        Self { address, name: name.into(), role }
+        Self { address, name: name.into(), role, counts: None }
+    }
+
+    pub(crate) fn with_counts(self, counts: MeshCounts) -> Self {
+        Self { counts: Some(counts), ..self }
     }
 }
 
 /// The meshes of a file, each described when it is asked for.
 pub(crate) type Entries<'a> = Box<dyn ExactSizeIterator<Item = MeshEntry> + Send + 'a>;
+
+/// What a mesh is for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum Role {
+    /// Geometry that is drawn.
+    Geometry,
+    /// A level of detail; 0 is the finest.
+    Lod(u32),
+    /// Geometry for physics, which is not drawn.
+    Physics,
+    /// A snapshot of an animation.
+    Snapshot {
+        /// Its index.
+        index: u64,
+        /// Its time in seconds, where the file has times.
+        seconds: Option<f64>,
+    },
+}
+
+impl Role {
+    /// Whether a viewer draws the mesh unless told otherwise: all geometry, the finest level of detail, the first
+    /// snapshot.
+    #[must_use]
+    pub fn is_drawn_by_default(self) -> bool {
+        match self {
+            Self::Geometry | Self::Lod(0) | Self::Snapshot { index: 0, .. } => true,
+            Self::Lod(_) | Self::Physics | Self::Snapshot { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Geometry => f.write_str("geometry"),
+            Self::Lod(level) => write!(f, "level of detail {level}"),
+            Self::Physics => f.write_str("physics"),
+            Self::Snapshot { index, .. } => write!(f, "snapshot {index}"),
+        }
+    }
+}

@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use zerocopy::little_endian as le;
 
+use super::write::{WriteResult, into_slice, written};
 use crate::bytes::Array;
 use crate::report::{Error, ErrorKind, Result};
 
@@ -170,13 +171,16 @@ impl Indices {
     ///
     /// # Errors
     ///
-    /// Those of [`write_chunks`](Self::write_chunks), of which there is none: the format holds every index.
-    pub fn write_narrowest(&self, mut write: impl FnMut(usize, &[u8])) -> Result<IndexFormat> {
+    /// Returns the error of `write`, if it returns one.
+    pub fn write_narrowest<R: WriteResult>(
+        &self,
+        mut write: impl FnMut(usize, &[u8]) -> R,
+    ) -> Result<IndexFormat> {
         let format = self.narrowest();
         self.write_as(format, true, &mut write)?;
         let length = self.len().saturating_mul(format.size());
         if !length.is_multiple_of(4) {
-            write(length, &[0; 2]);
+            written(write(length, &[0; 2]))?;
         }
         Ok(format)
     }
@@ -187,21 +191,34 @@ impl Indices {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for an index that the format cannot hold.
-    pub fn write_chunks(&self, format: IndexFormat, write: impl FnMut(usize, &[u8])) -> Result<()> {
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the format cannot hold an index, and the error of `write`.
+    pub fn write_chunks<R: WriteResult>(
+        &self,
+        format: IndexFormat,
+        write: impl FnMut(usize, &[u8]) -> R,
+    ) -> Result<()> {
         self.write_as(format, false, write)
     }
 
+    /// Like [`write_chunks`](Self::write_chunks), into `out`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the format cannot hold an index or `out` is shorter than all indices.
+    pub fn write_into(&self, format: IndexFormat, out: &mut [u8]) -> Result<()> {
+        self.write_as(format, false, into_slice(out, self.len().saturating_mul(format.size()))?)
+    }
+
     /// Writes the indices in a format that is known to hold them, if they `are_held`.
-    fn write_as(
+    fn write_as<R: WriteResult>(
         &self,
         format: IndexFormat,
         are_held: bool,
-        mut write: impl FnMut(usize, &[u8]),
+        mut write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
         if format == self.format() && self.base == 0 && cfg!(target_endian = "little") {
             if !self.is_empty() {
-                write(0, self.as_bytes());
+                written(write(0, self.as_bytes()))?;
             }
             return Ok(());
         }
@@ -211,8 +228,9 @@ impl Indices {
         let mut chunk = Vec::with_capacity(INDICES.min(self.len()).saturating_mul(format.size()));
         let mut offset = 0_usize;
         let mut flush = |chunk: &mut Vec<u8>| {
-            write(offset, chunk);
+            written(write(offset, chunk))?;
             offset = offset.saturating_add(chunk.len());
+            Ok::<(), Error>(())
         };
         for indices in narrow.chunks(INDICES) {
             match format {
@@ -221,7 +239,7 @@ impl Indices {
                     append(indices, &mut chunk, |index| u32::from(index.get()).to_ne_bytes())
                 }
             }
-            flush(&mut chunk);
+            flush(&mut chunk)?;
         }
         for indices in wide.chunks(INDICES) {
             let number = |index: &le::U32| index.get().wrapping_sub(base);
@@ -238,7 +256,7 @@ impl Indices {
                 }
                 IndexFormat::Uint32 => append(indices, &mut chunk, |index| number(index).to_ne_bytes()),
             }
-            flush(&mut chunk);
+            flush(&mut chunk)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use super::place::Places;
 use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use super::view::MeshView;
+use super::write::{WriteResult, into_slice, written};
 use crate::report::{ErrorKind, Result};
 
 /// What a vertex buffer has for each vertex: attributes, each at an offset.
@@ -160,12 +161,30 @@ impl MeshView {
     ///
     /// [`Mismatch`](ErrorKind::Mismatch) where the mesh does not have an attribute without a default;
     /// [`OutOfRange`](ErrorKind::OutOfRange) for a layout whose attributes overlap or are longer than its stride, and for
-    /// an integer that the layout's format cannot hold; and the errors of reading and decoding.
-    pub fn write_interleaved(&self, layout: &VertexLayout, write: impl FnMut(usize, &[u8])) -> Result<()> {
+    /// an integer that the layout's format cannot hold; the errors of reading and decoding; and that of `write`.
+    pub fn write_interleaved<R: WriteResult>(
+        &self,
+        layout: &VertexLayout,
+        write: impl FnMut(usize, &[u8]) -> R,
+    ) -> Result<()> {
         self.write_vertices(layout, write).map_err(|error| self.tell(error))
     }
 
-    fn write_vertices(&self, layout: &VertexLayout, mut write: impl FnMut(usize, &[u8])) -> Result<()> {
+    /// Like [`write_interleaved`](Self::write_interleaved), into `out`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if `out` is shorter than [`vertex_count`](Self::vertex_count) times the stride
+    /// of the layout, and the errors of [`write_interleaved`](Self::write_interleaved).
+    pub fn interleave_into(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
+        self.write_interleaved(layout, into_slice(out, self.vertex_count().saturating_mul(layout.stride()))?)
+    }
+
+    fn write_vertices<R: WriteResult>(
+        &self,
+        layout: &VertexLayout,
+        mut write: impl FnMut(usize, &[u8]) -> R,
+    ) -> Result<()> {
         let stride = layout.stride();
         self.check_layout(layout)?;
         let columns = self.columns(layout)?;
@@ -174,7 +193,7 @@ impl MeshView {
             && to.format.size() == stride
         {
             if !only.0.is_empty() {
-                write(0, only.0.as_bytes());
+                written(write(0, only.0.as_bytes()))?;
             }
             return Ok(());
         }
@@ -204,7 +223,7 @@ impl MeshView {
                     Origin::Same(_) => {}
                 }
             }
-            write(first.saturating_mul(stride), vertices);
+            written(write(first.saturating_mul(stride), vertices))?;
         }
         Ok(())
     }

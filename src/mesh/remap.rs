@@ -1,6 +1,6 @@
 //! One index buffer out of several: meshes that have an index for each attribute.
 
-use super::material::MaterialGroup;
+use super::view::MaterialGroup;
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Result};
 

@@ -1,12 +1,11 @@
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::attribute::Attribute;
-use super::attribute_list::AttributeList;
 use super::bounds::Bounds;
+use super::entry::Role;
 use super::indices::Indices;
-use super::material::MaterialGroup;
-use super::role::Role;
 use super::semantic::{AttributeInfo, Semantic};
 use crate::bytes::{Array, Source};
 use crate::limits::Budget;
@@ -322,5 +321,84 @@ impl fmt::Debug for MeshView {
         let attributes = self.attributes();
         let triangles = self.triangle_count();
         write!(f, "MeshView({address}, {vertex_count} vertices, {triangles} triangles, {attributes:?})")
+    }
+}
+
+/// The triangles of one material: one draw call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MaterialGroup {
+    /// The material: of CGeo, the number that the file has for each triangle; of a Second Life mesh, the number of the
+    /// face, which is that of its texture; 0 otherwise.
+    pub material: u32,
+    /// The triangles, in the order of the mesh or remap; three indices each.
+    pub triangles: Range<usize>,
+    /// A range of vertices that contains all that the triangles use.
+    pub vertices: Range<u32>,
+}
+
+impl MaterialGroup {
+    /// The indices of the triangles, as a draw call counts them: three for each.
+    #[must_use]
+    pub fn indices(&self) -> Range<usize> {
+        self.triangles.start.saturating_mul(3)..self.triangles.end.saturating_mul(3)
+    }
+
+    /// A group whose triangles have these corners.
+    pub(super) fn new(material: u32, triangles: Range<usize>, corners: impl Iterator<Item = u32>) -> Self {
+        let bounds = corners.fold(None, |bounds: Option<(u32, u32)>, corner| {
+            Some(bounds.map_or((corner, corner), |(least, most)| (least.min(corner), most.max(corner))))
+        });
+        let vertices = bounds.map_or(0..0, |(least, most)| least..most.saturating_add(1));
+        Self { material, triangles, vertices }
+    }
+}
+
+/// What a mesh stores for each vertex, in the order of the file, each found by its meaning. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub(crate) struct AttributeList {
+    infos: Arc<[AttributeInfo]>,
+    /// The places of all, by meaning; of equal ones, as they stand.
+    sorted: Arc<[usize]>,
+}
+
+impl AttributeList {
+    pub(crate) fn new(infos: Vec<AttributeInfo>) -> Self {
+        let infos: Arc<[AttributeInfo]> = infos.into();
+        let mut sorted: Vec<usize> = (0..infos.len()).collect();
+        sorted.sort_by(|a, b| meaning(&infos, *a).cmp(&meaning(&infos, *b)));
+        Self { infos, sorted: sorted.into() }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[AttributeInfo] {
+        &self.infos
+    }
+
+    /// The first attribute with this meaning, and its place.
+    pub(crate) fn find(&self, semantic: &Semantic) -> Option<(usize, &AttributeInfo)> {
+        let first = self.sorted.partition_point(|place| meaning(&self.infos, *place) < Some(semantic));
+        let place = *self.sorted.get(first)?;
+        self.infos.get(place).filter(|info| info.semantic == *semantic).map(|info| (place, info))
+    }
+}
+
+fn meaning(infos: &[AttributeInfo], place: usize) -> Option<&Semantic> {
+    infos.get(place).map(|info| &info.semantic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::VertexFormat;
+
+    #[test]
+    fn first_of_equal_meanings_is_found() {
+        let names = ["b", "a", "b", "", "a"].map(|name| Semantic::Custom(name.to_owned()));
+        let info =
+            |semantic: &Semantic| AttributeInfo { semantic: semantic.clone(), format: VertexFormat::FLOAT32 };
+        let list = AttributeList::new(names.iter().chain([&Semantic::Position]).map(info).collect());
+        let place = |semantic: &Semantic| list.find(semantic).map(|(place, _)| place);
+        assert_eq!(names.each_ref().map(place), [Some(0), Some(1), Some(0), Some(3), Some(1)]);
+        assert_eq!((place(&Semantic::Position), place(&Semantic::Normal)), (Some(5), None));
     }
 }

@@ -1,8 +1,7 @@
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
+use std::str::FromStr;
 use std::sync::Arc;
-
-use super::quoted::write_quoted;
 
 /// Where something is in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
 ///
@@ -67,6 +66,19 @@ impl Address {
         Self { segments: self.segments.iter().cloned().chain([segment]).collect() }
     }
 
+    /// This address with `to` in place of its beginning `from`; the address itself if it begins otherwise.
+    pub(crate) fn moved(&self, from: &Self, to: &Self) -> Self {
+        match self.segments.strip_prefix(&*from.segments) {
+            Some(rest) => Self { segments: to.segments.iter().chain(rest).cloned().collect() },
+            None => self.clone(),
+        }
+    }
+
+    /// The address of this part inside `outer`.
+    pub(crate) fn inside(&self, outer: &Self) -> Self {
+        Self { segments: outer.segments.iter().chain(&*self.segments).cloned().collect() }
+    }
+
     /// The index in an address `field[index]` or `field["name"]`, where `find` knows the index of a name.
     pub(crate) fn index_in(&self, field: &str, find: impl FnOnce(&str) -> Option<usize>) -> Option<usize> {
         match self.segments() {
@@ -98,5 +110,171 @@ impl fmt::Display for Address {
             }
         }
         Ok(())
+    }
+}
+
+/// A text between quotes, on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    struct Quoted<'a>(&'a str);
+    impl fmt::Display for Quoted<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write_quoted(f, self.0)
+        }
+    }
+    Quoted(text).to_string()
+}
+
+/// Writes a name between quotes, with `\"`, `\\`, `\n`, `\r`, `\t` and `\u{hex}` as in Rust.
+pub(crate) fn write_quoted(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+    f.write_char('"')?;
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => write!(f, "\\{c}")?,
+            '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
+            c if c.is_control() => write!(f, "{}", c.escape_unicode())?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// The name that begins behind an opening quote, and the text behind the closing one.
+///
+/// # Errors
+///
+/// What was expected, and the text where it is not.
+pub(crate) fn parse_quoted(quoted: &str) -> Result<(String, &str), (&'static str, &str)> {
+    let mut name = String::new();
+    let mut chars = quoted.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' => return Ok((name, chars.as_str())),
+            '\\' => match chars.next() {
+                Some(c @ ('"' | '\\')) => name.push(c),
+                Some('n') => name.push('\n'),
+                Some('r') => name.push('\r'),
+                Some('t') => name.push('\t'),
+                Some('u') => {
+                    let hex = chars.as_str().strip_prefix('{').and_then(|hex| hex.split_once('}'));
+                    let (digits, after) = hex.ok_or(("\\u{hex}", quoted))?;
+                    let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
+                    name.push(code.ok_or(("a character's number in \\u{hex}", digits))?);
+                    chars = after.chars();
+                }
+                _ => return Err(("an escape", quoted)),
+            },
+            c => name.push(c),
+        }
+    }
+    Err(("a closing \"", quoted))
+}
+
+/// A text that is not an [`Address`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an address: expected {expected}, found {found:?}")]
+pub struct ParseAddressError {
+    pub(super) expected: &'static str,
+    /// The text from there on, or its beginning.
+    pub(super) found: String,
+}
+
+impl FromStr for Address {
+    type Err = ParseAddressError;
+
+    fn from_str(text: &str) -> Result<Self, ParseAddressError> {
+        let mut rest = text;
+        let mut segments = Vec::new();
+        loop {
+            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
+            let (field, after) = rest.split_at(end);
+            if field.is_empty() {
+                return Err(unreadable("a field of letters, digits and _", rest));
+            }
+            segments.push(Segment::Field(Cow::Owned(field.to_owned())));
+            rest = after;
+            while let Some(inner) = rest.strip_prefix('[') {
+                let (segment, after) = match inner.strip_prefix('"') {
+                    Some(quoted) => parse_name(quoted)?,
+                    None => parse_index(inner)?,
+                };
+                segments.push(segment);
+                rest = after;
+            }
+            match rest.strip_prefix('.') {
+                Some(after) => rest = after,
+                None if rest.is_empty() => return Ok(Self { segments: segments.into() }),
+                None => return Err(unreadable("[index], [\"name\"], .field or the end", rest)),
+            }
+        }
+    }
+}
+
+fn parse_index(inner: &str) -> Result<(Segment, &str), ParseAddressError> {
+    let Some((digits, after)) = inner.split_once(']') else {
+        return Err(unreadable("a closing ]", inner));
+    };
+    if !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(unreadable("decimal digits or a quoted name", digits));
+    }
+    let index = digits.parse().map_err(|_| unreadable("an index of 64 bits", digits))?;
+    Ok((Segment::Index(index), after))
+}
+
+fn parse_name(quoted: &str) -> Result<(Segment, &str), ParseAddressError> {
+    let (name, after) = parse_quoted(quoted).map_err(|(expected, found)| unreadable(expected, found))?;
+    match after.strip_prefix(']') {
+        Some(after) => Ok((Segment::Name(name), after)),
+        None => Err(unreadable("a closing ]", after)),
+    }
+}
+
+fn unreadable(expected: &'static str, found: &str) -> ParseAddressError {
+    ParseAddressError { expected, found: found.chars().take(40).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn addresses_of_the_documentation_parse_and_print() {
+        let texts =
+            ["snapshots[12].positions", "high_lod.faces[0].indices", r#"meshes["Body"]"#, "triangles"];
+        for text in texts {
+            assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn unreadable_addresses_are_errors() {
+        for text in [
+            "",
+            ".",
+            "a.",
+            "a[",
+            "a[]x",
+            "a[-1]",
+            "a[\"",
+            "a[\"x\"",
+            "a[\"\\q\"]",
+            "a b",
+            "a[99999999999999999999]",
+        ] {
+            assert!(text.parse::<Address>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_survives_printing_and_parsing(name in ".*", index: u64) {
+            let address = Address::field("meshes").name(name).then("faces").index(index);
+            prop_assert_eq!(address.to_string().parse::<Address>().unwrap(), address);
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = text.parse::<Address>();
+        }
     }
 }

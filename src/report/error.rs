@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use super::address::Address;
-use super::parse_address::ParseAddressError;
+use super::address::ParseAddressError;
 use super::parse_name::ParseNameError;
 use crate::format::Format;
 

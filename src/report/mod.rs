@@ -3,22 +3,20 @@
 mod address;
 mod error;
 mod finding;
-mod item;
-mod parse_address;
 mod parse_name;
 mod place;
-mod quoted;
 mod rule;
 
+pub use address::ParseAddressError;
 pub use address::{Address, Segment};
 pub use error::{Error, ErrorKind, Result};
 pub use finding::Finding;
-pub use item::Item;
-pub use parse_address::ParseAddressError;
+pub use finding::Item;
 pub use parse_name::ParseNameError;
 pub use rule::{Rule, Severity};
 
+pub(crate) use address::{parse_quoted, quoted, write_quoted};
 pub(crate) use finding::Findings;
 pub(crate) use parse_name::parse_name;
 pub(crate) use place::Place;
-pub(crate) use quoted::{parse_quoted, quoted, write_quoted};
+pub(crate) use rule::rules;

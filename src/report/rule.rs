@@ -14,7 +14,35 @@ pub struct Rule {
     pub name: &'static str,
     /// How serious it is to break the rule.
     pub severity: Severity,
+    /// A sentence or two: what is wrong in the file, and how it is read anyway.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub cause: &'static str,
+    /// The programs that write such files; `None` if none is known.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub writers: Option<&'static str>,
 }
+
+/// Declares the rules of a format: a constant for each, and `ALL`, the list of all.
+///
+/// The documentation of a constant is the rule's [`cause`](Rule::cause).
+macro_rules! rules {
+    ($($(#[doc = $cause:literal])+ $name:ident = $severity:ident($id:literal, $label:literal) $(written by $writers:literal)?;)+) => {
+        $(
+            $(#[doc = $cause])+
+            $(#[doc = concat!("\n\nWritten by ", $writers, ".")])?
+            pub const $name: $crate::report::Rule = {
+                let rule = $crate::report::Rule::$severity($id, $label).caused_by(concat!($($cause),+).trim_ascii());
+                $(let rule = rule.written_by($writers);)?
+                rule
+            };
+        )+
+
+        /// All rules, in this order.
+        pub(crate) const ALL: &[$crate::report::Rule] = &[$($name),+];
+    };
+}
+
+pub(crate) use rules;
 
 /// How serious a [`Finding`](crate::Finding) is, least serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,23 +87,33 @@ impl fmt::Display for Rule {
 }
 
 impl Rule {
-    /// Something legal and harmless that is worth knowing.
+    const fn new(id: &'static str, name: &'static str, severity: Severity) -> Self {
+        Self { id, name, severity, cause: "", writers: None }
+    }
+
     pub(crate) const fn note(id: &'static str, name: &'static str) -> Self {
-        Self { id, name, severity: Severity::Note }
+        Self::new(id, name, Severity::Note)
     }
 
-    /// A rule whose breaking is suspicious.
     pub(crate) const fn suspicious(id: &'static str, name: &'static str) -> Self {
-        Self { id, name, severity: Severity::Suspicious }
+        Self::new(id, name, Severity::Suspicious)
     }
 
-    /// A rule of the specification, without which the data can be read.
     pub(crate) const fn forbidden(id: &'static str, name: &'static str) -> Self {
-        Self { id, name, severity: Severity::Forbidden }
+        Self::new(id, name, Severity::Forbidden)
     }
 
-    /// A rule without which the data cannot be used.
     pub(crate) const fn unusable(id: &'static str, name: &'static str) -> Self {
-        Self { id, name, severity: Severity::Unusable }
+        Self::new(id, name, Severity::Unusable)
+    }
+
+    pub(crate) const fn caused_by(mut self, cause: &'static str) -> Self {
+        self.cause = cause;
+        self
+    }
+
+    pub(crate) const fn written_by(mut self, writers: &'static str) -> Self {
+        self.writers = Some(writers);
+        self
     }
 }

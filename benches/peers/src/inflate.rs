@@ -1,4 +1,4 @@
-//! Inflate: this library's decoder beside others, on the same streams.
+//! The decoder of `meshmap-inflate` against others, on the same streams.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -6,7 +6,8 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use meshmap::slmesh::Asset;
-use meshmap::{Address, Block, Bytes, Codec, Options, Parallelism, Scratch, Source, cgeo};
+use meshmap::{Block, Bytes, Codec, Options, Scratch, Source, cgeo};
+use meshmap_inflate::{Format, Inflater};
 use meshmap_testing::fixtures;
 use meshmap_testing::measure::{Times, interleave};
 
@@ -85,7 +86,7 @@ fn all() -> Result<Vec<Packed>, Box<dyn Error>> {
     };
     let proxy = cgeo::Proxy::open(corpus.join("cgeo/large/anim_60k_40.cgeo"))?;
     let mut all = Vec::new();
-    for index in (0..proxy.len()).step_by(4) {
+    for index in (0..proxy.snapshot_count()).step_by(4) {
         let snapshot = proxy.snapshot(index)?;
         let kind = if snapshot.is_complete()? { Kind::Base } else { Kind::Difference };
         for block in snapshot.blocks()?.iter().filter(|block| block.what == "TAG_MESH_DATA") {
@@ -118,7 +119,7 @@ fn packed(
     if block.codec != Codec::Zlib || content.len() < 50_000 {
         return Ok(None);
     }
-    let stored = source.get(block.range.clone(), block.what)?;
+    let stored = source.read(block.range.clone())?;
     Ok(Some(Packed { name, kind, stream: stored[2..].to_vec(), content }))
 }
 
@@ -126,12 +127,13 @@ fn packed(
 fn times(packed: &Packed) -> [Times; PEERS.len() + 1] {
     let Packed { stream, content, .. } = packed;
     let length = content.len();
-    let source = Source::from_bytes(stream.clone());
-    let range = 0..stream.len() as u64;
-    let block = Block::new("stream", Address::field("stream"), range, Codec::Deflate, Some(length as u64));
-    let options = Options::default().with_parallelism(Parallelism::Off);
-    let mut scratch = Scratch::default();
-    let mut ours = || block.decode(&source, &options, &mut scratch).expect("a stream without faults");
+    let mut inflater = Inflater::new();
+    let mut ours = || {
+        let mut out = vec![0; length];
+        let count = inflater.inflate_into(stream, Format::Raw, &mut out).expect("a stream without faults");
+        assert_eq!(count, length);
+        out
+    };
 
     let mut inflate = zlib_rs::Inflate::new(false, 15);
     let mut zlib_rs = || {
@@ -168,7 +170,7 @@ fn times(packed: &Packed) -> [Times; PEERS.len() + 1] {
     };
     let same =
         |name: &str, content: &[u8]| assert!(content == packed.content, "{name} decodes something else");
-    same("meshmap", &ours());
+    same("meshmap-inflate", &ours());
     let peers = [zlib_rs(), libdeflate(), igzip(), zune(), miniz_oxide()];
     PEERS.iter().zip(&peers).for_each(|(name, content)| same(name, content));
     interleave(

@@ -174,7 +174,7 @@ fn of_files(folder: &Path) -> Result<Vec<Packed>, Box<dyn Error>> {
         let mesh = Mesh::open(path)?;
         for block in mesh.blocks() {
             let Codec::Lzma { properties } = block.codec else { continue };
-            let stream = mesh.source().get(block.range, block.what)?.to_vec();
+            let stream = mesh.source().read(block.range)?.to_vec();
             let length = usize::try_from(block.decoded_len.ok_or("LZMA blocks have a length")?)?;
             blocks.push(Packed { properties, stream, length });
         }

@@ -90,11 +90,11 @@ impl Pair {
         let bits = |floats: &[f32]| floats.iter().map(|float| float.to_bits()).collect::<Vec<_>>();
         let same =
             |ours: Vec<f32>, theirs: Option<&[f32]>| theirs.is_some_and(|theirs| bits(&ours) == bits(theirs));
-        assert_eq!(ours.indices.to_vec().as_flattened(), theirs.indices());
+        assert_eq!(ours.triangles.to_vec().as_flattened(), theirs.indices());
         assert!(same(ours.positions.to_vec().into_flattened(), theirs.positions()), "positions");
         let normals = ours.normals.ok_or("the file has normals")?;
         assert!(same(normals.to_vec().into_flattened(), theirs.normals()), "normals");
-        assert!(same(ours.uv_maps[0].to_vec().into_flattened(), theirs.coords()), "coordinates");
+        assert!(same(ours.texcoords[0].to_vec().into_flattened(), theirs.coords()), "coordinates");
         Ok(this)
     }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use flate2::read::ZlibDecoder;
-use meshmap::slmesh::{Asset, Face, Lod, Mesh, MeshBuffer, ReadOptions, WeightScale};
+use meshmap::slmesh::{Asset, Face, Lod, Mesh, MeshBuffer, WeightScale};
 use meshmap::{Options, Parallelism, Scratch, Source};
 use meshmap_testing::fixtures;
 use meshmap_testing::measure::{Table, interleave};
@@ -51,7 +51,7 @@ const BARS: [[f64; 2]; 2] = [[1.5, 2.2], [1.6, 2.3]];
 struct Arrays {
     positions: Vec<[f32; 3]>,
     normals: Vec<[f32; 3]>,
-    tex_coords: Vec<[f32; 2]>,
+    texcoords: Vec<[f32; 2]>,
     indices: Vec<u16>,
     joints: Vec<[u8; 4]>,
     weights: Vec<[f32; 4]>,
@@ -103,9 +103,9 @@ fn arrays(face: &HashMap<String, LLSDValue>) -> Arrays {
         dequantize(normals, [-1.0; 3], [1.0; 3], &mut out.normals);
     }
     if let Some(tex_coords) = binary("TexCoord0") {
-        out.tex_coords.reserve(count);
+        out.texcoords.reserve(count);
         let corners = (corner(face, "TexCoord0Domain", "Min"), corner(face, "TexCoord0Domain", "Max"));
-        dequantize(tex_coords, corners.0, corners.1, &mut out.tex_coords);
+        dequantize(tex_coords, corners.0, corners.1, &mut out.texcoords);
     }
     let indices = binary("TriangleList").expect("triangles").chunks_exact(2);
     out.indices = indices.map(|index| u16::from_le_bytes([index[0], index[1]])).collect();
@@ -153,8 +153,8 @@ fn our_face(face: &Face) -> Arrays {
     let expect = "within the limits";
     face.positions_into(&mut out.positions).expect(expect);
     face.normals_into(&mut out.normals).expect(expect);
-    face.tex_coords_into(&mut out.tex_coords).expect(expect);
-    out.indices = face.indices().to_vec();
+    face.texcoords_into(0, &mut out.texcoords).expect(expect);
+    out.indices = face.raw_indices().to_vec();
     if let Some(weights) = face.weights() {
         weights.arrays_into(WeightScale::Stored, &mut out.joints, &mut out.weights).expect(expect);
     }
@@ -163,8 +163,7 @@ fn our_face(face: &Face) -> Arrays {
 
 fn open(file: &Bytes, parallelism: Parallelism) -> Asset {
     let options = Options::default().with_parallelism(parallelism);
-    Asset::from_source_with(Source::from_bytes(file.clone()), &options, &ReadOptions::default())
-        .expect("a file without errors")
+    Asset::from_source_with(Source::from_bytes(file.clone()), &options).expect("a file without errors")
 }
 
 fn our_lod(file: &Bytes) -> Vec<Arrays> {
@@ -242,7 +241,7 @@ fn one_file(
 pub(crate) fn floats(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let files = large()?;
     let asset = open(files.first().ok_or("a file")?, Parallelism::Off);
-    let face = asset.lod(Lod::High)?.and_then(|mesh| mesh.face(0)).ok_or("a face")?;
+    let face = asset.lod(Lod::High)?.and_then(|mesh| mesh.face(0).ok()).ok_or("a face")?;
     let (stored, domain) = (face.raw_positions(), face.position_domain());
     let (mut plain, mut ours) = (Vec::with_capacity(stored.len()), Vec::new());
     let [slow, fast] = interleave(

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use meshmap::tmf::{BitArray, Document, Mesh};
+use meshmap::tmf::{Document, Mesh};
 use meshmap::{Options, Parallelism, Source};
 use meshmap_testing::measure::{Table, interleave};
 use tmf::{TMFMesh, TMFPrecisionInfo};
@@ -52,10 +52,10 @@ struct Buffers {
 impl Buffers {
     fn for_mesh(mesh: &Mesh) -> Self {
         Self {
-            vertices: vec![[0.0; 3]; mesh.vertices().map_or(0, |array| array.len())],
+            vertices: vec![[0.0; 3]; mesh.positions().map_or(0, |array| array.len())],
             normals: vec![[0.0; 3]; mesh.normals().map_or(0, |array| array.len())],
-            uvs: vec![[0.0; 2]; mesh.uvs().map_or(0, |array| array.len())],
-            indices: vec![0; mesh.vertex_triangles().map_or(0, |array| array.len())],
+            uvs: vec![[0.0; 2]; mesh.texcoords(0).map_or(0, |array| array.len())],
+            indices: vec![0; mesh.position_indices().map_or(0, |array| array.len())],
         }
     }
 
@@ -63,11 +63,11 @@ impl Buffers {
         let document = Document::from_source_with(Source::from_bytes(file.clone()), options)?;
         let mesh = document.mesh(0).expect("one mesh");
         let expect = "the mesh has everything";
-        mesh.vertices().expect(expect).decode_into(&mut self.vertices)?;
-        mesh.normals().expect(expect).decode_into(&mut self.normals)?;
-        mesh.uvs().expect(expect).decode_into(&mut self.uvs)?;
+        mesh.positions().expect(expect).read_into(&mut self.vertices)?;
+        mesh.normals().expect(expect).read_into(&mut self.normals)?;
+        mesh.texcoords(0).expect(expect).read_into(&mut self.uvs)?;
         // The three index arrays are the same segments.
-        mesh.vertex_triangles().expect(expect).decode_into(&mut self.indices)
+        mesh.position_indices().expect(expect).read_into(&mut self.indices)
     }
 }
 
@@ -76,10 +76,10 @@ fn just_call(file: &Bytes, options: &Options) -> meshmap::Result<impl Sized + us
     let document = Document::from_source_with(Source::from_bytes(file.clone()), options)?;
     let mesh = document.mesh(0).expect("one mesh");
     let expect = "the mesh has everything";
-    let vertices = mesh.vertices().expect(expect).decode()?;
-    let normals = mesh.normals().expect(expect).decode()?;
-    let uvs = mesh.uvs().expect(expect).decode()?;
-    Ok((vertices, normals, uvs, mesh.triangles()?))
+    let vertices = mesh.positions().expect(expect).read()?;
+    let normals = mesh.normals().expect(expect).read()?;
+    let uvs = mesh.texcoords(0).expect(expect).read()?;
+    Ok((vertices, normals, uvs, mesh.indices()?))
 }
 
 /// A whole file: the crate as its users call it, and with an allocator that keeps its pages.
@@ -90,7 +90,9 @@ pub(crate) fn whole_file(table: &mut Table) -> Result<(), Box<dyn Error>> {
     let two = Options::default();
     let document = Document::from_source(Source::from_bytes(file.clone()))?;
     let mesh = document.mesh(0).expect("one mesh");
-    assert!(mesh.uv_triangles().is_some_and(|uv| uv.shares(&mesh.vertex_triangles().expect("triangles"))));
+    assert!(
+        mesh.texcoord_indices().is_some_and(|uv| uv.shares(&mesh.position_indices().expect("triangles")))
+    );
     let mut buffers = [(); 2].map(|()| Buffers::for_mesh(&mesh));
     assert_same(&mut buffers[0], &file)?;
     let [alone, both] = &mut buffers;
@@ -156,49 +158,4 @@ pub(crate) fn keep_pages() {
         libc::mallopt(libc::M_MMAP_MAX, 0);
         libc::mallopt(libc::M_ARENA_MAX, 1);
     }
-}
-
-/// A bit at a time.
-fn one_bit_at_a_time(bytes: &[u8], width: u32, out: &mut [u32]) {
-    let mut bit = 0;
-    for out in out {
-        let mut value = 0;
-        for _ in 0..width {
-            value = value << 1 | u32::from(bytes[bit / 8] >> (7 - bit % 8) & 1);
-            bit += 1;
-        }
-        *out = value;
-    }
-}
-
-/// Unpacking numbers of every width up to 32 bits: the rows are the narrowest ratio and the widest one.
-pub(crate) fn bits(table: &mut Table) -> Result<(), Box<dyn Error>> {
-    const COUNT: usize = 1 << 13;
-    let bytes: Vec<u8> = (0..COUNT as u32 * 4).map(|n| (n.wrapping_mul(0x9e37_79b1) >> 13) as u8).collect();
-    let [mut plain, mut ours] = [(); 2].map(|()| vec![0; COUNT]);
-    let mut all = Vec::new();
-    for width in 1..=32 {
-        let array = BitArray::new(bytes.clone(), width, COUNT)?;
-        let [slow, fast] = interleave(
-            600,
-            [&mut || one_bit_at_a_time(black_box(&bytes), black_box(width), &mut plain), &mut || {
-                array.unpack_into(0, black_box(&mut ours)).expect("as many numbers")
-            }],
-        );
-        assert_eq!(plain, ours);
-        all.push((slow.times_of(fast), width, slow, fast));
-    }
-    all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let shown: Vec<String> = all.iter().map(|(ratio, width, ..)| format!("{width}: {ratio:.1}")).collect();
-    eprintln!("bits, ratio by width: {}", shown.join(", "));
-    if let (Some((_, _, slow, fast)), Some((_, _, slowest, fastest))) = (all.first(), all.last()) {
-        table.faster("unpack_into, the width of the least ratio", "a bit at a time", [*fast, *slow], 8.0);
-        table.faster(
-            "unpack_into, the width of the greatest ratio",
-            "a bit at a time",
-            [*fastest, *slowest],
-            8.0,
-        );
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, ReadOptions, SnapshotCache, Wrap};
+use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap};
 use meshmap::{Options, Parallelism, Scratch, Source};
 use meshmap_capi::*;
 use meshmap_testing::fixtures::cgeo;
@@ -35,11 +35,12 @@ fn main() {
     let (c, library) = (C::new(&path), library(&path));
     let only = arguments.iter().position(|argument| argument == "--only");
     match only.and_then(|at| arguments.get(at + 1)).map(String::as_str) {
-        Some("c") => (0..ROUNDS).for_each(|round| c.shown(1 + round % (library.len() - 1))),
+        Some("c") => (0..ROUNDS).for_each(|round| c.shown(1 + round % (library.snapshot_count() - 1))),
         Some(_) => {
             let (mut out, mut scratch) = (Vec::new(), Scratch::default());
             for round in 0..ROUNDS {
-                let snapshot = library.snapshot(1 + round % (library.len() - 1)).expect("a snapshot");
+                let snapshot =
+                    library.snapshot(1 + round % (library.snapshot_count() - 1)).expect("a snapshot");
                 snapshot.positions_into(&mut out, &mut scratch).expect("positions");
             }
         }
@@ -61,7 +62,7 @@ fn library(path: &Path) -> Proxy {
     // SAFETY: nobody changes the file while this runs.
     let source = unsafe { Source::map(path) }.expect("a file that can be mapped");
     let options = Options::default().with_parallelism(Parallelism::Off);
-    Proxy::from_source_with(source, &options, &ReadOptions::default()).expect("a file without errors")
+    Proxy::from_source_with(source, &options).expect("a file without errors")
 }
 
 /// Handles of the C interface.
@@ -95,7 +96,7 @@ impl C {
 }
 
 fn measure(c: &C, library: &Proxy) {
-    let last = library.len() - 1;
+    let last = library.snapshot_count() - 1;
     // Both take the same snapshots, each in its turn.
     let mut rounds = [0_usize; 2];
     let mut next = |who: usize| {

@@ -565,15 +565,17 @@ typedef struct {
      */
     size_t size;
     /**
-     * The size in bytes of the largest decoded array or block. 512 MiB.
+     * The size in bytes of the largest decoded array or block. 512 MiB. Exact only if free_ratio is 0.
      */
     uint64_t max_block_bytes;
     /**
-     * The most bytes that one call holds of what it decodes, and that a file keeps for later calls. 1 GiB.
+     * The most bytes that one call holds of what it decodes, and that a file keeps for later calls. 1 GiB. Exact only if
+     * free_ratio is 0.
      */
     uint64_t max_total_bytes;
     /**
-     * How many times its stored bytes a block may decode to, whatever the other limits say. 16; 0 switches this off.
+     * How many times its stored bytes may always be decoded, whatever max_block_bytes and max_total_bytes are. 16. Set it to 0 to
+     * switch this off, so that these limits are exact.
      */
     uint64_t free_ratio;
     /**
@@ -612,7 +614,8 @@ typedef struct {
 typedef void (*mm_release_fn)(void *user);
 
 /**
- * Callbacks that read a file. No callback may let an exception out.
+ * Callbacks that read a file. No callback may let an exception out. No callback may use the file that it reads: a call that would
+ * read from that file, or wait for a part of it, fails with MM_ERROR_IO.
  */
 typedef struct {
     /**
@@ -629,8 +632,9 @@ typedef struct {
      */
     int (*length)(void *user, uint64_t *length);
     /**
-     * Reads `length` bytes from `offset` on into `buffer`, stores how many there are (fewer only where the file ends), and
-     * returns 0, or returns an error number of the caller's. Called on any thread, by several at a time.
+     * Reads up to `length` bytes from `offset` on into `buffer`, stores the number of bytes read, and returns 0, or returns an
+     * error number of the caller's. After fewer than `length` bytes it is called again for the rest, until it stores 0, which
+     * means that the file ends there. Called on any thread, by several at a time.
      */
     int (*read)(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored);
     /**
@@ -1164,7 +1168,7 @@ typedef uint32_t mm_cgeo_array;
 #define MM_ERROR_CANCELLED 17
 
 /**
- * The operating system or a reader of the caller's failed.
+ * The operating system or the caller's reader failed, or a callback of that reader used the file that it reads.
  */
 #define MM_ERROR_IO 18
 
@@ -1185,7 +1189,7 @@ typedef uint32_t mm_cgeo_array;
 #define MM_ERROR_BUFFER 32
 
 /**
- * Another thread is using this scratch, or is filling this snapshot.
+ * Another call is using this scratch, or is filling this snapshot: on another thread, or one that this call was made by.
  */
 #define MM_ERROR_BUSY 33
 
@@ -1400,7 +1404,7 @@ extern "C" {
 
 /**
  * Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames, matrices, as
- * they are stored and not as a renderer sees them. Of IQM, indices are checked first.
+ * they are stored and not as a renderer sees them. The order is that of the file. Indices are checked.
  *
  * Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
  * reading and decoding, at the first array that has one; MM_OK also where `each` ended it.

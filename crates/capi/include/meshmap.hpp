@@ -473,13 +473,13 @@ public:
     }
 };
 
-/** What reads a file for open_reader(), on any thread, by several at a time. */
+/** Reads a file for open_reader(), on any thread, by several at a time. It must not use the file that it reads. */
 class Reader {
 public:
     virtual ~Reader() = default;
     /** The length in bytes, where it is known. What is thrown is a failure of the reader's. */
     virtual std::optional<std::uint64_t> length() { return std::nullopt; }
-    /** Reads from `offset` on; returns how many bytes there are, fewer only where the file ends. */
+    /** Reads from `offset` on; returns the number of bytes, and 0 only if the file ends there. After a part, the rest is read. */
     virtual std::size_t read(std::uint64_t offset, Span<std::byte> out) = 0;
 };
 

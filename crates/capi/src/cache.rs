@@ -55,6 +55,8 @@ impl Kind for Shared {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_new(capacity_bytes: u64, out: *mut *mut mm_cache) -> mm_status {
     guard(|| {
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
         let handle = handle::new(Arc::new(Shared(SnapshotCache::new(capacity_bytes))))?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, handle) }

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use meshmap::cgeo::{Counts, Snapshot, TopologyId, Triangles, UnitEvidence};
 use meshmap::{Codec, Scratch};
 
-use crate::fail::{Fail, Result, guard, mm_status};
+use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::handle;
 use crate::memory::{First, Target, put, put_sized, put_text, text};
@@ -80,7 +80,7 @@ pub struct mm_cgeo_counts {
 
 impl From<Counts> for mm_cgeo_counts {
     fn from(counts: Counts) -> Self {
-        let Counts { vertices, normals, map_channels, triangles, .. } = counts;
+        let Counts { vertices, normals, texcoord_sets: map_channels, triangles, .. } = counts;
         Self { vertices, normals, map_channels, triangles }
     }
 }
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cge
         let unit = proxy.unit_length();
         let info = mm_cgeo_info {
             size: 0,
-            snapshot_count: proxy.len(),
+            snapshot_count: proxy.snapshot_count(),
             version: proxy.version().unwrap_or(0),
             flags: proxy.flags(),
             unit_evidence: match unit.map(|unit| unit.evidence) {
@@ -328,7 +328,7 @@ pub unsafe extern "C" fn mm_cgeo_positions_view(
 ) -> mm_status {
     guard(|| {
         if scratch.is_null() {
-            return Err(Fail::new(crate::MM_ERROR_HANDLE, "expected a scratch, found NULL"));
+            return Err(Fail::new(status::MM_ERROR_HANDLE, "expected a scratch, found NULL"));
         }
         let (place, length) = on(file, snapshot, scratch, |file, snapshot, working| {
             let is_stored = file.is_in_memory && file.cgeo()?.dialect().codec == Codec::Stored;
@@ -390,7 +390,7 @@ pub unsafe extern "C" fn mm_cgeo_map_channel(
     guard(|| unsafe {
         let unknown = |_: &Snapshot, _: &mut Scratch| Ok(None);
         triples((file, snapshot, scratch), (out, stride, capacity, count), unknown, |snapshot, out, s| {
-            Ok(snapshot.map_channel_into(channel, out, s).map(|()| true)?)
+            Ok(snapshot.texcoords_into(channel, out, s).map(|()| true)?)
         })
     })
 }
@@ -455,7 +455,7 @@ pub(crate) fn write_corners(
         MM_CORNERS_NORMALS => return Err(Fail::Absent),
         _ => {
             let channel = usize::try_from(which.saturating_sub(MM_CORNERS_MAP_CHANNEL));
-            let channel = channel.ok().filter(|channel| *channel < triangles.map_channels());
+            let channel = channel.ok().filter(|channel| *channel < triangles.texcoord_sets());
             channel.ok_or_else(|| unknown("mm_corners", which))?.saturating_add(1).saturating_add(normals)
         }
     };

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use meshmap::cgeo::{self, Proxy};
+use meshmap::cgeo::Proxy;
 use meshmap::slmesh::Asset;
 use meshmap::{Format, MeshFile, Source, iqm};
 
@@ -79,13 +79,8 @@ unsafe fn open(
     let source = source()?;
     // SAFETY: the caller's, as the header says.
     let (options, dialect) = unsafe { options(how) }?;
-    let file = match dialect {
-        Some(dialect) if Format::detect(&source)? == Format::CGeo => {
-            let read = cgeo::ReadOptions::default().with_dialect(dialect);
-            MeshFile::CGeo(Proxy::from_source_with(source, &options, &read)?)
-        }
-        _ => MeshFile::from_source_with(source, &options)?,
-    };
+    let options = dialect.map_or(options, |dialect| options.with_dialect(dialect));
+    let file = MeshFile::from_source_with(source, &options)?;
     let handle = handle::new(Arc::new(File { file, is_in_memory }))?;
     // SAFETY: the caller's, as the header says.
     unsafe { put(out, handle) }

@@ -53,12 +53,18 @@ fn write(shard: usize) -> Option<RwLockWriteGuard<'static, Shard>> {
     TABLE.get(shard).map(|shard| shard.write().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Shard, index and generation.
-fn parts(handle: usize) -> (usize, usize, usize) {
+/// The handle of an object.
+fn number(shard: usize, index: usize, generation: usize) -> usize {
+    generation << GENERATION_SHIFT | index << (ALIGNED + SHARD_BITS) | shard << ALIGNED
+}
+
+/// Shard, index and generation. The bits below them are 0 in every handle.
+fn parts(handle: usize) -> Option<(usize, usize, usize)> {
     let below = |bits: u32| (1_usize << bits).wrapping_sub(1);
     let rest = handle >> ALIGNED;
     let (shard, rest) = (rest & below(SHARD_BITS), rest >> SHARD_BITS);
-    (shard, rest & below(INDEX_BITS), handle >> GENERATION_SHIFT)
+    let (index, generation) = (rest & below(INDEX_BITS), handle >> GENERATION_SHIFT);
+    (number(shard, index, generation) == handle).then_some((shard, index, generation))
 }
 
 /// A new handle of an object, or of one that has others.
@@ -79,8 +85,7 @@ pub(crate) fn new<K: Kind>(object: Arc<K>) -> Result<*mut K::Opaque> {
     slot.generation = slot.generation.saturating_add(1);
     slot.object = Some(object);
     COUNT.fetch_add(1, Ordering::Relaxed);
-    let number = slot.generation << GENERATION_SHIFT | index << (ALIGNED + SHARD_BITS) | shard << ALIGNED;
-    Ok(std::ptr::without_provenance_mut(number))
+    Ok(std::ptr::without_provenance_mut(number(shard, index, slot.generation)))
 }
 
 fn wrong<K: Kind>(found: &str) -> Fail {
@@ -92,10 +97,10 @@ const OTHER: &str = "one of something else";
 
 /// The object of a handle.
 pub(crate) fn get<K: Kind>(handle: *const K::Opaque) -> Result<Arc<K>> {
-    let (shard, index, generation) = parts(handle.addr());
     if handle.is_null() {
         return Err(wrong::<K>("NULL"));
     }
+    let (shard, index, generation) = parts(handle.addr()).ok_or_else(|| wrong::<K>(CLOSED))?;
     let object = read(shard).and_then(|table| {
         let slot = table.slots.get(index).filter(|slot| slot.generation == generation)?;
         slot.object.clone()
@@ -114,7 +119,7 @@ pub(crate) fn close<K: Kind>(handle: *mut K::Opaque) -> Result<()> {
     if handle.is_null() {
         return Ok(());
     }
-    let (shard, index, generation) = parts(handle.addr());
+    let (shard, index, generation) = parts(handle.addr()).ok_or_else(|| wrong::<K>(CLOSED))?;
     let closed = write(shard).and_then(|mut table| {
         let slot = table.slots.get_mut(index).filter(|slot| slot.generation == generation)?;
         if !slot.object.as_ref()?.as_ref().is::<K>() {
@@ -176,6 +181,31 @@ mod tests {
             assert!(get::<Thing>(never).is_err() && close::<Thing>(never).is_err());
         }
         assert!(get::<Thing>(std::ptr::null()).is_err() && close::<Thing>(std::ptr::null_mut()).is_ok());
+    }
+
+    #[test]
+    fn a_handle_with_any_change_is_refused() {
+        /// No other test has handles of it.
+        struct Single;
+
+        impl Kind for Single {
+            type Opaque = u8;
+            const NAME: &'static str = "a single thing";
+        }
+
+        let handle = new(Arc::new(Single)).unwrap();
+        let number = handle.addr();
+        let flipped = (0..usize::BITS).map(|bit| number ^ 1 << bit);
+        let moved = (1..64).flat_map(|step| [number.wrapping_add(step), number.wrapping_sub(step)]);
+        let changed = flipped.chain(moved).chain([number.swap_bytes(), !number]);
+        // NULL may be closed.
+        for changed in changed.filter(|changed| *changed != 0) {
+            let changed = std::ptr::without_provenance_mut(changed);
+            assert!(get::<Single>(changed).is_err(), "{changed:?} for {handle:?}");
+            assert!(close::<Single>(changed).is_err(), "{changed:?} for {handle:?}");
+        }
+        assert!(get::<Single>(handle).is_ok());
+        close::<Single>(handle).unwrap();
     }
 
     #[test]

@@ -274,7 +274,7 @@ pub unsafe extern "C" fn mm_rig_pose(
         }
         with(scratch, |working| {
             working.pose.resize(rig.frames.pose_count(), Trs::default());
-            rig.frames.frame_into(frame, &mut working.pose)?;
+            rig.frames.read_frame_into(frame, &mut working.pose)?;
             target.write_each(working.pose.len(), working.pose.iter().map(|trs| mm_trs::from(*trs)))
         })
     })

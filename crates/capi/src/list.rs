@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meshmap::{Finding, MeshEntry, Role};
 
-use crate::fail::{Fail, Result, guard, line, mm_status, status};
+use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, c_string, put, put_sized};
@@ -119,7 +119,7 @@ pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Result<*mut mm
 pub(crate) fn findings(findings: &[Finding]) -> Result<*mut mm_finding_list> {
     let texts = |finding: &Finding| {
         let address = finding.address.as_ref().map(|address| c_string(&address.to_string()));
-        [c_string(finding.rule.id), line(finding), address.unwrap_or_default()]
+        [c_string(finding.rule.id), c_string(&finding.to_string()), address.unwrap_or_default()]
     };
     let list = findings.iter().map(|finding| (finding.clone(), texts(finding))).collect();
     handle::new(Arc::new(Findings(list)))
@@ -213,6 +213,8 @@ pub extern "C" fn mm_mesh_list_free(list: *mut mm_mesh_list) -> mm_status {
 pub unsafe extern "C" fn mm_findings(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
     guard(|| {
         let file = handle::get::<File>(file)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
         let list = findings(file.file.findings())?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, list) }

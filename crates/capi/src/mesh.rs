@@ -1,4 +1,6 @@
 //! Meshes of any format, as a renderer sees them.
+//!
+//! One file because all of it is the handle `mm_mesh`: its structs, and the functions that take it.
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
@@ -353,6 +355,8 @@ pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bound
 pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut mm_finding_list) -> mm_status {
     guard(|| {
         let mesh = handle::get::<Mesh>(mesh)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
         let list = findings(mesh.view.findings())?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, list) }

@@ -64,7 +64,7 @@ pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Tim
     };
     // SAFETY: the caller's, as the header says.
     let from = unsafe { take_sized(from, own) }?;
-    let count = if from.count == 0 { proxy.len() } else { from.count };
+    let count = if from.count == 0 { proxy.snapshot_count() } else { from.count };
     match from.clock {
         MM_CLOCK_FILE => {
             let none = || Fail::argument("the file has no times: expected a timing with a step or a rate");

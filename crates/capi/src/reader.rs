@@ -12,7 +12,8 @@ use crate::memory::First;
 /// Gives back what a caller lent; called once, on any thread.
 pub type mm_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 
-/// Callbacks that read a file. No callback may let an exception out.
+/// Callbacks that read a file. No callback may let an exception out. No callback may use the file that it reads: a call that would
+/// read from that file, or wait for a part of it, fails with MM_ERROR_IO.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_reader {
@@ -23,8 +24,9 @@ pub struct mm_reader {
     /// Stores the length of the file in bytes and returns 0, or returns an error number of the caller's. NULL where the
     /// length is not known.
     pub length: Option<unsafe extern "C" fn(user: *mut c_void, length: *mut u64) -> c_int>,
-    /// Reads `length` bytes from `offset` on into `buffer`, stores how many there are (fewer only where the file ends), and
-    /// returns 0, or returns an error number of the caller's. Called on any thread, by several at a time.
+    /// Reads up to `length` bytes from `offset` on into `buffer`, stores the number of bytes read, and returns 0, or returns an
+    /// error number of the caller's. After fewer than `length` bytes it is called again for the rest, until it stores 0, which
+    /// means that the file ends there. Called on any thread, by several at a time.
     pub read: Option<
         unsafe extern "C" fn(
             user: *mut c_void,
@@ -151,19 +153,37 @@ impl ReadRange for Reader {
     /// Piece by piece, so that no memory is taken for a length that is wrong.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         const PIECE: u64 = 16 << 20;
-        let Some(read) = self.callbacks.read else { return Err(failed(0)) };
         let mut bytes = Vec::new();
         let mut start = range.start;
         while start < range.end {
-            let piece = range.end.saturating_sub(start).min(PIECE);
-            let wanted = usize::try_from(piece).map_err(io::Error::other)?;
-            let filled = bytes.len();
+            let end = range.end.min(start.saturating_add(PIECE));
+            let wanted = usize::try_from(end.saturating_sub(start)).map_err(io::Error::other)?;
+            let first = bytes.len();
             bytes.try_reserve(wanted).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
-            bytes.resize(filled.saturating_add(wanted), 0_u8);
-            let place = bytes.get_mut(filled..).unwrap_or_default().as_mut_ptr();
+            bytes.resize(first.saturating_add(wanted), 0_u8);
+            let filled = self.fill(start, bytes.get_mut(first..).unwrap_or_default())?;
+            if filled < wanted {
+                bytes.truncate(first.saturating_add(filled));
+                break;
+            }
+            start = end;
+        }
+        Ok(bytes.into())
+    }
+}
+
+impl Reader {
+    /// Reads until `out` is full or the file ends, and returns the number of bytes.
+    fn fill(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
+        let Some(read) = self.callbacks.read else { return Err(failed(0)) };
+        let mut filled = 0;
+        while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let (start, wanted) = (offset.saturating_add(filled as u64), rest.len());
             let mut stored = 0;
             // SAFETY: the caller's function, with what it wants to be called with; `wanted` bytes may be written.
-            let status = unsafe { read(self.callbacks.user, start, place.cast(), wanted, &raw mut stored) };
+            let status = unsafe {
+                read(self.callbacks.user, start, rest.as_mut_ptr().cast(), wanted, &raw mut stored)
+            };
             if status != 0 {
                 return Err(failed(status));
             }
@@ -171,12 +191,11 @@ impl ReadRange for Reader {
                 let text = format!("the reader claims to have stored {stored} bytes where {wanted} fit");
                 return Err(io::Error::other(text));
             }
-            bytes.truncate(filled.saturating_add(stored));
-            if stored < wanted {
+            if stored == 0 {
                 break;
             }
-            start = start.saturating_add(piece);
+            filled = filled.saturating_add(stored);
         }
-        Ok(bytes.into())
+        Ok(filled)
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn with<T>(scratch: *mut mm_scratch, job: impl FnOnce(&mut Working) -
         // A panic was reported when it happened; what is there is filled anew.
         Err(TryLockError::Poisoned(poisoned)) => job(&mut poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => {
-            Err(Fail::new(status::MM_ERROR_BUSY, "another thread is using this scratch"))
+            Err(Fail::new(status::MM_ERROR_BUSY, "another call is using this scratch"))
         }
     }
 }
@@ -69,6 +69,8 @@ pub(crate) fn with<T>(scratch: *mut mm_scratch, job: impl FnOnce(&mut Working) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scratch_new(out: *mut *mut mm_scratch) -> mm_status {
     guard(|| {
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
         let handle = handle::new(Arc::new(Held(Mutex::default())))?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, handle) }
@@ -108,6 +110,8 @@ pub unsafe extern "C" fn mm_scratch_set_cancel(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cancel_new(out: *mut *mut mm_cancel) -> mm_status {
     guard(|| {
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
         let handle = handle::new(Arc::new(Cancel(Arc::default())))?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, handle) }

@@ -94,7 +94,7 @@ impl Place {
 }
 
 fn busy() -> Fail {
-    Fail::new(status::MM_ERROR_BUSY, "another thread is filling this snapshot")
+    Fail::new(status::MM_ERROR_BUSY, "another call is filling this snapshot")
 }
 
 impl Decoded {
@@ -118,10 +118,10 @@ impl Decoded {
         match &self.filled {
             Filled::Nothing => [0; 3],
             Filled::Own => {
-                let MeshBuffer { positions, normals, map_channels, .. } = &self.buffer;
+                let MeshBuffer { positions, normals, texcoords: map_channels, .. } = &self.buffer;
                 [positions.len(), normals.len(), map_channels.len()]
             }
-            Filled::Shared(mesh) => [mesh.positions.len(), mesh.normals.len(), mesh.map_channels.len()],
+            Filled::Shared(mesh) => [mesh.positions.len(), mesh.normals.len(), mesh.texcoords.len()],
         }
     }
 
@@ -143,13 +143,11 @@ impl Decoded {
             (Filled::Own, MM_CGEO_ARRAY_POSITIONS) => Ok(self.buffer.positions.as_bytes()),
             (Filled::Own, MM_CGEO_ARRAY_NORMALS) => Ok(self.buffer.normals.as_bytes()),
             (Filled::Own, _) => {
-                self.buffer.map_channels.get(channel()).map(|array| array.as_bytes()).ok_or_else(none)
+                self.buffer.texcoords.get(channel()).map(|array| array.as_bytes()).ok_or_else(none)
             }
             (Filled::Shared(mesh), MM_CGEO_ARRAY_POSITIONS) => Ok(mesh.positions.as_bytes()),
             (Filled::Shared(mesh), MM_CGEO_ARRAY_NORMALS) => Ok(mesh.normals.as_bytes()),
-            (Filled::Shared(mesh), _) => {
-                mesh.map_channels.get(channel()).map(Array::as_bytes).ok_or_else(none)
-            }
+            (Filled::Shared(mesh), _) => mesh.texcoords.get(channel()).map(Array::as_bytes).ok_or_else(none),
         }
     }
 }
@@ -160,6 +158,8 @@ impl Decoded {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_new(out: *mut *mut mm_snapshot) -> mm_status {
     guard(|| {
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
         let handle = handle::new(Arc::new(Place(RwLock::default())))?;
         // SAFETY: the caller's, as the header says.
         unsafe { put(out, handle) }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
 use meshmap::iqm::{Model, Trs};
-use meshmap::{MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
+use meshmap::{Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
 use meshmap_testing::{data, fixtures};
 use support::*;
@@ -33,7 +33,8 @@ macro_rules! status {
 
 /// Files whose arrays are all compared.
 fn files() -> Vec<std::path::PathBuf> {
-    ["cgeo", "iqm", "openctm", "slmesh", "tmf"]
+    Format::ALL
+        .map(Format::name)
         .into_iter()
         .flat_map(|format| data::folder(&format!("{format}/valid")))
         .collect()
@@ -262,7 +263,7 @@ fn snapshots_are_those_of_the_library() {
             let (scratch, place) = (scratch(), place());
             let mut info = sized::<mm_cgeo_info>();
             ok!(mm_cgeo_get_info(file, &raw mut info));
-            assert_eq!((info.snapshot_count, info.flags), (ours.len(), ours.flags()));
+            assert_eq!((info.snapshot_count, info.flags), (ours.snapshot_count(), ours.flags()));
             assert_eq!(info.dialect_is_found, ours.dialect_is_found());
             assert_eq!(info.unit_millimeters, ours.unit_length().map_or(0.0, |unit| unit.millimeters));
             let name = c"original OBJECT name".as_ptr();
@@ -277,7 +278,7 @@ fn snapshots_are_those_of_the_library() {
             let mut length = 0;
             ok!(mm_cgeo_property(file, null(), null_mut(), 0, &raw mut length));
             assert_eq!(length, ours.properties().text().to_string_lossy().len());
-            (0..ours.len()).for_each(|index| snapshot(file, &ours, index, scratch, place));
+            (0..ours.snapshot_count()).for_each(|index| snapshot(file, &ours, index, scratch, place));
             times(file, &ours, scratch);
             assert_eq!(
                 (mm_scratch_free(scratch), mm_snapshot_free(place), mm_close(file)),
@@ -341,7 +342,7 @@ fn snapshot(
         };
         assert_eq!(bits(of_place(MM_CGEO_ARRAY_POSITIONS).unwrap()), bits(mesh.positions.to_vec()));
         assert_eq!(bits(of_place(MM_CGEO_ARRAY_NORMALS).unwrap()), bits(mesh.normals.to_vec()));
-        for (channel, coordinates) in mesh.map_channels.iter().enumerate() {
+        for (channel, coordinates) in mesh.texcoords.iter().enumerate() {
             let found = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
                 status!(mm_cgeo_map_channel(
                     file,
@@ -384,8 +385,8 @@ fn snapshot(
     let mut kinds = vec![(MM_CORNERS_POSITIONS, Some(mesh.triangles.positions()))];
     kinds.push((MM_CORNERS_NORMALS, mesh.triangles.normals()));
     kinds.extend(
-        (0..mesh.triangles.map_channels())
-            .map(|channel| (MM_CORNERS_MAP_CHANNEL + channel as u32, mesh.triangles.map_channel(channel))),
+        (0..mesh.triangles.texcoord_sets())
+            .map(|channel| (MM_CORNERS_MAP_CHANNEL + channel as u32, mesh.triangles.texcoords(channel))),
     );
     for (which, corners) in kinds {
         let found = all(16, |out: *mut [u32; 3], stride, capacity, count| {
@@ -430,8 +431,8 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
     let step = mm_timing { clock: MM_CLOCK_STEP, start: 0.25, step: 0.5, ..sized() };
     let rate = mm_timing { clock: MM_CLOCK_RATE, start: 0.25, rate: 30.0, ..sized() };
     let both = [
-        (step, Timing::new(0.25, 0.5, ours.len())),
-        (rate, Timing::new(0.25, 0.0, ours.len()).with_rate(30.0)),
+        (step, Timing::new(0.25, 0.5, ours.snapshot_count())),
+        (rate, Timing::new(0.25, 0.0, ours.snapshot_count()).with_rate(30.0)),
     ];
     let cache = cache(64 << 20);
     for (timing, expected) in both {
@@ -624,7 +625,7 @@ fn rigs_give_the_matrices_of_the_library() {
                 status!(mm_rig_pose(rig, info.frame_count - 1, scratch, out.cast(), stride, capacity, count))
             });
             let mut pose = vec![Trs::default(); model.frames().pose_count()];
-            model.frames().frame_into(info.frame_count - 1, &mut pose).unwrap();
+            model.frames().read_frame_into(info.frame_count - 1, &mut pose).unwrap();
             assert_eq!(found.unwrap().len(), pose.len());
         }
         assert_eq!((mm_rig_free(rig), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
@@ -666,7 +667,7 @@ fn levels_of_detail_are_read_by_name() {
             }
             if status!(mm_slmesh_lod(file, name.as_ptr(), &raw mut list)) == MM_OK {
                 ok!(mm_mesh_list_count(list, &raw mut count));
-                assert_eq!(count, asset.lod(lod).unwrap().unwrap().len());
+                assert_eq!(count, asset.lod(lod).unwrap().unwrap().face_count());
                 let mut entry = sized::<mm_mesh_entry>();
                 ok!(mm_mesh_list_get(list, 0, &raw mut entry));
                 assert!(text(entry.address).starts_with(lod.name()));
@@ -809,15 +810,28 @@ fn what_is_lent_is_given_back_once_nothing_shows_it() {
 fn limits_options_and_dialects_are_those_of_the_library() {
     let (_, snapshots) = fixtures::cgeo::animation(60, 3);
     let file = fixtures::cgeo::file(&snapshots, Dialect::default());
-    let mut how = options(MM_PARALLELISM_OFF);
-    how.max_block_bytes = 1000;
-    how.free_ratio = 0;
-    let (limited, scratch) = (memory(file.clone(), Some(&how)), scratch());
-    let mut count = 0;
+    let (scratch, mut count) = (scratch(), 0);
     let mut out = vec![0.0_f32; 60 * 60 * 3];
-    let found = status!(mm_cgeo_positions(limited, 1, scratch, out.as_mut_ptr(), 0, 3600, &raw mut count));
-    assert_eq!(found, MM_ERROR_LIMIT_EXCEEDED);
-    assert!(text(last_error().text).contains("max_block_bytes"), "{}", text(last_error().text));
+    type Limit = fn(&mut mm_options);
+    let limits: [(&str, Limit); 2] = [
+        ("max_block_bytes", |how| how.max_block_bytes = 1000),
+        ("max_total_bytes", |how| how.max_total_bytes = 1000),
+    ];
+    for (name, limit) in limits {
+        // Limits are exact only without the free ratio.
+        for (free_ratio, expected) in [(0, MM_ERROR_LIMIT_EXCEEDED), (1000, MM_OK)] {
+            let mut how = mm_options { free_ratio, ..options(MM_PARALLELISM_OFF) };
+            limit(&mut how);
+            let limited = memory(file.clone(), Some(&how));
+            let start = out.as_mut_ptr();
+            let found = status!(mm_cgeo_positions(limited, 1, scratch, start, 0, 3600, &raw mut count));
+            assert_eq!(found, expected, "{name}, {free_ratio}");
+            if expected != MM_OK {
+                assert!(text(last_error().text).contains(name), "{}", text(last_error().text));
+            }
+            assert_eq!(mm_close(limited), MM_OK);
+        }
+    }
 
     let mut forced = options(MM_PARALLELISM_POOL);
     forced.has_cgeo_dialect = 1;
@@ -834,7 +848,7 @@ fn limits_options_and_dialects_are_those_of_the_library() {
     let source = meshmap::Source::open(data::valid("cgeo", "names_latin1_a.cgeo")).unwrap();
     let ours = meshmap::Options::default().with_strictness(meshmap::Strictness::Strict);
     assert_eq!(status == MM_OK, MeshFile::from_source_with(source, &ours).is_ok());
-    for file in [file, limited, opened] {
+    for file in [file, opened] {
         assert_eq!(mm_close(file), MM_OK);
     }
     assert_eq!(mm_scratch_free(scratch), MM_OK);

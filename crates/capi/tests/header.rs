@@ -61,8 +61,16 @@ fn every_function_says_who_owns_what_on_which_threads_and_what_goes_wrong() {
 fn only_what_the_header_declares_is_exported_by_the_source() {
     let declared: BTreeSet<String> = functions(&header()).into_iter().map(|(name, _)| name).collect();
     let mut defined = BTreeSet::new();
-    for entry in std::fs::read_dir(root().join("src")).expect("the source") {
-        let text = read(&entry.expect("a file").path());
+    let mut folders = vec![root().join("src")];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("the source") {
+            let path = entry.expect("a file").path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    for path in files {
+        let text = read(&path);
         for part in text.split("#[unsafe(no_mangle)]").skip(1) {
             let (_, after) = part.split_once("fn ").expect("a function");
             defined.insert(after.split('(').next().unwrap_or_default().to_owned());

@@ -2,20 +2,25 @@
 //! all threads take.
 //!
 //! A call may take the larger of the total that the limits allow and 16 times the stored bytes, the stored bytes, and
-//! 1 MiB for each thread. Files are tried at the default limits and at limits of 1 MiB.
+//! 1 MiB for each thread. Files are tried at the default limits and at limits of 1 MiB, commands with `--max-memory`.
+//! The check also fails for pages, reports and JSON objects that are too long.
+
+mod lines;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use bytes::Bytes;
-use meshmap::{Limits, Options, Source};
+use cpu_time::ProcessTime;
+use meshmap::{Format, Limits, Options, Source};
 use meshmap_testing::again;
 use meshmap_testing::allocator::{self, Counting};
 use meshmap_testing::calls::{Measured, Meter, every, most_memory};
 use meshmap_testing::fixtures::tmf::Writer;
-use meshmap_testing::kinds;
+use meshmap_testing::kinds::{self, Kind};
 use meshmap_testing::{bombs, data};
 
 #[global_allocator]
@@ -24,9 +29,16 @@ static ALLOCATOR: Counting = Counting;
 const USAGE: &str = "usage: memory [--short] [FILTER..]: cases whose name has one of the filters in it";
 const MIB: i64 = 1 << 20;
 const MOST_MEMORY: i64 = 6 << 30;
+/// The processor time that a command may take, and for each byte of the file: LZMA makes 6,000 bytes of one.
+const LONGEST: Duration = Duration::from_secs(4);
+const LONGEST_OF_BYTE: Duration = Duration::from_micros(24);
+/// The factor by which `--cross-check` may take longer: it also runs the reference decoders.
+const SLOWER: u32 = 3;
+/// The maximum output of a command, except for [lists](is_list), for a file of up to 10 MB.
+const MOST_PRINTED: u64 = 1_000_000;
+const PRINTED_FOR: usize = 10_000_000;
 /// Without a sign of life for so long, a process is ended: it hangs, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(600);
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -50,6 +62,7 @@ fn main() -> ExitCode {
 
 /// Runs the cases in another process, and goes on in a new one after a case that ended it.
 fn parent(arguments: &[String]) -> ExitCode {
+    let printed = Printed(std::env::temp_dir().join(format!("meshmap-memory-{}.out", std::process::id())));
     let mut from = 0;
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
     let mut fault = |line: String| {
@@ -63,6 +76,7 @@ fn parent(arguments: &[String]) -> ExitCode {
         let (mut case, mut call, mut panic) = (String::new(), String::new(), None);
         let prepare = |command: &mut Command| {
             command.arg("--child").arg(first.to_string()).args(arguments);
+            command.env(Printed::VARIABLE, &printed.0).stdout(printed.file());
         };
         let end = again::run(prepare, PATIENCE, |line| match line.split_once(' ') {
             Some(("@case", rest)) => {
@@ -80,6 +94,7 @@ fn parent(arguments: &[String]) -> ExitCode {
         }
         fault(format!("{case}: {call} ended with {}", panic.unwrap_or_else(|| end.to_string())));
     }
+    drop(std::fs::remove_file(&printed.0));
     println!("{cases} cases, {} faults", faults.values().sum::<usize>());
     faults.iter().for_each(|(call, count)| println!("{count:6} x {call}"));
     if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -129,22 +144,107 @@ impl Runner<'_> {
         }
     }
 
-    fn command(&mut self, name: &str, body: &[u8], command: &[&str]) {
+    /// Every command on a file.
+    fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits]) {
+        self.run(&format!("{name}, commands"), body, &lines::all(), all_limits);
+    }
+
+    /// The commands that print a page or a JSON object, on the largest file whose output is limited.
+    fn pages(&mut self, kind: &Kind) {
+        let size = |n: &usize| (kind.build)(*n).len();
+        let numbers = std::iter::successors(Some(64), |n| Some(n * 4)).take_while(|n| *n <= kind.most);
+        let Some(n) = numbers.take_while(|n| size(n) <= PRINTED_FOR).last() else { return };
+        let mut lines = lines::all();
+        lines.retain(|line| ["info", "verify"].contains(&line[0].as_str()));
+        self.run(
+            &format!("{n} x {}/{}, pages", kind.format, kind.name),
+            &(kind.build)(n),
+            &lines,
+            &[Limits::default()],
+        );
+    }
+
+    fn run(&mut self, name: &str, body: &[u8], lines: &[lines::Line], all_limits: &[Limits]) {
         if !self.begins(name) {
             return;
         }
-        let path = std::env::temp_dir().join(format!("meshmap-memory-{}", std::process::id()));
-        std::fs::write(&path, body).expect("room for temporary files");
-        let arguments = ["meshmap"].iter().chain(command).map(PathBuf::from).chain([path.clone()]);
-        eprintln!("@begun meshmap {}", command.join(" "));
-        let (_, count) = allocator::counted_in_process(|| meshmap_cli::run(arguments));
-        let _ = std::fs::remove_file(&path);
-        let measured = Measured {
-            name: format!("meshmap {}", command.join(" ")),
-            time: Duration::ZERO,
-            peak: count.peak,
-        };
-        check(&measured, &Limits::default(), body.len());
+        let folder = std::env::temp_dir().join(format!("meshmap-memory-{}", std::process::id()));
+        let file = folder.join("file");
+        let printed = Printed(std::env::var_os(Printed::VARIABLE).expect("the parent names it").into());
+        for line in lines {
+            std::fs::create_dir_all(&folder).expect("room for temporary files");
+            std::fs::write(&file, body).expect("room for temporary files");
+            for limits in all_limits {
+                // Commands that print lists collect all entries before they print, whatever the limit.
+                let is_small = limits.max_total_bytes == MIB as u64;
+                if is_small && (is_list(line) || !has_option(line, "max-memory")) {
+                    continue;
+                }
+                let option = is_small.then(|| "--max-memory=1MiB".to_owned());
+                let line: lines::Line = line.iter().cloned().chain(option).collect();
+                command(&line, body.len(), limits, (&file, &folder), &printed);
+            }
+            let _ = std::fs::remove_dir_all(&folder);
+        }
+    }
+}
+
+/// Runs one command on a file, and reports if it uses too much memory or time, or prints too much.
+fn command(
+    line: &lines::Line,
+    stored: usize,
+    limits: &Limits,
+    (file, folder): (&Path, &Path),
+    printed: &Printed,
+) {
+    let name = lines::name(line);
+    let words = std::iter::once("meshmap".to_owned()).chain(lines::with_paths(line, file, folder));
+    eprintln!("@begun {name}");
+    let start = ProcessTime::now();
+    printed.clear();
+    let (_, count) = allocator::counted_in_process(|| meshmap_cli::run_to_status(words));
+    let measured = Measured { name, time: start.elapsed(), peak: count.peak };
+    let bytes = printed.len();
+    if bytes > MOST_PRINTED && stored <= PRINTED_FOR && !is_list(line) {
+        eprintln!("@bad {bytes} bytes printed for {stored} bytes: {}", measured.name);
+    }
+    check(&measured, limits, stored);
+    let slower = if line.iter().any(|word| word == "--cross-check") { SLOWER } else { 1 };
+    let longest = (LONGEST + LONGEST_OF_BYTE * u32::try_from(stored).unwrap_or(u32::MAX)) * slower;
+    if measured.time > longest {
+        eprintln!("@bad {:.1?} for {stored} bytes: {}", measured.time, measured.name);
+    }
+}
+
+/// Returns `true` if the command has an option with this name.
+fn has_option(line: &[String], option: &str) -> bool {
+    let commands = meshmap_cli::command();
+    let command = commands.find_subcommand(&line[0]).expect("a command");
+    command.get_arguments().any(|argument| argument.get_long() == Some(option))
+}
+
+/// Returns `true` if the command prints a line or an object for each array or mesh, so that its output has no limit.
+fn is_list(line: &[String]) -> bool {
+    ["digest", "dump", "catalog"].contains(&line[0].as_str())
+}
+
+/// The file that receives the standard output of a child.
+struct Printed(PathBuf);
+
+impl Printed {
+    /// Names it in the child's environment.
+    const VARIABLE: &str = "MESHMAP_PRINTED";
+
+    fn file(&self) -> File {
+        File::options().create(true).append(true).open(&self.0).expect("room for temporary files")
+    }
+
+    fn clear(&self) {
+        self.file().set_len(0).expect("an open file");
+    }
+
+    fn len(&self) -> u64 {
+        self.file().metadata().expect("an open file").len()
     }
 }
 
@@ -173,12 +273,19 @@ impl meshmap::ReadRange for Ranges {
 /// All cases, in the same order every time.
 fn cases(short: bool, runner: &mut Runner) {
     let default = Limits::default();
-    known(runner);
+    known(short, runner);
     for kind in kinds::all() {
         let n = kind.most.min(if short { 1000 } else { 20_000 });
-        runner.case(&format!("{n} x {}/{}", kind.format, kind.name), &(kind.build)(n), &[small()], !short);
+        let name = format!("{n} x {}/{}", kind.format, kind.name);
+        let body = (kind.build)(n);
+        runner.case(&name, &body, &[small()], !short);
+        runner.commands(&name, &body, &[default, small()]);
+        if !short {
+            runner.pages(&kind);
+        }
     }
-    for format in FORMATS {
+    hostile(runner);
+    for format in Format::ALL.map(Format::name) {
         let files = files(format);
         let every = |few: usize| if short { few } else { usize::MAX };
         for path in spread(&files, every(100)) {
@@ -191,13 +298,21 @@ fn cases(short: bool, runner: &mut Runner) {
                 if short && body.len() > 256 << 10 { &[small()] } else { &[default, small()] };
             runner.case(&name(path), &body, limits, !short || body.len() < 64 << 10);
         }
+        let damaged: Vec<PathBuf> = files.iter().filter(|path| is_damaged(path)).cloned().collect();
+        for path in spread(&damaged, every(6)) {
+            runner.commands(&name(path), &std::fs::read(path).expect("a file of tests"), &[default]);
+        }
         for path in spread(&files, every(6)) {
             let body = Bytes::from(std::fs::read(path).expect("a file of tests"));
             if body.len() > 1 << 20 {
                 continue;
             }
             for (how, bomb) in bombs::of_blocks(&body, MIB as usize) {
-                runner.case(&format!("{}: {how}", name(path)), &bomb, &[small()], false);
+                let name = format!("{}: {how}", name(path));
+                runner.case(&name, &bomb, &[small()], false);
+                if !short || how.ends_with('0') {
+                    runner.commands(&name, &bomb, &[default]);
+                }
             }
         }
         // Of all files, these would be a hundred million cases.
@@ -214,48 +329,58 @@ fn cases(short: bool, runner: &mut Runner) {
     }
 }
 
-/// Small files that took gigabytes once, at the default limits.
-fn known(runner: &mut Runner) {
-    let default = [Limits::default()];
+/// Small files that took gigabytes once.
+fn known(short: bool, runner: &mut Runner) {
+    let mut bomb = |name: &str, body: &[u8], limits: Limits| {
+        runner.case(&format!("bomb of {name}"), body, &[limits], false);
+        if !short {
+            runner.commands(&format!("bomb of {name}"), body, &[Limits::default()]);
+        }
+    };
     // Indices of no bits, of which there are as many as a block may have, shared by all arrays of two meshes.
     let points = [[0, 1, 2], [3, 4, 5], [6, 7, 0]];
     let count: u64 = (512 << 20) / 4 / 3 * 3;
     let shared = [&[15, 0][..], &count.to_le_bytes(), &[0; 8]].concat();
     let writer = Writer::b().mesh("").vertices([0., 1., 0., 1., 0., 1.], [3, 3, 3], &points);
     let writer = writer.directions(3, 4, &[(0, 0, 1)]).uvs(3, &[[0, 1]]).directions(9, 3, &[(9, 7, 0)]);
-    runner.case(
-        "bomb of tmf: shared triangles of no bits",
-        &writer.segment(25, 0, &shared).to_bytes(),
-        &default,
-        false,
-    );
+    let body = writer.segment(25, 0, &shared).to_bytes();
+    bomb("tmf: shared triangles of no bits", &body, Limits::default());
 
     for (keys, bytes) in [(100, 64 << 20), (4090, 1 << 20)] {
-        let name = format!("bomb of slmesh: {keys} keys that name {bytes} zeros");
-        runner.case(&name, &kinds::one_block_of_zeros(keys, bytes), &default, false);
+        let body = kinds::one_block_of_zeros(keys, bytes);
+        bomb(&format!("slmesh: {keys} keys that name {bytes} zeros"), &body, Limits::default());
     }
-
-    let body = kinds::small_before_large(64, 80_000);
-    runner.case("bomb of cgeo: a small snapshot before 64 large ones", &body, &[small()], false);
-    let body = kinds::cgeo_channels(20_000, 64);
-    runner.case("bomb of cgeo: 64 snapshots of 20,000 empty map channels", &body, &[small()], false);
-
-    let body = kinds::openctm_bomb(700_000);
-    runner.case("bomb of openctm: 200 bodies of 8 MB", &body.repeat(200), &default, false);
+    bomb("cgeo: a small snapshot before 64 large ones", &kinds::small_before_large(64, 80_000), small());
+    bomb("cgeo: 64 snapshots of 20,000 empty map channels", &kinds::cgeo_channels(20_000, 64), small());
+    bomb("openctm: 200 bodies of 8 MB", &kinds::openctm_bomb(700_000).repeat(200), Limits::default());
 
     let meshes = 2_000_000_u32;
     let mut empty = Writer::b().to_bytes();
     empty[11..15].copy_from_slice(&meshes.to_le_bytes());
     empty.resize(empty.len() + meshes as usize * 4, 0);
-    for command in [&["info"][..], &["info", "--json"], &["verify"], &["digest"]] {
-        runner.command(&format!("bomb of tmf: 8 MB of empty meshes, {}", command.join(" ")), &empty, command);
+    runner.commands("bomb of tmf: 8 MB of empty meshes", &empty, &[Limits::default()]);
+}
+
+/// Files of a few hundred KiB whose numbers, multiplied with each other, are gigabytes.
+fn hostile(runner: &mut Runner) {
+    use meshmap_testing::fixtures::iqm;
+    let files = [
+        ("4294967295 frames in which nothing moves", iqm::constant_frames(1, u32::MAX)),
+        ("200 joints x 1000000 frames in which nothing moves", iqm::constant_frames(200, 1_000_000)),
+        ("10000 meshes of the same 16000 vertices", iqm::shared_vertices(10_000, 16_000)),
+        ("10000 meshes of the same 1000 triangles", iqm::shared_triangles(10_000, 1000)),
+        ("10000 animations of the same 1000 frames", iqm::shared_frames(10_000, 1000)),
+    ];
+    for (name, body) in files {
+        runner.commands(&format!("iqm: {name}"), &body, &[Limits::default(), small()]);
     }
 }
 
 /// The files of a format, of the repository and of the larger corpus.
 fn files(format: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for root in [Some(data::root()), data::corpus()].into_iter().flatten() {
+    let corpus = std::env::var_os("MESHMAP_CORPUS").map(PathBuf::from);
+    for root in [Some(data::root()), corpus].into_iter().flatten() {
         for folder in ["valid", "bad", "regressions", "extras", "llsd", "large"] {
             let folder = root.join(format).join(folder);
             if folder.is_dir() {
@@ -264,6 +389,10 @@ fn files(format: &str) -> Vec<PathBuf> {
         }
     }
     files
+}
+
+fn is_damaged(path: &Path) -> bool {
+    path.parent().is_some_and(|folder| folder.ends_with("bad") || folder.ends_with("regressions"))
 }
 
 /// So many of the files, from all over.

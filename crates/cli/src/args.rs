@@ -1,4 +1,6 @@
 //! The arguments of the command line, and what becomes of them.
+//!
+//! One file because the options of a command and the settings that they become are read side by side.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -10,11 +12,14 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use meshmap::cgeo::Dialect;
 use meshmap::{Address, Axis, Severity};
-use meshmap_export::{Convert, Lods, Mode, NonFinite, Render, Samples, Target};
+use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Target};
 
+#[cfg(feature = "catalog")]
 use crate::catalog::How;
-use crate::commands::{Outcome, catalog, convert, diff, digest, dump, info, render, tell, verify};
-use crate::inputs::Choice;
+#[cfg(feature = "catalog")]
+use crate::commands::catalog;
+use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
+use crate::inputs::{Choice, Memory, parse_size as parse_bytes};
 use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
 use crate::rules::{self, Allowed};
@@ -108,15 +113,18 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Print the values of one array; without an address, the addresses of all.
+    /// Print the values of one array, or list all arrays.
     #[command(after_help = concat_help("Examples:\n  meshmap dump proxy.cgeo\n  meshmap dump proxy.cgeo \
         snapshots[3].positions --head 10\n  meshmap dump body.slmesh high_lod.faces[0].positions --stats\n  meshmap dump \
         mesh.ctm bodies[0].positions --as npy -o positions.npy"))]
     Dump {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// Which array: an address such as snapshots[3].positions.
+        /// Address of the array, such as snapshots[3].positions; without it, list all arrays.
         address: Option<String>,
+        /// List the address, shape and type of every array.
+        #[arg(long, conflicts_with = "address")]
+        list: bool,
         /// How to write the values.
         #[arg(long = "as", value_enum, value_name = "FORM", default_value = "table")]
         form: dump::Form,
@@ -132,6 +140,8 @@ enum Command {
         /// Map the file instead of reading it; it must not change meanwhile.
         #[arg(long)]
         mmap: bool,
+        #[command(flatten)]
+        memory: Memory,
     },
     /// Compare two files, or the files of two directories.
     #[command(after_help = concat_help("Examples:\n  meshmap diff before.iqm after.iqm\n  meshmap diff mesh.raw.ctm \
@@ -162,8 +172,7 @@ enum Command {
         /// The file to write or, of directories and several files, the directory; `-` is standard output.
         #[arg(short, long, value_name = "PATH")]
         output: PathBuf,
-        /// The format: glb, gltf, obj, ply, stl, pc2 or usdc [default: by the ending of the output].
-        #[arg(long, value_name = "FORMAT", value_parser = parse_target)]
+        #[arg(long, value_name = "FORMAT", value_parser = parse_target, help = help_of_targets())]
         to: Option<Target>,
         /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
         #[arg(long, value_name = "ADDRESS")]
@@ -220,6 +229,9 @@ enum Command {
         /// Read what was written again, compare it with the file, and say what is equal bit for bit.
         #[arg(long)]
         check: bool,
+        /// Limit the output for one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
+        #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+        max_output: Option<u64>,
         /// Show what would be written.
         #[arg(long)]
         dry_run: bool,
@@ -251,6 +263,7 @@ enum Command {
         choice: Choice,
     },
     /// Write a table with a row for each mesh of many files: what its headers say, or why it cannot be read.
+    #[cfg(feature = "catalog")]
     #[command(after_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
         --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
     Catalog {
@@ -272,13 +285,18 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Print a sha256 of every decoded array as JSON; for development.
+    /// Print a sha256 of every decoded array as JSON, to compare readers.
     Digest {
         /// The file, or `-` for standard input.
         path: PathBuf,
+        /// Include all bodies of an OpenCTM file, with full addresses; by default only the first one, without `bodies[0].`.
+        #[arg(long)]
+        all: bool,
         /// Map the file instead of reading it; it must not change meanwhile.
         #[arg(long)]
         mmap: bool,
+        #[command(flatten)]
+        memory: Memory,
     },
     /// Print a script that completes arguments in a shell.
     Completions {
@@ -404,6 +422,12 @@ fn parse_time(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Lists the targets in the help of `--to`.
+fn help_of_targets() -> String {
+    let [others @ .., last] = Target::ALL.map(Target::name);
+    format!("The format: {} or {last} [default: by the ending of the output]", others.join(", "))
+}
+
 fn parse_target(text: &str) -> Result<Target, String> {
     let target = Target::ALL.into_iter().find(|target| target.name() == text);
     target.ok_or_else(|| format!("expected {}", Target::ALL.map(Target::name).join(", ")))
@@ -491,6 +515,12 @@ enum FailOn {
     Forbidden,
 }
 
+/// The commands and their arguments, for checks that cover all of them.
+#[must_use]
+pub fn definition() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the command line with these arguments, the first of which is the program's name.
 ///
 /// Pages go to standard output, errors to standard error. The status is 0; 1 where at least one file cannot be read or
@@ -513,6 +543,10 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
     let screen = Screen::of_output(cli.color);
     let out = &mut io::BufWriter::new(io::stdout());
     let outcome = command(cli.command, screen, out);
+    if matches!(outcome, Ok(Outcome::Interrupted)) {
+        // Other threads may still be writing.
+        Output::remove_all();
+    }
     let status = match &outcome {
         Ok(Outcome::Good) => 0,
         Ok(Outcome::Usage) => 2,
@@ -558,8 +592,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let wish = verify::Wish { fail_on, allowed: allow, cross_check, json };
             verify::run(&paths, &wish, &choice, screen, out)
         }
-        Command::Dump { path, address, form, head, stats, output, mmap } => {
-            let wish = dump::Wish { form, head, stats, output, mmap };
+        Command::Dump { path, address, list: _, form, head, stats, output, mmap, memory } => {
+            let wish = dump::Wish { form, head, stats, output, mmap, memory };
             dump::run(&path, address.as_deref(), &wish, screen, out)
         }
         Command::Diff { a, b, tolerance, picture, choice } => {
@@ -588,6 +622,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             dense,
             zero_non_finite,
             check,
+            max_output,
             dry_run,
             force,
             choice,
@@ -609,6 +644,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 let every = snapshot.as_ref().and_then(|snapshot| snapshot.every).or(every);
                 convert = said(convert, every.map(NonZero::get), Convert::with_every);
                 convert = said(convert, up, Convert::with_up);
+                convert = said(convert, max_output, Convert::with_max_output_bytes);
                 convert = said(convert, fps, Convert::with_rate);
                 convert = said(convert, unit, Convert::with_unit);
                 convert = said(convert, frame, Convert::with_frame);
@@ -623,12 +659,13 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             threads(&choice);
             render::run(&paths, &how.into_wish(output, force), &choice, screen, out)
         }
+        #[cfg(feature = "catalog")]
         Command::Catalog { paths, output, full, hash, force, choice } => {
             threads(&choice);
             let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
             catalog::run(&paths, &catalog::Wish { output, how, force }, &choice, out)
         }
-        Command::Digest { path, mmap } => digest::run(&path, mmap, out),
+        Command::Digest { path, all, mmap, memory } => digest::run(&path, all, (mmap, memory), out),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "meshmap", &mut script);

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
-use meshmap::cgeo::{self, Dialect};
-use meshmap::{ErrorKind, Format, MeshFile, Options, Parallelism, Source};
+use meshmap::cgeo::Dialect;
+use meshmap::{ErrorKind, Format, Limits, MeshFile, Options, Parallelism, Source};
 
 use crate::text;
 
@@ -33,6 +33,46 @@ pub(crate) struct Choice {
     /// Map files instead of reading them; they must not change meanwhile.
     #[arg(long)]
     pub(crate) mmap: bool,
+    #[command(flatten)]
+    pub(crate) memory: Memory,
+}
+
+/// Shares of the memory for comparing two file objects: see [`Memory::limits_of`].
+pub(crate) const TWO_FILES: u64 = 4;
+
+/// The memory that one file may take.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Memory {
+    /// Limit the memory for one file to SIZE, such as 4GiB [default: 1GiB, or 16 times the file if that is more].
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    max_memory: Option<u64>,
+}
+
+impl Memory {
+    /// Limits for a command that needs `parts` equal shares of the memory: one for arrays that a file object caches, one for a
+    /// call, and one for data made from its result. The limits apply to each share.
+    pub(crate) fn limits_of(self, parts: u64) -> Limits {
+        let limits = Limits::default();
+        let bytes = self.max_memory.unwrap_or(limits.max_total_bytes) / parts;
+        limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes)
+    }
+}
+
+/// Parses a size such as `512MiB`, `4G` or a number of bytes. Units are powers of 1024.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || "expected a size such as 512MiB or 4GiB".to_owned();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
 }
 
 /// A pattern for paths, and whether it takes them or leaves them out.
@@ -190,14 +230,7 @@ impl Input {
                 Ok(None)
             };
         }
-        match how.dialect {
-            Some(dialect) if format == Format::CGeo => {
-                let read = cgeo::ReadOptions::default().with_dialect(dialect);
-                let proxy = cgeo::Proxy::from_source_with(source.clone(), &options, &read)?;
-                Ok(Some(MeshFile::CGeo(proxy)))
-            }
-            _ => Ok(Some(MeshFile::from_source_with(source.clone(), &options)?)),
-        }
+        Ok(Some(MeshFile::from_source_with(source.clone(), &options)?))
     }
 }
 
@@ -222,11 +255,13 @@ pub(crate) struct Reading {
     pub(crate) dialect: Option<Dialect>,
     /// Whether other files are worked on at the same time: then one file alone is not worked on by several threads.
     pub(crate) is_one_of_many: bool,
+    pub(crate) limits: Limits,
 }
 
 impl Reading {
     pub(crate) fn options(&self) -> Options {
-        let options = Options::default();
+        let options = Options::default().with_limits(self.limits);
+        let options = self.dialect.map_or(options, |dialect| options.with_dialect(dialect));
         if self.is_one_of_many { options.with_parallelism(Parallelism::Off) } else { options }
     }
 }

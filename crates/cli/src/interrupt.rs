@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use meshmap_export::Output;
+
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C, and a request to end, set what this returns, so that what is known can be told. A second one ends
@@ -9,6 +11,7 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn watch() -> &'static AtomicBool {
     let second = || {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            Output::remove_all();
             std::process::exit(STATUS.into());
         }
     };

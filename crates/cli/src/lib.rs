@@ -3,9 +3,11 @@
 //! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too, and [`info`], [`catalog`]
 //! and [`is_address`] are for bindings to other languages.
 
+#![cfg_attr(not(feature = "catalog"), allow(dead_code, reason = "parts that only the catalogue uses"))]
+
 mod args;
-mod arrays;
 mod blocks;
+#[cfg(feature = "catalog")]
 pub mod catalog;
 mod commands;
 mod cross_check;
@@ -13,7 +15,7 @@ pub mod digest;
 mod inputs;
 mod inspect;
 mod interrupt;
-mod many;
+mod json_text;
 mod pool;
 mod progress;
 mod report;
@@ -25,6 +27,6 @@ mod text;
 mod topology;
 mod words;
 
-pub use args::{run, run_to_status};
+pub use args::{definition as command, run, run_to_status};
 pub use inputs::is_address;
 pub use inspect::info;

@@ -1,11 +1,15 @@
-//! One bar on standard error for all files, which leaves nothing behind.
+//! Work on many files by several threads: results in order, and one progress bar on standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::inputs::Found;
+use crate::{interrupt, pool};
 
 /// A bar that shows files, bytes and the time that is left; nothing where standard error is no terminal.
 pub(crate) struct Progress {
@@ -50,4 +54,31 @@ impl Progress {
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Runs `work` on the items, and writes what `told` makes of each result, in order; returns how many were told.
+///
+/// Ends early where the user interrupts it, and where nothing can be written.
+pub(crate) fn each<I, T>(
+    items: &Arc<Vec<I>>,
+    bytes: impl Fn(&I) -> u64,
+    (progress, threads): (&Progress, Option<NonZero<usize>>),
+    work: impl Fn(&I) -> T + Send + Sync + 'static,
+    mut told: impl FnMut(&I, T) -> Vec<u8>,
+    out: &mut impl Write,
+) -> io::Result<usize>
+where
+    I: Send + Sync + 'static,
+    T: Send + 'static,
+{
+    let threads = threads.unwrap_or_else(pool::usual_threads);
+    let mut outcome = Ok(());
+    let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {
+        let Some(item) = items.get(index) else { return ControlFlow::Break(()) };
+        outcome = progress.write(out, &told(item, result));
+        progress.done(index + 1, items.len(), bytes(item));
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    progress.finish();
+    outcome.map(|()| handed)
 }

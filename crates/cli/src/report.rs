@@ -47,42 +47,26 @@ pub(crate) fn of(input: &Input, how: &Reading) -> (Vec<String>, bool) {
 }
 
 fn opened(file: &MeshFile, lines: &mut Vec<String>) {
-    match file {
-        MeshFile::CGeo(proxy) => cgeo(proxy, lines),
-        file => {
-            const MOST: usize = 200;
-            for (index, item) in file.items().enumerate() {
-                if index == MOST {
-                    lines.push("part        .. and more".to_owned());
-                    break;
-                }
-                let counts: Vec<String> =
-                    item.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
-                lines.push(format!(
-                    "part        {}  {:#x}..{:#x}  {}",
-                    without_names(&item.address),
-                    item.range.start,
-                    item.range.end,
-                    counts.join(" ")
-                ));
-            }
-        }
+    if let Some(proxy) = file.as_cgeo() {
+        cgeo(proxy, lines);
+    } else {
+        lines.extend(text::listed(file.items(), "part", |item| {
+            let counts: Vec<String> =
+                item.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            let address = without_names(&item.address);
+            let (start, end) = (item.range.start, item.range.end);
+            vec![format!("part        {address}  {start:#x}..{end:#x}  {}", counts.join(" "))]
+        }));
     }
     // What findings say may quote names; which rule it is may not.
-    for finding in file.findings() {
-        lines.push(format!(
-            "finding     {} ({})",
-            finding.rule.id,
-            text::plural(finding.count, "occurrence")
-        ));
-    }
-    match file.validate() {
-        Ok(findings) => {
-            let more = findings.iter().skip(file.findings().len());
-            lines.extend(more.map(|finding| format!("finding     {} ({})", finding.rule.id, finding.count)));
-        }
-        Err(error) => lines.push(format!("x           {}", crate::words::error(&error))),
-    }
+    let (findings, error) = match file.validate() {
+        Ok(findings) => (findings, None),
+        Err(error) => (file.findings().to_vec(), Some(error)),
+    };
+    lines.extend(text::listed(&findings, "finding", |finding| {
+        vec![format!("finding     {} ({})", finding.rule.id, text::plural(finding.count, "occurrence"))]
+    }));
+    lines.extend(error.map(|error| format!("x           {}", crate::words::error(&error))));
 }
 
 /// Names in an address are those of the file.
@@ -101,25 +85,29 @@ fn without_names(address: &meshmap::Address) -> String {
 
 fn cgeo(proxy: &Proxy, lines: &mut Vec<String>) {
     const SNAPSHOTS: usize = 8;
-    for (name, value) in proxy.properties().iter() {
-        lines.push(property(&name.to_string_lossy(), &value.to_string_lossy()));
-    }
+    lines.extend(text::listed(proxy.properties().iter(), "line of the header", |(name, value)| {
+        vec![property(&name.to_string_lossy(), &value.to_string_lossy())]
+    }));
     lines.push(line_ends(proxy.properties().text().as_bytes()));
     lines.push(format!("flags       {:#010x}", proxy.flags()));
-    lines.push(format!("table       {}", text::plural(proxy.len(), "snapshot")));
+    lines.push(format!("table       {}", text::plural(proxy.snapshot_count(), "snapshot")));
     let found =
         if proxy.dialect_is_found() { "found by following the sections to the end tag" } else { "forced" };
     lines.push(format!("dialect     {}   ({found})", proxy.dialect()));
-    for index in 0..proxy.len().min(SNAPSHOTS) {
+    for index in 0..proxy.snapshot_count().min(SNAPSHOTS) {
         snapshot(proxy, index, lines);
     }
-    if proxy.len() > SNAPSHOTS {
-        lines.push(format!("            .. {} more", text::plural(proxy.len() - SNAPSHOTS, "snapshot")));
+    if proxy.snapshot_count() > SNAPSHOTS {
+        lines.push(format!(
+            "            .. {} more",
+            text::plural(proxy.snapshot_count() - SNAPSHOTS, "snapshot")
+        ));
     }
 }
 
 /// A property of the header; names are what a user may not want to show, numbers and dates are not.
 fn property(name: &str, value: &str) -> String {
+    const LONGEST: usize = 400;
     const SHOWN: [&str; 13] = [
         "Version",
         "Date created",
@@ -136,8 +124,9 @@ fn property(name: &str, value: &str) -> String {
         "Compressed",
     ];
     let shown = SHOWN.iter().any(|known| known.eq_ignore_ascii_case(name));
-    let value = if shown { text::line(value) } else { format!("({})", text::plural(value.len(), "byte")) };
-    format!("header      {}: {value}", text::line(name))
+    let line = |text: &str| text::cut(&text::line(text), LONGEST);
+    let value = if shown { line(value) } else { format!("({})", text::plural(value.len(), "byte")) };
+    format!("header      {}: {value}", line(name))
 }
 
 fn line_ends(header: &[u8]) -> String {
@@ -160,21 +149,17 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
         Ok(sections) => sections,
         Err(error) => return lines.push(format!("  x {}", crate::words::error(&error))),
     };
-    for section in sections {
+    lines.extend(text::listed(sections, "section", |section| {
         let beginning = section.content.start..section.content.end.min(section.content.start + 4);
-        let bytes = proxy.source().get(beginning, "section").unwrap_or_default();
+        let bytes = proxy.source().read(beginning).unwrap_or_default();
         let stored = section.content.end - section.content.start;
-        lines.push(format!(
-            "  tag {:#010x}  size {}  stored {stored}  begins {}",
-            section.tag,
-            section.size,
-            hex(&bytes)
-        ));
-    }
+        let (tag, size) = (section.tag, section.size);
+        vec![format!("  tag {tag:#010x}  size {size}  stored {stored}  begins {}", hex(&bytes))]
+    }));
     match snapshot.counts() {
         Ok(counts) => lines.push(format!(
             "  {} vertices, {} normals, {} map channels, {} triangles",
-            counts.vertices, counts.normals, counts.map_channels, counts.triangles
+            counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles
         )),
         Err(error) => lines.push(format!("  x {}", crate::words::error(&error))),
     }
@@ -193,13 +178,13 @@ fn unread_cgeo(source: &Source, bytes: u64, lines: &mut Vec<String>) {
     const ENTRIES: u64 = 4;
     let Some(size) = number(source, 1, 4) else { return lines.extend(dump("begins", source, 0, bytes)) };
     let header = 5..(5 + size).min(bytes);
-    if let Ok(head) = source.get(header, "header").map(|head| head.to_vec()) {
-        for line in String::from_utf8_lossy(&head).lines() {
-            match line.split_once(':') {
-                Some((name, value)) => lines.push(property(name.trim(), value.trim())),
-                None => lines.push(format!("header      ({})", text::plural(line.len(), "byte"))),
-            }
-        }
+    if let Ok(head) = source.read(header).map(|head| head.to_vec()) {
+        lines.extend(text::listed(String::from_utf8_lossy(&head).lines(), "line of the header", |line| {
+            vec![match line.split_once(':') {
+                Some((name, value)) => property(name.trim(), value.trim()),
+                None => format!("header      ({})", text::plural(line.len(), "byte")),
+            }]
+        }));
         lines.push(line_ends(&head));
     }
     let flags = 5 + size;
@@ -229,14 +214,14 @@ fn unread_cgeo(source: &Source, bytes: u64, lines: &mut Vec<String>) {
 
 /// A little-endian number, where its bytes are there.
 fn number(source: &Source, at: u64, size: u64) -> Option<u64> {
-    let bytes = source.get(at..at.checked_add(size)?, "report").ok()?;
+    let bytes = source.read(at..at.checked_add(size)?).ok()?;
     Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
 /// Bytes from here on, as numbers, sixteen a line.
 fn dump(label: &str, source: &Source, from: u64, end: u64) -> Vec<String> {
     let end = end.min(from.saturating_add(SHOWN_BYTES));
-    let Ok(bytes) = source.get(from..end, "report") else { return Vec::new() };
+    let Ok(bytes) = source.read(from..end) else { return Vec::new() };
     let line = |(index, bytes): (usize, &[u8])| {
         let label = if index == 0 { label } else { "" };
         format!("{label:<11} {:#08x}  {}", from + index as u64 * 16, hex(bytes))

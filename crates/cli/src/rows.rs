@@ -1,7 +1,7 @@
 //! A row for each of many files.
 
 use crate::inputs::Input;
-use crate::inspect::{Facts, Inspection, cgeo, iqm, openctm, page, slmesh, tmf};
+use crate::inspect::{Facts, Inspected, cgeo, iqm, openctm, page, slmesh, tmf};
 use crate::screen::{Screen, Style};
 use crate::text;
 
@@ -30,15 +30,16 @@ impl Layout {
     }
 
     /// The row of a file, or what is wrong with it.
-    pub(crate) fn lines(self, inspection: &Inspection) -> Vec<String> {
+    pub(crate) fn lines(self, inspected: &Inspected) -> Vec<String> {
+        let inspection = &inspected.inspection;
         let path = inspection.input.shown();
         if let Some(what) = page::what_is_broken(inspection) {
             return self.error(&path, &what);
         }
-        let [vertices, triangles, words] = summary(inspection);
+        let [vertices, triangles, words] = summary(inspected);
         let size = inspection.bytes.map(text::size).unwrap_or_default();
         let cells = [
-            (text::pad(&short_variant(inspection), VARIANT, true), 3),
+            (text::pad(&short_variant(inspected), VARIANT, true), 3),
             (text::pad(&size, SIZE, false), 2),
             (text::pad(&vertices, VERTICES, false), 2),
             (text::pad(&triangles, TRIANGLES, false), 2),
@@ -71,8 +72,9 @@ impl Layout {
     }
 }
 
-fn short_variant(inspection: &Inspection) -> String {
-    match &inspection.facts {
+fn short_variant(inspected: &Inspected) -> String {
+    let Inspected { inspection, facts } = inspected;
+    match facts {
         Some(Facts::SlMesh(_)) => "SL mesh".to_owned(),
         Some(Facts::CGeo(_)) => {
             let variant = inspection.variant.clone().unwrap_or_default();
@@ -88,8 +90,9 @@ fn short_variant(inspection: &Inspection) -> String {
     }
 }
 
-fn summary(inspection: &Inspection) -> [String; 3] {
-    match &inspection.facts {
+fn summary(inspected: &Inspected) -> [String; 3] {
+    let Inspected { inspection, facts } = inspected;
+    match facts {
         Some(Facts::CGeo(facts)) => cgeo::summary(facts, inspection),
         Some(Facts::Iqm(facts)) => iqm::summary(facts, inspection),
         Some(Facts::OpenCtm(facts)) => openctm::summary(facts),

@@ -145,6 +145,22 @@ pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
+/// The lines of the first items of a list, and one line that counts the others: no file makes a page long.
+pub(crate) fn listed<T>(
+    items: impl IntoIterator<Item = T>,
+    one: &str,
+    lines: impl FnMut(T) -> Vec<String>,
+) -> Vec<String> {
+    const MOST: usize = 500;
+    let mut items = items.into_iter();
+    let mut listed: Vec<String> = items.by_ref().take(MOST).flat_map(lines).collect();
+    let more = items.count();
+    if more > 0 {
+        listed.push(format!("  .. {} more", plural(more, one)));
+    }
+    listed
+}
+
 /// A text filled up with blanks to so many columns.
 pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     let blanks = " ".repeat(columns.saturating_sub(width(text)));
@@ -221,5 +237,17 @@ mod tests {
         for columns in 1..30 {
             wrap("\u{65e5}\u{672c} abc \u{65e5}\u{672c}\u{65e5}\u{672c}", columns, 3);
         }
+    }
+
+    #[test]
+    fn a_long_list_ends_with_the_number_of_the_others() {
+        let lines = |count: u32| listed(0..count, "mesh", |number| vec![number.to_string(), String::new()]);
+        assert_eq!(lines(2), ["0", "", "1", ""]);
+        assert_eq!(lines(500).len(), 1000);
+        let long = lines(1502);
+        assert_eq!(
+            (long.len(), long[998].as_str(), long[1000].as_str()),
+            (1001, "499", "  .. 1,002 meshes more")
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::arrays::Values;
+use meshmap::ArrayData;
 
 /// What is the same though it is not equal.
 #[derive(Debug, PartialEq)]
@@ -15,15 +15,15 @@ pub(crate) enum Match {
 
 /// Looks for the positions and the indices among pairs of arrays; `None` where these are equal, or are not the same in
 /// another order either.
-pub(crate) fn of_pairs(pairs: &[(String, Values, Values)], tolerance: f64) -> Option<Match> {
+pub(crate) fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Option<Match> {
     let ends_with = |endings: &[&str]| {
         pairs.iter().find(|(address, ..)| endings.iter().any(|ending| address.ends_with(ending)))
     };
     let (indices, left, right) =
-        ends_with(&[".indices", ".vertex_triangles"]).filter(|(_, a, _)| !a.is_float())?;
-    let (positions, a, b) =
-        ends_with(&["positions", ".vertices"]).filter(|(_, a, _)| a.is_float() && a.components == 3)?;
-    if left.bytes == right.bytes || left.count != right.count || a.count != b.count {
+        ends_with(&[".indices", ".vertex_triangles"]).filter(|(_, a, _)| !a.scalar().is_float())?;
+    let (positions, a, b) = ends_with(&["positions", ".vertices"])
+        .filter(|(_, a, _)| a.scalar().is_float() && a.components() == 3)?;
+    if left.as_bytes() == right.as_bytes() || left.shape() != right.shape() || a.len() != b.len() {
         return None;
     }
     let (left, right) = (corners(left), corners(right));
@@ -46,12 +46,12 @@ pub(crate) fn of_pairs(pairs: &[(String, Values, Values)], tolerance: f64) -> Op
     })
 }
 
-fn corners(values: &Values) -> Vec<[u64; 3]> {
+fn corners(values: &ArrayData) -> Vec<[u64; 3]> {
     let numbers: Vec<u64> = values.numbers().map(|number| number as u64).collect();
     numbers.as_chunks().0.to_vec()
 }
 
-fn points(values: &Values) -> Vec<[f64; 3]> {
+fn points(values: &ArrayData) -> Vec<[f64; 3]> {
     let numbers: Vec<f64> = values.numbers().collect();
     numbers.as_chunks().0.to_vec()
 }
@@ -158,39 +158,35 @@ fn matched(a: &[[f64; 3]], b: &[[f64; 3]], cells: &Cells) -> Option<(Vec<u64>, f
 
 #[cfg(test)]
 mod tests {
-    use meshmap::Scalar;
+    use meshmap::Array;
 
     use super::*;
 
-    fn pair(address: &str, a: (Scalar, Vec<u8>), b: Vec<u8>) -> (String, Values, Values) {
-        let (scalar, a) = a;
-        let values = |bytes: Vec<u8>| Values {
-            scalar,
-            components: 3,
-            count: bytes.len() as u64 / 12,
-            bytes: bytes.into(),
-        };
-        (address.to_owned(), values(a), values(b))
+    fn pair<T>(address: &str, a: Vec<T>, b: Vec<T>) -> (String, ArrayData, ArrayData)
+    where
+        Array<T>: Into<ArrayData> + From<Vec<T>>,
+    {
+        (address.to_owned(), Array::from(a).into(), Array::from(b).into())
     }
 
-    fn floats(numbers: &[f32]) -> Vec<u8> {
-        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    fn floats(numbers: &[f32]) -> Vec<[f32; 3]> {
+        numbers.as_chunks().0.to_vec()
     }
 
-    fn ints(numbers: &[u32]) -> Vec<u8> {
-        numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    fn ints(numbers: &[u32]) -> Vec<[u32; 3]> {
+        numbers.as_chunks().0.to_vec()
     }
 
     const SQUARE: [f32; 12] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0];
 
     #[test]
     fn triangles_in_another_order_are_the_same() {
-        let positions = pair("x.positions", (Scalar::F32, floats(&SQUARE)), floats(&SQUARE));
-        let indices = pair("x.indices", (Scalar::U32, ints(&[0, 1, 2, 0, 2, 3])), ints(&[2, 3, 0, 1, 2, 0]));
+        let positions = pair("x.positions", floats(&SQUARE), floats(&SQUARE));
+        let indices = pair("x.indices", ints(&[0, 1, 2, 0, 2, 3]), ints(&[2, 3, 0, 1, 2, 0]));
         let found = of_pairs(&[positions.clone(), indices], 0.0);
         assert_eq!(found, Some(Match::TrianglesReordered { indices: "x.indices".to_owned() }));
         // Turned over, one is another.
-        let turned = pair("x.indices", (Scalar::U32, ints(&[0, 1, 2, 0, 2, 3])), ints(&[2, 3, 0, 2, 1, 0]));
+        let turned = pair("x.indices", ints(&[0, 1, 2, 0, 2, 3]), ints(&[2, 3, 0, 2, 1, 0]));
         assert_eq!(of_pairs(&[positions, turned], 0.0), None);
     }
 
@@ -199,16 +195,16 @@ mod tests {
     fn vertices_closer_than_the_tolerance_are_one_place() {
         let seam = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0000001, 0.0, 0.0, 1.0, 0.0];
         let other = [0.0, 0.0002, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0002, 0.0, 0.0, 1.0, 0.0];
-        let positions = pair("x.positions", (Scalar::F32, floats(&seam)), floats(&other));
-        let indices = pair("x.indices", (Scalar::U32, ints(&[0, 1, 2, 3, 2, 4])), ints(&[0, 2, 4, 3, 1, 2]));
+        let positions = pair("x.positions", floats(&seam), floats(&other));
+        let indices = pair("x.indices", ints(&[0, 1, 2, 3, 2, 4]), ints(&[0, 2, 4, 3, 1, 2]));
         assert!(matches!(of_pairs(&[positions, indices], 1e-3), Some(Match::VerticesReordered { .. })));
     }
 
     #[test]
     fn vertices_in_another_order_are_found_by_their_places() {
         let moved = [1.0, 1.0004, 0.0, 0.0, 0.0, 0.0003, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0];
-        let positions = pair("x.positions", (Scalar::F32, floats(&SQUARE)), floats(&moved));
-        let indices = pair("x.indices", (Scalar::U32, ints(&[0, 1, 2, 0, 2, 3])), ints(&[1, 3, 0, 1, 0, 2]));
+        let positions = pair("x.positions", floats(&SQUARE), floats(&moved));
+        let indices = pair("x.indices", ints(&[0, 1, 2, 0, 2, 3]), ints(&[1, 3, 0, 1, 0, 2]));
         let pairs = [positions, indices];
         let Some(Match::VerticesReordered { largest, .. }) = of_pairs(&pairs, 1e-3) else { panic!() };
         assert!((largest - 0.0004).abs() < 1e-6, "{largest}");

@@ -1,5 +1,7 @@
 //! Errors of the library, in the words of a person.
 
+use std::borrow::Cow;
+
 use meshmap::{Address, Error, ErrorKind, Finding};
 
 /// An error without the path of the file: what is wrong, where, what was expected and what was found.
@@ -22,7 +24,8 @@ pub(crate) fn about(error: &Error) -> String {
 /// Like [`about`], of an error about a part whose address has been told.
 pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
     let what = place(error, told, "");
-    let (expected, found) = (error.expected_text(), error.found_text());
+    let (expected, found) = (limit(error.expected_text()), error.found_text());
+    let expected = expected.as_ref();
     match error.kind() {
         ErrorKind::UnknownFormat => {
             let is_hint = found.contains("\": ");
@@ -84,6 +87,16 @@ pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
             }
             None => error.message(),
         },
+    }
+}
+
+/// A limit of the library, with the option of the command that raises it.
+fn limit(expected: &str) -> Cow<'_, str> {
+    match expected.split_once(" (").filter(|(_, rest)| rest.contains("raised by Limits::with_max_")) {
+        Some((limit, rest)) if rest.contains("_bytes") => {
+            format!("{limit}; raise it with --max-memory").into()
+        }
+        _ => expected.into(),
     }
 }
 

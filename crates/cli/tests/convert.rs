@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use meshmap_testing::data;
+use meshmap_export::Target;
+use meshmap_testing::{data, fixtures};
 
 fn convert(arguments: &[&str], paths: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
@@ -152,7 +153,7 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
         child.wait().unwrap();
         // What is there is whole; what was being written has a name of its own.
         for (path, bytes) in contents(&killed) {
-            if !meshmap_export::is_part(&path) {
+            if !is_part(&path) {
                 assert!(whole[&path] == bytes, "{}", path.display());
             }
         }
@@ -160,23 +161,128 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
     let done = convert(&["--to", "glb", "-o", killed.to_str().unwrap()], &[&input]);
     let shown = text(&done.stdout);
     assert!(shown.contains("50 failed"), "{shown}");
-    let mut ended = contents(&killed);
-    ended.retain(|path, _| !meshmap_export::is_part(path));
-    assert!(ended == whole);
+    // Nothing is left of the runs that were killed.
+    assert!(contents(&killed) == whole);
+}
+
+fn is_part(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "part")
 }
 
 #[test]
-fn parts_that_a_killed_conversion_left_are_removed_an_hour_later() {
+fn parts_that_a_killed_conversion_left_are_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
-    let [old, new] = [".meshmap-old.part", ".meshmap-new.part"].map(|name| folder.path().join(name));
-    for path in [&old, &new] {
-        fs::write(path, "half").unwrap();
-    }
-    let hours = std::time::SystemTime::now() - Duration::from_secs(2 * 60 * 60);
-    fs::File::options().write(true).open(&old).unwrap().set_modified(hours).unwrap();
+    let [left, written] =
+        [".meshmap-left.part", ".meshmap-written.part"].map(|name| folder.path().join(name));
+    fs::write(&left, "half").unwrap();
+    // Another process holds a lock while it writes.
+    let file = fs::File::create(&written).unwrap();
+    file.lock().unwrap();
     let output = folder.path().join("wave.glb");
     convert(&["-o", output.to_str().unwrap()], &[&data::valid("cgeo", "anim_a.cgeo")]);
-    assert!(output.exists() && new.exists() && !old.exists());
+    assert!(output.exists() && written.exists() && !left.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_conversions_leave_no_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
+    thousand(&input);
+    for signals in [1, 2, 3] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+        command.args(["convert", "--force", "--to", "glb", "-o"]).arg(&output).arg(&input);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(60));
+        for _ in 0..signals {
+            let mut kill = Command::new("kill");
+            kill.args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
+        }
+        child.wait().unwrap();
+        let left: Vec<_> = contents(&output).into_keys().filter(|path| is_part(path)).collect();
+        assert!(left.is_empty(), "after {signals} signals: {left:?}");
+    }
+}
+
+/// Nothing is written if two jobs have one output, or if an output is an input or a directory.
+#[test]
+fn conflicts_are_found_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mesh = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    for directory in ["a", "b", "out", "busy/x.glb"] {
+        fs::create_dir_all(at(directory)).unwrap();
+    }
+    let inputs = ["a/x.iqm", "b/x.iqm", "a/m.glb"];
+    inputs.iter().for_each(|name| fs::write(at(name), &mesh).unwrap());
+    let before = contents(folder.path());
+    let out = at("out");
+    let cases: [(&[&str], PathBuf, &str); 4] = [
+        // One name in two folders, and a file whose own name is that of another output.
+        (&["a/x.iqm", "b/x.iqm"], out.clone(), "would both be written to"),
+        (&["a/m.glb"], at("a/m.glb"), "an input, which cannot be replaced"),
+        (&["a/x.iqm", "a/m.glb"], at("a"), "an input, which cannot be replaced"),
+        (&["b"], at("busy"), "a directory, which cannot be replaced"),
+    ];
+    for (inputs, output, expected) in cases {
+        let inputs: Vec<PathBuf> = inputs.iter().map(|name| at(name)).collect();
+        let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+        for arguments in [&["--force"][..], &["--force", "--check"]] {
+            let arguments = [arguments, &["--to", "glb", "-o", output.to_str().unwrap()]].concat();
+            let done = convert(&arguments, &inputs);
+            let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+            assert_eq!(done.status.code(), Some(2), "{inputs:?}: {said}");
+            assert!(said.contains(expected), "{inputs:?}: {said}");
+            assert!(contents(folder.path()) == before, "{inputs:?}");
+        }
+    }
+    let rendered = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .args(["render", "-o"])
+        .args([&out, &at("a/x.iqm"), &at("b/x.iqm")])
+        .output()
+        .unwrap();
+    assert_eq!(rendered.status.code(), Some(2), "{}", text(&rendered.stderr));
+    let dumped = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .arg("dump")
+        .arg(at("a/x.iqm"))
+        .args(["vertex_arrays[0]", "-o"])
+        .arg(at("a/x.iqm"))
+        .output()
+        .unwrap();
+    assert!(text(&dumped.stderr).contains("the input, which cannot be replaced"), "{}", text(&dumped.stderr));
+    assert_eq!(dumped.status.code(), Some(2));
+    assert!(contents(folder.path()) == before);
+}
+
+/// A file of some hundred bytes whose numbers ask for gigabytes.
+#[test]
+fn numbers_in_a_file_take_neither_memory_nor_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("constant.iqm");
+    fs::write(&file, fixtures::iqm::constant_frames(1, u32::MAX)).unwrap();
+    for target in Target::ALL.map(Target::name) {
+        let output = folder.path().join("out").with_extension(target);
+        let done = convert(&["--to", target, "-o", output.to_str().unwrap()], &[&file]);
+        let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+        assert!(matches!(done.status.code(), Some(0 | 1)), "{target}: {:?} {said}", done.status);
+        if target == "glb" {
+            assert!(said.contains("raise the limit with --max-output"), "{said}");
+        }
+    }
+    // What is left out of a digest is not charged to what comes after it.
+    let digest = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("digest").arg(&file).output().unwrap();
+    assert_eq!(digest.status.code(), Some(0), "{}", text(&digest.stderr));
+    assert!(text(&digest.stdout).contains("\"left_out\":{\"frames\":"), "{}", text(&digest.stdout));
+    for moving in ["--animate", "--sheet"] {
+        let done = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+            .args(["render", moving, "-o"])
+            .args([&folder.path().join("out.png"), &file])
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(1), "{moving}: {}", text(&done.stderr));
+        let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+        assert!(said.contains("leave some out with --every"), "{moving}: {said}");
+    }
 }
 
 #[test]
@@ -224,5 +330,5 @@ fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
     let done = run(&data::valid("tmf", "v011_multi_names.tmf"));
     assert_eq!(done.status.code(), Some(1));
-    assert!(text(&done.stderr).contains("no IQM file"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("not an IQM file"), "{}", text(&done.stderr));
 }

@@ -1,13 +1,13 @@
 //! Every file of the corpora reads as independent implementations read it, or is refused.
+//!
+//! `cargo test -p meshmap-cli --test corpus -- --ignored corpus_` runs the tests that need `MESHMAP_CORPUS`.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::{MeshFile, Source};
+use meshmap::{Format, MeshFile, Source};
 use meshmap_testing::data;
 use serde_json::Value;
-
-/// The formats that are read, which have folders of these names.
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 
 fn json(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -86,38 +86,36 @@ fn assert_cases(folder: &Path, format: &str) {
 
 #[test]
 fn valid_files_of_the_repository_read_as_expected() {
-    for format in FORMATS {
+    for format in Format::ALL {
         data::folder(&format!("{format}/valid")).iter().for_each(|file| assert_as_expected(file));
     }
 }
 
 #[test]
 fn bad_files_of_the_repository_are_refused() {
-    for format in FORMATS {
-        let folder = data::root().join(format).join("bad");
-        assert_cases(&folder, format);
+    for format in Format::ALL {
+        let folder = data::root().join(format.name()).join("bad");
+        assert_cases(&folder, format.name());
     }
 }
 
 #[test]
-fn files_of_the_corpus_read_as_expected() {
-    let Some(corpus) = data::corpus() else {
-        eprintln!("MESHMAP_CORPUS is not set: the files of the repository alone were read");
-        return;
-    };
-    for format in FORMATS {
-        let corpus = corpus.join(format);
+#[ignore = "corpus"]
+fn corpus_files_read_as_expected() {
+    let corpus = data::corpus();
+    for format in Format::ALL {
+        let corpus = corpus.join(format.name());
         let files: Vec<PathBuf> =
             ["valid", "large"].iter().flat_map(|folder| data::files(&corpus.join(folder))).collect();
         files.iter().for_each(|file| assert_as_expected(file));
-        assert_cases(&corpus.join("bad"), format);
+        assert_cases(&corpus.join("bad"), format.name());
     }
 }
 
 /// Digests do not depend on how the bytes come in.
 #[test]
 fn mapped_and_unaligned_files_have_the_same_digest() {
-    let files = FORMATS.iter().flat_map(|format| data::folder(&format!("{format}/valid")));
+    let files = Format::ALL.into_iter().flat_map(|format| data::folder(&format!("{format}/valid")));
     for file in files {
         let expected = digest(&file).unwrap();
         let bytes = fs::read(&file).unwrap();
@@ -139,12 +137,18 @@ fn mapped_and_unaligned_files_have_the_same_digest() {
 /// Messages are for people: none shows a value of a Rust type, such as `Malformed("..")` or `Counts { .. }`.
 #[test]
 fn messages_show_no_types_of_the_library() {
-    let mut folders: Vec<PathBuf> =
-        FORMATS.iter().map(|format| data::root().join(format).join("bad")).collect();
-    if let Some(corpus) = data::corpus() {
-        folders.extend(FORMATS.iter().map(|format| corpus.join(format).join("bad")));
-    }
+    assert_messages_show_no_types(&data::root());
+}
+
+#[test]
+#[ignore = "corpus"]
+fn corpus_messages_show_no_types_of_the_library() {
+    assert_messages_show_no_types(&data::corpus());
+}
+
+fn assert_messages_show_no_types(root: &Path) {
     let mut looked_at = 0;
+    let folders = Format::ALL.map(|format| root.join(format.name()).join("bad"));
     for path in folders.iter().flat_map(|folder| data::files(folder)) {
         for message in messages(&path) {
             assert!(!shows_a_type(&message), "{}: {message}", path.display());

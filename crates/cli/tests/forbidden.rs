@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-use meshmap_testing::data;
+use meshmap::Format;
+use meshmap_testing::{data, test_files};
 use serde_json::Value;
 
 /// Good files that break their format's text: the format, the rules, why, and the files.
@@ -179,25 +180,21 @@ fn failing(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
     failing
 }
 
-#[test]
-fn good_files_fail_where_they_break_the_text_and_nowhere_else() {
-    for format in ["cgeo", "iqm", "openctm", "slmesh", "tmf"] {
-        let mut folders = vec![data::root().join(format).join("valid")];
-        folders.extend(data::corpus().map(|corpus| corpus.join(format).join("valid")));
-        for folder in folders {
-            let names: BTreeSet<String> = data::files(&folder)
-                .iter()
-                .map(|file| file.file_name().unwrap().to_string_lossy().into_owned())
-                .collect();
-            let cases = FORBIDDEN.iter().filter(|(of, ..)| *of == format);
-            let expected: BTreeMap<String, BTreeSet<String>> = cases
-                .flat_map(|(_, rules, _, files)| files.iter().map(move |file| (file, rules)))
-                .filter(|(file, _)| names.contains(**file))
-                .map(|(file, rules)| {
-                    ((*file).to_owned(), rules.iter().map(|rule| (*rule).to_owned()).collect())
-                })
-                .collect();
-            assert_eq!(failing(&folder), expected, "{}", folder.display());
-        }
+test_files!(good_files_fail_where_they_break_the_text_and_nowhere_else);
+
+fn good_files_fail_where_they_break_the_text_and_nowhere_else(root: &Path) {
+    for format in Format::ALL.map(Format::name) {
+        let folder = root.join(format).join("valid");
+        let names: BTreeSet<String> = data::files(&folder)
+            .iter()
+            .map(|file| file.file_name().unwrap().to_string_lossy().into_owned())
+            .collect();
+        let cases = FORBIDDEN.iter().filter(|(of, ..)| *of == format);
+        let expected: BTreeMap<String, BTreeSet<String>> = cases
+            .flat_map(|(_, rules, _, files)| files.iter().map(move |file| (file, rules)))
+            .filter(|(file, _)| names.contains(**file))
+            .map(|(file, rules)| ((*file).to_owned(), rules.iter().map(|rule| (*rule).to_owned()).collect()))
+            .collect();
+        assert_eq!(failing(&folder), expected, "{}", folder.display());
     }
 }

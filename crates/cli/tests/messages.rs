@@ -58,20 +58,24 @@ fn offsets_and_counts_are_told_by_the_fields_that_have_them() {
 }
 
 #[test]
-fn counts_that_no_stream_can_hold_are_told_with_what_they_need() {
-    // The vertices of a mesh of a zlib stream.
-    let Some(corpus) = data::corpus() else { return eprintln!("not looked at: no larger corpus") };
-    let said = said("verify", &corpus.join("cgeo/bad/mesh_vertices_high_a.cgeo"));
+#[ignore = "corpus"]
+fn corpus_counts_that_no_stream_can_hold_are_reported_with_what_they_need() {
+    // The vertices of a mesh in a zlib stream.
+    let said = said("verify", &data::corpus().join("cgeo/bad/mesh_vertices_high_a.cgeo"));
     let words = "Vertex Count 2,147,483,648 (0x22a..0xa38, inflated 0x1..0x5) needs 24 GiB; 2,062 stored bytes cannot inflate \
                  to that";
     assert!(said.contains(words), "{said}");
 }
 
 #[test]
-fn a_value_is_told_with_its_array_its_index_and_its_component() {
-    let Some(corpus) = data::corpus() else { return eprintln!("not looked at: no larger corpus") };
-    let words = said("verify", &corpus.join("openctm/bad/inf_raw_b.ctm"));
+#[ignore = "corpus"]
+fn corpus_values_are_reported_with_array_index_and_component() {
+    let words = said("verify", &data::corpus().join("openctm/bad/inf_raw_b.ctm"));
     assert!(words.contains("bodies[0].positions[3].") && words.contains(" is inf"), "{words}");
+}
+
+#[test]
+fn values_are_reported_with_array_index_and_component() {
     let words = said("verify", &data::valid("iqm", "fte_ext.iqm"));
     assert!(words.contains("].x is NaN, of ") || words.contains("].y is NaN, of "), "{words}");
 }
@@ -96,24 +100,32 @@ fn files_that_are_cut_off_say_how_much_of_what_is_there() {
 /// No page of a damaged file has a value as Rust's debug output prints it.
 #[test]
 fn no_page_prints_values_as_rust_does() {
-    for format in ["cgeo", "iqm", "openctm", "slmesh", "tmf"] {
-        let mut folders = vec![data::root().join(format).join("bad")];
-        folders.extend(data::corpus().map(|corpus| corpus.join(format).join("bad")));
-        for folder in folders {
-            let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-                .args(["verify", "--json"])
-                .arg(&folder)
-                .output()
-                .unwrap();
-            for line in String::from_utf8(output.stdout).unwrap().lines() {
-                let object: serde_json::Value = serde_json::from_str(line).unwrap();
-                let findings = object["findings"].as_array().unwrap().iter();
-                let messages =
-                    findings.map(|finding| &finding["message"]).chain([&object["error"]["message"]]);
-                for message in messages.filter_map(serde_json::Value::as_str) {
-                    for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {
-                        assert!(!message.contains(sign), "{}: {message}", object["path"]);
-                    }
+    assert_no_values_as_rust_prints_them(&data::root());
+}
+
+#[test]
+#[ignore = "corpus"]
+fn corpus_no_page_prints_values_as_rust_does() {
+    assert_no_values_as_rust_prints_them(&data::corpus());
+}
+
+fn assert_no_values_as_rust_prints_them(root: &Path) {
+    for format in meshmap::Format::ALL {
+        let folder = root.join(format.name()).join("bad");
+        let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+            .args(["verify", "--json"])
+            .arg(&folder)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(!text.is_empty(), "{} has no files", folder.display());
+        for line in text.lines() {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            let findings = object["findings"].as_array().unwrap().iter();
+            let messages = findings.map(|finding| &finding["message"]).chain([&object["error"]["message"]]);
+            for message in messages.filter_map(serde_json::Value::as_str) {
+                for sign in ["Some(", "None", "Ok(", "Err(", " { ", "\\u{"] {
+                    assert!(!message.contains(sign), "{}: {message}", object["path"]);
                 }
             }
         }

@@ -6,10 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use meshmap_testing::{data, fixtures};
+use meshmap::Format;
+use meshmap_testing::{data, fixtures, test_files};
 use serde_json::Value;
-
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
@@ -23,14 +22,9 @@ fn objects(output: &Output) -> Vec<Value> {
     text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The folders of the repository's files, and of the larger corpus.
-fn folders(kind: &str) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        FORMATS.iter().map(|format| data::root().join(format).join(kind)).collect();
-    folders.extend(
-        data::corpus().iter().flat_map(|corpus| FORMATS.map(|format| corpus.join(format).join(kind))),
-    );
-    folders
+/// The folders of a kind of files, one for each format.
+fn folders(root: &Path, kind: &str) -> Vec<PathBuf> {
+    Format::ALL.iter().map(|format| root.join(format.name()).join(kind)).collect()
 }
 
 /// The parts that an object calls broken, with their states.
@@ -150,10 +144,11 @@ fn misfits_are_found() {
     }
 }
 
-#[test]
-fn every_object_fits_the_schema() {
+test_files!(every_object_fits_the_schema);
+
+fn every_object_fits_the_schema(root: &Path) {
     let schema: Value = serde_json::from_slice(&meshmap(&["info", "--schema"], &[]).stdout).unwrap();
-    let folders: Vec<PathBuf> = ["valid", "bad"].iter().flat_map(|kind| folders(kind)).collect();
+    let folders: Vec<PathBuf> = ["valid", "bad"].iter().flat_map(|kind| folders(root, kind)).collect();
     let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     for arguments in [&["info", "--json"][..], &["info", "--json", "--full"], &["verify", "--json"]] {
         let objects = objects(&meshmap(arguments, &paths));
@@ -182,7 +177,7 @@ fn there_is_an_object_for_every_file() {
 
 #[test]
 fn counts_are_those_of_the_expectations() {
-    let files = FORMATS.iter().flat_map(|format| data::folder(&format!("{format}/valid")));
+    let files = Format::ALL.iter().flat_map(|format| data::folder(&format!("{}/valid", format.name())));
     for file in files {
         let object = objects(&meshmap(&["info", "--json"], &[&file])).remove(0);
         let beside = PathBuf::from(format!("{}.expect.json", file.display()));
@@ -217,7 +212,7 @@ fn counts_are_those_of_the_expectations() {
 #[test]
 fn info_and_verify_name_the_same_parts_of_files_that_are_cut() {
     let folder = tempfile::tempdir().unwrap();
-    for format in FORMATS {
+    for format in Format::ALL.map(Format::name) {
         for file in data::folder(&format!("{format}/valid")) {
             let bytes = fs::read(&file).unwrap();
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
@@ -238,10 +233,11 @@ fn info_and_verify_name_the_same_parts_of_files_that_are_cut() {
     }
 }
 
+test_files!(verify_tells_all_that_info_tells);
+
 /// Whatever `info` shows as broken `verify` does, and what fails there has no digest.
-#[test]
-fn verify_tells_all_that_info_tells() {
-    for folder in folders("bad").iter().chain(&folders("valid")) {
+fn verify_tells_all_that_info_tells(root: &Path) {
+    for folder in folders(root, "bad").iter().chain(&folders(root, "valid")) {
         let [info, verify] =
             ["info", "verify"].map(|command| objects(&meshmap(&[command, "--json"], &[folder])));
         for (info, verify) in info.iter().zip(&verify) {
@@ -254,9 +250,10 @@ fn verify_tells_all_that_info_tells() {
     }
 }
 
-#[test]
-fn files_that_verify_passes_have_a_digest() {
-    for folder in folders("bad").iter().chain(&folders("valid")) {
+test_files!(files_that_verify_passes_have_a_digest);
+
+fn files_that_verify_passes_have_a_digest(root: &Path) {
+    for folder in folders(root, "bad").iter().chain(&folders(root, "valid")) {
         for object in objects(&meshmap(&["verify", "--json"], &[folder]))
             .iter()
             .filter(|object| object["error"].is_null())
@@ -324,8 +321,8 @@ fn rules_can_be_allowed_and_severities_fail() {
 
 #[test]
 fn the_same_bytes_come_for_any_number_of_threads() {
-    let folders = folders("valid");
-    let paths: Vec<&Path> = folders.iter().take(5).map(PathBuf::as_path).collect();
+    let folders = folders(&data::root(), "valid");
+    let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     for command in [&["info", "--json"][..], &["verify"], &["verify", "--json"]] {
         let run = |threads: &str| meshmap(&[command, &["--threads", threads]].concat(), &paths).stdout;
         let one = run("1");

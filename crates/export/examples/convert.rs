@@ -1,4 +1,5 @@
-//! Converts mesh files: `convert FOLDER EXTENSION FILE...` writes `FOLDER/NAME.EXTENSION` of each.
+//! Converts mesh files: `convert FOLDER EXTENSION FILE...` writes `FOLDER/NAME.EXTENSION` of each. `convert --targets`
+//! lists the extensions.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +8,11 @@ use meshmap::MeshFile;
 use meshmap_export::{Convert, Target};
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.peek().is_some_and(|first| first == "--targets") {
+        Target::ALL.into_iter().for_each(|target| println!("{}", target.name()));
+        return ExitCode::SUCCESS;
+    }
     let (Some(folder), Some(extension)) = (arguments.next(), arguments.next()) else {
         eprintln!("usage: convert FOLDER EXTENSION FILE...");
         return ExitCode::from(2);

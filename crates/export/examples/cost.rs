@@ -45,7 +45,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
 fn decode(proxy: &Proxy) -> meshmap::Result<()> {
     let (mut differences, mut scratch) = (Vec::new(), Scratch::default());
     std::hint::black_box(proxy.snapshot(0)?.mesh()?);
-    for index in 1..proxy.len() {
+    for index in 1..proxy.snapshot_count() {
         let snapshot = proxy.snapshot(index)?;
         if !snapshot.position_differences_into(&mut differences, &mut scratch)? {
             snapshot.positions_into(&mut differences, &mut scratch)?;

@@ -39,7 +39,7 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         corners.as_flattened().iter().try_for_each(|index| out.write_all(&index.to_le_bytes()))
     };
     if let Some(proxy) = file.as_cgeo() {
-        for index in 0..proxy.len() {
+        for index in 0..proxy.snapshot_count() {
             let mesh = proxy.snapshot(index)?.mesh()?;
             part(&mesh.positions.to_vec(), &mesh.triangles.positions())?;
         }
@@ -59,7 +59,7 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let turns = file.format().conventions().front_face == Some(Winding::Clockwise);
         let turned = |[a, b, c]: [u32; 3]| if turns { [a, c, b] } else { [a, b, c] };
         let corners: Vec<[u32; 3]> = view.indices().triangles().map(turned).collect();
-        part(&positions.to_f32x3(), &corners)?;
+        part(&positions.to_f32::<3>(), &corners)?;
     }
     Ok(())
 }

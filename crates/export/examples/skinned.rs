@@ -17,7 +17,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let skeleton = model.skeleton().ok_or("no skeleton")?;
     let anim = model.anims().nth(animation.parse()?).ok_or("no such animation")?;
     let mut pose = vec![Trs::default(); model.joint_count()];
-    model.frames().frame_into(anim.frames().start + frame.parse::<u32>()?, &mut pose)?;
+    model.frames().read_frame_into(anim.frames().start + frame.parse::<u32>()?, &mut pose)?;
     pose.iter_mut().for_each(|joint| *joint = joint.normalized());
     let matrices = skeleton.skinning_matrices(&pose)?;
     for (mesh, entry) in file.meshes()?.enumerate() {
@@ -29,7 +29,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             continue;
         };
         let influences = joints.to_f32::<4>().into_iter().zip(weights.to_f32::<4>());
-        for (vertex, (position, (joints, weights))) in positions.to_f32x3().iter().zip(influences).enumerate()
+        for (vertex, (position, (joints, weights))) in
+            positions.to_f32::<3>().iter().zip(influences).enumerate()
         {
             let sum: f32 = weights.iter().sum();
             let mut skinned = [0.0_f64; 3];

@@ -1,333 +1,26 @@
-use std::ops::RangeInclusive;
+//! Writes a mesh file as a file of another format.
+
 use std::path::Path;
 
-use meshmap::cgeo::Proxy;
-use meshmap::iqm::Model;
-use meshmap::{Address, Axis, Format, MeshFile};
+use meshmap::MeshFile;
 
-use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Named, Still, Wanted, When};
+use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::settings::{Convert, Target};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
-/// A format that is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Target {
-    /// Binary glTF 2.0: geometry, materials, skins, animations, and snapshots as morph targets.
-    Glb,
-    /// glTF 2.0 as JSON, with the numbers in files below 2 GiB beside it: `NAME.bin`, `NAME_1.bin` and so on.
-    Gltf,
-    /// Wavefront OBJ, with an MTL beside it.
-    Obj,
-    /// PLY, binary and little-endian.
-    Ply,
-    /// STL, binary.
-    Stl,
-    /// A point cache of Blender and 3ds Max, with an OBJ beside it: the snapshots of a CGeo file.
-    Pc2,
-    /// USD, as a crate file: geometry, materials, and snapshots as time samples.
-    Usdc,
-}
-
-impl Target {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Glb, Self::Gltf, Self::Obj, Self::Ply, Self::Stl, Self::Pc2, Self::Usdc];
-
-    /// Its name, which is the extension of its files, too.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Glb => "glb",
-            Self::Gltf => "gltf",
-            Self::Obj => "obj",
-            Self::Ply => "ply",
-            Self::Stl => "stl",
-            Self::Pc2 => "pc2",
-            Self::Usdc => "usdc",
-        }
-    }
-
-    /// Whether it is written as one file, with none beside it.
-    #[must_use]
-    pub fn is_one_file(self) -> bool {
-        !matches!(self, Self::Gltf | Self::Obj | Self::Pc2)
-    }
-
-    /// The target of files with this name, by its extension in any case.
-    #[must_use]
-    pub fn of_path(path: &Path) -> Option<Self> {
-        let extension = path.extension()?.to_str()?;
-        Self::ALL.into_iter().find(|target| target.name().eq_ignore_ascii_case(extension))
-    }
-}
-
-/// What happens to numbers that are infinite, or none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NonFinite {
-    /// They are an error that names the first one.
-    #[default]
-    Refuse,
-    /// They become 0, and are counted.
-    Zero,
-}
-
-/// Which levels of detail are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Lods {
-    /// The finest that there is.
-    #[default]
-    Finest,
-    /// This one, where 0 is the finest that the format has.
-    Only(u32),
-    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; elsewhere as meshes of their own.
-    All,
-}
-
-/// A conversion, and its settings.
-#[derive(Clone, Debug)]
-pub struct Convert {
-    pub(crate) target: Target,
-    pub(crate) meshes: Vec<Address>,
-    pub(crate) up: Option<Axis>,
-    pub(crate) flip: bool,
-    pub(crate) non_finite: NonFinite,
-    pub(crate) dense: bool,
-    snapshots: RangeInclusive<usize>,
-    every: usize,
-    pub(crate) rate: Option<f64>,
-    pub(crate) millimeters: Option<f64>,
-    pub(crate) lods: Lods,
-    pub(crate) quantized: bool,
-    pub(crate) nest: bool,
-    pub(crate) morph_normals: bool,
-    pub(crate) animations: Vec<(String, Model)>,
-    wanted: Wanted,
-}
-
 impl Convert {
-    /// A conversion to this format, of what is drawn by default: all geometry, the finest level of detail, all
-    /// snapshots where the target has time, else the first.
-    #[must_use]
-    pub fn new(target: Target) -> Self {
-        Self {
-            target,
-            meshes: Vec::new(),
-            up: None,
-            flip: false,
-            non_finite: NonFinite::Refuse,
-            dense: false,
-            snapshots: 0..=usize::MAX,
-            every: 1,
-            rate: None,
-            millimeters: None,
-            lods: Lods::Finest,
-            quantized: false,
-            nest: false,
-            morph_normals: false,
-            animations: Vec::new(),
-            wanted: Wanted::default(),
-        }
-    }
-
-    /// Writes this mesh; several calls write several. Snapshots of a CGeo file go together as an animation: see
-    /// [`with_snapshots`](Self::with_snapshots).
-    #[must_use]
-    pub fn with_mesh(mut self, address: Address) -> Self {
-        self.meshes.push(address);
-        self
-    }
-
-    /// Takes this axis for the one that points up, whatever the format says. It is turned to Y in GLB, and
-    /// told in USD.
-    #[must_use]
-    pub fn with_up(self, up: Axis) -> Self {
-        Self { up: Some(up), ..self }
-    }
-
-    /// Turns all triangles around.
-    #[must_use]
-    pub fn with_flip(self, flip: bool) -> Self {
-        Self { flip, ..self }
-    }
-
-    /// What happens to numbers that are infinite, or none.
-    #[must_use]
-    pub fn with_non_finite(self, non_finite: NonFinite) -> Self {
-        Self { non_finite, ..self }
-    }
-
-    /// Writes all values of morph targets, for programs that cannot read sparse ones.
-    #[must_use]
-    pub fn with_dense(self, dense: bool) -> Self {
-        Self { dense, ..self }
-    }
-
-    /// Writes these snapshots of a CGeo file; targets without time hold the first of them.
-    #[must_use]
-    pub fn with_snapshots(self, snapshots: RangeInclusive<usize>) -> Self {
-        Self { snapshots, ..self }
-    }
-
-    /// Writes each `every`-th of the snapshots.
-    #[must_use]
-    pub fn with_every(self, every: usize) -> Self {
-        Self { every: every.max(1), ..self }
-    }
-
-    /// Snapshots, or frames, a second, whatever the file says.
-    #[must_use]
-    pub fn with_rate(self, rate: f64) -> Self {
-        Self { rate: Some(rate), ..self }
-    }
-
-    /// Takes this for what a length of 1 means, in millimetres, whatever the file says.
-    #[must_use]
-    pub fn with_unit(self, millimeters: f64) -> Self {
-        Self { millimeters: Some(millimeters), ..self }
-    }
-
-    /// Which levels of detail of a Second Life asset are written.
-    #[must_use]
-    pub fn with_lods(self, lods: Lods) -> Self {
-        Self { lods, ..self }
-    }
-
-    /// Writes positions and texture coordinates of a Second Life asset as glTF with the integers that the file stores
-    /// (`KHR_mesh_quantization`), which not all programs read.
-    #[must_use]
-    pub fn with_quantized(self, quantized: bool) -> Self {
-        Self { quantized, ..self }
-    }
-
-    /// Puts the joints of a Second Life asset below those that they hang on in the avatar's skeleton. Otherwise each is
-    /// beside the others.
-    #[must_use]
-    pub fn with_nested_joints(self, nest: bool) -> Self {
-        Self { nest, ..self }
-    }
-
-    /// Writes the normals of snapshots as morph targets, too.
-    #[must_use]
-    pub fn with_morph_normals(self, morph_normals: bool) -> Self {
-        Self { morph_normals, ..self }
-    }
-
-    /// Adds the animations of another IQM file to those of the file that is written as glTF. `name` is what the outcome
-    /// calls it, where its joints are others and it is left out.
-    #[must_use]
-    pub fn with_animations(mut self, name: impl Into<String>, animations: Model) -> Self {
-        self.animations.push((name.into(), animations));
-        self
-    }
-
-    /// Writes one frame of an IQM animation, counted from 0: the vertices as it moves them, without joints.
-    #[must_use]
-    pub fn with_frame(mut self, frame: u32) -> Self {
-        self.wanted.when = When::Frame(frame);
-        self
-    }
-
-    /// Writes the snapshot, or the frame of the animation, that is nearest to a time in seconds.
-    #[must_use]
-    pub fn with_time(mut self, seconds: f64) -> Self {
-        self.wanted.when = When::Seconds(seconds);
-        self
-    }
-
-    /// Of an IQM file, writes the animation of this name alone, or takes the frame from it.
-    #[must_use]
-    pub fn with_anim(mut self, name: impl Into<String>) -> Self {
-        self.wanted.anim = Some(name.into());
-        self
-    }
-
-    /// Whether one moment is written, of what moves.
-    pub(crate) fn is_still(&self) -> bool {
-        self.wanted.when != When::Usual
-    }
-
-    /// Whether an animation of this name is written.
-    pub(crate) fn takes_anim(&self, name: &str) -> bool {
-        self.wanted.anim.as_deref().is_none_or(|wanted| wanted == name)
-    }
-
-    fn finder(&self) -> Finder<'_> {
-        Finder { wanted: &self.wanted, target: self.target.name() }
-    }
-
-    /// The moment that is written, where it is a single one.
-    pub(crate) fn still(&self, file: &MeshFile) -> Result<Still> {
-        let Some(model) = file.as_iqm() else {
-            return Ok(Still::of(self.finder().one(file)?));
-        };
-        let model = self.animated(model);
-        if !self.is_still() {
-            if self.wanted.anim.is_some() {
-                self.finder().anim(&model)?;
-            }
-            return Ok(Still::of(Named::stored()));
-        }
-        Ok(Still { named: self.finder().frame(&model)?, model: Some(model) })
-    }
-
-    /// The model itself, or with the first animations of another file that are what is asked for.
-    fn animated(&self, model: &Model) -> Model {
-        let has = |model: &Model| model.anims().any(|anim| self.takes_anim(&anim.name.to_string_lossy()));
-        let joined =
-            || self.animations.iter().filter_map(|(_, animations)| model.attach(animations).ok()).find(has);
-        if has(model) { model.clone() } else { joined().unwrap_or_else(|| model.clone()) }
-    }
-
-    /// The snapshots that are written.
-    pub(crate) fn snapshots(&self, proxy: &Proxy) -> Result<Vec<usize>> {
-        if self.is_still() {
-            let Moment::Snapshot(index) = self.finder().snapshot(proxy)?.moment else {
-                return Ok(Vec::new());
-            };
-            return Ok(vec![index]);
-        }
-        let count = proxy.len();
-        let (start, end) = (*self.snapshots.start(), *self.snapshots.end());
-        if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
-            return Ok((start..=end.min(count - 1)).step_by(self.every).collect());
-        }
-        let what = match count {
-            0 => "the file has no snapshots".to_owned(),
-            _ => format!("snapshots {start} to {end} are not all among 0 to {}", count - 1),
-        };
-        Err(Error::NotHeld { target: self.target.name(), what })
-    }
-
-    /// How far the snapshots that are written are apart.
-    pub(crate) fn every(&self) -> usize {
-        self.every
-    }
-
-    /// How many metres a length of 1 is; `stored` are the millimetres that the file says.
-    pub(crate) fn metres(&self, stored: Option<f64>) -> Option<f64> {
-        self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
-    }
-
-    /// Whether corners are written in another order than the file's.
-    ///
-    /// Targets have counter-clockwise triangles.
-    pub(crate) fn turns(&self, format: Format) -> bool {
-        (format.conventions().front_face == Some(meshmap::Winding::Clockwise)) != self.flip
-    }
-
     /// Writes a file at this path, and those that belong beside it. Each appears when it is complete.
     ///
     /// # Errors
     ///
     /// [`Read`](crate::Error::Read) and [`Write`](crate::Error::Write) where that fails,
-    /// [`NotHeld`](crate::Error::NotHeld) where the target cannot hold the mesh, and
-    /// [`NonFinite`](crate::Error::NonFinite) for such a number.
+    /// [`NotHeld`](crate::Error::NotHeld) where the target cannot hold the mesh,
+    /// [`NonFinite`](crate::Error::NonFinite) for such a number, and [`LimitExceeded`](crate::Error::LimitExceeded) if the
+    /// conversion needs more memory or output than it may take.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
         let (path, mut outcome) = (path.as_ref(), Outcome::default());
+        let job = &self.job(file);
         // Refused before anything is written.
         let moment = self.still(file)?.named.name;
         let takes_animations = matches!(self.target, Target::Glb | Target::Gltf) || self.is_still();
@@ -335,12 +28,12 @@ impl Convert {
             outcome.leave_out("the animations of other files");
         }
         match self.target {
-            Target::Glb | Target::Gltf => gltf::write(file, self, path, &mut outcome)?,
-            Target::Obj => obj::write(file, self, path, &mut outcome)?,
-            Target::Ply => ply::write(file, self, path, &mut outcome)?,
-            Target::Stl => stl::write(file, self, path, &mut outcome)?,
-            Target::Pc2 => pc2::write(file, self, path, &mut outcome)?,
-            Target::Usdc => usd::write(file, self, path, &mut outcome)?,
+            Target::Glb | Target::Gltf => gltf::write(file, job, path, &mut outcome)?,
+            Target::Obj => obj::write(file, job, path, &mut outcome)?,
+            Target::Ply => ply::write(file, job, path, &mut outcome)?,
+            Target::Stl => stl::write(file, job, path, &mut outcome)?,
+            Target::Pc2 => pc2::write(file, job, path, &mut outcome)?,
+            Target::Usdc => usd::write(file, job, path, &mut outcome)?,
         }
         if !moment.is_empty() {
             outcome.note(format!("written as in {moment}"));

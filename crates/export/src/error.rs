@@ -1,4 +1,4 @@
-use std::io;
+use std::{fmt, io};
 
 /// Why a file was not written.
 #[derive(Debug, thiserror::Error)]
@@ -9,7 +9,7 @@ pub enum Error {
     Read(#[from] meshmap::Error),
     /// The output cannot be written.
     #[error("cannot write: {0}")]
-    Write(#[from] io::Error),
+    Write(io::Error),
     /// The target cannot hold what the file has.
     #[error("{target}: {what}")]
     NotHeld {
@@ -26,13 +26,66 @@ pub enum Error {
         /// The number.
         value: f32,
     },
+    /// The numbers in the file ask for more memory or output than the call may take.
+    #[error("{what}: expected at most {most} {limit}, found {needed}; raise the limit with {}", limit.setter())]
+    LimitExceeded {
+        /// The structure that needs it.
+        what: &'static str,
+        /// The limit that is exceeded.
+        limit: Limit,
+        /// The limit in bytes, or in pictures.
+        most: u64,
+        /// What is needed, as far as it is known.
+        needed: u64,
+    },
+}
+
+/// A limit of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Limit {
+    /// Memory. The limit is the `max_total_bytes` with which the mesh file was opened, or `free_ratio` times its size.
+    Memory,
+    /// Output: 64 MiB, or 256 times the size of the mesh file.
+    Output,
+    /// Pictures of an animation or a contact sheet.
+    Pictures,
+}
+
+impl Limit {
+    /// The function that raises the limit.
+    #[must_use]
+    pub fn setter(self) -> &'static str {
+        match self {
+            Self::Memory => "Limits::with_max_total_bytes",
+            Self::Output => "Convert::with_max_output_bytes",
+            Self::Pictures => "Render::with_every, which leaves pictures out",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "bytes of memory",
+            Self::Output => "bytes of output",
+            Self::Pictures => "pictures",
+        })
+    }
 }
 
 /// The result of a conversion.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl From<io::Error> for Error {
+    /// Writers of [`std::io`] report errors of this crate as errors of I/O, which become themselves again.
+    fn from(error: io::Error) -> Self {
+        error.downcast::<Self>().unwrap_or_else(Self::Write)
+    }
+}
+
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
-        Self::Write(error.into())
+        io::Error::from(error).into()
     }
 }

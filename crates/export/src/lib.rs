@@ -18,8 +18,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod assume;
-mod check;
+mod budget;
 mod convert;
 mod error;
 mod gltf;
@@ -31,17 +30,17 @@ mod output;
 mod pc2;
 mod ply;
 mod pose;
-mod read;
 mod render;
-mod select;
+mod settings;
+mod source;
 mod stl;
 mod usd;
 mod vector;
 mod verify;
 
-pub use convert::{Convert, Lods, NonFinite, Target};
-pub use error::{Error, Result};
+pub use error::{Error, Limit, Result};
 pub use outcome::Outcome;
-pub use output::is_part;
+pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
+pub use settings::{Convert, Lods, NonFinite, Target};
 pub use verify::Checked;

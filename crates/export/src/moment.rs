@@ -4,9 +4,12 @@ use meshmap::MeshFile;
 use meshmap::cgeo::{Proxy, Wrap};
 use meshmap::iqm::{Anim, Model};
 
-use crate::assume::USUAL_RATE;
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::pose::Pose;
+
+/// The snapshots or frames per second of a file that does not specify them.
+pub(crate) const USUAL_RATE: f32 = 24.0;
 
 /// Which moment is asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,9 +68,9 @@ impl Still {
     }
 
     /// What moves the vertices, in a frame of an animation.
-    pub(crate) fn pose(&self, target: &'static str) -> Result<Option<Pose>> {
+    pub(crate) fn pose(&self, budget: &Budget, target: &'static str) -> Result<Option<Pose>> {
         match (self.named.moment, &self.model) {
-            (Moment::Frame(frame), Some(model)) => Pose::new(model, frame, target).map(Some),
+            (Moment::Frame(frame), Some(model)) => Pose::new(model, frame, budget, target).map(Some),
             _ => Ok(None),
         }
     }
@@ -95,21 +98,27 @@ impl Finder<'_> {
 
     /// The moment that is asked for.
     pub(crate) fn one(self, file: &MeshFile) -> Result<Named> {
-        match (file, self.wanted.when) {
-            (_, When::Usual) if self.wanted.anim.is_none() => Ok(Named::stored()),
-            (MeshFile::CGeo(proxy), _) => self.snapshot(proxy),
-            (MeshFile::Iqm(model), When::Usual | When::Frame(_) | When::Seconds(_)) => self.frame(model),
-            (file, When::Snapshot(_)) => self.refused(format!("{} files have no snapshots", file.format())),
-            (file, _) => self.refused(format!("{} files have no frames", file.format())),
+        let when = self.wanted.when;
+        if when == When::Usual && self.wanted.anim.is_none() {
+            return Ok(Named::stored());
+        }
+        if let Some(proxy) = file.as_cgeo() {
+            return self.snapshot(proxy);
+        }
+        match (file.as_iqm(), when) {
+            (_, When::Snapshot(_)) => self.refused(format!("{} files have no snapshots", file.format())),
+            (Some(model), When::Usual | When::Frame(_) | When::Seconds(_)) => self.frame(model),
+            (None, _) => self.refused(format!("{} files have no frames", file.format())),
         }
     }
 
     /// The snapshot that is asked for, or the one that is nearest to the time.
     pub(crate) fn snapshot(self, proxy: &Proxy) -> Result<Named> {
         match self.wanted.when {
-            When::Snapshot(index) if index >= proxy.len() => {
-                self.refused(format!("no snapshot {index}: the file has {}, counted from 0", proxy.len()))
-            }
+            When::Snapshot(index) if index >= proxy.snapshot_count() => self.refused(format!(
+                "no snapshot {index}: the file has {}, counted from 0",
+                proxy.snapshot_count()
+            )),
             When::Snapshot(index) => Ok(snapshot(proxy, index, false)),
             When::Seconds(seconds) => {
                 match proxy.timing().and_then(|timing| timing.index_at(seconds, Wrap::Clamp)) {
@@ -166,19 +175,23 @@ impl Finder<'_> {
     }
 
     /// Each `every`-th moment of what moves; `None` where nothing does.
-    pub(crate) fn all(self, file: &MeshFile, every: usize) -> Result<Option<Run>> {
-        let (moments, rate) = match file {
-            MeshFile::CGeo(proxy) if proxy.len() > 1 => {
-                let moments = (0..proxy.len()).step_by(every).map(|index| snapshot(proxy, index, false));
+    pub(crate) fn all(self, file: &MeshFile, every: usize, budget: &Budget) -> Result<Option<Run>> {
+        let check = |count: usize| budget.check_pictures(count.div_ceil(every.max(1)) as u64);
+        let (moments, rate) = match (file.as_cgeo(), file.as_iqm()) {
+            (Some(proxy), _) if proxy.snapshot_count() > 1 => {
+                check(proxy.snapshot_count())?;
+                let moments =
+                    (0..proxy.snapshot_count()).step_by(every).map(|index| snapshot(proxy, index, false));
                 let step = proxy.timing().map(|timing| timing.step());
                 let step = step.filter(|step| *step > 0.0 && step.is_finite());
                 (moments.collect(), step.map(|step| 1.0 / step))
             }
-            MeshFile::Iqm(model) if model.anims().len() > 0 || self.wanted.anim.is_some() => {
+            (_, Some(model)) if model.anims().len() > 0 || self.wanted.anim.is_some() => {
                 let anim = self.anim(model)?;
                 if anim.num_frames == 0 || anim.frames().end > model.frames().len() {
                     return Ok(None);
                 }
+                check(anim.num_frames as usize)?;
                 let moments = (0..anim.num_frames).step_by(every).map(|number| frame(&anim, number));
                 let has_rate = anim.framerate > 0.0 && anim.framerate.is_finite();
                 (moments.collect(), has_rate.then(|| f64::from(anim.framerate)))

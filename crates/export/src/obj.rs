@@ -7,40 +7,49 @@ use std::path::Path;
 use meshmap::cgeo::{Mesh, Proxy};
 use meshmap::{MeshFile, Semantic, VOrigin};
 
-use crate::check::{finite, triangles, turned, winding};
-use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::read;
-use crate::select::{self, Meshes};
+use crate::settings::Job;
+use crate::source::check::{finite, triangles, turned, winding};
+use crate::source::read;
+use crate::source::select::{self, Meshes};
 
-pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     match file.as_cgeo() {
-        Some(proxy) if convert.meshes.is_empty() => {
-            if proxy.len() > 1 {
+        Some(proxy) if job.meshes.is_empty() => {
+            if proxy.snapshot_count() > 1 {
                 outcome.leave_out("all snapshots but one");
             }
-            write_cgeo(proxy, convert, path, outcome)
+            write_cgeo(proxy, job, path, outcome)
         }
-        _ => write_views(file, convert, path, outcome),
+        _ => write_views(file, job, path, outcome),
     }
 }
 
 /// The first of the snapshots of a CGeo file, with the indices of each stream as they are stored.
-pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let snapshot = convert.snapshots(proxy)?.first().copied().unwrap_or_default();
+pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let snapshot = job.snapshots(proxy)?.first().copied().unwrap_or_default();
+    let _scope = job.budget.scope();
     let mesh = proxy.snapshot(snapshot)?.mesh()?;
+    let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
+    job.budget.read_geometry(points as u64, triangles as u64)?;
+    // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
+    let elements =
+        points + mesh.normals.len() + mesh.texcoords.iter().map(|channel| channel.len()).sum::<usize>();
+    job.budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
+    job.budget.charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
+    job.budget.charge(mesh.triangles.as_bytes().len() as u64, "triangles of a snapshot")?;
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let Mesh { positions, normals, map_channels, triangles, .. } = &mesh;
+    let Mesh { positions, normals, texcoords: map_channels, triangles, .. } = &mesh;
     let mut materials = BTreeSet::new();
-    let mut output = Output::create(path)?;
-    let out = output.file();
+    let mut output = Output::create_within(path, &job.budget)?;
+    let out = &mut output;
     begin(path, out)?;
     writeln!(out, "o {}", token(&name, "mesh"))?;
     let mut checked = |values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
         let mut values = values;
-        finite(&mut values, || format!("snapshots[{snapshot}].{what}"), convert, outcome)?;
+        finite(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
         Ok(values)
     };
     let positions = checked(positions.to_vec(), "positions")?;
@@ -65,7 +74,20 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
     }
     let corners = triangles.positions();
     let corner_normals = triangles.normals().filter(|_| !normals.is_empty());
-    let corner_coords = triangles.map_channel(0).filter(|_| !coords.is_empty());
+    let corner_coords = triangles.texcoords(0).filter(|_| !coords.is_empty());
+    let is_beyond = |corners: &[[u32; 3]], count: usize| {
+        corners.as_flattened().iter().any(|index| *index as usize >= count)
+    };
+    let are_beyond = |corners: &Option<Vec<[u32; 3]>>, count| {
+        corners.as_deref().is_some_and(|corners| is_beyond(corners, count))
+    };
+    if is_beyond(&corners, positions.len())
+        || are_beyond(&corner_normals, normals.len())
+        || are_beyond(&corner_coords, coords.len())
+    {
+        // Fails, and says where.
+        mesh.vertex_remap()?;
+    }
     if let Some(corner_normals) = &corner_normals {
         let normal_of = |triangle: usize, corner: usize| {
             let index = corner_normals.get(triangle)?.get(corner)?;
@@ -75,7 +97,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
     }
     outcome.wrote(positions.len(), corners.len());
     let ids = triangles.material_ids();
-    let turns = convert.turns(meshmap::Format::CGeo);
+    let turns = job.turns(meshmap::Format::CGeo);
     let mut current = None;
     for (index, triangle) in corners.iter().enumerate() {
         let id = ids.as_ref().and_then(|ids| ids.get(index)).copied();
@@ -89,22 +111,25 @@ pub(crate) fn write_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, outcome:
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
+    // What exceeds the limit fails before another file appears.
+    output.flush()?;
     // What says that all is there comes last.
-    write_materials(&materials, path, outcome)?;
-    output.finish(outcome)
+    write_materials(&materials, path, job, outcome)?;
+    output.finish_into(outcome)
 }
 
-fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
-    let turns = convert.turns(file.format());
+fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
+    let turns = job.turns(file.format());
     let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
     let mut materials = BTreeSet::new();
-    let mut output = Output::create(path)?;
-    let out = output.file();
+    let mut output = Output::create_within(path, &job.budget)?;
+    let out = &mut output;
     begin(path, out)?;
     // Numbers of OBJ count from 1, and through all objects.
     let mut first = [1_u64; 3];
     for view in &views {
+        let _scope = job.budget.scope();
         let address = view.address().to_string();
         writeln!(out, "o {}", token(view.name(), &address))?;
         for info in view.attributes() {
@@ -116,7 +141,7 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
         }
         let mut array = |semantic: Semantic| -> Result<Option<Vec<[f32; 3]>>> {
             let Some(attribute) = view.attribute(&semantic)? else { return Ok(None) };
-            Ok(Some(read::array(view, &attribute, pose.as_ref(), convert, outcome)?))
+            Ok(Some(read::array(view, &attribute, pose.as_ref(), job, outcome)?))
         };
         let positions = array(Semantic::Position)?.unwrap_or_default();
         let coords = array(Semantic::TexCoord(0))?;
@@ -129,7 +154,7 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
             outcome.change("texture coordinates v, now 1 - v", coords.iter().flatten().count() as u64);
         }
         lines(out, "vn", normals.as_deref().unwrap_or_default())?;
-        let corners: Vec<[u32; 3]> = triangles(view, turns).collect();
+        let corners = job.budget.collect(triangles(view, turns), "triangles of a mesh")?;
         if let Some(normals) = &normals {
             let normal_of = |triangle: usize, corner: usize| {
                 normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
@@ -148,7 +173,10 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
                 && current.as_ref() != Some(material)
             {
                 writeln!(out, "usemtl {material}")?;
-                materials.insert(material.clone());
+                if !materials.contains(material) {
+                    job.budget.keep(2 * material.len() as u64 + 64, "materials")?;
+                    materials.insert(material.clone());
+                }
             }
             current = material;
             for triangle in corners.get(group.triangles).unwrap_or_default().iter().copied() {
@@ -165,9 +193,11 @@ fn write_views(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Ou
             *first += count as u64;
         }
     }
+    // What exceeds the limit fails before another file appears.
+    output.flush()?;
     // What says that all is there comes last.
-    write_materials(&materials, path, outcome)?;
-    output.finish(outcome)
+    write_materials(&materials, path, job, outcome)?;
+    output.finish_into(outcome)
 }
 
 fn begin(path: &Path, out: &mut impl Write) -> Result<()> {
@@ -217,12 +247,17 @@ fn token(name: &str, otherwise: &str) -> String {
     name.chars().map(|c| if c.is_whitespace() || c.is_control() { '_' } else { c }).collect()
 }
 
-fn write_materials(materials: &BTreeSet<String>, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let mut output = Output::create(&path.with_extension("mtl"))?;
-    let out = output.file();
+fn write_materials(
+    materials: &BTreeSet<String>,
+    path: &Path,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut output = Output::create_within(&path.with_extension("mtl"), &job.budget)?;
+    let out = &mut output;
     writeln!(out, "# meshmap")?;
     for material in materials {
         writeln!(out, "newmtl {material}\nKd 0.8 0.8 0.8")?;
     }
-    output.finish(outcome)
+    output.finish_into(outcome)
 }

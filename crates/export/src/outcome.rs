@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What became of a file's content.
@@ -15,15 +15,20 @@ pub struct Outcome {
     pub snapshots: u64,
     /// Animations that were written.
     pub animations: u64,
-    /// What the target does not hold, a line each.
+    /// What the target does not hold, one line each: the first 64.
     pub left_out: Vec<String>,
+    /// The number of further lines of that kind.
+    pub more_left_out: u64,
     /// Numbers that are not those of the file: what was done, and to how many elements.
     pub changed: BTreeMap<&'static str, u64>,
-    /// What looks wrong, or was assumed, a line each.
+    /// What looks wrong, or was assumed, one line each: the first 64.
     pub notes: Vec<String>,
-    /// The lines of `left_out` and `notes`, of which each is told once.
-    told: HashSet<String>,
+    /// The number of further notes.
+    pub more_notes: u64,
 }
+
+/// The lines of a kind that are listed.
+const MOST_LINES: usize = 64;
 
 impl Outcome {
     /// A mesh was written.
@@ -33,22 +38,29 @@ impl Outcome {
     }
 
     pub(crate) fn leave_out(&mut self, what: impl Into<String>) {
-        let what = what.into();
-        if self.told.insert(what.clone()) {
-            self.left_out.push(what);
-        }
+        add(what.into(), &mut self.left_out, &mut self.more_left_out);
     }
 
     pub(crate) fn note(&mut self, note: impl Into<String>) {
-        let note = note.into();
-        if self.told.insert(note.clone()) {
-            self.notes.push(note);
-        }
+        add(note.into(), &mut self.notes, &mut self.more_notes);
     }
 
     pub(crate) fn change(&mut self, what: &'static str, elements: u64) {
         if elements > 0 {
             *self.changed.entry(what).or_default() += elements;
         }
+    }
+}
+
+/// Lists a line once, if there are not too many. Names in it may contain control characters, which are escaped.
+pub(crate) fn add(line: String, lines: &mut Vec<String>, more: &mut u64) {
+    let line = if line.contains(char::is_control) { line.escape_debug().to_string() } else { line };
+    if lines.contains(&line) {
+        return;
+    }
+    if lines.len() < MOST_LINES {
+        lines.push(line);
+    } else {
+        *more += 1;
     }
 }

@@ -1,53 +1,248 @@
-//! Files that appear whole or not at all.
+//! Files that appear complete or not at all.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::outcome::Outcome;
 
 const PREFIX: &str = ".meshmap-";
 const SUFFIX: &str = ".part";
 
-/// Whether this is the name of a file that is being written, or was when its program was killed.
-#[must_use]
-pub fn is_part(path: &Path) -> bool {
+/// A file that appears at its path when it is complete, and replaces another one there.
+///
+/// Until then it is a part file in the same folder, which is removed when the `Output` is dropped. A program that ends
+/// in another way calls [`remove_all`](Self::remove_all), or leaves part files to
+/// [`remove_abandoned`](Self::remove_abandoned).
+///
+/// # Examples
+///
+/// ```
+/// use std::io::Write;
+///
+/// use meshmap_export::Output;
+///
+/// # let folder = std::env::temp_dir().join(format!("meshmap-output-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("numbers.txt");
+/// let mut output = Output::create(&path)?;
+/// output.write_all(b"1 2 3\n")?;
+/// assert!(!path.exists());
+/// output.finish()?;
+/// assert_eq!(std::fs::read(&path)?, b"1 2 3\n");
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    file: BufWriter<Part>,
+}
+
+/// A part file, whose bytes are charged before they are written.
+#[derive(Debug)]
+struct Part {
+    /// Taken when it gets its name.
+    file: Option<NamedTempFile>,
+    path: PathBuf,
+    budget: Budget,
+}
+
+/// The part files of this process.
+struct Parts {
+    paths: BTreeSet<PathBuf>,
+    /// `true` once the process is about to end.
+    is_closed: bool,
+}
+
+static PARTS: Mutex<Parts> = Mutex::new(Parts { paths: BTreeSet::new(), is_closed: false });
+
+fn parts() -> MutexGuard<'static, Parts> {
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Output {
+    /// Begins a file for this path.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the path is a directory, a device or a pipe, if no file can be created next to it, or after
+    /// [`remove_all`](Self::remove_all).
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::create_within(path.as_ref(), &Budget::unlimited())
+    }
+
+    /// Begins a file whose bytes are charged to a budget.
+    pub(crate) fn create_within(path: &Path, budget: &Budget) -> io::Result<Self> {
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(metadata) if !metadata.is_file() => {
+                let kind = io::ErrorKind::InvalidInput;
+                return Err(io::Error::new(kind, "not a regular file, so it cannot be replaced"));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX);
+        // Temporary files are private; what a user writes is not.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let mut parts = parts();
+        if parts.is_closed {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let file = loop {
+            let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+            // The lock shows other processes that the file is being written. Some file systems have none.
+            let _ = file.as_file().try_lock();
+            // Another process may have removed the file before the lock.
+            if file.path().exists() {
+                break file;
+            }
+        };
+        let part = Part { path: file.path().to_owned(), file: Some(file), budget: budget.clone() };
+        parts.paths.insert(part.path.clone());
+        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(256 << 10, part) })
+    }
+
+    /// Moves the complete file to its path.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the last bytes cannot be written, or if the file cannot be moved.
+    pub fn finish(self) -> io::Result<PathBuf> {
+        let mut part = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let Some(file) = part.file.take() {
+            let _: File = file.persist(&self.path).map_err(|error| error.error)?;
+        }
+        Ok(self.path)
+    }
+
+    /// Moves the complete file to its path, and reports it.
+    pub(crate) fn finish_into(self, outcome: &mut Outcome) -> Result<()> {
+        outcome.files.push(self.finish()?);
+        Ok(())
+    }
+
+    /// Removes the part files of this process, which can begin no further ones: for programs that are about to end while
+    /// other threads still write.
+    pub fn remove_all() {
+        let mut parts = parts();
+        parts.is_closed = true;
+        for path in std::mem::take(&mut parts.paths) {
+            drop(fs::remove_file(path));
+        }
+    }
+
+    /// Removes part files in a folder that no process writes any more, because it was killed.
+    pub fn remove_abandoned(folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if !is_part(&path) || parts().paths.contains(&path) {
+                continue;
+            }
+            // The process that writes the file holds a lock on it.
+            let is_free = File::options().write(true).open(&path).is_ok_and(|file| file.try_lock().is_ok());
+            if is_free {
+                drop(fs::remove_file(path));
+            }
+        }
+    }
+}
+
+/// Returns `true` for the name of a part file.
+fn is_part(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
-/// A file beside its place, which it takes when it is complete.
-pub(crate) struct Output {
-    path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
-impl Output {
-    pub(crate) fn create(path: &Path) -> Result<Self> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).suffix(SUFFIX);
-        // Files are private until then; what a user writes is not.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(256 << 10, file) })
+impl Seek for Output {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+impl Write for Part {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.budget.write(bytes.len() as u64).map_err(io::Error::other)?;
+        if let Some(file) = &mut self.file {
+            file.write_all(bytes)?;
+        }
+        Ok(bytes.len())
     }
 
-    /// The writer, which can seek.
-    pub(crate) fn file(&mut self) -> &mut BufWriter<NamedTempFile> {
-        &mut self.file
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.as_mut().map_or(Ok(()), Write::flush)
+    }
+}
+
+impl Seek for Part {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.as_mut().map_or(Ok(0), |file| file.seek(to))
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        parts().paths.remove(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part_in(folder: &Path) -> Option<PathBuf> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).find(|path| is_part(path))
     }
 
-    /// Puts the file into its place.
-    pub(crate) fn finish(mut self, outcome: &mut Outcome) -> Result<()> {
-        self.file.flush()?;
-        let file = self.file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        let _: File = file.persist(&self.path).map_err(|error| error.error)?;
-        outcome.files.push(self.path);
-        Ok(())
+    #[test]
+    fn dropped_outputs_leave_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut output = Output::create(folder.path().join("a")).unwrap();
+        output.write_all(b"some").unwrap();
+        assert!(part_in(folder.path()).is_some());
+        drop(output);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_parts_that_nobody_writes_are_abandoned() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".meshmap-killed.part");
+        fs::write(&left, b"half").unwrap();
+        let output = Output::create(folder.path().join("a")).unwrap();
+        let written = part_in(folder.path()).filter(|path| *path != left);
+        // Another process does not know the parts of this one, but their locks.
+        let of_this_process = std::mem::take(&mut parts().paths);
+        Output::remove_abandoned(folder.path());
+        parts().paths.extend(of_this_process);
+        assert!(!left.exists() && written.is_none_or(|path| path.exists()));
+        output.finish().unwrap();
+        assert!(folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn directories_are_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Output::create(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
     }
 }

@@ -7,23 +7,23 @@ use std::path::Path;
 
 use meshmap::{MeshFile, Scratch};
 
-use crate::check::finite;
-use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::obj;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::settings::Job;
+use crate::source::check::finite;
 
-pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
+pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let not_held = |what: String| Error::NotHeld { target: "pc2", what };
     let Some(proxy) = file.as_cgeo() else {
         return Err(not_held("only snapshots of CGeo files are point caches".to_owned()));
     };
-    let snapshots = convert.snapshots(proxy)?;
+    let snapshots = job.snapshots(proxy)?;
     let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
     let (topology, points) = (first.topology()?, first.counts()?.vertices);
-    let mut output = Output::create(path)?;
-    let out = output.file();
+    let mut output = Output::create_within(path, &job.budget)?;
+    let out = &mut output;
     let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
     out.write_all(b"POINTCACHE2\0")?;
     out.write_all(&1_i32.to_le_bytes())?;
@@ -31,6 +31,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     out.write_all(&0_f32.to_le_bytes())?;
     out.write_all(&1_f32.to_le_bytes())?;
     out.write_all(&number(snapshots.len())?.to_le_bytes())?;
+    job.budget.charge_for::<[[f32; 3]; 2]>(points as usize, "positions of a snapshot")?;
     let (mut positions, mut scratch, mut bytes) = (Vec::new(), Scratch::default(), Vec::new());
     for index in snapshots {
         let snapshot = proxy.snapshot(index)?;
@@ -40,8 +41,9 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
                 first.index()
             )));
         }
+        job.budget.read_geometry(points.into(), 0)?;
         snapshot.positions_into(&mut positions, &mut scratch)?;
-        finite(&mut positions, || format!("snapshots[{index}].positions"), convert, outcome)?;
+        finite(&mut positions, || format!("snapshots[{index}].positions"), job, outcome)?;
         bytes.clear();
         bytes.extend(positions.as_flattened().iter().flat_map(|number| number.to_le_bytes()));
         out.write_all(&bytes)?;
@@ -49,6 +51,8 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     }
     outcome
         .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
-    obj::write_cgeo(proxy, convert, &path.with_extension("obj"), outcome)?;
-    output.finish(outcome)
+    // What exceeds the limit fails before another file appears.
+    output.flush()?;
+    obj::write_cgeo(proxy, job, &path.with_extension("obj"), outcome)?;
+    output.finish_into(outcome)
 }

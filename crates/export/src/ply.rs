@@ -6,14 +6,15 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView, Semantic, VOrigin};
 
-use crate::check::triangles;
-use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::pose::Pose;
-use crate::read;
-use crate::select::{self, Meshes};
+use crate::settings::Job;
+use crate::source::check::triangles;
+use crate::source::names::free;
+use crate::source::read;
+use crate::source::select::{self, Meshes};
 
 /// An attribute, and the names of the properties that hold it. All are floats.
 struct Column {
@@ -21,8 +22,8 @@ struct Column {
     names: Vec<String>,
 }
 
-pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
+pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let columns = columns(&views, pose.is_some(), outcome);
     let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
     let faces: usize = views.iter().map(MeshView::triangle_count).sum();
@@ -32,8 +33,8 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     }
     outcome.wrote(vertices, faces);
     let materials = has_materials(&views);
-    let mut output = Output::create(path)?;
-    let out = output.file();
+    let mut output = Output::create_within(path, &job.budget)?;
+    let out = &mut output;
     write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\nelement vertex {vertices}\n")?;
     for name in columns.iter().flat_map(|column| &column.names) {
         writeln!(out, "property float {name}")?;
@@ -45,9 +46,9 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     writeln!(out, "end_header")?;
     let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
     for view in &views {
-        write_vertices((view, pose.as_ref()), turns_v, &columns, convert, out, outcome)?;
+        write_vertices((view, pose.as_ref()), turns_v, &columns, job, out, outcome)?;
     }
-    let turns = convert.turns(file.format());
+    let turns = job.turns(file.format());
     let (mut first, mut mesh) = (0_u32, 0_i32);
     for view in &views {
         let ids = view.material_ids();
@@ -64,7 +65,7 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
         first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
         mesh += 1;
     }
-    output.finish(outcome)
+    output.finish_into(outcome)
 }
 
 /// Whether triangles are of several materials.
@@ -106,18 +107,6 @@ fn columns(views: &[MeshView], are_posed: bool, outcome: &mut Outcome) -> Vec<Co
     columns
 }
 
-/// The name, or where it is taken already, with the first number behind it that makes it another one.
-pub(crate) fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
-    let mut free = name.to_owned();
-    while taken.contains_key(&free) {
-        let count = taken.entry(name.to_owned()).or_default();
-        *count += 1;
-        free = format!("{name}_{count}");
-    }
-    taken.insert(free.clone(), 0);
-    free
-}
-
 fn names(semantic: &Semantic, components: usize) -> Vec<String> {
     let numbered = |names: &[&str], set: u32| {
         let end = if set == 0 { String::new() } else { set.to_string() };
@@ -143,14 +132,15 @@ fn write_vertices(
     (view, pose): (&MeshView, Option<&Pose>),
     turns_v: bool,
     columns: &[Column],
-    convert: &Convert,
+    job: &Job<'_>,
     out: &mut impl Write,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    let _scope = job.budget.scope();
     let mut arrays = Vec::new();
     for Column { semantic, names } in columns {
         let Some(attribute) = view.attribute(semantic)? else { continue };
-        let mut values = read::array::<4>(view, &attribute, pose, convert, outcome)?;
+        let mut values = read::array::<4>(view, &attribute, pose, job, outcome)?;
         drop(attribute);
         if turns_v && matches!(semantic, Semantic::TexCoord(_)) {
             values.iter_mut().for_each(|[_, v, ..]| *v = 1.0 - *v);

@@ -3,6 +3,7 @@
 use meshmap::Semantic;
 use meshmap::iqm::{Matrix, Model, Trs};
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::vector::{cross, dot, unit_of_f64};
 
@@ -34,7 +35,7 @@ pub(crate) struct Pose {
 }
 
 impl Pose {
-    pub(crate) fn new(model: &Model, frame: u32, target: &'static str) -> Result<Self> {
+    pub(crate) fn new(model: &Model, frame: u32, budget: &Budget, target: &'static str) -> Result<Self> {
         let refused = |what: String| Err(Error::NotHeld { target, what });
         let frames = model.frames();
         let Some(skeleton) = model.skeleton() else {
@@ -44,8 +45,9 @@ impl Pose {
             let (poses, joints) = (frames.pose_count(), model.joint_count());
             return refused(format!("the frames have {poses} poses, where the skeleton has {joints} joints"));
         }
+        budget.charge_for::<(Trs, Matrix)>(model.joint_count(), "joints of a frame")?;
         let mut pose = vec![Trs::default(); model.joint_count()];
-        frames.frame_into(frame, &mut pose)?;
+        frames.read_frame_into(frame, &mut pose)?;
         pose.iter_mut().for_each(|joint| *joint = joint.normalized());
         Ok(Self { matrices: skeleton.skinning_matrices(&pose)? })
     }

@@ -5,38 +5,39 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView, Semantic};
 
-use crate::check::triangles;
-use crate::convert::Convert;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
-use crate::read;
-use crate::select::{self, Meshes};
+use crate::settings::Job;
+use crate::source::check::triangles;
+use crate::source::read;
+use crate::source::select::{self, Meshes};
 use crate::vector::{face_normal, unit_of_f64};
 
-pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
+pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let count: usize = views.iter().map(MeshView::triangle_count).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
         what: format!("{count} triangles, where 4,294,967,295 are the most"),
     })?;
-    let mut output = Output::create(path)?;
-    let out = output.file();
+    let mut output = Output::create_within(path, &job.budget)?;
+    let out = &mut output;
     // Files whose header begins with "solid" are taken for the other kind, which is text.
     let mut header = [b' '; 80];
     header[..7].copy_from_slice(b"meshmap");
     out.write_all(&header)?;
     out.write_all(&count.to_le_bytes())?;
-    let turns = convert.turns(file.format());
+    let turns = job.turns(file.format());
     for view in &views {
+        let _scope = job.budget.scope();
         for info in view.attributes() {
             if info.semantic != Semantic::Position {
                 outcome.leave_out(info.semantic.to_string());
             }
         }
         let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
-        let positions: Vec<[f32; 3]> = read::array(view, &positions, pose.as_ref(), convert, outcome)?;
+        let positions: Vec<[f32; 3]> = read::array(view, &positions, pose.as_ref(), job, outcome)?;
         outcome.wrote(positions.len(), view.triangle_count());
         for corners in triangles(view, turns) {
             let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
@@ -50,5 +51,5 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
             out.write_all(&bytes)?;
         }
     }
-    output.finish(outcome)
+    output.finish_into(outcome)
 }

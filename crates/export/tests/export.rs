@@ -1,22 +1,11 @@
-//! Every good file of the repository, and of the larger corpus, as each target: what is read back is what the library reads.
+//! Every good file as each target: what is read back is what the library reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshmap::{Format, MeshFile, Scratch, Semantic};
+use meshmap::{Format, MeshFile, Scratch, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
-use meshmap_testing::data;
-
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
-
-/// The good files of a format.
-fn good(format: &str) -> Vec<PathBuf> {
-    let mut files = data::folder(&format!("{format}/valid"));
-    if let Some(corpus) = data::corpus() {
-        files.extend(data::files(&corpus.join(format).join("valid")));
-    }
-    files
-}
+use meshmap_testing::{data, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
     let path = folder.join("out").with_extension(target.name());
@@ -25,11 +14,11 @@ fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outco
     convert.write_file(&mesh, &path).map(|outcome| (path, outcome))
 }
 
-/// The good files that a target holds, converted; the others say why.
-fn each(target: Target, formats: &[&str], mut check: impl FnMut(&Path, &Path)) {
+/// Converts the good files below a folder; a target that cannot hold one says why.
+fn each(root: &Path, target: Target, formats: &[Format], mut check: impl FnMut(&Path, &Path)) {
     let folder = tempfile::tempdir().unwrap();
     let mut checked = 0;
-    for file in formats.iter().flat_map(|format| good(format)) {
+    for file in formats.iter().flat_map(|format| data::files(&root.join(format.name()).join("valid"))) {
         match convert(target, &file, folder.path()) {
             Ok((path, outcome)) => {
                 assert!(outcome.files.contains(&path));
@@ -78,15 +67,16 @@ fn drawn(file: &MeshFile) -> Vec<meshmap::MeshView> {
     views.filter(|view| view.triangle_count() > 0 && view.has(&Semantic::Position)).collect()
 }
 
-#[test]
-fn glb_has_the_positions_and_triangles_of_every_mesh() {
-    each(Target::Glb, &["iqm", "openctm", "tmf"], |file, path| {
+test_files!(glb_has_the_positions_and_triangles_of_every_mesh);
+
+fn glb_has_the_positions_and_triangles_of_every_mesh(root: &Path) {
+    each(root, Target::Glb, &[Format::Iqm, Format::OpenCtm, Format::Tmf], |file, path| {
         let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
         let primitives: Vec<_> = glb.gltf.meshes().flat_map(|mesh| mesh.primitives()).collect();
         let views = drawn(&mesh);
         assert_eq!(primitives.len(), views.len(), "{}", file.display());
         for (primitive, view) in primitives.iter().zip(&views) {
-            let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+            let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
             if stored.as_flattened().iter().all(|number| number.is_finite()) {
                 assert_eq!(bits(&glb.positions(primitive)), bits(&stored), "{}", file.display());
             }
@@ -98,8 +88,26 @@ fn glb_has_the_positions_and_triangles_of_every_mesh() {
 }
 
 #[test]
-fn glb_of_a_second_life_mesh_has_its_finest_faces() {
-    each(Target::Glb, &["slmesh"], |file, path| {
+fn normals_that_are_damaged_are_not_missed_in_a_target_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = fs::read(data::root().join("openctm/valid/conv_sphere_obj_MG1.ctm")).unwrap();
+    let open = |bytes: &[u8]| MeshFile::from_source(Source::from_bytes(bytes.to_vec())).unwrap();
+    let normals = open(&bytes).items().find(|item| item.address.to_string() == "bodies[0].normals").unwrap();
+    // After the five bytes of properties, which are read when the file is opened.
+    bytes[normals.range.start as usize + 5..normals.range.end as usize].fill(0xff);
+    let file = open(&bytes);
+    assert!(file.array(&normals.address).is_err());
+    let path = folder.path().join("out.stl");
+    let convert = Convert::new(Target::Stl);
+    convert.write_file(&file, &path).unwrap();
+    let checked = convert.check_file(&file, &path).unwrap();
+    assert!(checked.differs.is_empty() && !checked.lines.is_empty(), "{checked:?}");
+}
+
+test_files!(glb_of_a_second_life_mesh_has_its_finest_faces);
+
+fn glb_of_a_second_life_mesh_has_its_finest_faces(root: &Path) {
+    each(root, Target::Glb, &[Format::SlMesh], |file, path| {
         let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
         let names: Vec<String> = glb.gltf.meshes().map(|mesh| mesh.name().unwrap().to_owned()).collect();
         assert!(names.iter().all(|name| name.starts_with("face_")), "{names:?}");
@@ -117,16 +125,20 @@ fn glb_of_a_second_life_mesh_has_its_finest_faces() {
     });
 }
 
+test_files!(morph_targets_give_the_bits_of_every_snapshot);
+
 /// Base and target of each vertex, added as a viewer does, are the bits of a position of the snapshot.
-#[test]
-fn morph_targets_give_the_bits_of_every_snapshot() {
+fn morph_targets_give_the_bits_of_every_snapshot(root: &Path) {
     let mut targets = 0;
-    each(Target::Glb, &["cgeo"], |file, path| {
+    each(root, Target::Glb, &[Format::CGeo], |file, path| {
         let (glb, mesh) = (Glb::open(path), MeshFile::open(file).unwrap());
         let proxy = mesh.as_cgeo().unwrap();
         let topology = proxy.snapshot(0).unwrap().topology().unwrap();
         let is_same = |index| proxy.snapshot(index).unwrap().topology().unwrap() == topology;
-        if proxy.is_empty() || !(0..proxy.len()).all(is_same) || glb.gltf.meshes().count() != 1 {
+        if proxy.snapshot_count() == 0
+            || !(0..proxy.snapshot_count()).all(is_same)
+            || glb.gltf.meshes().count() != 1
+        {
             return;
         }
         let first = proxy.snapshot(0).unwrap().mesh().unwrap();
@@ -157,9 +169,10 @@ fn morph_targets_give_the_bits_of_every_snapshot() {
     assert!(targets > 10, "{targets} targets");
 }
 
-#[test]
-fn ply_has_all_vertices_and_triangles() {
-    each(Target::Ply, &FORMATS, |file, path| {
+test_files!(ply_has_all_vertices_and_triangles);
+
+fn ply_has_all_vertices_and_triangles(root: &Path) {
+    each(root, Target::Ply, &Format::ALL, |file, path| {
         let bytes = fs::read(path).unwrap();
         let end = bytes.windows(11).position(|window| window == b"end_header\n").unwrap() + 11;
         let header = std::str::from_utf8(&bytes[..end]).unwrap();
@@ -173,7 +186,7 @@ fn ply_has_all_vertices_and_triangles() {
         assert_eq!(bytes.len() - end, vertices * properties * 4 + faces * face, "{}", file.display());
         let mesh = MeshFile::open(file).unwrap();
         let Some(view) = drawn(&mesh).into_iter().next() else { return };
-        let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+        let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
         if mesh.meshes().unwrap().len() == 1 && stored.as_flattened().iter().all(|number| number.is_finite())
         {
             for (vertex, position) in bytes[end..].chunks(properties * 4).zip(&stored) {
@@ -184,19 +197,21 @@ fn ply_has_all_vertices_and_triangles() {
     });
 }
 
-#[test]
-fn stl_has_all_triangles() {
-    each(Target::Stl, &FORMATS, |file, path| {
+test_files!(stl_has_all_triangles);
+
+fn stl_has_all_triangles(root: &Path) {
+    each(root, Target::Stl, &Format::ALL, |file, path| {
         let bytes = fs::read(path).unwrap();
         let count = u32::from_le_bytes(bytes[80..84].try_into().unwrap()) as usize;
         assert_eq!(bytes.len(), 84 + count * 50, "{}", file.display());
     });
 }
 
+test_files!(obj_has_the_bits_of_all_positions);
+
 /// Decimals of OBJ give the bits of the file; numbers of faces stay within what is there.
-#[test]
-fn obj_has_the_bits_of_all_positions() {
-    each(Target::Obj, &FORMATS, |file, path| {
+fn obj_has_the_bits_of_all_positions(root: &Path) {
+    each(root, Target::Obj, &Format::ALL, |file, path| {
         let text = fs::read_to_string(path).unwrap();
         let mesh = MeshFile::open(file).unwrap();
         let numbers = |line: &str| -> Vec<u32> {
@@ -227,10 +242,11 @@ fn obj_has_the_bits_of_all_positions() {
     });
 }
 
-#[test]
-fn pc2_has_the_bits_of_every_snapshot() {
+test_files!(pc2_has_the_bits_of_every_snapshot);
+
+fn pc2_has_the_bits_of_every_snapshot(root: &Path) {
     let mut snapshots = 0;
-    each(Target::Pc2, &["cgeo"], |file, path| {
+    each(root, Target::Pc2, &[Format::CGeo], |file, path| {
         let bytes = fs::read(path).unwrap();
         assert_eq!(&bytes[..12], b"POINTCACHE2\0");
         let number = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -238,7 +254,7 @@ fn pc2_has_the_bits_of_every_snapshot() {
         assert_eq!(bytes.len(), 32 + points * samples * 12);
         let proxy = MeshFile::open(file).unwrap();
         let proxy = proxy.as_cgeo().unwrap();
-        assert_eq!(samples, proxy.len());
+        assert_eq!(samples, proxy.snapshot_count());
         for index in 0..samples {
             let stored = proxy.snapshot(index).unwrap().positions().unwrap();
             let found = &bytes[32 + index * points * 12..][..points * 12];
@@ -265,15 +281,13 @@ fn the_same_file_gives_the_same_bytes() {
     }
 }
 
+test_files!(bad_files_leave_nothing_behind);
+
 /// A bad file gives an error or, where its meshes can be read, a file: never one that was begun and left.
-#[test]
-fn bad_files_leave_nothing_behind() {
+fn bad_files_leave_nothing_behind(root: &Path) {
     let mut refused = 0;
-    for format in FORMATS {
-        let mut files = data::folder(&format!("{format}/bad"));
-        if let Some(corpus) = data::corpus() {
-            files.extend(data::files(&corpus.join(format).join("bad")));
-        }
+    for format in Format::ALL {
+        let files = data::files(&root.join(format.name()).join("bad"));
         for (file, target) in files.iter().flat_map(|file| Target::ALL.map(|target| (file, target))) {
             let folder = tempfile::tempdir().unwrap();
             let is_written = convert(target, file, folder.path()).is_ok();
@@ -315,7 +329,7 @@ fn each_third_snapshot_is_a_key() {
     let every = Convert::new(Target::Glb).with_every(3);
     every.write_file(&file, folder.path().join("out.glb")).unwrap();
     let glb = Glb::open(&folder.path().join("out.glb"));
-    let snapshots = file.as_cgeo().unwrap().len().div_ceil(3);
+    let snapshots = file.as_cgeo().unwrap().snapshot_count().div_ceil(3);
     let animation = glb.gltf.animations().next().unwrap();
     let keys = animation.channels().next().unwrap().sampler().input().count();
     assert_eq!(keys, snapshots);

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use meshmap::MeshFile;
+use meshmap::cgeo::Dialect;
 use meshmap::iqm::Model;
-use meshmap_export::{Convert, Lods, Outcome, Target};
+use meshmap::{MeshFile, Source};
+use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::data;
+use meshmap_testing::fixtures::cgeo;
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -24,6 +26,24 @@ fn json(file: &MeshFile, convert: &Convert, folder: &Path) -> (Value, Outcome) {
 
 fn parts() -> Convert {
     Convert::new(Target::Gltf)
+}
+
+#[test]
+fn lists_outside_of_the_code_name_every_target() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for list in [
+        "README.md",
+        "../python/python/meshmap/_meshmap.pyi",
+        "../python/src/export.rs",
+        "../python/README.md",
+    ] {
+        let text = fs::read_to_string(root.join(list)).unwrap();
+        for target in Target::ALL {
+            let name = target.name();
+            let is_named = text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
+            assert!(is_named, "{list} does not name {name}");
+        }
+    }
 }
 
 #[test]
@@ -343,4 +363,50 @@ fn moments_that_a_file_has_not_are_refused_before_anything_is_written() {
         assert!(error.contains(why), "{error}");
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn output_beyond_the_limit_leaves_no_file_of_any_target() {
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    for target in Target::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let files = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let path = folder.path().join("out").with_extension(target.name());
+        let written = Convert::new(target).write_file(&file, &path).unwrap().files;
+        let size: u64 = written.iter().map(|path| path.metadata().unwrap().len()).sum();
+        // A little less than everything: each file fits, and the last one does not fit any more.
+        let mut limits = vec![0, 1, size / 2, size - 1];
+        limits.extend(
+            written.iter().map(|path| size - path.metadata().unwrap().len()).filter(|most| *most > 0),
+        );
+        for most in limits {
+            files().for_each(|path| fs::remove_file(path).unwrap());
+            let error =
+                Convert::new(target).with_max_output_bytes(most).write_file(&file, &path).unwrap_err();
+            assert!(
+                matches!(error, Error::LimitExceeded { .. }),
+                "{target:?}, {most} of {size} bytes: {error}"
+            );
+            assert_eq!(files().count(), 0, "{target:?}, {most} of {size} bytes");
+        }
+    }
+}
+
+#[test]
+fn indices_beyond_their_array_reach_no_file() {
+    let mut sheet = cgeo::Mesh::sheet(4, 1, 0.0);
+    sheet.triangles[3][1][2] = u32::MAX;
+    let bytes = cgeo::file(&[cgeo::snapshot(&sheet, sheet.complete())], Dialect::default());
+    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    for target in Target::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out").with_extension(target.name());
+        match Convert::new(target).write_file(&file, &path) {
+            Ok(_) => assert!(matches!(target, Target::Stl | Target::Pc2), "{target:?} has normals"),
+            Err(error) => {
+                assert!(error.to_string().contains("4294967295"), "{target:?}: {error}");
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{target:?}");
+            }
+        }
+    }
 }

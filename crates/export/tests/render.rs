@@ -6,13 +6,12 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use font8x8::{BASIC_FONTS, UnicodeFonts};
-use meshmap::{Axis, MeshFile, Parallelism, Source};
+use meshmap::{Axis, Format, MeshFile, Parallelism, Source};
 use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::openctm::{Body, RAW};
 use sha2::{Digest, Sha256};
 
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 const INK: [u8; 3] = [0x22, 0x26, 0x2b];
 
@@ -187,7 +186,7 @@ const TMF: &str = "3d8a052cabc70a28f92ad5dfa4fc81cbd17536d5de10e8ce423f0416921b4
 
 #[test]
 fn every_good_file_is_drawn_or_has_nothing_to_draw() {
-    for format in FORMATS {
+    for format in Format::ALL.map(Format::name) {
         let (mut drawn, mut seen) = (0, 0);
         for path in data::folder(&format!("{format}/valid")) {
             let file = MeshFile::open(&path).unwrap();
@@ -216,7 +215,7 @@ fn every_good_file_is_drawn_or_has_nothing_to_draw() {
 #[test]
 fn bad_files_are_errors_or_pictures() {
     let mut looked = 0;
-    for format in FORMATS {
+    for format in Format::ALL.map(Format::name) {
         for folder in ["bad", "regressions"] {
             let folder = data::root().join(format).join(folder);
             if !folder.is_dir() {

@@ -10,21 +10,15 @@ use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, MeshView, Role, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
 use meshmap_testing::allocator::{Counting, counted};
-use meshmap_testing::data;
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
+use meshmap_testing::{data, test_files};
 use usdc::{Array, Prim, Stage};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
-
-fn good(format: &str) -> Vec<PathBuf> {
-    let mut files = data::folder(&format!("{format}/valid"));
-    if let Some(corpus) = data::corpus() {
-        files.extend(data::files(&corpus.join(format).join("valid")));
-    }
-    files
+fn good(root: &Path, format: Format) -> Vec<PathBuf> {
+    data::files(&root.join(format.name()).join("valid"))
 }
 
 /// What is written of a file, and what became of it.
@@ -89,10 +83,11 @@ fn drawn(file: &MeshFile) -> Vec<MeshView> {
     views.filter(|view| view.triangle_count() > 0 && view.has(&Semantic::Position)).collect()
 }
 
-#[test]
-fn every_good_file_has_its_points_and_triangles() {
+test_files!(every_good_file_has_its_points_and_triangles);
+
+fn every_good_file_has_its_points_and_triangles(root: &Path) {
     let mut compared = 0;
-    for path in FORMATS.iter().flat_map(|format| good(format)) {
+    for path in Format::ALL.into_iter().flat_map(|format| good(root, format)) {
         let name = path.display();
         let file = MeshFile::open(&path).unwrap();
         let bytes = match written(&file, &Convert::new(Target::Usdc)) {
@@ -104,7 +99,7 @@ fn every_good_file_has_its_points_and_triangles() {
         let meshes = meshes(&stage);
         if let Some(proxy) = file.as_cgeo() {
             let [mesh] = meshes.as_slice() else { panic!("{name}: {} meshes", meshes.len()) };
-            for index in 0..proxy.len() {
+            for index in 0..proxy.snapshot_count() {
                 let stored = proxy.snapshot(index).unwrap().mesh().unwrap();
                 let time = index as f64;
                 assert_eq!(
@@ -128,7 +123,7 @@ fn every_good_file_has_its_points_and_triangles() {
         let views = drawn(&file);
         assert_eq!(meshes.len(), views.len(), "{name}");
         for (mesh, view) in meshes.iter().zip(&views) {
-            let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+            let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
             assert_eq!(bits(mesh.arrays["points"].default), bits_of(&stored), "{name}");
             let turn = |[a, b, c]: [u32; 3]| if file.format() == Format::Iqm { [a, c, b] } else { [a, b, c] };
             let corners: Vec<u32> = view.indices().triangles().flat_map(turn).collect();
@@ -146,10 +141,13 @@ fn every_good_file_has_its_points_and_triangles() {
     assert!(compared > 100, "{compared} meshes and snapshots");
 }
 
-#[test]
-fn every_attribute_is_a_primvar_or_left_out() {
+test_files!(every_attribute_is_a_primvar_or_left_out);
+
+fn every_attribute_is_a_primvar_or_left_out(root: &Path) {
     let mut found = 0;
-    for path in FORMATS.iter().skip(1).flat_map(|format| good(format)) {
+    for path in
+        Format::ALL.into_iter().filter(|format| *format != Format::CGeo).flat_map(|format| good(root, format))
+    {
         let file = MeshFile::open(&path).unwrap();
         let Ok((bytes, outcome)) = written(&file, &Convert::new(Target::Usdc)) else { continue };
         let stage = stage(&bytes);
@@ -183,7 +181,7 @@ fn a_snapshot_by_its_address_has_no_time() {
     let whole = stage(&bytes);
     let (mesh, view) = (meshes(&whole)[0], file.as_cgeo().unwrap().snapshot(3).unwrap().view().unwrap());
     let points = &mesh.arrays["points"];
-    let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32x3();
+    let stored = view.attribute(&Semantic::Position).unwrap().unwrap().to_f32::<3>();
     assert_eq!((bits(points.default), points.times.len()), (bits_of(&stored), 0));
     assert!(!whole.numbers.contains_key("timeCodesPerSecond"));
     assert!(whole.prims.iter().any(|prim| prim.kind == "GeomSubset"));
@@ -199,7 +197,7 @@ fn a_stage_says_its_units_axes_and_times() {
     assert_eq!(whole.words["defaultPrim"], "meshmap_root");
     assert_eq!(whole.numbers["metersPerUnit"], proxy.unit_length().unwrap().millimeters / 1000.0);
     assert_eq!(whole.numbers["timeCodesPerSecond"], 1.0 / proxy.timing().unwrap().step());
-    assert_eq!(whole.numbers["endTimeCode"], (proxy.len() - 1) as f64);
+    assert_eq!(whole.numbers["endTimeCode"], (proxy.snapshot_count() - 1) as f64);
     let mesh = meshes(&whole)[0];
     assert_eq!(mesh.words["subdivisionScheme"], "none");
     let times = |name: &str| mesh.arrays[name].times.iter().map(|(time, _)| *time).collect::<Vec<f64>>();
@@ -212,7 +210,7 @@ fn a_stage_says_its_units_axes_and_times() {
     let third = stage(&bytes);
     assert_eq!((third.words["upAxis"].as_str(), third.numbers["timeCodesPerSecond"]), ("Y", 12.5));
     let times: Vec<f64> = meshes(&third)[0].arrays["points"].times.iter().map(|(time, _)| *time).collect();
-    let expected: Vec<f64> = (0..proxy.len()).step_by(3).map(|index| index as f64).collect();
+    let expected: Vec<f64> = (0..proxy.snapshot_count()).step_by(3).map(|index| index as f64).collect();
     assert_eq!(times, expected);
 }
 
@@ -232,7 +230,7 @@ fn triangles_that_change_are_sampled_where_they_change() {
         assert_eq!(bits(at("points")), bits_of(&sheet.positions));
         let corners: Vec<u32> = sheet.triangles.iter().flat_map(|[corners, _]| *corners).collect();
         assert_eq!(ints(at("faceVertexIndices")), corners);
-        let coords = sheet.map_channels[0].iter().flat_map(|[u, v, _]| [u.to_bits(), v.to_bits()]);
+        let coords = sheet.texcoords[0].iter().flat_map(|[u, v, _]| [u.to_bits(), v.to_bits()]);
         assert_eq!(bits(at("primvars:st")), coords.collect::<Vec<_>>());
         // Each triangle has a material, and one alone.
         let subsets = whole.prims.iter().filter(|prim| prim.kind == "GeomSubset");
@@ -261,7 +259,7 @@ fn complete_snapshots_with_the_same_triangles_have_them_once() {
 fn what_not_every_snapshot_has_is_left_out() {
     let mut bare = Mesh::sheet(4, 1, 0.3);
     bare.normals.clear();
-    bare.map_channels.clear();
+    bare.texcoords.clear();
     let (bytes, outcome) = plain(&complete(&[Mesh::sheet(4, 1, 0.0), bare]));
     let whole = stage(&bytes);
     assert!(!meshes(&whole)[0].arrays.keys().any(|name| name.starts_with("primvars:")));

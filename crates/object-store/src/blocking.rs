@@ -54,19 +54,19 @@ impl Blocking {
 
 impl ReadRange for Blocking {
     fn len(&self) -> io::Result<Option<u64>> {
-        if self.remote.version().is_none() {
+        if self.remote.inner.version().is_none() {
             // The first response says it.
-            let first = self.remote.fetch(std::slice::from_ref(&(0..1)));
+            let first = self.remote.inner.fetch(std::slice::from_ref(&(0..1)));
             self.runtime.block_on(first)?;
         }
-        Ok(self.remote.version().map(|version| version.length))
+        Ok(self.remote.inner.version().map(|version| version.length))
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let wanted = async {
             let bytes = self.remote.run(|source| {
                 let end = source.len()?.map_or(range.end, |length| length.min(range.end));
-                source.get(range.start.min(end)..end, "range")
+                source.read(range.start.min(end)..end)
             });
             let bytes = bytes.await?;
             self.remote.forget(range.clone());

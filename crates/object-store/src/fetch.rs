@@ -1,16 +1,49 @@
 //! Requests for ranges: joined, several at a time, of one version of the file, and again where that may help.
 
 use std::ops::Range;
-use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use meshmap::coalesce;
-use object_store::{Attribute, GetOptions, GetRange, GetResult, ObjectMeta};
+use meshmap::{Fragments, Options, coalesce};
+use object_store::path::Path;
+use object_store::{Attribute, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 
+use crate::cache::RangeCache;
 use crate::error::{Error, Result};
-use crate::remote::Remote;
+
+/// How parts of files are fetched.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Ranges that are nearer to each other than this are one request. Default: 64 KiB.
+    pub gap: u64,
+    /// The least that the first request asks for: what follows a header is often needed next. Default: 64 KiB.
+    pub first: u64,
+    /// The most requests of one job at a time. Default: 8.
+    pub parallel: usize,
+    /// How often a range is asked for again whose response was cut off. Default: 3. Requests that are refused, or not
+    /// answered, are sent again by the store, as its own settings say.
+    pub retries: u32,
+    /// How long it waits before the first of these, and twice as long before each other. Default: 100 ms.
+    pub backoff: std::time::Duration,
+    /// How files are read.
+    pub options: Options,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gap: 64 << 10,
+            first: 64 << 10,
+            parallel: 8,
+            retries: 3,
+            backoff: std::time::Duration::from_millis(100),
+            options: Options::default(),
+        }
+    }
+}
 
 /// Which version of a file a response is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,15 +84,30 @@ impl Version {
     }
 }
 
-impl Remote {
+/// A file in a store, and what was fetched of it.
+pub(crate) struct Stored {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+    /// How the file is called in errors.
+    pub(crate) address: String,
+    pub(crate) settings: Settings,
+    pub(crate) cache: Option<RangeCache>,
+    pub(crate) fragments: Fragments,
+    /// What the first response said of the file.
+    pub(crate) version: Mutex<Option<Version>>,
+    pub(crate) requests: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+impl Stored {
     /// Fetches these ranges. Afterwards there are more bytes than before.
     pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let joined = coalesce(ranges, self.inner.settings.gap);
+        let joined = coalesce(ranges, self.settings.gap);
         let mut rest = joined.as_slice();
         if self.version().is_none() {
             // The first response says how long the file is, and which version all others have to be of.
             let Some((first, others)) = rest.split_first() else { return Ok(()) };
-            let least = first.start.saturating_add(self.inner.settings.first);
+            let least = first.start.saturating_add(self.settings.first);
             self.fetch_first(first.start..first.end.max(least)).await?;
             rest = others;
         }
@@ -68,16 +116,16 @@ impl Remote {
         let wanted: Vec<_> = within.filter(|range| range.start < range.end).collect();
         let parts = stream::iter(wanted)
             .map(|range| async move { Ok::<_, Error>((range.start, self.part(range).await?)) })
-            .buffer_unordered(self.inner.settings.parallel.max(1));
+            .buffer_unordered(self.settings.parallel.max(1));
         parts.try_for_each(|(start, bytes)| async move { self.supply(start, bytes) }).await
     }
 
     pub(crate) fn version(&self) -> Option<Version> {
-        self.inner.version.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.version.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn supply(&self, start: u64, bytes: Bytes) -> Result<()> {
-        self.inner.fragments.supply(start, bytes).map_err(|error| self.mesh_error(error))
+        self.fragments.supply(start, bytes).map_err(|error| self.mesh_error(error))
     }
 
     /// The first request. A file that is shorter than the range ends its response early; one of no bytes has no ranges.
@@ -92,7 +140,7 @@ impl Remote {
         };
         let length = version.length;
         {
-            let mut known = self.inner.version.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.version.lock().unwrap_or_else(PoisonError::into_inner);
             match &*known {
                 // Another job was faster.
                 Some(known) => {
@@ -103,29 +151,33 @@ impl Remote {
                 None => *known = Some(version),
             }
         }
-        self.inner.fragments.set_len(length).map_err(|error| self.mesh_error(error))?;
+        self.fragments.set_len(length).map_err(|error| self.mesh_error(error))?;
         self.supply(start, bytes)
     }
 
+    pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
+        Error::Mesh { address: self.address.clone(), error }
+    }
+
     async fn head(&self) -> Result<ObjectMeta, object_store::Error> {
-        self.inner.requests.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let options = GetOptions { head: true, ..GetOptions::default() };
-        Ok(self.inner.store.get_opts(&self.inner.path, options).await?.meta)
+        Ok(self.store.get_opts(&self.path, options).await?.meta)
     }
 
     /// A range of the known version, from the cache where it has it.
     async fn part(&self, range: Range<u64>) -> Result<Bytes> {
         let version = self.version();
         let tag = version.as_ref().and_then(|version| version.tag.clone());
-        let cache = self.inner.cache.as_ref().zip(tag);
+        let cache = self.cache.as_ref().zip(tag);
         if let Some((cache, tag)) = &cache
-            && let Some(bytes) = cache.get(&self.inner.address, tag, &range)
+            && let Some(bytes) = cache.get(&self.address, tag, &range)
         {
             return Ok(bytes);
         }
         let (_, bytes, _) = self.get(range.clone(), version.as_ref()).await?;
         if let Some((cache, tag)) = &cache {
-            cache.put(&self.inner.address, tag, range.start, &bytes);
+            cache.put(&self.address, tag, range.start, &bytes);
         }
         Ok(bytes)
     }
@@ -133,14 +185,14 @@ impl Remote {
     /// A range. A response that is cut off is asked for again; a request that the server refuses, or does not answer,
     /// the store has sent again already.
     async fn get(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(u64, Bytes, Version)> {
-        let mut wait = self.inner.settings.backoff;
-        let mut retries = self.inner.settings.retries;
+        let mut wait = self.settings.backoff;
+        let mut retries = self.settings.retries;
         loop {
             let (response, version) = self.response(range.clone(), pinned).await?;
             let expected = range.start..range.end.min(version.length);
             let error = match response.bytes().await {
                 Ok(bytes) => {
-                    self.inner.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                    self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                     if bytes.len() as u64 == expected.end - expected.start {
                         return Ok((expected.start, bytes, version));
                     }
@@ -161,13 +213,13 @@ impl Remote {
 
     /// The head of a response, which is of the version and the range that are wanted.
     async fn response(&self, range: Range<u64>, pinned: Option<&Version>) -> Result<(GetResult, Version)> {
-        self.inner.requests.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: pinned.and_then(Version::strong_tag),
             ..GetOptions::default()
         };
-        let response = match self.inner.store.get_opts(&self.inner.path, options).await {
+        let response = match self.store.get_opts(&self.path, options).await {
             Ok(response) => response,
             Err(object_store::Error::Precondition { .. }) => {
                 return Err(self.changed("the server has another version now".to_owned()));
@@ -190,15 +242,15 @@ impl Remote {
     }
 
     fn refused(&self, range: &Range<u64>, what: String) -> Error {
-        Error::Response { address: self.inner.address.clone(), range: range.clone(), what }
+        Error::Response { address: self.address.clone(), range: range.clone(), what }
     }
 
     fn store_error(&self, error: object_store::Error) -> Error {
-        Error::Store { address: self.inner.address.clone(), error: Box::new(error) }
+        Error::Store { address: self.address.clone(), error: Box::new(error) }
     }
 
     fn changed(&self, what: String) -> Error {
-        Error::Changed { address: self.inner.address.clone(), what }
+        Error::Changed { address: self.address.clone(), what }
     }
 }
 

@@ -31,5 +31,6 @@ mod remote;
 pub use blocking::Blocking;
 pub use cache::RangeCache;
 pub use error::{Error, Result};
+pub use fetch::Settings;
 pub use play::Play;
-pub use remote::{Remote, Settings, Stats};
+pub use remote::{Remote, Stats};

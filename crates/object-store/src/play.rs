@@ -92,14 +92,14 @@ impl State {
     fn request(&mut self) -> Result<()> {
         while self.ahead.len() < MOST_AHEAD && (self.ahead.is_empty() || self.bytes < self.most_bytes) {
             let Some(index) = self.rest.next() else { break };
-            let snapshot = self.proxy.snapshot(index).map_err(|error| self.remote.mesh_error(error))?;
+            let snapshot = self.proxy.snapshot(index).map_err(|error| self.remote.inner.mesh_error(error))?;
             let range = snapshot.range();
             let (remote, wanted) = (self.remote.clone(), range.start.saturating_sub(BEFORE)..range.end);
             let fetched = tokio::spawn(async move {
                 // What a damaged file announces beyond its end is not asked for.
-                let length = remote.version().map_or(u64::MAX, |version| version.length);
+                let length = remote.inner.version().map_or(u64::MAX, |version| version.length);
                 let end = wanted.end.min(length);
-                remote.run(|source| source.get(wanted.start.min(end)..end, "snapshot").map(drop)).await
+                remote.run(|source| source.read(wanted.start.min(end)..end).map(drop)).await
             });
             self.bytes += range.end - range.start;
             self.ahead.push_back(Ahead { index, range, fetched });

@@ -2,46 +2,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use meshmap::{Fragments, MeshFile, Options, Source, Step};
+use meshmap::{Fragments, MeshFile, Source};
 use object_store::ObjectStore;
 use object_store::path::Path;
 
 use crate::address;
 use crate::cache::RangeCache;
-use crate::error::{Error, Result};
-use crate::fetch::Version;
-
-/// How parts of files are fetched.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Settings {
-    /// Ranges that are nearer to each other than this are one request. Default: 64 KiB.
-    pub gap: u64,
-    /// The least that the first request asks for: what follows a header is often needed next. Default: 64 KiB.
-    pub first: u64,
-    /// The most requests of one job at a time. Default: 8.
-    pub parallel: usize,
-    /// How often a range is asked for again whose response was cut off. Default: 3. Requests that are refused, or not
-    /// answered, are sent again by the store, as its own settings say.
-    pub retries: u32,
-    /// How long it waits before the first of these, and twice as long before each other. Default: 100 ms.
-    pub backoff: std::time::Duration,
-    /// How files are read.
-    pub options: Options,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            gap: 64 << 10,
-            first: 64 << 10,
-            parallel: 8,
-            retries: 3,
-            backoff: std::time::Duration::from_millis(100),
-            options: Options::default(),
-        }
-    }
-}
+use crate::error::Result;
+use crate::fetch::{Settings, Stored};
 
 /// What was fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,21 +28,7 @@ pub struct Stats {
 /// Clones share what was fetched. What files and meshes share with it stays in memory until [`forget`](Self::forget).
 #[derive(Clone)]
 pub struct Remote {
-    pub(crate) inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) store: Arc<dyn ObjectStore>,
-    pub(crate) path: Path,
-    /// How the file is called in errors.
-    pub(crate) address: String,
-    pub(crate) settings: Settings,
-    pub(crate) cache: Option<RangeCache>,
-    pub(crate) fragments: Fragments,
-    /// What the first response said of the file.
-    pub(crate) version: Mutex<Option<Version>>,
-    pub(crate) requests: AtomicU64,
-    pub(crate) bytes: AtomicU64,
+    pub(crate) inner: Arc<Stored>,
 }
 
 impl Remote {
@@ -90,7 +44,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Error::Address`] where no store has such addresses.
+    /// [`Error::Address`](crate::Error::Address) where no store has such addresses.
     pub fn at(address: &str) -> Result<Self> {
         let (store, path) = address::parse(address)?;
         Ok(Self::called(store, path, address.to_owned(), Settings::default(), None))
@@ -103,7 +57,7 @@ impl Remote {
         settings: Settings,
         cache: Option<RangeCache>,
     ) -> Self {
-        let inner = Inner {
+        let inner = Stored {
             store,
             path,
             address,
@@ -130,7 +84,7 @@ impl Remote {
     }
 
     fn renewed(&self, settings: Settings, cache: Option<RangeCache>) -> Self {
-        let Inner { store, path, address, .. } = &*self.inner;
+        let Stored { store, path, address, .. } = &*self.inner;
         Self::called(Arc::clone(store), path.clone(), address.clone(), settings, cache)
     }
 
@@ -157,13 +111,14 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Error::Mesh`] for those of the job, and [`Error::Store`], [`Error::Changed`] and [`Error::Response`] for
+    /// [`Error::Mesh`](crate::Error::Mesh) for those of the job, and [`Error::Store`](crate::Error::Store), [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for
     /// those of requests.
     pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
         loop {
-            match self.inner.fragments.step(&job).map_err(|error| self.mesh_error(error))? {
-                Step::Done(done) => return Ok(done),
-                Step::Need(ranges) => self.fetch(&ranges).await?,
+            match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))?.into_result()
+            {
+                Ok(done) => return Ok(done),
+                Err(ranges) => self.inner.fetch(&ranges).await?,
             }
         }
     }
@@ -172,7 +127,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Self::run), and [`Error::Task`] for a job that panics.
+    /// Those of [`run`](Self::run), and [`Error::Task`](crate::Error::Task) for a job that panics.
     pub async fn run_blocking<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -182,9 +137,9 @@ impl Remote {
         loop {
             let (own, fragments) = (Arc::clone(&job), self.inner.fragments.clone());
             let step = tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
-            match step.map_err(|error| self.mesh_error(error))? {
-                Step::Done(done) => return Ok(done),
-                Step::Need(ranges) => self.fetch(&ranges).await?,
+            match step.map_err(|error| self.inner.mesh_error(error))?.into_result() {
+                Ok(done) => return Ok(done),
+                Err(ranges) => self.inner.fetch(&ranges).await?,
             }
         }
     }
@@ -195,7 +150,7 @@ impl Remote {
         Stats {
             requests: self.inner.requests.load(Ordering::Relaxed),
             bytes: self.inner.bytes.load(Ordering::Relaxed),
-            length: self.version().map_or(0, |version| version.length),
+            length: self.inner.version().map_or(0, |version| version.length),
         }
     }
 
@@ -208,10 +163,6 @@ impl Remote {
     #[must_use]
     pub fn held(&self) -> u64 {
         self.inner.fragments.held()
-    }
-
-    pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
-        Error::Mesh { address: self.inner.address.clone(), error }
     }
 }
 

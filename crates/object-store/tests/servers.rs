@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use meshmap::{MeshFile, Semantic, Source};
+use meshmap::{Format, MeshFile, Semantic, Source};
 use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
 use meshmap_testing::data;
 use server::{Act, serve};
@@ -52,12 +52,10 @@ fn small_steps(address: &str) -> Remote {
     Remote::at(address).unwrap().with_settings(settings)
 }
 
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
-
 #[test]
 fn every_good_file_has_the_values_that_it_has_on_the_disk() {
     let mut seen = 0;
-    for format in FORMATS {
+    for format in Format::ALL.map(Format::name) {
         for path in data::folder(&format!("{format}/valid")) {
             let Ok(local) = MeshFile::open(&path) else { continue };
             let server = serve(fs::read(&path).unwrap(), |_, _| Act::Right);
@@ -198,7 +196,7 @@ async fn playing_gives_every_snapshot_in_bounded_memory() {
     let remote = small_steps(&server.address);
     let file = remote.open().await.unwrap();
     let proxy = file.as_cgeo().unwrap();
-    let mut playing = remote.play(proxy, 0..proxy.len(), 1);
+    let mut playing = remote.play(proxy, 0..proxy.snapshot_count(), 1);
     let mut count = 0;
     while let Some(played) = playing.next().await {
         let (index, mesh) = played.unwrap();
@@ -212,11 +210,11 @@ async fn playing_gives_every_snapshot_in_bounded_memory() {
         );
         count += 1;
     }
-    assert_eq!(count, local.len());
+    assert_eq!(count, local.snapshot_count());
     // Headers, the table, the first snapshot and the last 16 bytes of each stay.
     let range = |index: usize| local.snapshot(index).unwrap().range();
-    let later: u64 = (1..local.len()).map(|index| range(index).end - range(index).start).sum();
-    let kept = length - later + 16 * local.len() as u64;
+    let later: u64 = (1..local.snapshot_count()).map(|index| range(index).end - range(index).start).sum();
+    let kept = length - later + 16 * local.snapshot_count() as u64;
     assert!(remote.held() < kept + 100, "{} of {length}, {later} later", remote.held());
 }
 
@@ -232,10 +230,11 @@ async fn a_snapshot_that_cannot_be_read_is_an_error_and_the_next_ones_follow() {
     let server = serve(bytes, |_, _| Act::Right);
     let remote = quick(&Remote::at(&server.address).unwrap());
     let file = remote.open().await.unwrap();
-    let played: Vec<_> = remote.play(file.as_cgeo().unwrap(), 0..local.len(), 1 << 20).collect().await;
+    let played: Vec<_> =
+        remote.play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), 1 << 20).collect().await;
     let good: Vec<bool> = played.iter().map(Result::is_ok).collect();
     let expected: Vec<bool> =
-        (0..local.len()).map(|index| local.snapshot(index).unwrap().mesh().is_ok()).collect();
+        (0..local.snapshot_count()).map(|index| local.snapshot(index).unwrap().mesh().is_ok()).collect();
     assert_eq!(good, expected);
     assert!(!good[2] && good[1] && good[5], "{good:?}");
 }
@@ -264,7 +263,7 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
     let (mut ratios, mut held) = (Vec::new(), 0);
     for _ in 0..3 {
         let start = Instant::now();
-        for index in 0..local.len() {
+        for index in 0..local.snapshot_count() {
             let mut mesh = meshmap::cgeo::MeshBuffer::default();
             local.snapshot(index).unwrap().mesh_into(&mut mesh, &mut meshmap::Scratch::default()).unwrap();
         }
@@ -275,9 +274,9 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
         let start = Instant::now();
         let average = local.snapshot(1).unwrap().range();
         let at_once = (most_bytes / (average.end - average.start)) as usize + 1;
-        let fetches = stream::iter(0..local.len()).map(|index| {
+        let fetches = stream::iter(0..local.snapshot_count()).map(|index| {
             let (remote, range) = (remote.clone(), local.snapshot(index).unwrap().range());
-            async move { remote.run(|source| source.get(range.clone(), "x").map(drop)).await }
+            async move { remote.run(|source| source.read(range.clone()).map(drop)).await }
         });
         fetches.buffered(at_once).for_each(|fetched| async { fetched.unwrap() }).await;
         let fetching = start.elapsed();
@@ -285,7 +284,7 @@ async fn playing_over_a_slow_server_costs_what_the_slower_part_costs() {
         let remote = Remote::at(&server.address).unwrap();
         let file = remote.open().await.unwrap();
         let start = Instant::now();
-        let mut playing = remote.play(file.as_cgeo().unwrap(), 0..local.len(), most_bytes);
+        let mut playing = remote.play(file.as_cgeo().unwrap(), 0..local.snapshot_count(), most_bytes);
         while let Some(played) = playing.next().await {
             played.unwrap();
             held = held.max(remote.held());

@@ -58,7 +58,7 @@ def of_meshmap(path: str, lists: bool = False) -> Any:
         for block in [*(file.lod(name) for name in file.lods), file.physics_mesh]:
             for face in block or ():
                 if face.has_geometry:
-                    found += [face.positions, face.normals, face.tex_coords, face.indices]
+                    found += [face.positions, face.normals, face.texcoords, face.indices]
                     found += [face.joint_indices, face.joint_weights]
         if (skin := file.skin) is not None:
             found += [skin.inverse_bind_matrices]

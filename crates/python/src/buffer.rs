@@ -1,15 +1,19 @@
 //! Shared bytes as objects with the buffer protocol, and NumPy arrays over them.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::fmt::Display;
 use std::ptr;
 
 use bytes::Bytes;
 use meshmap::{Array, Element, Scalar};
-use pyo3::buffer::PyBuffer;
-use pyo3::exceptions::{PyBufferError, PyValueError};
+use pyo3::buffer::{PyBuffer, PyUntypedBuffer};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+
+use crate::call::{call, imported, unless_raised};
 
 /// Read-only bytes of a file, or decoded from it, which live as long as whatever views them.
 ///
@@ -132,7 +136,12 @@ pub(crate) fn of_bytes(py: Python<'_>, bytes: Bytes, scalar: Scalar, shape: &[us
     static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let buffer = Buffer::new(bytes, scalar, shape)
         .ok_or_else(|| PyValueError::new_err("the bytes are not as many as the shape says"))?;
-    Ok(AS_ARRAY.import(py, "numpy", "asarray")?.call1((Bound::new(py, buffer)?,))?.unbind())
+    Ok(call(
+        imported(py, &AS_ARRAY, "numpy", "asarray")?,
+        &PyTuple::new(py, [Bound::new(py, buffer)?])?,
+        None,
+    )?
+    .unbind())
 }
 
 /// A NumPy array over an array of the library, read-only: `[n]` of numbers, `[n, components]` of others.
@@ -168,15 +177,126 @@ pub(crate) fn of_floats(py: Python<'_>, values: Vec<f32>, shape: &[usize]) -> Py
     of_bytes(py, Array::from_vec(values).into_bytes(), Scalar::F32, shape)
 }
 
-/// Fills the caller's array with these values.
-pub(crate) fn fill(py: Python<'_>, out: &Bound<'_, PyAny>, values: &[f32]) -> PyResult<()> {
-    let place = PyBuffer::<f32>::get(out)?;
-    if place.item_count() != values.len() {
-        return Err(PyValueError::new_err(format!(
-            "out has {} numbers, and {} are needed",
-            place.item_count(),
-            values.len()
-        )));
+/// The name of a type in NumPy.
+pub(crate) fn dtype(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::U8 => "uint8",
+        Scalar::I8 => "int8",
+        Scalar::U16 => "uint16",
+        Scalar::I16 => "int16",
+        Scalar::U32 => "uint32",
+        Scalar::I32 => "int32",
+        Scalar::F16 => "float16",
+        Scalar::F32 => "float32",
+        Scalar::F64 => "float64",
+        _ => "void",
     }
-    place.copy_from_slice(py, values)
+}
+
+/// An array of `float32` from the caller: aligned, in native byte order, and not overlapping itself.
+pub(crate) struct Floats<'py> {
+    name: &'static str,
+    object: Bound<'py, PyAny>,
+    buffer: PyBuffer<f32>,
+}
+
+impl<'py> Floats<'py> {
+    /// `name` is that of the parameter, for errors.
+    pub(crate) fn new(name: &'static str, object: Bound<'py, PyAny>) -> PyResult<Self> {
+        let found = |what: &str| {
+            PyValueError::new_err(format!("{name} {what}: expected an array of float32 in native byte order"))
+        };
+        let Some(untyped) = unless_raised(object.py(), PyUntypedBuffer::get(&object))? else {
+            let kind = object.get_type().name()?;
+            let message =
+                format!("{name} has type {kind}: expected an array of float32 in native byte order");
+            return Err(PyTypeError::new_err(message));
+        };
+        // pyo3 takes `>f`, the format of big-endian arrays, for native.
+        let format = untyped.format().to_bytes();
+        let is_native = match format {
+            b"f" | b"@f" | b"=f" => true,
+            b"<f" => cfg!(target_endian = "little"),
+            b">f" | b"!f" => cfg!(target_endian = "big"),
+            _ => false,
+        };
+        if !is_native {
+            let format = String::from_utf8_lossy(format);
+            let kind = object.getattr("dtype").and_then(|kind| kind.str()?.extract::<String>());
+            let kind = unless_raised(object.py(), kind)?.unwrap_or_else(|| format.into_owned());
+            return Err(found(&format!("has dtype {kind}")));
+        }
+        if overlaps_itself(untyped.shape(), untyped.strides()) {
+            return Err(found("has elements that share memory"));
+        }
+        let buffer = untyped.into_typed().map_err(|_| found("is not aligned"))?;
+        Ok(Self { name, object, buffer })
+    }
+
+    /// For an array that is to be filled.
+    pub(crate) fn to_fill(object: Bound<'py, PyAny>) -> PyResult<Self> {
+        let this = Self::new("out", object)?;
+        match this.buffer.readonly() {
+            true => Err(PyValueError::new_err("out is read-only: expected a writable array")),
+            false => Ok(this),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        self.buffer.shape()
+    }
+
+    /// The error for an array that has another shape.
+    pub(crate) fn expected_shape(&self, expected: &[impl Display]) -> PyErr {
+        let list = |numbers: &mut dyn Iterator<Item = String>| numbers.collect::<Vec<_>>().join(", ");
+        let found = list(&mut self.shape().iter().map(ToString::to_string));
+        let expected = list(&mut expected.iter().map(ToString::to_string));
+        PyValueError::new_err(format!("{} has shape ({found}): expected ({expected})", self.name))
+    }
+
+    pub(crate) fn check_shape(&self, expected: &[usize]) -> PyResult<()> {
+        if self.shape() == expected { Ok(()) } else { Err(self.expected_shape(expected)) }
+    }
+
+    pub(crate) fn to_vec(&self) -> PyResult<Vec<f32>> {
+        self.buffer.to_vec(self.object.py())
+    }
+
+    /// The memory of an array of triples that is C-contiguous.
+    #[allow(unsafe_code, reason = "the memory is Python's")]
+    pub(crate) fn triples(&mut self) -> Option<&mut [[f32; 3]]> {
+        let mut memory = self.buffer.as_slice_ptr().filter(|_| !self.buffer.readonly())?;
+        // SAFETY: the buffer is checked to be writable, aligned, contiguous and of `f32`, and stays until `self` is dropped.
+        // Callers of Python that read or write an array while it is filled are told that they race.
+        let (triples, rest) = unsafe { memory.as_mut() }.as_chunks_mut::<3>();
+        rest.is_empty().then_some(triples)
+    }
+
+    /// Copies values into an array of this shape, and returns it.
+    pub(crate) fn fill(self, values: &[f32], shape: &[usize]) -> PyResult<Py<PyAny>> {
+        self.check_shape(shape)?;
+        self.buffer.copy_from_slice(self.object.py(), values)?;
+        Ok(self.object.unbind())
+    }
+
+    /// The array, after its memory was filled.
+    pub(crate) fn filled(self) -> Py<PyAny> {
+        self.object.unbind()
+    }
+}
+
+/// `true` unless each step of a dimension passes all elements of the dimensions with smaller steps.
+fn overlaps_itself(shape: &[usize], strides: &[isize]) -> bool {
+    let mut steps: Vec<(usize, usize)> =
+        strides.iter().map(|stride| stride.unsigned_abs()).zip(shape.iter().copied()).collect();
+    steps.retain(|(_, count)| *count != 1);
+    steps.sort_unstable();
+    let mut extent = size_of::<f32>();
+    for (step, count) in steps {
+        if count > 0 && step < extent {
+            return true;
+        }
+        extent = step.saturating_mul(count);
+    }
+    false
 }

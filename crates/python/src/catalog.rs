@@ -10,16 +10,20 @@ use arrow_schema::{ArrowError, SchemaRef};
 use meshmap_cli::catalog::{self, How, Item, Row};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
 use rayon::prelude::*;
 
+use crate::call::{attached, call};
+use crate::error::Raised;
 use crate::pool::detached;
-use crate::source;
+use crate::readers::{Interrupt, of_reader};
 
 /// A row for each mesh of many files. Read again each time that it is asked for its stream.
 #[pyclass(frozen, module = "meshmap")]
 pub struct Catalog {
     items: Arc<Vec<Item>>,
+    /// Of all readers.
+    interrupt: Interrupt,
     how: How,
     batch_rows: usize,
 }
@@ -34,6 +38,9 @@ pub struct Catalog {
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
 ///     batch_rows: The most rows of a table of the stream.
 ///
+/// An exception of a reader is a row with an error, except for KeyboardInterrupt, SystemExit and others that are not an
+/// `Exception`: these end the stream with an error that names them.
+///
 /// Returns:
 ///     An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
 #[pyfunction]
@@ -45,16 +52,18 @@ pub(crate) fn make(
     mmap: bool,
     batch_rows: usize,
 ) -> PyResult<Catalog> {
-    let mut items = Vec::new();
+    let (mut items, interrupt) = (Vec::new(), Interrupt::default());
     if is_path(sources)? {
-        add(sources, &mut items)?;
+        add(sources, &mut items, &interrupt)?;
     } else {
-        for source in sources.try_iter()? {
-            add(&source?, &mut items)?;
+        let py = sources.py();
+        let list = call(py.get_type::<PyList>().as_any(), &PyTuple::new(py, [sources])?, None)?;
+        for source in list.cast_into::<PyList>()? {
+            add(&source, &mut items, &interrupt)?;
         }
     }
     let how = How::default().with_full(full).with_hash(hash).with_mmap(mmap);
-    Ok(Catalog { items: Arc::new(items), how, batch_rows: batch_rows.max(1) })
+    Ok(Catalog { items: Arc::new(items), interrupt, how, batch_rows: batch_rows.max(1) })
 }
 
 fn is_path(source: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -62,7 +71,7 @@ fn is_path(source: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A path, or a tuple `(name, reader, size)` or `(name, reader, size, identity)`.
-fn add(source: &Bound<'_, PyAny>, items: &mut Vec<Item>) -> PyResult<()> {
+fn add(source: &Bound<'_, PyAny>, items: &mut Vec<Item>, interrupt: &Interrupt) -> PyResult<()> {
     if is_path(source)? {
         let path: PathBuf = source.extract()?;
         let found = detached(source.py(), false, || catalog::find(&[path]))?;
@@ -74,17 +83,17 @@ fn add(source: &Bound<'_, PyAny>, items: &mut Vec<Item>) -> PyResult<()> {
         PyTypeError::new_err(format!("a catalogue is made of {expected}"))
     };
     let parts = source.cast::<PyTuple>().map_err(|_| wrong())?;
-    let (name, reader, size, identity): (String, Py<PyAny>, Option<u64>, Option<String>) = match parts.len() {
-        3 => {
-            let (name, reader, size) = parts.extract()?;
-            (name, reader, size, None)
-        }
-        4 => parts.extract()?,
-        _ => return Err(wrong()),
-    };
-    let reader = Arc::new(reader);
-    let open = move || Python::attach(|py| Ok(source::of_reader(reader.clone_ref(py), size)));
-    items.push(Item::source(name, identity, open));
+    let (name, reader, size, identity): (String, Bound<'_, PyAny>, Option<u64>, Option<String>) =
+        match parts.len() {
+            3 => {
+                let (name, reader, size) = parts.extract()?;
+                (name, reader, size, None)
+            }
+            4 => parts.extract()?,
+            _ => return Err(wrong()),
+        };
+    let (reader, _) = of_reader(&reader, size, interrupt.clone());
+    items.push(Item::source(name, identity, move || Ok(reader.source())));
     Ok(())
 }
 
@@ -111,6 +120,7 @@ impl Catalog {
         drop(requested_schema);
         let rows = Rows {
             items: Arc::clone(&self.items),
+            interrupt: self.interrupt.clone(),
             how: self.how,
             batch_rows: self.batch_rows,
             next: 0,
@@ -135,6 +145,7 @@ impl Catalog {
 /// The rows of some files at a time, in the order of the files.
 struct Rows {
     items: Arc<Vec<Item>>,
+    interrupt: Interrupt,
     how: How,
     batch_rows: usize,
     next: usize,
@@ -149,13 +160,15 @@ impl Rows {
         let part = self.items.get(self.next..end).unwrap_or_default();
         let how = self.how;
         // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
-        let rows: PyResult<Vec<Vec<Row>>> = Python::attach(|py| {
+        let rows: PyResult<Vec<Vec<Row>>> = attached(|py| {
             detached(py, true, || part.par_iter().map(|item| catalog::rows(item, how)).collect())
         });
-        self.next = end;
-        self.waiting.extend(
-            rows.map_err(|error| ArrowError::from_external_error(Box::new(error)))?.into_iter().flatten(),
-        );
+        // What interrupted a reader is not an error of its file.
+        let rows = self.interrupt.take().map_or(rows, Err);
+        let rows = rows.map_err(|error| ArrowError::from_external_error(Box::new(Raised(error))));
+        // Nothing follows an error.
+        self.next = if rows.is_ok() { end } else { self.items.len() };
+        self.waiting.extend(rows?.into_iter().flatten());
         Ok(())
     }
 }

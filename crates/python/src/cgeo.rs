@@ -2,17 +2,18 @@
 
 use std::cell::RefCell;
 
-use meshmap::cgeo::{self, Proxy, SnapshotCache, Timing, Wrap};
-use meshmap::{Array, MeshFile, Scalar, Scratch};
+use meshmap::cgeo::{self, Proxy, SnapshotCache};
+use meshmap::{Array, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::buffer;
-use crate::error::refuse;
-use crate::file::{File, Living, each, place};
+use crate::buffer::{self, Floats};
+use crate::file::{File, each, place};
+use crate::living::Living;
 use crate::mesh::Mesh;
 use crate::pool::detached;
+use crate::timing::{TimingInfo, timing_of};
 
 /// A Corona proxy: snapshots of one object over time.
 #[pyclass(extends = File, frozen, module = "meshmap")]
@@ -20,19 +21,8 @@ pub struct CGeoFile;
 
 fn proxy(file: &Bound<'_, CGeoFile>) -> PyResult<Proxy> {
     let py = file.py();
-    match file.as_super().get().get(py)? {
-        MeshFile::CGeo(proxy) => Ok(proxy),
-        _ => Err(PyValueError::new_err("the file is no CGeo file")),
-    }
-}
-
-fn wrap(name: &str) -> PyResult<Wrap> {
-    match name {
-        "clamp" => Ok(Wrap::Clamp),
-        "loop" => Ok(Wrap::Loop),
-        "ping-pong" => Ok(Wrap::PingPong),
-        _ => Err(PyValueError::new_err(format!("wrap is {name:?}: expected 'clamp', 'loop' or 'ping-pong'"))),
-    }
+    let file = file.as_super().get().get(py)?;
+    file.as_cgeo().cloned().ok_or_else(|| PyValueError::new_err("the file is no CGeo file"))
 }
 
 /// Working memory of this thread.
@@ -71,19 +61,16 @@ fn triples(
     shape: impl FnOnce(usize) -> Vec<usize>,
     decode: impl FnOnce(&mut Vec<[f32; 3]>, &mut Scratch) -> PyResult<()>,
 ) -> PyResult<Py<PyAny>> {
-    match out {
-        Some(out) => Work::with(|work| {
-            decode(&mut work.values, &mut work.scratch)?;
-            buffer::fill(py, &out, work.values.as_flattened())?;
-            Ok(out.unbind())
-        }),
-        None => {
-            let mut values = Vec::new();
-            Work::with(|work| decode(&mut values, &mut work.scratch))?;
-            let count = values.len();
-            buffer::of_bytes(py, Array::from_vec(values).into_bytes(), Scalar::F32, &shape(count))
-        }
-    }
+    let Some(out) = out.map(Floats::to_fill).transpose()? else {
+        let mut values = Vec::new();
+        Work::with(|work| decode(&mut values, &mut work.scratch))?;
+        let count = values.len();
+        return buffer::of_bytes(py, Array::from_vec(values).into_bytes(), Scalar::F32, &shape(count));
+    };
+    Work::with(|work| {
+        decode(&mut work.values, &mut work.scratch)?;
+        out.fill(work.values.as_flattened(), &shape(work.values.len()))
+    })
 }
 
 #[pymethods]
@@ -91,7 +78,7 @@ impl CGeoFile {
     /// The snapshots, a sequence.
     #[getter]
     fn snapshots(slf: Bound<'_, Self>) -> PyResult<Snapshots> {
-        let count = proxy(&slf)?.len();
+        let count = proxy(&slf)?.snapshot_count();
         Ok(Snapshots { file: slf.unbind(), count })
     }
 
@@ -151,7 +138,8 @@ impl CGeoFile {
     ///
     /// `times` are seconds; `wrap` says what happens before the first and after the last snapshot: `clamp`, `loop` or
     /// `ping-pong`; `timing` stands in where the file has no times. Each snapshot is decoded once for the call; with a
-    /// `cache`, once for all calls. `out` is filled where it is given.
+    /// `cache`, once for all calls. `out`, a writable float32 array of exactly that shape in native byte order, is filled and
+    /// returned if it is given.
     #[pyo3(signature = (times, *, wrap="clamp", timing=None, cache=None, out=None))]
     fn positions_at(
         slf: &Bound<'_, Self>,
@@ -163,7 +151,7 @@ impl CGeoFile {
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
         let proxy = proxy(slf)?;
-        let (timing, wrap) = (timing_of(py, &proxy, timing)?, self::wrap(wrap)?);
+        let (timing, wrap) = (timing_of(py, &proxy, timing)?, crate::timing::wrap(wrap)?);
         let cache = cache.map(|cache| cache.get().get()).transpose()?;
         let file = slf.as_super().get();
         let shape = |count: usize| vec![times.len(), count.checked_div(times.len()).unwrap_or(0), 3];
@@ -175,7 +163,8 @@ impl CGeoFile {
         })
     }
 
-    /// The velocity of each vertex at a snapshot, in lengths a second: `float32 [vertices, 3]`, by central differences.
+    /// The velocity of each vertex at a snapshot, in lengths a second: `float32 [vertices, 3]`, by central differences. `out` is
+    /// filled as in `positions_at`.
     #[pyo3(signature = (snapshot, *, timing=None, cache=None, out=None))]
     fn velocities(
         slf: &Bound<'_, Self>,
@@ -200,19 +189,6 @@ impl CGeoFile {
                 })
             },
         )
-    }
-}
-
-fn timing_of(py: Python<'_>, proxy: &Proxy, given: Option<&Bound<'_, TimingInfo>>) -> PyResult<Timing> {
-    match given {
-        Some(timing) => Ok(timing.get().0),
-        None => proxy.timing().ok_or_else(|| {
-            refuse(
-                py,
-                "out_of_range",
-                "cgeo: the file has no times: pass timing=meshmap.Timing(..)".to_owned(),
-            )
-        }),
     }
 }
 
@@ -272,16 +248,28 @@ impl Snapshot {
         py: Python<'_>,
         out: Option<Bound<'_, PyAny>>,
         view: impl FnOnce(&cgeo::Snapshot) -> meshmap::Result<Array<[f32; 3]>> + Send,
-        into: impl FnOnce(&cgeo::Snapshot, &mut Vec<[f32; 3]>, &mut Scratch) -> meshmap::Result<()> + Send,
+        into: impl FnOnce(&cgeo::Snapshot, &mut [[f32; 3]], &mut Scratch) -> meshmap::Result<()> + Send,
     ) -> PyResult<Py<PyAny>> {
-        match out {
-            None => buffer::of_array(py, self.run(py, view)?),
-            out => triples(
-                py,
-                out,
-                |count| vec![count, 3],
-                |values, scratch| self.run(py, |snapshot| into(snapshot, values, scratch)),
-            ),
+        let Some(mut out) = out.map(Floats::to_fill).transpose()? else {
+            return buffer::of_array(py, self.run(py, view)?);
+        };
+        if !matches!(out.shape(), [_, 3]) {
+            return Err(out.expected_shape(&["n", "3"]));
+        }
+        let Some(memory) = out.triples() else {
+            let decoded = self.run(py, view)?.to_vec();
+            return out.fill(decoded.as_flattened(), &[decoded.len(), 3]);
+        };
+        let decoded = Work::with(|work| {
+            self.run(py, |snapshot| match into(snapshot, memory, &mut work.scratch) {
+                // A wrong length is a mistake of the caller, not an error of the file.
+                Err(error) if error.what() == "length of the slice" => Ok(Some(error)),
+                decoded => decoded.map(|()| None),
+            })
+        })?;
+        match decoded {
+            None => Ok(out.filled()),
+            Some(error) => Err(out.expected_shape(&[error.expected_text(), "3"])),
         }
     }
 }
@@ -306,7 +294,7 @@ impl Snapshot {
         self.run(py, cgeo::Snapshot::is_complete)
     }
 
-    /// How many `vertices`, `normals`, `triangles` and `map_channels` it has: a dict.
+    /// The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict.
     #[getter]
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.run(py, cgeo::Snapshot::counts)?;
@@ -314,7 +302,7 @@ impl Snapshot {
         dict.set_item("vertices", counts.vertices)?;
         dict.set_item("normals", counts.normals)?;
         dict.set_item("triangles", counts.triangles)?;
-        dict.set_item("map_channels", counts.map_channels)?;
+        dict.set_item("texcoord_sets", counts.texcoord_sets)?;
         Ok(dict)
     }
 
@@ -331,32 +319,30 @@ impl Snapshot {
         buffer::of_optional(py, self.run(py, cgeo::Snapshot::point_cloud)?)
     }
 
-    /// The positions, `float32 [vertices, 3]`, in lengths of the file. `out`, a C-contiguous float32 array of that shape, is
-    /// filled and returned where it is given.
+    /// The positions, `float32 [vertices, 3]`, in lengths of the file.
+    ///
+    /// `out`, if given, is filled and returned: a writable float32 array of exactly that shape, in native byte order. A C-contiguous
+    /// array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
     #[pyo3(signature = (out=None))]
     fn positions(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::positions, cgeo::Snapshot::positions_into)
+        self.triples(py, out, cgeo::Snapshot::positions, cgeo::Snapshot::positions_into_slice)
     }
 
-    /// The normals, `float32 [normals, 3]`. `out` is filled where it is given.
+    /// The normals, `float32 [normals, 3]`. `out` is filled as in `positions`.
     #[pyo3(signature = (out=None))]
     fn normals(&self, py: Python<'_>, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        self.triples(py, out, cgeo::Snapshot::normals, cgeo::Snapshot::normals_into)
+        self.triples(py, out, cgeo::Snapshot::normals, cgeo::Snapshot::normals_into_slice)
     }
 
-    /// The coordinates of a map channel, `float32 [coordinates, 3]`. `out` is filled where it is given.
-    #[pyo3(signature = (channel, out=None))]
-    fn map_channel(
-        &self,
-        py: Python<'_>,
-        channel: usize,
-        out: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Py<PyAny>> {
+    /// The texture coordinates u, v, w of a set (a map channel), `float32 [coordinates, 3]`. `out` is filled as in
+    /// `positions`.
+    #[pyo3(signature = (set, out=None))]
+    fn texcoords(&self, py: Python<'_>, set: usize, out: Option<Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         self.triples(
             py,
             out,
-            |snapshot| snapshot.map_channel(channel),
-            |snapshot, values, scratch| snapshot.map_channel_into(channel, values, scratch),
+            |snapshot| snapshot.texcoords(set),
+            |snapshot, values, scratch| snapshot.texcoords_into_slice(set, values, scratch),
         )
     }
 
@@ -403,7 +389,7 @@ impl Snapshot {
 pub struct Decoded {
     positions: Array<[f32; 3]>,
     normals: Array<[f32; 3]>,
-    map_channels: Vec<Array<[f32; 3]>>,
+    texcoords: Vec<Array<[f32; 3]>>,
     triangles: cgeo::Triangles,
     is_complete: bool,
 }
@@ -413,7 +399,7 @@ impl Decoded {
         Self {
             positions: mesh.positions.clone(),
             normals: mesh.normals.clone(),
-            map_channels: mesh.map_channels.clone(),
+            texcoords: mesh.texcoords.clone(),
             triangles: mesh.triangles.clone(),
             is_complete: mesh.is_complete,
         }
@@ -434,10 +420,10 @@ impl Decoded {
         buffer::of_array(py, self.normals.clone())
     }
 
-    /// `float32 [coordinates, 3]` of each map channel.
+    /// The texture coordinates of each set, `float32 [coordinates, 3]`.
     #[getter]
-    fn map_channels(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        self.map_channels.iter().map(|channel| buffer::of_array(py, channel.clone())).collect()
+    fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.texcoords.iter().map(|channel| buffer::of_array(py, channel.clone())).collect()
     }
 
     /// The triangles.
@@ -483,9 +469,9 @@ impl Triangles {
 
     /// Indices of the coordinates of each map channel, `uint32 [triangles, 3]`.
     #[getter]
-    fn map_channels(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        (0..self.0.map_channels())
-            .filter_map(|channel| py.detach(|| self.0.map_channel(channel)))
+    fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        (0..self.0.texcoord_sets())
+            .filter_map(|channel| py.detach(|| self.0.texcoords(channel)))
             .map(|indices| buffer::of_array(py, Array::from_vec(indices)))
             .collect()
     }
@@ -506,62 +492,6 @@ impl Triangles {
 
     fn __repr__(&self) -> String {
         format!("<meshmap.Triangles: {}>", self.0.len())
-    }
-}
-
-/// When the snapshots of a file are: the first at `start`, each later one `step` seconds after the one before.
-#[pyclass(frozen, name = "Timing", module = "meshmap")]
-pub struct TimingInfo(Timing);
-
-#[pymethods]
-impl TimingInfo {
-    #[new]
-    fn new(start: f64, step: f64, count: usize) -> Self {
-        Self(Timing::new(start, step, count))
-    }
-
-    /// The time of the first snapshot, in seconds.
-    #[getter]
-    fn start(&self) -> f64 {
-        self.0.start()
-    }
-
-    /// The time between two snapshots, in seconds.
-    #[getter]
-    fn step(&self) -> f64 {
-        self.0.step()
-    }
-
-    /// The number of snapshots.
-    #[getter]
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    /// The time of a snapshot, in seconds.
-    fn time_of(&self, index: usize) -> f64 {
-        self.0.time_of(index)
-    }
-
-    /// The times of motion keys while a shutter is open: when it opens, when it closes, and at every snapshot between.
-    #[pyo3(signature = (open, close, *, wrap="clamp"))]
-    fn keys(&self, py: Python<'_>, open: f64, close: f64, wrap: &str) -> PyResult<Vec<f64>> {
-        use crate::error::OrRaise;
-        self.0.keys(open, close, self::wrap(wrap)?).or_raise(py)
-    }
-
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (f64, f64, usize))> {
-        let class = py.get_type::<Self>().into_any();
-        Ok((class, (self.0.start(), self.0.step(), self.0.count())))
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "meshmap.Timing(start={:?}, step={:?}, count={})",
-            self.0.start(),
-            self.0.step(),
-            self.0.count()
-        )
     }
 }
 

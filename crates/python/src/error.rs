@@ -1,25 +1,40 @@
 //! Errors of the library as exceptions.
 
 use std::error::Error as _;
-use std::io;
+use std::{fmt, io};
 
 use meshmap::Format;
+use meshmap_export::Limit;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::call::{attached, call, imported};
+
+/// An exception of a reader in Python, on its way through the library.
+#[derive(Debug)]
+pub(crate) struct Raised(pub(crate) PyErr);
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        attached(|_| write!(f, "{}", self.0))
+    }
+}
+
+impl std::error::Error for Raised {}
 
 /// The class is written in Python: exceptions with fields need it in the stable interface of Python 3.11.
-fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
-    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    CLASS.import(py, "meshmap._error", "Error")
+fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    imported(py, &CLASS, "meshmap._error", "Error")
 }
 
 /// The exception for an error: the one that a reader in Python raised, an `OSError` of the system, or `meshmap.Error`.
 pub(crate) fn raise(py: Python<'_>, error: &meshmap::Error) -> PyErr {
     if let Some(cause) = error.source().and_then(|source| source.downcast_ref::<io::Error>()) {
-        if let Some(raised) = cause.get_ref().and_then(|inner| inner.downcast_ref::<PyErr>()) {
-            return raised.clone_ref(py);
+        if let Some(raised) = cause.get_ref().and_then(|inner| inner.downcast_ref::<Raised>()) {
+            return raised.0.clone_ref(py);
         }
         if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
             && cause.raw_os_error().is_none()
@@ -59,7 +74,7 @@ pub(crate) fn refuse(py: Python<'_>, kind: &str, message: String) -> PyErr {
 }
 
 fn make(py: Python<'_>, message: String, fields: &Bound<'_, PyDict>) -> PyResult<PyErr> {
-    Ok(PyErr::from_value(class(py)?.call((message,), Some(fields))?))
+    Ok(PyErr::from_value(call(class(py)?, &PyTuple::new(py, [message])?, Some(fields))?))
 }
 
 /// Results of the library as those of Python.
@@ -88,6 +103,15 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
             None => PyOSError::new_err(error.to_string()),
         },
         meshmap_export::Error::NonFinite { .. } => refuse(py, "not_finite", error.to_string()),
+        meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
+            let raised = match limit {
+                Limit::Memory => "raise the limit with open(.., max_total_bytes=)",
+                Limit::Output => "raise the limit with max_output_bytes=",
+                _ => "leave some out with every=",
+            };
+            let message = format!("{what}: expected at most {most} {limit}, found {needed}; {raised}");
+            refuse(py, "limit_exceeded", message)
+        }
         _ => refuse(py, "not_held", error.to_string()),
     }
 }

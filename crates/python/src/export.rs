@@ -11,17 +11,18 @@ use pyo3::types::PyDict;
 use crate::buffer;
 use crate::error::raise_export;
 use crate::file::File;
-use crate::pool::detached;
+use crate::living::Handle;
 
 /// The file that an argument is: an open one, or whatever `open` takes.
-fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<MeshFile> {
+fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(MeshFile, Handle)> {
+    let parts = |file: &File| Ok((file.get(py)?, file.handle.clone()));
     if let Ok(file) = source.cast::<File>() {
-        return file.get().get(py);
+        return parts(file.get());
     }
     let opened = crate::source::open(py, Some(source), None, None, false)?;
     let how = crate::source::How::new(false, false, true, true, None, None);
-    let file = crate::file::open(py, opened, how)?;
-    file.bind(py).cast::<File>()?.get().get(py)
+    let file = crate::opening::open(py, opened, how)?;
+    parts(file.bind(py).cast::<File>()?.get())
 }
 
 fn axis(name: &str) -> PyResult<Axis> {
@@ -82,6 +83,8 @@ fn non_finite(zero: bool) -> NonFinite {
 ///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
 ///     morph_normals: Writes the normals of snapshots, too.
 ///     zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
+///     max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
+///         by the `max_total_bytes` of `open`.
 ///
 /// Returns:
 ///     What was written: `files`, `vertices`, `triangles`, `snapshots`, `animations`; what was `left_out`; how many numbers
@@ -89,7 +92,8 @@ fn non_finite(zero: bool) -> NonFinite {
 #[pyfunction]
 #[pyo3(signature = (
     source, output, *, to=None, meshes=None, up=None, flip=false, snapshots=None, every=1, frame=None, seconds=None, anim=None,
-    lod="finest", fps=None, unit_millimeters=None, quantized=false, dense=false, morph_normals=false, zero_non_finite=false
+    lod="finest", fps=None, unit_millimeters=None, quantized=false, dense=false, morph_normals=false, zero_non_finite=false,
+    max_output_bytes=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
 pub(crate) fn convert<'py>(
@@ -112,6 +116,7 @@ pub(crate) fn convert<'py>(
     dense: bool,
     morph_normals: bool,
     zero_non_finite: bool,
+    max_output_bytes: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let target = match to {
         Some(name) => Target::ALL.into_iter().find(|target| target.name() == name),
@@ -156,9 +161,13 @@ pub(crate) fn convert<'py>(
     if let Some(millimeters) = unit_millimeters {
         convert = convert.with_unit(millimeters);
     }
+    if let Some(bytes) = max_output_bytes {
+        convert = convert.with_max_output_bytes(bytes);
+    }
     convert = addresses(meshes)?.into_iter().fold(convert, Convert::with_mesh);
-    let file = file_of(py, source)?;
-    let outcome = detached(py, true, || convert.write_file(&file, &output))?
+    let (file, handle) = file_of(py, source)?;
+    let outcome = handle
+        .detached(py, true, || convert.write_file(&file, &output))?
         .map_err(|error| raise_export(py, &error))?;
     let dict = PyDict::new(py);
     dict.set_item("files", outcome.files)?;
@@ -269,9 +278,10 @@ pub(crate) fn render<'py>(
         render = render.with_sheet();
     }
     render = addresses(meshes)?.into_iter().fold(render, Render::with_mesh);
-    let file = file_of(py, source)?;
+    let (file, handle) = file_of(py, source)?;
     if let Some(output) = output {
-        let rendered = detached(py, true, || render.write_file(&file, &output))?
+        let rendered = handle
+            .detached(py, true, || render.write_file(&file, &output))?
             .map_err(|error| raise_export(py, &error))?;
         let dict = PyDict::new(py);
         dict.set_item("file", output)?;
@@ -283,7 +293,7 @@ pub(crate) fn render<'py>(
         return Ok(dict.into_any().unbind());
     }
     let (picture, _) =
-        detached(py, true, || render.picture(&file))?.map_err(|error| raise_export(py, &error))?;
+        handle.detached(py, true, || render.picture(&file))?.map_err(|error| raise_export(py, &error))?;
     let shape = [picture.height() as usize, picture.width() as usize, 3];
     let bytes = bytes::Bytes::copy_from_slice(picture.bytes());
     buffer::of_bytes(py, bytes, meshmap::Scalar::U8, &shape)

@@ -3,94 +3,20 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use meshmap::{Address, Finding, Format, MeshFile, Options, Parallelism, Role, Scalar, Source};
+use meshmap::{Address, Format, MeshFile, Parallelism, Scalar};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyType};
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::buffer;
-use crate::cgeo::CGeoFile;
+use crate::call::{call, imported};
+use crate::entry::{ArrayInfo, Entry, FindingInfo};
 use crate::error::{OrRaise, refuse};
-use crate::iqm::IqmFile;
+use crate::living::{Handle, Living};
 use crate::mesh::Mesh;
-use crate::openctm::OpenCtmFile;
 use crate::pool::detached;
-use crate::slmesh::SlMeshFile;
 use crate::source::{How, Opened};
-use crate::tmf::TmfFile;
-
-/// What opens a file once more, in a process that was forked.
-#[derive(Clone)]
-pub(crate) struct Handle {
-    source: Source,
-    options: Options,
-    /// Whether work on it is worth several threads.
-    pub(crate) is_large: bool,
-}
-
-impl Handle {
-    fn new(source: Source, options: Options) -> meshmap::Result<Self> {
-        const LARGE: u64 = 256 << 10;
-        let is_large =
-            options.parallelism != Parallelism::Off && source.len()?.is_none_or(|bytes| bytes > LARGE);
-        let parallelism = if is_large { Parallelism::Rayon } else { Parallelism::Off };
-        Ok(Self { source, options: options.with_parallelism(parallelism), is_large })
-    }
-
-    fn open(&self) -> meshmap::Result<MeshFile> {
-        MeshFile::from_source_with(self.source.clone(), &self.options)
-    }
-
-    /// Runs `work` without the interpreter's lock, on as many threads as the file is worth.
-    pub(crate) fn run<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce() -> meshmap::Result<T> + Send,
-    ) -> PyResult<T> {
-        detached(py, self.is_large, work).or_raise(py)
-    }
-}
-
-/// Something of a file that this process may use.
-///
-/// What a parent was decoding when it was forked stays as it was for ever, so a child makes its own. The lock is held only
-/// with the interpreter's lock, and forks happen with it: no child finds it locked.
-pub(crate) struct Living<T> {
-    pub(crate) handle: Handle,
-    state: Mutex<(u32, T)>,
-}
-
-impl<T: Clone + Send> Living<T> {
-    pub(crate) fn new(handle: Handle, value: T) -> Self {
-        Self { handle, state: Mutex::new((std::process::id(), value)) }
-    }
-
-    /// Something that does not depend on the process.
-    pub(crate) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> R {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner).1)
-    }
-
-    pub(crate) fn get(
-        &self,
-        py: Python<'_>,
-        make: impl FnOnce(&MeshFile) -> meshmap::Result<Option<T>> + Send,
-    ) -> PyResult<T> {
-        let process = std::process::id();
-        {
-            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.0 == process {
-                return Ok(state.1.clone());
-            }
-        }
-        let handle = &self.handle;
-        let made = handle.run(py, || make(&handle.open()?))?;
-        let value =
-            made.ok_or_else(|| PyValueError::new_err("the file has been changed since it was opened"))?;
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (process, value.clone());
-        Ok(value)
-    }
-}
 
 /// A mesh file, read lazily.
 ///
@@ -99,39 +25,18 @@ impl<T: Clone + Send> Living<T> {
 pub struct File {
     opened: Opened,
     how: How,
-    handle: Handle,
+    pub(crate) handle: Handle,
     format: Format,
     /// `None` once the file is closed.
     state: Mutex<Option<(u32, MeshFile)>>,
 }
 
-/// Opens what the arguments mean, as the class of its format.
-pub(crate) fn open(py: Python<'_>, opened: Opened, how: How) -> PyResult<Py<PyAny>> {
-    let source = opened.source.clone();
-    let options = how.options;
-    let make = move || {
-        let handle = Handle::new(source, options)?;
-        let file = handle.open()?;
-        Ok::<_, meshmap::Error>((handle, file))
-    };
-    // Strict opening checks every value.
-    let is_strict = how.options.strictness == meshmap::Strictness::Strict;
-    let parallel = is_strict && options.parallelism != Parallelism::Off;
-    let (handle, file) = detached(py, parallel, make).or_raise(py)?;
-    let format = file.format();
-    let state = Mutex::new(Some((std::process::id(), file)));
-    let base = PyClassInitializer::from(File { opened, how, handle, format, state });
-    Ok(match format {
-        Format::CGeo => Py::new(py, base.add_subclass(CGeoFile))?.into_any(),
-        Format::Iqm => Py::new(py, base.add_subclass(IqmFile))?.into_any(),
-        Format::OpenCtm => Py::new(py, base.add_subclass(OpenCtmFile))?.into_any(),
-        Format::SlMesh => Py::new(py, base.add_subclass(SlMeshFile))?.into_any(),
-        Format::Tmf => Py::new(py, base.add_subclass(TmfFile))?.into_any(),
-        _ => Py::new(py, base)?.into_any(),
-    })
-}
-
 impl File {
+    pub(crate) fn new(opened: Opened, how: How, handle: Handle, file: MeshFile) -> Self {
+        let format = file.format();
+        Self { opened, how, handle, format, state: Mutex::new(Some((std::process::id(), file))) }
+    }
+
     /// The file, as this process may use it.
     pub(crate) fn get(&self, py: Python<'_>) -> PyResult<MeshFile> {
         let process = std::process::id();
@@ -228,7 +133,7 @@ impl File {
     ) -> PyResult<Py<PyAny>> {
         static OPEN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = cls.py();
-        let file = OPEN.import(py, "meshmap", "open")?.call((source,), options)?;
+        let file = call(imported(py, &OPEN, "meshmap", "open")?, &PyTuple::new(py, [source])?, options)?;
         if !file.is_instance(cls)? {
             let found = file.cast::<Self>()?.get().format;
             return Err(refuse(
@@ -320,13 +225,58 @@ impl File {
         let path = self.opened.path.clone().unwrap_or_default();
         let source = &self.opened.source;
         // Always in the pool: parts of it are looked at with options of their own.
-        let text = detached(py, true, || {
-            let bytes = source.len()?;
-            Ok::<_, meshmap::Error>(meshmap_cli::info(&file, Path::new(&path), bytes, full))
-        })
-        .or_raise(py)?;
+        let text = self
+            .handle
+            .detached(py, true, || {
+                let bytes = source.len()?;
+                Ok::<_, meshmap::Error>(meshmap_cli::info(&file, Path::new(&path), bytes, full))
+            })
+            .or_raise(py)?;
         let text = text.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(LOADS.import(py, "json", "loads")?.call1((text,))?.unbind())
+        Ok(call(imported(py, &LOADS, "json", "loads")?, &PyTuple::new(py, [text])?, None)?.unbind())
+    }
+
+    /// Every array of the file, in its order: address, type, shape and encoding. Raises `Error` if a part of the file is damaged
+    /// so that its arrays are unknown.
+    fn arrays(&self, py: Python<'_>) -> PyResult<Vec<ArrayInfo>> {
+        let file = self.get(py)?;
+        self.run(py, || file.arrays().map(|array| Ok(ArrayInfo::new(&array?))).collect())
+    }
+
+    /// The array at an address such as `snapshots[3].positions`: a NumPy array of the type and shape that `arrays` lists.
+    fn array(&self, py: Python<'_>, address: &str) -> PyResult<Py<PyAny>> {
+        let file = self.get(py)?;
+        let parsed = address.parse::<Address>().map_err(|_| PyKeyError::new_err(address.to_owned()))?;
+        let data = match self.run(py, || match file.array(&parsed) {
+            Err(error) if error.kind() == meshmap::ErrorKind::OutOfRange => Ok(None),
+            data => data.map(Some),
+        })? {
+            Some(data) => data,
+            None => return Err(PyKeyError::new_err(address.to_owned())),
+        };
+        let shape = data.shape().iter().map(|number| usize::try_from(*number));
+        let shape =
+            shape.collect::<Result<Vec<_>, _>>().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let scalar = data.scalar();
+        buffer::of_bytes(py, data.into_bytes(), scalar, &shape)
+    }
+
+    /// Every text of the file, by its address: names, materials, comments.
+    fn texts(&self, py: Python<'_>) -> PyResult<std::collections::BTreeMap<String, String>> {
+        let file = self.get(py)?;
+        self.run(py, || {
+            file.texts()
+                .map(|text| text.map(|(address, text)| (address.to_string(), text.to_string())))
+                .collect()
+        })
+    }
+
+    /// The numbers of stored positions and of triangles of the mesh at an address.
+    fn counts(&self, py: Python<'_>, address: &str) -> PyResult<(u64, u64)> {
+        let file = self.get(py)?;
+        let address = address.parse::<Address>().map_err(|_| PyKeyError::new_err(address.to_owned()))?;
+        let counts = self.run(py, || file.counts(&address))?;
+        Ok((counts.vertices, counts.triangles))
     }
 
     /// What meshes there are: address, name and role of each, in the order of the file. Reads no geometry.
@@ -406,7 +356,7 @@ impl File {
                 Some(stop) => stop,
                 None => source.len()?.unwrap_or(start),
             };
-            source.get(start..stop, "file")
+            source.read(start..stop)
         })?;
         let count = bytes.len();
         buffer::of_bytes(py, bytes, Scalar::U8, &[count])
@@ -462,9 +412,10 @@ impl File {
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let (py, this) = (slf.py(), slf.get());
         let class = slf.get_type().name()?;
-        let Ok(file) = this.get(py) else {
+        if this.closed() {
             return Ok(format!("<meshmap.{class} {}, closed>", this.shown()));
-        };
+        }
+        let file = this.get(py)?;
         let holds = detached(py, false, || holds(&file))?;
         Ok(format!("<meshmap.{class} {}: {holds}>", this.shown()))
     }
@@ -478,142 +429,47 @@ fn holds(file: &MeshFile) -> String {
         _ if what.ends_with('y') => format!("{count} {}ies", what.trim_end_matches('y')),
         _ => format!("{count} {what}s"),
     };
-    match file {
-        MeshFile::CGeo(proxy) => {
-            let name =
-                proxy.object_name().map(|name| format!("{:?}, ", name.to_string_lossy())).unwrap_or_default();
-            let time = proxy
-                .timing()
-                .map(|timing| format!(", {} s", timing.step() * (proxy.len().saturating_sub(1)) as f64));
-            format!(
-                "Corona proxy, {name}{}{}",
-                many(proxy.len(), "snapshot"),
-                time.filter(|_| proxy.len() > 1).unwrap_or_default()
-            )
-        }
-        MeshFile::Iqm(model) => format!(
+    if let Some(proxy) = file.as_cgeo() {
+        let count = proxy.snapshot_count();
+        let name =
+            proxy.object_name().map(|name| format!("{:?}, ", name.to_string_lossy())).unwrap_or_default();
+        let seconds = |timing: meshmap::cgeo::Timing| {
+            format!(", {} s", timing.step() * (count.saturating_sub(1)) as f64)
+        };
+        let time = proxy.timing().map(seconds).filter(|_| count > 1).unwrap_or_default();
+        return format!("Corona proxy, {name}{}{time}", many(count, "snapshot"));
+    }
+    if let Some(model) = file.as_iqm() {
+        return format!(
             "IQM {}, {}, {} vertices, {} triangles, {}, {}",
             model.version(),
-            many(model.len(), "mesh"),
+            many(model.mesh_count(), "mesh"),
             model.vertex_count(),
             model.triangle_count(),
             many(model.joint_count(), "joint"),
             many(model.anims().len(), "animation"),
-        ),
-        MeshFile::OpenCtm(bodies) => {
-            let of = bodies.get(0).map(|mesh| {
-                let method = format!("{:?}", mesh.method()).to_uppercase();
-                format!(" {method}, {} vertices, {} triangles", mesh.vertex_count(), mesh.triangle_count())
-            });
-            let others =
-                if bodies.len() > 1 { format!(", {}", many(bodies.len(), "body")) } else { String::new() };
-            format!("OpenCTM{}{others}", of.unwrap_or_default())
-        }
-        MeshFile::SlMesh(asset) => {
-            let blocks: Vec<String> = asset
-                .entries()
-                .filter(|entry| matches!(entry.range(), Ok(Some(_))))
-                .take(16)
-                .map(|entry| entry.name().to_string_lossy().into_owned())
-                .collect();
-            format!("Second Life mesh, {}", blocks.join(", "))
-        }
-        MeshFile::Tmf(document) => format!("TMF, {}", many(document.len(), "mesh")),
-        other => other.format().to_string(),
+        );
     }
-}
-
-/// A mesh of a file, before it is read.
-#[pyclass(frozen, get_all, module = "meshmap")]
-pub struct Entry {
-    /// Where it is in the file.
-    address: String,
-    /// Its name, empty where it has none.
-    name: String,
-    /// `geometry`, `lod`, `physics` or `snapshot`.
-    role: &'static str,
-    /// The level of detail, 0 the finest; None for other roles.
-    level: Option<u32>,
-    /// The index of the snapshot; None for other roles.
-    snapshot: Option<u64>,
-    /// The time of the snapshot in seconds, where the file has times.
-    seconds: Option<f64>,
-    /// Whether a viewer draws it unless told otherwise.
-    is_drawn_by_default: bool,
-}
-
-impl Entry {
-    fn new(entry: meshmap::MeshEntry) -> Self {
-        let address = entry.address.to_string();
-        Self { address, name: entry.name, ..Self::of_role(entry.role) }
+    if let Some(bodies) = file.as_openctm() {
+        let count = bodies.mesh_count();
+        let of = bodies.mesh(0).map(|mesh| {
+            let method = format!("{:?}", mesh.method()).to_uppercase();
+            format!(" {method}, {} vertices, {} triangles", mesh.vertex_count(), mesh.triangle_count())
+        });
+        let others = if count > 1 { format!(", {}", many(count, "body")) } else { String::new() };
+        return format!("OpenCTM{}{others}", of.unwrap_or_default());
     }
-
-    /// What a role says.
-    pub(crate) fn of_role(role: Role) -> Self {
-        let (name, level, snapshot, seconds) = match role {
-            Role::Lod(level) => ("lod", Some(level), None, None),
-            Role::Physics => ("physics", None, None, None),
-            Role::Snapshot { index, seconds } => ("snapshot", None, Some(index), seconds),
-            _ => ("geometry", None, None, None),
-        };
-        Self {
-            address: String::new(),
-            name: String::new(),
-            role: name,
-            level,
-            snapshot,
-            seconds,
-            is_drawn_by_default: role.is_drawn_by_default(),
-        }
+    if let Some(asset) = file.as_slmesh() {
+        let blocks: Vec<String> = asset
+            .entries()
+            .filter(|entry| matches!(entry.range(), Ok(Some(_))))
+            .take(16)
+            .map(|entry| entry.name().to_string_lossy().into_owned())
+            .collect();
+        return format!("Second Life mesh, {}", blocks.join(", "));
     }
-
-    pub(crate) fn parts(self) -> (&'static str, Option<u32>, Option<u64>, Option<f64>) {
-        (self.role, self.level, self.snapshot, self.seconds)
-    }
-}
-
-#[pymethods]
-impl Entry {
-    fn __repr__(&self) -> String {
-        let name = if self.name.is_empty() { String::new() } else { format!(" {:?}", self.name) };
-        format!("<meshmap.Entry {}{name}, {}>", self.address, self.role)
-    }
-}
-
-/// A rule of its format that a file breaks, and where.
-#[pyclass(frozen, get_all, name = "Finding", module = "meshmap")]
-pub struct FindingInfo {
-    /// The identifier of the rule.
-    rule: &'static str,
-    /// `note`, `suspicious`, `forbidden` or `unusable`.
-    severity: &'static str,
-    /// Where in the file, as an address.
-    address: Option<String>,
-    /// First byte, and the byte after the last one.
-    byte_range: Option<(u64, u64)>,
-    /// How often.
-    count: u64,
-    /// What is wrong, on one line.
-    message: String,
-}
-
-impl FindingInfo {
-    pub(crate) fn new(finding: &Finding) -> Self {
-        Self {
-            rule: finding.rule.id,
-            severity: finding.severity().name(),
-            address: finding.address.as_ref().map(ToString::to_string),
-            byte_range: finding.byte_range.clone().map(|range| (range.start, range.end)),
-            count: finding.count,
-            message: format!("{}: {}", finding.rule.name, finding.detail),
-        }
-    }
-}
-
-#[pymethods]
-impl FindingInfo {
-    fn __repr__(&self) -> String {
-        let at = self.address.as_ref().map(|address| format!(" at {address}")).unwrap_or_default();
-        format!("<meshmap.Finding {} ({}){at}: {}>", self.rule, self.severity, self.message)
+    match file.as_tmf() {
+        Some(document) => format!("TMF, {}", many(document.mesh_count(), "mesh")),
+        None => file.format().to_string(),
     }
 }

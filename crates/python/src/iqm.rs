@@ -1,12 +1,10 @@
 //! IQM: vertex arrays, skeleton, frames and skinning matrices.
 
 use meshmap::iqm::{self, Model, Trs, VertexArrayType};
-use meshmap::{Array, MeshFile, Scalar};
-use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::buffer;
+use crate::buffer::{self, Floats};
 use crate::error::{OrRaise, refuse};
 use crate::file::File;
 use crate::mesh;
@@ -17,10 +15,8 @@ pub struct IqmFile;
 
 fn model(file: &Bound<'_, IqmFile>) -> PyResult<Model> {
     let py = file.py();
-    match file.as_super().get().get(py)? {
-        MeshFile::Iqm(model) => Ok(model),
-        _ => Err(PyValueError::new_err("the file is no IQM file")),
-    }
+    let file = file.as_super().get().get(py)?;
+    file.as_iqm().cloned().ok_or_else(|| PyValueError::new_err("the file is no IQM file"))
 }
 
 fn text(text: &meshmap::Text) -> String {
@@ -99,19 +95,12 @@ impl IqmFile {
         Ok(model(slf)?.vertex_arrays().enumerate().map(array).collect())
     }
 
-    /// All triangles, `uint32 [triangles, 3]`, as stored: not checked against the number of vertices, which
-    /// `check_indices` does.
+    /// All triangles, `uint32 [triangles, 3]`. Raises `Error` if an index is out of range.
     #[getter]
     fn triangles(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         let model = model(slf)?;
         let triangles = slf.as_super().get().run(slf.py(), || model.triangles())?;
         buffer::of_array(slf.py(), triangles)
-    }
-
-    /// Raises `Error` where a triangle names a vertex that there is not.
-    fn check_indices(slf: &Bound<'_, Self>) -> PyResult<()> {
-        let model = model(slf)?;
-        slf.as_super().get().run(slf.py(), || model.check_indices())
     }
 
     /// The neighbours of each triangle, `uint32 [triangles, 3]`; None where the file has none.
@@ -185,7 +174,7 @@ impl IqmFile {
                 return Ok(None);
             }
             transforms.resize(poses, Trs::default());
-            frames.frames_into(start..stop.max(start), &mut transforms)?;
+            frames.read_range_into(start..stop.max(start), &mut transforms)?;
             Ok(Some(transforms))
         })?;
         let transforms = decoded.ok_or_else(|| PyMemoryError::new_err("no memory for the frames"))?;
@@ -198,11 +187,7 @@ impl IqmFile {
     fn frame_bounds(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
         let model = model(slf)?;
         let bounds = slf.as_super().get().run(slf.py(), || model.bounds())?;
-        let shaped = |bounds: Array<iqm::raw::Bounds>| {
-            let count = bounds.len();
-            buffer::of_bytes(slf.py(), bounds.into_bytes(), Scalar::F32, &[count, 8])
-        };
-        bounds.map(shaped).transpose()
+        buffer::of_optional(slf.py(), bounds)
     }
 
     /// The skeleton; None where the file has no joints.
@@ -326,18 +311,16 @@ impl Skeleton {
     /// What moves vertices of the bind pose to that of a frame: `float32 [joints, 3, 4]`, rows. `frame` is
     /// `float32 [joints, 10]`, such as `file.frames()[7]`.
     fn skinning_matrices(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let place = PyBuffer::<f32>::get(frame)?;
-        let numbers = place.to_vec(py)?;
-        let (transforms, rest) = numbers.as_chunks::<10>();
-        if !rest.is_empty() {
-            return Err(PyValueError::new_err("a frame has ten numbers for each joint"));
+        let frame = Floats::new("frame", frame.clone())?;
+        if !matches!(frame.shape(), [_, 10]) {
+            return Err(frame.expected_shape(&["joints", "10"]));
         }
+        let numbers = frame.to_vec()?;
+        let (transforms, _) = numbers.as_chunks::<10>();
         let transforms: Vec<Trs> = transforms
             .iter()
-            .map(|[tx, ty, tz, rx, ry, rz, rw, sx, sy, sz]| Trs {
-                translate: [*tx, *ty, *tz],
-                rotate: [*rx, *ry, *rz, *rw],
-                scale: [*sx, *sy, *sz],
+            .map(|[tx, ty, tz, rx, ry, rz, rw, sx, sy, sz]| {
+                Trs::new([*tx, *ty, *tz], [*rx, *ry, *rz, *rw], [*sx, *sy, *sz])
             })
             .collect();
         let made = py.detach(|| self.0.skinning_matrices(&transforms)).or_raise(py)?;

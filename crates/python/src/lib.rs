@@ -1,19 +1,25 @@
 //! The extension module of the Python package `meshmap`.
 
 mod buffer;
+mod call;
 mod catalog;
 mod cgeo;
+mod entry;
 mod error;
 mod export;
 mod file;
 mod iqm;
+mod living;
 mod mesh;
 mod openctm;
+mod opening;
 mod pool;
+mod readers;
 mod slmesh;
 mod source;
 #[cfg(feature = "stores")]
 mod store;
+mod timing;
 mod tmf;
 
 use pyo3::prelude::*;
@@ -25,7 +31,7 @@ use pyo3::prelude::*;
 ///         with `seek` and `read`. Where the package was built with its feature `stores`, also an address: `https://..`,
 ///         `s3://..` or `file://..`, of which ranges are fetched.
 ///     reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
-///         be called by several threads.
+///         be called by several threads. A reader or file object must not use the file that it reads.
 ///     size: The length of what `reader` reads, in bytes, where that is known.
 ///     mmap: Maps a path into memory: arrays that are not compressed are the pages of the file. Nobody may truncate the file
 ///         or write into it while arrays of it live; the process could crash. Files may be replaced by renaming.
@@ -61,7 +67,7 @@ fn open(
     max_total_bytes: Option<u64>,
 ) -> PyResult<Py<PyAny>> {
     let how = source::How::new(mmap, strict, parallel, checksums, max_block_bytes, max_total_bytes);
-    file::open(py, source::open(py, source, reader, size, mmap)?, how)
+    opening::open(py, source::open(py, source, reader, size, mmap)?, how)
 }
 
 /// Runs the command `meshmap` with these arguments, the first of which is the program's name. Gives its exit status.
@@ -81,8 +87,9 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<file::File>()?;
-    module.add_class::<file::Entry>()?;
-    module.add_class::<file::FindingInfo>()?;
+    module.add_class::<entry::Entry>()?;
+    module.add_class::<entry::ArrayInfo>()?;
+    module.add_class::<entry::FindingInfo>()?;
     module.add_class::<mesh::Mesh>()?;
     module.add_class::<mesh::Group>()?;
     module.add_class::<cgeo::CGeoFile>()?;
@@ -90,7 +97,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cgeo::Snapshot>()?;
     module.add_class::<cgeo::Decoded>()?;
     module.add_class::<cgeo::Triangles>()?;
-    module.add_class::<cgeo::TimingInfo>()?;
+    module.add_class::<timing::TimingInfo>()?;
     module.add_class::<cgeo::Cache>()?;
     module.add_class::<iqm::IqmFile>()?;
     module.add_class::<iqm::Submesh>()?;

@@ -5,7 +5,8 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
 use crate::buffer;
-use crate::file::{Entry, FindingInfo, Living};
+use crate::entry::{Entry, FindingInfo};
+use crate::living::Living;
 
 /// A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
 ///

@@ -1,13 +1,15 @@
 //! OpenCTM: bodies and their maps.
 
+use meshmap::Severity;
 use meshmap::openctm::{self, Bodies};
-use meshmap::{MeshFile, Severity};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::buffer;
-use crate::file::{File, FindingInfo, Living};
+use crate::entry::FindingInfo;
+use crate::file::File;
+use crate::living::Living;
 
 /// An OpenCTM file: one body, or several written one after the other.
 #[pyclass(extends = File, frozen, module = "meshmap")]
@@ -15,10 +17,8 @@ pub struct OpenCtmFile;
 
 fn bodies(file: &Bound<'_, OpenCtmFile>) -> PyResult<Bodies> {
     let py = file.py();
-    match file.as_super().get().get(py)? {
-        MeshFile::OpenCtm(bodies) => Ok(bodies),
-        _ => Err(PyValueError::new_err("the file is no OpenCTM file")),
-    }
+    let file = file.as_super().get().get(py)?;
+    file.as_openctm().cloned().ok_or_else(|| PyValueError::new_err("the file is no OpenCTM file"))
 }
 
 #[pymethods]
@@ -29,7 +29,7 @@ impl OpenCtmFile {
         let file = slf.as_super().get();
         let bodies = bodies(slf)?;
         Ok(bodies
-            .iter()
+            .meshes()
             .enumerate()
             .map(|(index, mesh)| Body { mesh: file.living(mesh.clone()), index })
             .collect())
@@ -46,7 +46,7 @@ pub struct Body {
 impl Body {
     fn get(&self, py: Python<'_>) -> PyResult<openctm::Mesh> {
         let index = self.index;
-        self.mesh.get(py, |file| Ok(file.as_openctm().and_then(|bodies| bodies.get(index)).cloned()))
+        self.mesh.get(py, |file| Ok(file.as_openctm().and_then(|bodies| bodies.mesh(index).ok()).cloned()))
     }
 
     fn run<T: Send>(
@@ -85,10 +85,10 @@ impl Body {
         Ok(self.get(py)?.triangle_count())
     }
 
-    /// The triangles, `uint32 [triangles, 3]`.
+    /// The triangles, `uint32 [triangles, 3]`. Raises `Error` if an index is out of range.
     #[getter]
-    fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        buffer::of_array(py, self.run(py, openctm::Mesh::indices)?)
+    fn triangles(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        buffer::of_array(py, self.run(py, openctm::Mesh::triangles)?)
     }
 
     /// The positions, `float32 [vertices, 3]`.
@@ -133,18 +133,18 @@ impl Body {
         Ok(mesh.attribute_maps().enumerate().map(map).collect())
     }
 
-    /// All arrays, decoded at once by all threads: a dict of `indices`, `positions`, `normals` (where there are), `uv_maps`
-    /// and `attribute_maps` (lists of arrays).
+    /// All arrays, decoded at once by all threads: a dict of `triangles`, `positions`, `normals` (if the file has
+    /// them), `texcoords` and `attribute_maps` (lists of arrays).
     fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let arrays = self.run(py, openctm::Mesh::arrays)?;
         let dict = PyDict::new(py);
-        dict.set_item("indices", buffer::of_array(py, arrays.indices)?)?;
+        dict.set_item("triangles", buffer::of_array(py, arrays.triangles)?)?;
         dict.set_item("positions", buffer::of_array(py, arrays.positions)?)?;
         if let Some(normals) = arrays.normals {
             dict.set_item("normals", buffer::of_array(py, normals)?)?;
         }
-        let maps = arrays.uv_maps.into_iter().map(|map| buffer::of_array(py, map));
-        dict.set_item("uv_maps", maps.collect::<PyResult<Vec<_>>>()?)?;
+        let maps = arrays.texcoords.into_iter().map(|map| buffer::of_array(py, map));
+        dict.set_item("texcoords", maps.collect::<PyResult<Vec<_>>>()?)?;
         let maps = arrays.attribute_maps.into_iter().map(|map| buffer::of_array(py, map));
         dict.set_item("attribute_maps", maps.collect::<PyResult<Vec<_>>>()?)?;
         Ok(dict)
@@ -191,10 +191,10 @@ impl Map {
     fn values(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let (body, index) = (self.body.get(), self.index);
         if self.is_uv {
-            let coords = body.run(py, |mesh| mesh.uv_map(index).map(|map| map.coords()).transpose())?;
+            let coords = body.run(py, |mesh| mesh.uv_map(index).map(|map| map.read()).transpose())?;
             return buffer::of_optional(py, coords);
         }
-        let values = body.run(py, |mesh| mesh.attribute_map(index).map(|map| map.values()).transpose())?;
+        let values = body.run(py, |mesh| mesh.attribute_map(index).map(|map| map.read()).transpose())?;
         buffer::of_optional(py, values)
     }
 

@@ -1,7 +1,7 @@
 //! Second Life meshes: levels of detail, skin, and hulls.
 
+use meshmap::Array;
 use meshmap::slmesh::{self, Asset, Lod, WeightScale};
-use meshmap::{Array, MeshFile};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,10 +16,8 @@ pub struct SlMeshFile;
 
 fn asset(file: &Bound<'_, SlMeshFile>) -> PyResult<Asset> {
     let py = file.py();
-    match file.as_super().get().get(py)? {
-        MeshFile::SlMesh(asset) => Ok(asset),
-        _ => Err(PyValueError::new_err("the file is no Second Life mesh")),
-    }
+    let file = file.as_super().get().get(py)?;
+    file.as_slmesh().cloned().ok_or_else(|| PyValueError::new_err("the file is no Second Life mesh"))
 }
 
 fn lod_named(name: &str) -> PyResult<Lod> {
@@ -93,10 +91,10 @@ impl SlMeshFile {
     }
 
     /// Compares the hash of each block that the header has with that of the bytes. Gives a finding for each that differs.
-    fn check_hashes(slf: &Bound<'_, Self>) -> PyResult<Vec<crate::file::FindingInfo>> {
+    fn check_hashes(slf: &Bound<'_, Self>) -> PyResult<Vec<crate::entry::FindingInfo>> {
         let asset = asset(slf)?;
         let findings = slf.as_super().get().run(slf.py(), || asset.check_hashes())?;
-        Ok(findings.iter().map(crate::file::FindingInfo::new).collect())
+        Ok(findings.iter().map(crate::entry::FindingInfo::new).collect())
     }
 }
 
@@ -110,17 +108,18 @@ pub struct Block {
 #[pymethods]
 impl Block {
     fn __len__(&self) -> usize {
-        self.mesh.len()
+        self.mesh.face_count()
     }
 
     fn __getitem__(&self, index: isize) -> PyResult<Face> {
-        let face = place(index, self.mesh.len()).and_then(|index| self.mesh.face(index));
-        face.map(Face)
-            .ok_or_else(|| PyIndexError::new_err(format!("{} has {} faces", self.name, self.mesh.len())))
+        let face = place(index, self.mesh.face_count()).and_then(|index| self.mesh.face(index).ok());
+        face.map(Face).ok_or_else(|| {
+            PyIndexError::new_err(format!("{} has {} faces", self.name, self.mesh.face_count()))
+        })
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        each(slf.as_any(), slf.get().mesh.len())
+        each(slf.as_any(), slf.get().mesh.face_count())
     }
 
     /// The name of the block: `high_lod`.
@@ -145,7 +144,7 @@ impl Block {
         format!(
             "<meshmap.Block {}: {} faces, {} vertices, {} triangles>",
             self.name,
-            self.mesh.len(),
+            self.mesh.face_count(),
             self.mesh.vertex_count(),
             self.mesh.triangle_count()
         )
@@ -196,8 +195,8 @@ impl Face {
 
     /// The texture coordinates, `float32 [vertices, 2]`; None where there are none.
     #[getter]
-    fn tex_coords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        buffer::of_optional(py, py.detach(|| self.0.tex_coords()).or_raise(py)?)
+    fn texcoords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, py.detach(|| self.0.texcoords(0)).or_raise(py)?)
     }
 
     /// The positions as stored, `uint16 [vertices, 3]`: 0 to 65535 over the domain.
@@ -214,8 +213,8 @@ impl Face {
 
     /// The texture coordinates as stored, `uint16 [vertices, 2]`: 0 to 65535 over the domain.
     #[getter]
-    fn raw_tex_coords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        buffer::of_optional(py, self.0.raw_tex_coords())
+    fn raw_texcoords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        buffer::of_optional(py, self.0.raw_texcoords())
     }
 
     /// The box that positions are stored in, `float32 [2, 3]`: least and greatest.
@@ -227,15 +226,15 @@ impl Face {
 
     /// The box that texture coordinates are stored in, `float32 [2, 2]`: least and greatest.
     #[getter]
-    fn tex_coord_domain(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let domain = self.0.tex_coord_domain();
+    fn texcoord_domain(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let domain = self.0.texcoord_domain();
         buffer::of_floats(py, [domain.min, domain.max].concat(), &[2, 2])
     }
 
     /// The indices of the corners, `uint16 [indices]`, all below `vertex_count`. Raises `Error` where one is not.
     #[getter]
     fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        buffer::of_array(py, py.detach(|| self.0.checked_indices()).or_raise(py)?)
+        buffer::of_array(py, py.detach(|| self.0.indices()).or_raise(py)?)
     }
 
     /// The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None where the face has no weights.

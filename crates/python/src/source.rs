@@ -1,22 +1,20 @@
 //! Where bytes come from: paths, memory, file objects, and readers of ranges in Python.
 
-use std::io;
-use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use bytes::Bytes;
-use meshmap::{Checksums, Limits, Options, Parallelism, ReadRange, Source, Strictness};
+use meshmap::{Checksums, Limits, Options, Parallelism, Source, Strictness};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::call::unless_raised;
 use crate::error::OrRaise;
 use crate::pool::detached;
+use crate::readers::{Interrupt, Reading, of_file_object, of_reader};
 
 /// How a file is read.
 #[derive(Clone, Copy)]
@@ -53,6 +51,8 @@ impl How {
 /// What was opened: a source, and how to say so, and to open it again in another process.
 pub(crate) struct Opened {
     pub(crate) source: Source,
+    /// For file objects and readers.
+    pub(crate) reading: Option<Reading>,
     pub(crate) path: Option<PathBuf>,
     /// What `open` was called with: the path, the bytes, the file object or the reader.
     pub(crate) origin: Py<PyAny>,
@@ -70,6 +70,7 @@ pub(crate) fn open(
 ) -> PyResult<Opened> {
     let opened = |source, path, origin: &Bound<'_, PyAny>| Opened {
         source,
+        reading: None,
         path,
         origin: origin.clone().unbind(),
         is_reader: false,
@@ -78,8 +79,9 @@ pub(crate) fn open(
     let source = match (source, reader) {
         (Some(source), None) => source,
         (None, Some(reader)) if reader.is_callable() => {
-            let source = of_reader(reader.clone().unbind(), size);
-            return Ok(Opened { is_reader: true, size, ..opened(source, None, reader) });
+            let (made, reading) = of_reader(reader, size, Interrupt::default());
+            let opened = opened(made.source(), None, reader);
+            return Ok(Opened { is_reader: true, size, reading: Some(reading), ..opened });
         }
         (None, Some(_)) => return Err(PyTypeError::new_err("reader must be callable: reader(start, stop)")),
         _ => return Err(PyTypeError::new_err("open() takes a source or a reader")),
@@ -114,15 +116,15 @@ pub(crate) fn open(
         let bytes = Bytes::from_owner(PyBackedBytes::from(bytes.clone()));
         return Ok(opened(Source::from_bytes(bytes), None, source));
     }
-    if let Ok(buffer) = PyBuffer::<u8>::get(source) {
+    if let Some(buffer) = unless_raised(py, PyBuffer::<u8>::get(source))? {
         // Others may change while they are read.
         return Ok(opened(Source::from_bytes(buffer.to_vec(py)?), None, source));
     }
     if source.hasattr(intern!(py, "read"))? && source.hasattr(intern!(py, "seek"))? {
-        let end: u64 = source.call_method1(intern!(py, "seek"), (0, 2))?.extract()?;
-        let file = FileObject { file: source.clone().unbind(), size: end, position: Mutex::new(()) };
-        let name = source.getattr(intern!(py, "name")).ok().and_then(|name| name.extract::<PathBuf>().ok());
-        return Ok(opened(Source::ranged(file), name, source));
+        let (made, reading) = of_file_object(source)?;
+        let name = unless_raised(py, source.getattr(intern!(py, "name")))?;
+        let name = name.map(|name| unless_raised(py, name.extract::<PathBuf>())).transpose()?.flatten();
+        return Ok(Opened { reading: Some(reading), ..opened(made, name, source) });
     }
     let kind = source.get_type().name()?;
     Err(PyTypeError::new_err(format!(
@@ -147,75 +149,4 @@ fn map(path: &std::path::Path) -> meshmap::Result<Source> {
     // SAFETY: whoever says mmap=True promises that the file does not change; the documentation of `open` says so.
     let mapped = unsafe { Source::map(path) };
     mapped
-}
-
-/// A source that asks a callable in Python for ranges.
-pub(crate) fn of_reader(read: Py<PyAny>, size: Option<u64>) -> Source {
-    Source::ranged(Ranges { read, size })
-}
-
-/// A callable in Python that reads a range: `reader(start, stop)` gives bytes.
-struct Ranges {
-    read: Py<PyAny>,
-    size: Option<u64>,
-}
-
-impl ReadRange for Ranges {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(self.size)
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        Python::attach(|py| {
-            let read = self.read.call1(py, (range.start, range.end))?;
-            shared(read.bind(py))
-        })
-        .map_err(io::Error::other)
-    }
-}
-
-/// The bytes of an object, where they are if they cannot change.
-fn shared(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
-    if let Ok(bytes) = object.cast::<PyBytes>() {
-        return Ok(Bytes::from_owner(PyBackedBytes::from(bytes.clone())));
-    }
-    Ok(PyBuffer::<u8>::get(object)?.to_vec(object.py())?.into())
-}
-
-/// A binary file object with `seek` and `read`.
-struct FileObject {
-    file: Py<PyAny>,
-    size: u64,
-    position: Mutex<()>,
-}
-
-impl ReadRange for FileObject {
-    fn len(&self) -> io::Result<Option<u64>> {
-        Ok(Some(self.size))
-    }
-
-    fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        Python::attach(|py| {
-            // Another thread may be between its seek and its read, without the interpreter's lock.
-            let _guard =
-                self.position.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
-            let file = self.file.bind(py);
-            file.call_method1(intern!(py, "seek"), (range.start,))?;
-            let mut wanted = range.end.saturating_sub(range.start);
-            let mut parts: Vec<Bytes> = Vec::new();
-            while wanted > 0 {
-                let read = shared(&file.call_method1(intern!(py, "read"), (wanted,))?)?;
-                if read.is_empty() {
-                    break;
-                }
-                wanted = wanted.saturating_sub(read.len() as u64);
-                parts.push(read);
-            }
-            Ok(match parts.len() {
-                1 => parts.swap_remove(0),
-                _ => parts.concat().into(),
-            })
-        })
-        .map_err(|error: PyErr| io::Error::other(error))
-    }
 }

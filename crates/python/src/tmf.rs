@@ -1,12 +1,13 @@
 //! TMF: the segments of each mesh.
 
+use meshmap::Array;
 use meshmap::tmf::{self, CustomValues, Document, Packed, PackedElement};
-use meshmap::{Array, MeshFile};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::buffer;
-use crate::file::{File, Living};
+use crate::file::File;
+use crate::living::Living;
 
 /// A TMF file: meshes with an index for each of position, normal, texture coordinate and tangent.
 #[pyclass(extends = File, frozen, module = "meshmap")]
@@ -14,10 +15,8 @@ pub struct TmfFile;
 
 fn document(file: &Bound<'_, TmfFile>) -> PyResult<Document> {
     let py = file.py();
-    match file.as_super().get().get(py)? {
-        MeshFile::Tmf(document) => Ok(document),
-        _ => Err(PyValueError::new_err("the file is no TMF file")),
-    }
+    let file = file.as_super().get().get(py)?;
+    file.as_tmf().cloned().ok_or_else(|| PyValueError::new_err("the file is no TMF file"))
 }
 
 #[pymethods]
@@ -45,7 +44,7 @@ pub struct Stored {
 impl Stored {
     fn get(&self, py: Python<'_>) -> PyResult<tmf::Mesh> {
         let index = self.index;
-        self.mesh.get(py, |file| Ok(file.as_tmf().and_then(|document| document.mesh(index))))
+        self.mesh.get(py, |file| Ok(file.as_tmf().and_then(|document| document.mesh(index).ok())))
     }
 
     fn decode<T: PackedElement>(
@@ -54,7 +53,7 @@ impl Stored {
         packed: impl FnOnce(&tmf::Mesh) -> Option<Packed<T>>,
     ) -> PyResult<Option<Py<PyAny>>> {
         let Some(packed) = packed(&self.get(py)?) else { return Ok(None) };
-        let array = self.mesh.handle.run(py, || packed.decode())?;
+        let array = self.mesh.handle.run(py, || packed.read())?;
         buffer::of_array(py, array).map(Some)
     }
 }
@@ -69,8 +68,8 @@ impl Stored {
 
     /// The positions, `float32 [vertices, 3]`; None where there are none.
     #[getter]
-    fn vertices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.decode(py, tmf::Mesh::vertices)
+    fn positions(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::positions)
     }
 
     /// The normals, `float32 [normals, 3]`; None where there are none.
@@ -79,10 +78,10 @@ impl Stored {
         self.decode(py, tmf::Mesh::normals)
     }
 
-    /// The texture coordinates, `float32 [uvs, 2]`; None where there are none.
+    /// The texture coordinates, `float32 [texcoords, 2]`; None if there are none.
     #[getter]
-    fn uvs(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.decode(py, tmf::Mesh::uvs)
+    fn texcoords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, |mesh| mesh.texcoords(0))
     }
 
     /// The tangents, `float32 [tangents, 4]`; None where there are none.
@@ -91,28 +90,28 @@ impl Stored {
         self.decode(py, tmf::Mesh::tangents)
     }
 
-    /// Three indices of `vertices` for each triangle, `uint32 [indices]`; None where there are none.
+    /// Three indices of `positions` for each triangle, `uint32 [indices]`; None where there are none.
     #[getter]
-    fn vertex_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.decode(py, tmf::Mesh::vertex_triangles)
+    fn position_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::position_indices)
     }
 
     /// Three indices of `normals` for each triangle, `uint32 [indices]`; None where there are none.
     #[getter]
-    fn normal_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.decode(py, tmf::Mesh::normal_triangles)
+    fn normal_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::normal_indices)
     }
 
-    /// Three indices of `uvs` for each triangle, `uint32 [indices]`; None where there are none.
+    /// Three indices of `texcoords` for each triangle, `uint32 [indices]`; None where there are none.
     #[getter]
-    fn uv_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.decode(py, tmf::Mesh::uv_triangles)
+    fn texcoord_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::texcoord_indices)
     }
 
     /// Three indices of `tangents` for each triangle, `uint32 [indices]`; None where there are none.
     #[getter]
-    fn tangent_triangles(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.decode(py, tmf::Mesh::tangent_triangles)
+    fn tangent_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.decode(py, tmf::Mesh::tangent_indices)
     }
 
     /// Data of the file's own, in its order: pairs of name and array. `float32 [n, 1]` and `[n, 4]` (colours),
@@ -131,11 +130,11 @@ impl Stored {
                 let name = custom.name.to_string_lossy().into_owned();
                 let values = match custom.values {
                     CustomValues::Float(values) => {
-                        Values::One(Array::from_vec(values.decode()?.iter().map(|value| [value]).collect()))
+                        Values::One(Array::from_vec(values.read()?.iter().map(|value| [value]).collect()))
                     }
-                    CustomValues::ColorRgba(values) => Values::Four(values.decode()?),
+                    CustomValues::ColorRgba(values) => Values::Four(values.read()?),
                     CustomValues::Index(values) | CustomValues::Integer(values) => {
-                        Values::Whole(values.decode()?)
+                        Values::Whole(values.read()?)
                     }
                     _ => continue,
                 };
@@ -156,17 +155,17 @@ impl Stored {
             .collect()
     }
 
-    /// The indices of each triangle, checked against what they name: a dict of `vertex`, `normal`, `uv` and `tangent`,
-    /// `uint32 [indices]` each, where they are there. Raises `Error` for an index that names nothing.
-    fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
+    /// All indices, flat lists: a dict of `positions`, `normals`, `texcoords` and `tangents`, `uint32 [indices]` each, if they
+    /// are there.
+    fn indices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyDict>> {
         let mesh = self.get(py)?;
-        let triangles = self.mesh.handle.run(py, || mesh.triangles())?;
+        let indices = self.mesh.handle.run(py, || mesh.indices())?;
         let dict = pyo3::types::PyDict::new(py);
         let all = [
-            ("vertex", triangles.vertex),
-            ("normal", triangles.normal),
-            ("uv", triangles.uv),
-            ("tangent", triangles.tangent),
+            ("positions", indices.positions),
+            ("normals", indices.normals),
+            ("texcoords", indices.texcoords),
+            ("tangents", indices.tangents),
         ];
         for (name, indices) in all {
             if let Some(indices) = indices {

@@ -36,7 +36,23 @@ class Listing:
             self.strings[path] = text
 
 
+def listed(file: meshmap.File) -> Listing:
+    """The digest by the table of arrays, of the first body of an OpenCTM file only, without its prefix."""
+    listing = Listing()
+    for array in file.arrays():
+        address = array.address.removeprefix("bodies[0].")
+        if not address.startswith("bodies["):
+            values = file.array(array.address)
+            assert array.dtype == values.dtype.name and array.shape in (None, list(values.shape))
+            listing.array(address, values)
+    for address, text in file.texts().items():
+        if not address.removeprefix("bodies[0].").startswith("bodies["):
+            listing.string(address.removeprefix("bodies[0]."), text)
+    return listing
+
+
 def digest(file: meshmap.File) -> Listing:
+    """The digest by the accessors of each format."""
     listing = Listing()
     if isinstance(file, meshmap.CGeoFile):
         _cgeo(file, listing)
@@ -65,12 +81,12 @@ def _cgeo(file: meshmap.CGeoFile, listing: Listing) -> None:
         decoded = snapshot.decode()
         listing.array(path + "positions", decoded.positions)
         listing.array(path + "normals", decoded.normals)
-        for channel, coordinates in enumerate(decoded.map_channels):
+        for channel, coordinates in enumerate(decoded.texcoords):
             listing.array(f"{path}map_channels[{channel}]", coordinates)
         triangles = decoded.triangles
         listing.array(path + "triangles.positions", triangles.positions)
         listing.array(path + "triangles.normals", triangles.normals)
-        for channel, indices in enumerate(triangles.map_channels):
+        for channel, indices in enumerate(triangles.texcoords):
             listing.array(f"{path}triangles.map_channels[{channel}]", indices)
         if triangles.material_ids is not None:
             listing.array(path + "triangles.material_ids", _frozen(triangles.material_ids.astype(np.uint16)))
@@ -80,7 +96,6 @@ def _cgeo(file: meshmap.CGeoFile, listing: Listing) -> None:
 
 
 def _iqm(file: meshmap.IqmFile, listing: Listing) -> None:
-    file.check_indices()
     for index, array in enumerate(file.vertex_arrays):
         listing.array(f"vertex_arrays[{index}]", array.values)
     if len(file.triangles):
@@ -104,11 +119,11 @@ def _openctm(file: meshmap.OpenCtmFile, listing: Listing) -> None:
     body = file.bodies[0]
     arrays = body.decode()
     body.check()
-    listing.array("indices", arrays["indices"])
+    listing.array("indices", arrays["triangles"])
     listing.array("positions", arrays["positions"])
     listing.array("normals", arrays.get("normals"))
     listing.string("comment", body.comment)
-    for index, (uv_map, coords) in enumerate(zip(body.uv_maps, arrays["uv_maps"], strict=True)):
+    for index, (uv_map, coords) in enumerate(zip(body.uv_maps, arrays["texcoords"], strict=True)):
         listing.array(f"uv_maps[{index}].coords", coords)
         listing.string(f"uv_maps[{index}].name", uv_map.name)
         listing.string(f"uv_maps[{index}].file", uv_map.file)
@@ -128,7 +143,7 @@ def _slmesh(file: meshmap.SlMeshFile, listing: Listing) -> None:
             path = f"{block.name}.faces[{face.index}]."
             listing.array(path + "positions", face.positions)
             listing.array(path + "normals", face.normals)
-            listing.array(path + "tex_coords", face.tex_coords)
+            listing.array(path + "tex_coords", face.texcoords)
             listing.array(path + "indices", face.indices)
             listing.array(path + "joint_indices", face.joint_indices)
             listing.array(path + "joint_weights", face.joint_weights)
@@ -145,12 +160,20 @@ def _slmesh(file: meshmap.SlMeshFile, listing: Listing) -> None:
 
 
 def _tmf(file: meshmap.TmfFile, listing: Listing) -> None:
-    names: tuple[str, ...] = ("vertices", "normals", "uvs", "tangents")
-    names += ("vertex_triangles", "normal_triangles", "uv_triangles", "tangent_triangles")
+    names = {
+        "vertices": "positions",
+        "normals": "normals",
+        "uvs": "texcoords",
+        "tangents": "tangents",
+        "vertex_triangles": "position_indices",
+        "normal_triangles": "normal_indices",
+        "uv_triangles": "texcoord_indices",
+        "tangent_triangles": "tangent_indices",
+    }
     for index, mesh in enumerate(file.stored_meshes):
         listing.string(f"meshes[{index}].name", mesh.name)
-        for name in names:
-            listing.array(f"meshes[{index}].{name}", getattr(mesh, name))
+        for name, own in names.items():
+            listing.array(f"meshes[{index}].{name}", getattr(mesh, own))
         for place, (name, values) in enumerate(mesh.custom):
             listing.string(f"meshes[{index}].custom[{place}].name", name)
             listing.array(f"meshes[{index}].custom[{place}]", values)

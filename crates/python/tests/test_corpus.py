@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import bad_files, valid_files
-from digest import digest
+from digest import digest, listed
 
 import meshmap
 
@@ -52,6 +52,16 @@ def test_digests_of_valid_files_are_the_expected_ones(format: str, mmap: bool) -
     wrong = [line for path, expected in files for line in differences(path, expected, mmap=mmap)]
     assert not wrong, "\n".join(wrong[:20])
     print(f"{len(files)} files of {format}")
+
+
+def test_the_table_of_arrays_lists_what_the_accessors_return() -> None:
+    for path, _ in VALID:
+        with meshmap.open(path) as file:
+            by_table, by_accessors = listed(file), digest(file)
+            assert by_table.arrays == by_accessors.arrays, path
+            assert by_table.strings == by_accessors.strings, path
+            with pytest.raises(KeyError):
+                file.array("nothing")
 
 
 def test_valid_files_from_memory_and_from_a_reader_are_the_same() -> None:

@@ -24,9 +24,11 @@ def test_stored_arrays_are_the_pages_of_the_map() -> None:
             arrays = []
             if isinstance(file, meshmap.IqmFile):
                 arrays = [array.values for array in file.vertex_arrays] + [file.triangles]
-                arrays += [mesh.raw(name) for mesh in file.values() for name in mesh]
+                # Meshes that use vertices of other meshes have copies.
+                if not any(finding.rule in ("shared_vertices", "index_outside_mesh") for finding in file.validate()):
+                    arrays += [mesh.raw(name) for mesh in file.values() for name in mesh]
             elif isinstance(file, meshmap.OpenCtmFile) and file.bodies[0].method == "RAW":
-                arrays = [file.bodies[0].indices, file.bodies[0].positions]
+                arrays = [file.bodies[0].triangles, file.bodies[0].positions]
         for array in arrays:
             assert not array.flags.writeable and not array.flags.owndata
             if array.size:

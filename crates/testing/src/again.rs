@@ -35,11 +35,12 @@ impl fmt::Display for End {
     }
 }
 
-/// Runs this program with other arguments, as `prepare` wishes, and passes each line of its standard error to `each`.
+/// Runs this program with other arguments, as `prepare` wishes, and passes each line of its standard error to `each`. Its
+/// standard output goes nowhere, unless `prepare` says where.
 pub fn run(prepare: impl FnOnce(&mut Command), patience: Duration, mut each: impl FnMut(String)) -> End {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    prepare(&mut command);
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("another process");
+    prepare(command.stdout(Stdio::null()));
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("another process");
     let lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| sender.send(line)));

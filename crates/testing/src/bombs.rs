@@ -36,7 +36,7 @@ fn of_sections(proxy: &Proxy, size: usize) -> Vec<Bomb> {
         let content = |tag| Some((tag, snapshot.raw_section(tag).ok()??.to_vec()));
         Some(tags.into_iter().filter_map(content).collect::<fixtures::cgeo::Snapshot>())
     };
-    let snapshots: Vec<_> = (0..proxy.len().min(SNAPSHOTS)).filter_map(sections).collect();
+    let snapshots: Vec<_> = (0..proxy.snapshot_count().min(SNAPSHOTS)).filter_map(sections).collect();
     let counted = |counts: [usize; 4]| {
         let counts = counts.iter().flat_map(|count| (*count as u32).to_le_bytes());
         filled(std::iter::once(1).chain(counts).collect(), size)
@@ -74,7 +74,7 @@ fn of_sections(proxy: &Proxy, size: usize) -> Vec<Bomb> {
 
 /// All streams at once, and as many vertices or triangles as fit them.
 fn of_streams(body: &Bytes, bodies: &Bodies, size: usize) -> Vec<Bomb> {
-    let Some(mesh) = bodies.get(0) else { return Vec::new() };
+    let Ok(mesh) = bodies.mesh(0) else { return Vec::new() };
     let (properties, stream) = fixtures::openctm::lzma(&vec![0; size]);
     let mut file = body[..body.len().min(usize::try_from(mesh.range().end).unwrap_or(0))].to_vec();
     let mut blocks = mesh.blocks();

@@ -19,9 +19,34 @@ pub fn valid(format: &str, name: &str) -> PathBuf {
     root().join(format).join("valid").join(name)
 }
 
-/// The folder of the larger corpus, where the environment variable `MESHMAP_CORPUS` names one.
-pub fn corpus() -> Option<PathBuf> {
-    std::env::var_os("MESHMAP_CORPUS").map(PathBuf::from)
+/// The folder of the larger corpus, for tests that need it. They are named `corpus_*` and are `#[ignore = "corpus"]`;
+/// `cargo test -- --ignored corpus_` runs exactly these.
+///
+/// # Panics
+///
+/// Panics if the environment variable `MESHMAP_CORPUS` is not set.
+pub fn corpus() -> PathBuf {
+    std::env::var_os("MESHMAP_CORPUS").expect("MESHMAP_CORPUS names the folder of the larger corpus").into()
+}
+
+/// Declares two tests that call a function with the path of a folder: `repository` with `tests/data`, and `corpus_files`
+/// with the larger corpus. They lie in a module with the name of the function.
+#[macro_export]
+macro_rules! test_files {
+    ($check:ident) => {
+        mod $check {
+            #[test]
+            fn repository() {
+                super::$check(&$crate::data::root());
+            }
+
+            #[test]
+            #[ignore = "corpus"]
+            fn corpus_files() {
+                super::$check(&$crate::data::corpus());
+            }
+        }
+    };
 }
 
 /// The files of a folder, of which there must be some, in order, without expectations and lists.

@@ -3,8 +3,8 @@
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
-use crate::session;
 use crate::vertices::Wanted;
+use crate::{reply, session};
 
 type Outcome<T> = Result<T, JsValue>;
 
@@ -13,13 +13,13 @@ fn throw(failure: Failure) -> JsValue {
     JsValue::from_str(&failure.to_json())
 }
 
-fn reply(outcome: Result<Option<session::Reply>, Failure>) -> Outcome<Option<Reply>> {
+fn reply(outcome: Result<Option<reply::Reply>, Failure>) -> Outcome<Option<Reply>> {
     outcome.map(|reply| reply.map(Reply)).map_err(throw)
 }
 
 /// What a job has made.
 #[wasm_bindgen]
-pub struct Reply(session::Reply);
+pub struct Reply(reply::Reply);
 
 #[wasm_bindgen]
 impl Reply {

@@ -16,7 +16,7 @@ use meshmap::tmf;
 use crate::describe;
 use crate::failure::Failure;
 use crate::json::{Object, list};
-use crate::vertices::Job;
+use crate::reply::Job;
 
 /// The format of a module that has no other.
 const ALONE: Option<Format> = {
@@ -90,17 +90,13 @@ impl File {
         let source = source.clone();
         Ok(match format {
             #[cfg(feature = "cgeo")]
-            Format::CGeo => {
-                Ok(Self::CGeo(cgeo::Proxy::from_source_with(source, options, &Default::default())?))
-            }
+            Format::CGeo => Ok(Self::CGeo(cgeo::Proxy::from_source_with(source, options)?)),
             #[cfg(feature = "iqm")]
             Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source_with(source, options)?)),
             #[cfg(feature = "openctm")]
             Format::OpenCtm => Ok(Self::OpenCtm(openctm::Bodies::from_source_with(source, options)?)),
             #[cfg(feature = "slmesh")]
-            Format::SlMesh => {
-                Ok(Self::SlMesh(slmesh::Asset::from_source_with(source, options, &Default::default())?, None))
-            }
+            Format::SlMesh => Ok(Self::SlMesh(slmesh::Asset::from_source_with(source, options)?, None)),
             #[cfg(feature = "tmf")]
             Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source_with(source, options)?)),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
@@ -155,12 +151,12 @@ impl File {
             Self::CGeo(file) => {
                 let timing = file.timing();
                 let snapshots = Object::new()
-                    .with("count", &file.len())
+                    .with("count", &file.snapshot_count())
                     .float("start", timing.map(|timing| timing.start()))
                     .float("step", timing.map(|timing| timing.step()));
                 let name = file.object_name();
                 object
-                    .with("meshCount", &file.len())
+                    .with("meshCount", &file.snapshot_count())
                     .with("snapshots", &snapshots.end())
                     .text_or_null("name", name.as_ref().map(|name| name.to_string_lossy()).as_deref())
             }
@@ -175,12 +171,12 @@ impl File {
                         .end()
                 };
                 object
-                    .with("meshCount", &file.len())
+                    .with("meshCount", &file.mesh_count())
                     .with("anims", &list(file.anims().map(anim)))
                     .with("jointCount", &file.joint_count())
             }
             #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => object.with("meshCount", &file.len()),
+            Self::OpenCtm(file) => object.with("meshCount", &file.mesh_count()),
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, _) => {
                 let levels = levels(file);
@@ -189,7 +185,7 @@ impl File {
                     .with("levels", &list(levels.into_iter().map(Block::into_json)))
             }
             #[cfg(feature = "tmf")]
-            Self::Tmf(file) => object.with("meshCount", &file.len()),
+            Self::Tmf(file) => object.with("meshCount", &file.mesh_count()),
         }
         .end()
     }
@@ -206,16 +202,18 @@ impl File {
                 let role = |index: usize| Role::Snapshot { index: index as u64, seconds: seconds(index) };
                 let name = file.object_name().map(|name| name.to_string_lossy().into_owned());
                 let names = &mut std::iter::repeat(name.unwrap_or_default());
-                indexed(range, file.len(), "snapshots", &role, names)
+                indexed(range, file.snapshot_count(), "snapshots", &role, names)
             }
             #[cfg(feature = "iqm")]
             Self::Iqm(file) => {
                 let names = file.meshes().skip(range.start);
                 let names = &mut names.map(|mesh| mesh.name.to_string_lossy().into_owned());
-                indexed(range, file.len(), "meshes", &|_| Role::Geometry, names)
+                indexed(range, file.mesh_count(), "meshes", &|_| Role::Geometry, names)
             }
             #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => indexed(range, file.len(), "bodies", &|_| Role::Geometry, &mut nameless()),
+            Self::OpenCtm(file) => {
+                indexed(range, file.mesh_count(), "bodies", &|_| Role::Geometry, &mut nameless())
+            }
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, kept) => {
                 let finest = levels(file).first().map(|level| level.name);
@@ -223,9 +221,13 @@ impl File {
                     return Ok(Ok(entries(0, std::iter::empty())));
                 };
                 match block(file, kept, name)? {
-                    Ok(Level { name, role, mesh }) => {
-                        indexed(range, mesh.len(), &format!("{name}.faces"), &|_| *role, &mut nameless())
-                    }
+                    Ok(Level { name, role, mesh }) => indexed(
+                        range,
+                        mesh.face_count(),
+                        &format!("{name}.faces"),
+                        &|_| *role,
+                        &mut nameless(),
+                    ),
                     Err(failure) => return Ok(Err(failure)),
                 }
             }
@@ -233,7 +235,7 @@ impl File {
             Self::Tmf(file) => {
                 let names = file.meshes().skip(range.start);
                 let names = &mut names.map(|mesh| mesh.name().to_string_lossy().into_owned());
-                indexed(range, file.len(), "meshes", &|_| Role::Geometry, names)
+                indexed(range, file.mesh_count(), "meshes", &|_| Role::Geometry, names)
             }
         }))
     }
@@ -259,7 +261,7 @@ impl File {
                     Err(failure) => return Ok(Err(failure)),
                 };
                 let face = usize::try_from(*index).ok().filter(|_| faces == "faces");
-                match face.and_then(|index| mesh.face(index)) {
+                match face.and_then(|index| mesh.face(index).ok()) {
                     Some(face) => face.view().map(Ok),
                     None => file.mesh_view(address).map(Ok),
                 }

@@ -14,11 +14,13 @@ mod file;
 mod json;
 #[cfg(feature = "cgeo")]
 mod playback;
+mod reply;
 #[cfg(feature = "iqm")]
 mod rig;
 mod session;
 mod vertices;
 
 pub use failure::{Failure, Parts};
-pub use session::{Reply, Session, Settings};
+pub use reply::Reply;
+pub use session::{Session, Settings};
 pub use vertices::Wanted;

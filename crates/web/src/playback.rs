@@ -3,7 +3,7 @@
 use meshmap::{Array, Error, Scratch, VertexRemap, cgeo};
 
 use crate::json::Object;
-use crate::session::Reply;
+use crate::reply::Reply;
 
 /// How vertices are made that snapshots share.
 pub(crate) struct Playing {

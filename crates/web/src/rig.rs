@@ -4,8 +4,7 @@ use meshmap::iqm;
 
 use crate::failure::Failure;
 use crate::json::{Object, list};
-use crate::session::Reply;
-use crate::vertices::Job;
+use crate::reply::{Job, Reply};
 
 /// The joints in the bind pose.
 pub(crate) fn joints(file: &iqm::Model) -> Reply {
@@ -15,7 +14,7 @@ pub(crate) fn joints(file: &iqm::Model) -> Reply {
             Some(parent) => object.with("parent", &parent),
             None => object.with("parent", &"null"),
         };
-        let iqm::Trs { translate, rotate, scale } = joint.trs;
+        let iqm::Trs { translate, rotate, scale, .. } = joint.trs;
         object.floats("translate", &translate).floats("rotate", &rotate).floats("scale", &scale).end()
     };
     Reply::from(Object::new().with("joints", &list(file.joints().map(joint))).end())
@@ -41,7 +40,7 @@ pub(crate) fn frames(file: &iqm::Model, index: usize, most: u64) -> Job<Reply> {
         )));
     }
     let mut out = vec![iqm::Trs::default(); count as usize * poses];
-    frames.frames_into(range, &mut out)?;
+    frames.read_range_into(range, &mut out)?;
     let numbers = out.iter().flat_map(|trs| {
         let numbers = trs.translate.into_iter().chain(trs.rotate).chain(trs.scale);
         numbers.flat_map(f32::to_le_bytes)

@@ -2,15 +2,16 @@
 
 use std::ops::Range;
 
-use meshmap::{Address, Fragments, Limits, Options, Parallelism, Step, coalesce};
+use meshmap::{Address, Fragments, Limits, Options, Parallelism, coalesce};
 
 use crate::failure::Failure;
 use crate::file::File;
 #[cfg(feature = "cgeo")]
 use crate::playback::{self, Playing};
+use crate::reply::{Job, Reply};
 #[cfg(feature = "iqm")]
 use crate::rig;
-use crate::vertices::{self, Job, Wanted};
+use crate::vertices::{self, Wanted};
 
 /// How much memory a file may take.
 #[derive(Clone, Copy, Debug)]
@@ -25,21 +26,6 @@ impl Default for Settings {
     /// 512 MiB and 1 GiB: what a module with 4 GiB of memory has room for.
     fn default() -> Self {
         Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30 }
-    }
-}
-
-/// What a job has made: JSON, and arrays of bytes, which the JSON describes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// A JSON object.
-    pub json: String,
-    /// Little-endian numbers.
-    pub arrays: Vec<Vec<u8>>,
-}
-
-impl From<String> for Reply {
-    fn from(json: String) -> Self {
-        Self { json, arrays: Vec::new() }
     }
 }
 
@@ -112,12 +98,12 @@ impl Session {
     /// Runs a job, and keeps what it misses.
     fn run<T>(&mut self, job: impl FnOnce(&mut Self) -> Job<T>) -> Result<Option<T>, Failure> {
         let fragments = self.fragments.clone();
-        match fragments.step(|_| job(self))? {
-            Step::Done(done) => {
+        match fragments.step(|_| job(self))?.into_result() {
+            Ok(done) => {
                 self.needed.clear();
                 done.map(Some)
             }
-            Step::Need(ranges) => {
+            Err(ranges) => {
                 let most = self.options.limits.max_total_bytes;
                 let bytes =
                     ranges.iter().fold(0_u64, |sum, range| sum.saturating_add(range.end - range.start));

@@ -5,7 +5,7 @@ use meshmap::{Attribute, AttributeInfo, Error, ErrorKind, IndexFormat, MeshView,
 use crate::describe;
 use crate::failure::Failure;
 use crate::json::list;
-use crate::session::Reply;
+use crate::reply::{Job, Reply};
 
 /// What is wanted of a mesh.
 #[derive(Clone, Debug, Default)]
@@ -18,9 +18,6 @@ pub struct Wanted {
     /// The attributes, by their names; all of them where there is none.
     pub attributes: Vec<String>,
 }
-
-/// What may go wrong within a job: errors of the library, which may be missing bytes, and refusals of this crate.
-pub(crate) type Job<T> = Result<Result<T, Failure>, Error>;
 
 /// The reply for a mesh that takes at most so many bytes.
 pub(crate) fn reply(view: &MeshView, wanted: &Wanted, most: u64) -> Job<Reply> {

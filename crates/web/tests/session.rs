@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshmap::{Limits, MeshFile, Options, Parallelism, Source};
+use meshmap::{Format, Limits, MeshFile, Options, Parallelism, Source};
 use meshmap_web::{Failure, Reply, Session, Settings, Wanted};
 use serde_json::Value;
 
@@ -101,8 +101,6 @@ fn data(format: &str, folder: &str) -> Vec<PathBuf> {
     files
 }
 
-const FORMATS: [&str; 5] = ["cgeo", "iqm", "openctm", "slmesh", "tmf"];
-
 /// The library over the same file, with the limits of a session.
 fn library(path: &Path) -> meshmap::Result<MeshFile> {
     let settings = Settings::default();
@@ -158,7 +156,11 @@ fn bits(points: &[[f32; 3]]) -> Vec<[u32; 3]> {
 #[test]
 fn files_that_are_read_by_ranges_have_the_values_and_errors_of_the_library() {
     let (mut meshes, mut compared, mut errors) = (0, 0, 0);
-    for path in FORMATS.iter().flat_map(|format| [data(format, "valid"), data(format, "bad")].concat()) {
+    for path in Format::ALL
+        .map(Format::name)
+        .iter()
+        .flat_map(|format| [data(format, "valid"), data(format, "bad")].concat())
+    {
         let mut client = Client::new(&path);
         let (info, file) = match (client.open(), library(&path)) {
             (Ok(info), Ok(file)) => (info, file),
@@ -202,7 +204,7 @@ fn files_that_are_read_by_ranges_have_the_values_and_errors_of_the_library() {
 
 #[test]
 fn length_need_not_be_known() {
-    for path in FORMATS.iter().flat_map(|format| data(format, "valid")) {
+    for path in Format::ALL.map(Format::name).iter().flat_map(|format| data(format, "valid")) {
         let body = std::fs::read(&path).unwrap();
         let (mut known, mut unknown) = (Client::new(&path), Client::of(body, None));
         let (a, b) = (known.open().map_err(message), unknown.open().map_err(message));
@@ -279,7 +281,7 @@ fn joints_and_frames_are_those_of_the_file() {
             let reply = client.run(|session| session.frames(index)).unwrap();
             let poses = model.frames().pose_count();
             let mut expected = vec![meshmap::iqm::Trs::default(); anim.num_frames as usize * poses];
-            model.frames().frames_into(anim.frames(), &mut expected).unwrap();
+            model.frames().read_range_into(anim.frames(), &mut expected).unwrap();
             let expected = expected.iter().flat_map(|trs| {
                 trs.translate.into_iter().chain(trs.rotate).chain(trs.scale).collect::<Vec<_>>()
             });

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use meshmap::{Decoder, ErrorKind, MeshFile, Options, Source, Strictness};
+use meshmap::{Decoder, ErrorKind, Format, MeshFile, Options, Source, Strictness};
 
 fn data(format: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data").join(format).join("valid");
@@ -15,7 +15,7 @@ fn data(format: &str) -> Vec<PathBuf> {
 #[test]
 fn strict_reading_is_refused() {
     let strict = Options::default().with_strictness(Strictness::Strict);
-    for format in ["cgeo", "iqm", "openctm", "slmesh", "tmf"] {
+    for format in Format::ALL.map(Format::name) {
         let source = Source::open(&data(format)[0]).unwrap();
         let error = MeshFile::from_source_with(source, &strict).unwrap_err();
         assert_eq!((error.kind(), error.what()), (ErrorKind::Unsupported, "strictness"));

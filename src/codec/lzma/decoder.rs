@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicBool;
 
-use super::bits::Bits;
+use super::coder::Bits;
 use super::end::{End, fault};
 use super::model::{Model, OtherLiterals};
 use super::reference::lzma_rs;

@@ -10,7 +10,6 @@
 //! is not 0, one that ends before the output is full, and one that lacks a byte, be it the very last that the range
 //! coder takes up when everything has come out.
 
-mod bits;
 mod coder;
 mod decoder;
 mod end;

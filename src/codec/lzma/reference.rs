@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::bits::Bits;
+use super::coder::Bits;
 use super::end::{End, fault};
 use crate::codec::{Fault, FaultKind};
 use crate::num::as_u64;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::bits::Bits;
+use super::coder::Bits;
 use super::coder::Coder;
 use super::end::{End, fault};
 use super::model::{Model, OtherLiterals};

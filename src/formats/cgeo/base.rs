@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::counts::Counts;
 use super::mesh::{Mesh, TopologyId};
+use super::triangles::Counts;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
 use crate::decode::Once;
@@ -44,7 +44,7 @@ pub(super) struct Base {
     positions: Once<Result<BaseArray>>,
     normals: Once<Result<BaseArray>>,
     /// As many as the mesh has, once one of them is asked for.
-    map_channels: OnceLock<Box<[Once<Result<BaseArray>>]>>,
+    texcoords: OnceLock<Box<[Once<Result<BaseArray>>]>>,
     pub(super) triangles: Once<Result<Triangles>>,
     /// All of them; shares those that there are.
     pub(super) whole: Once<Result<Arc<Mesh>>>,
@@ -60,7 +60,7 @@ impl Base {
             head: Once::default(),
             positions: Once::default(),
             normals: Once::default(),
-            map_channels: OnceLock::new(),
+            texcoords: OnceLock::new(),
             triangles: Once::default(),
             whole: Once::default(),
             loaded: Mutex::new(None),
@@ -74,8 +74,8 @@ impl Base {
             Part::Positions => Some(&self.positions),
             Part::Normals => Some(&self.normals),
             Part::MapChannel(channel) => {
-                let slots = || (0..counts.map_channels).map(|_| Once::default()).collect();
-                self.map_channels.get_or_init(slots).get(channel)
+                let slots = || (0..counts.texcoord_sets).map(|_| Once::default()).collect();
+                self.texcoords.get_or_init(slots).get(channel)
             }
             Part::Triangles => None,
         }
@@ -90,8 +90,8 @@ impl Base {
         };
         share(&self.positions, &mut mesh.positions);
         share(&self.normals, &mut mesh.normals);
-        let slots = self.map_channels.get().into_iter().flatten();
-        slots.zip(&mut mesh.map_channels).for_each(|(slot, array)| share(slot, array));
+        let slots = self.texcoords.get().into_iter().flatten();
+        slots.zip(&mut mesh.texcoords).for_each(|(slot, array)| share(slot, array));
         if let Some(Ok(own)) = self.triangles.get() {
             mesh.triangles = own.clone();
         }
@@ -106,7 +106,7 @@ impl Base {
     /// Whether a mesh may be kept that shares what there is of it.
     pub(super) fn admits_whole(&self, mesh: &Mesh) -> bool {
         let arrays = [&self.positions, &self.normals].into_iter();
-        let arrays = arrays.chain(self.map_channels.get().into_iter().flatten());
+        let arrays = arrays.chain(self.texcoords.get().into_iter().flatten());
         let memory = |slot: &Once<Result<BaseArray>>| Some(slot.get()?.as_ref().ok()?.memory);
         let arrays = arrays.filter_map(memory).fold(0, u64::saturating_add);
         let triangles = self.triangles.get().and_then(|triangles| triangles.as_ref().ok());
@@ -145,8 +145,8 @@ impl BaseArray {
             Part::Positions => (&mesh.positions, 0),
             Part::Normals => (&mesh.normals, 0),
             Part::MapChannel(channel) => {
-                let before = mesh.map_channels.iter().take(channel).map(Array::len_u64);
-                (mesh.map_channels.get(channel)?, before.fold(0, u64::saturating_add))
+                let before = mesh.texcoords.iter().take(channel).map(Array::len_u64);
+                (mesh.texcoords.get(channel)?, before.fold(0, u64::saturating_add))
             }
             Part::Triangles => return None,
         };

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 
-use super::identity::FileKey;
+use super::mesh::FileKey;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::motion::{self, Frames};
 use super::proxy::Proxy;
@@ -125,7 +125,9 @@ impl SnapshotCache {
     ///
     /// # Errors
     ///
-    /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again.
+    /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again. A
+    /// [`ReadRange`](crate::ReadRange) that asks for a snapshot of the file that it reads, and that is not in the cache, gets
+    /// [`Io`](crate::ErrorKind::Io) with [`Deadlock`](std::io::ErrorKind::Deadlock).
     pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
         let missing = |_: &Error| {
             self.shared.misses.fetch_add(1, Ordering::Relaxed);
@@ -141,7 +143,9 @@ impl SnapshotCache {
         }
         self.shared.misses.fetch_add(1, Ordering::Relaxed);
         let decode = || self.decode(snapshot, &key).and_then(|mesh| self.keep(mesh));
-        let found = if may_wait_for(snapshot.proxy.source()) {
+        let source = snapshot.proxy.source();
+        let found = if may_wait_for(source) {
+            source.refuse_reentry()?;
             self.cache.try_get_with_by_ref(&key, decode).map_err(|other| (*other).clone())
         } else {
             decode().inspect(|mesh| self.cache.insert(key.clone(), Arc::clone(mesh)))
@@ -321,7 +325,7 @@ impl Mesh {
         const ENTRY: u64 = 512;
         const OWNER: u64 = 64;
         let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
-        let arrays = as_u64(self.map_channels.len()).saturating_add(2);
+        let arrays = as_u64(self.texcoords.len()).saturating_add(2);
         let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
         self.arrays_size().saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
     }

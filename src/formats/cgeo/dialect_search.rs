@@ -6,15 +6,15 @@ use std::ops::Range;
 
 use zerocopy::{FromBytes, FromZeros};
 
-use super::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 use super::header::names;
 use super::layout::{Layout, snapshot_address, tag};
 use super::raw;
 use super::rules::{self, FILE};
 use super::sections::{self, Section};
 use crate::bytes::Walk;
-use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault};
+use crate::decode::{Content, Decoders};
+use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 use crate::num::{Span, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Result, quoted};
 
@@ -53,7 +53,7 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
     let region =
         sections::region(&source, &extent, offset).map_err(|error| error.of(snapshot_address(index)))?;
 
-    let mut inflater = Inflater::default();
+    let mut decoders = Decoders::default();
     let is_stored = layout
         .properties
         .get(names::COMPRESSED)
@@ -64,7 +64,7 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
         if best.is_some_and(|(before, _)| before || !exact) {
             continue;
         }
-        if let Some((codec, prefix)) = recognise(&source, &found, is_stored, decoder, &mut inflater)? {
+        if let Some((codec, prefix)) = recognise(&source, &found, is_stored, decoder, &mut decoders)? {
             best = Some((exact, Dialect { codec, prefix, size, offset }));
         }
     }
@@ -74,7 +74,7 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
     for codec in [Codec::Zlib, Codec::Gzip, Codec::Deflate] {
         let dialect = Dialect { codec, prefix: LengthPrefix::None, size: SizeMeaning::Inflated, offset };
         let bytes = source.get(region.clone(), "snapshot")?;
-        if sections::inflated_chain(&bytes, codec, decoder, &mut inflater).is_ok() {
+        if sections::inflated_chain(&bytes, codec, decoder, &mut decoders).is_ok() {
             return Ok(dialect);
         }
     }
@@ -134,7 +134,7 @@ fn recognise(
     sections: &[Section],
     is_stored: bool,
     decoder: Decoder,
-    inflater: &mut Inflater,
+    decoders: &mut Decoders,
 ) -> Result<Option<(Codec, LengthPrefix)>> {
     let known = |section: &&Section| section.is_known();
     let mut candidates: Vec<&Section> = sections.iter().filter(known).collect();
@@ -155,7 +155,7 @@ fn recognise(
         for (codec, prefix) in readings {
             let Some(stream) = bytes.get(prefix.size()..) else { continue };
             let length = prefix.read(&bytes);
-            if has_content(section.tag, stream, codec, length, decoder, inflater) {
+            if has_content(section.tag, stream, codec, length, decoder, decoders) {
                 return Ok(Some((codec, prefix)));
             }
         }
@@ -170,39 +170,39 @@ fn has_content(
     codec: Codec,
     length: Option<u64>,
     decoder: Decoder,
-    inflater: &mut Inflater,
+    decoders: &mut Decoders,
 ) -> bool {
     let mut content = || -> Result<bool, Fault> {
-        let mut inflate = Inflate::new(inflater, stream, codec, decoder, None)?;
+        let mut content = Content::new(decoders, stream, codec, decoder, None)?;
         let mut buffer = [0; 4096];
         match tag {
-            raw::TAG_BOUNDING_BOX => inflate.skip(24, &mut buffer)?,
+            raw::TAG_BOUNDING_BOX => content.skip(24, &mut buffer)?,
             raw::TAG_POINTCLOUD => {
                 let mut count = [0; 8];
-                inflate.read_exact(&mut count)?;
-                inflate.skip(u64::from_le_bytes(count).saturating_mul(12), &mut buffer)?;
+                content.read_exact(&mut count)?;
+                content.skip(u64::from_le_bytes(count).saturating_mul(12), &mut buffer)?;
             }
-            _ => return begins_like_a_mesh(&mut inflate, &mut buffer),
+            _ => return begins_like_a_mesh(&mut content, &mut buffer),
         }
-        inflate.finish()?;
-        Ok(length.is_none_or(|length| length == inflate.produced()))
+        content.finish()?;
+        Ok(length.is_none_or(|length| length == content.produced()))
     };
     content().unwrap_or(false)
 }
 
 /// Whether a complete mesh has its first tag in place; of a difference, which has no counts, only the kind is known.
-fn begins_like_a_mesh(inflate: &mut Inflate<'_>, buffer: &mut [u8]) -> Result<bool, Fault> {
+fn begins_like_a_mesh(content: &mut Content<'_>, buffer: &mut [u8]) -> Result<bool, Fault> {
     let mut kind = [0];
-    inflate.read_exact(&mut kind)?;
+    content.read_exact(&mut kind)?;
     if kind != [sections::COMPLETE] {
         return Ok(kind == [sections::DIFFERENCE]);
     }
     let mut counts = [0; size_of::<raw::MeshCounts>()];
-    inflate.read_exact(&mut counts)?;
+    content.read_exact(&mut counts)?;
     let counts = raw::MeshCounts::read_from_bytes(&counts).unwrap_or_else(|_| raw::MeshCounts::new_zeroed());
-    inflate.skip(u64::from(counts.vertices.get()).saturating_mul(12), buffer)?;
+    content.skip(u64::from(counts.vertices.get()).saturating_mul(12), buffer)?;
     let mut tag = [0; 4];
-    inflate.read_exact(&mut tag)?;
+    content.read_exact(&mut tag)?;
     Ok(u32::from_le_bytes(tag) == raw::TAG_MESH_VERTICES_END)
 }
 

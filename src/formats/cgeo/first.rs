@@ -7,6 +7,7 @@ use super::layout::snapshot_address;
 use super::mesh::Mesh;
 #[cfg(feature = "rayon")]
 use super::mesh::MeshBuffer;
+use super::out::Out;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
@@ -157,7 +158,7 @@ impl Snapshot {
         let mut out = Vec::new();
         let before = self.mesh_stream_with(&budget, &mut scratch, |stream, skipped| {
             let counts = stream.in_part().complete_counts()?;
-            stream.array_alone(Arrays::Complete(&counts), part, skipped, &mut out)
+            stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))
         })?;
         let array = Array::from_vec(out);
         Ok(BaseArray { memory: as_u64(array.as_bytes().len()), array, before })

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use super::header::{Properties, names};
 use super::raw;
+use super::raw::{MAGIC, TAG_ANIM_TABLE_START};
 use super::rules::{self, FILE};
 use crate::bytes::{Array, Source};
 use crate::format::Format;
@@ -29,7 +30,7 @@ pub(crate) struct Layout {
     pub(crate) table: Array<raw::Offset>,
     pub(crate) table_range: Range<u64>,
     pub(crate) findings: Vec<Finding>,
-    /// The offsets of the table, ascending and each once.
+    /// The offsets of the table, ascending.
     sorted: OnceLock<Vec<u64>>,
 }
 
@@ -82,25 +83,19 @@ impl Layout {
         })
     }
 
-    /// The offsets of the table, ascending and each once.
+    /// The offsets of the table, ascending.
     fn sorted(&self) -> &[u64] {
         self.sorted.get_or_init(|| {
             let mut offsets: Vec<u64> = self.table.iter().map(|entry| entry.offset.get()).collect();
             offsets.sort_unstable();
-            offsets.dedup();
             offsets
         })
     }
 
     /// The offsets that several entries of the table name.
     pub(crate) fn repeated(&self) -> HashSet<u64> {
-        let mut repeated = HashSet::new();
-        if self.sorted().len() < self.table.len() {
-            let mut seen = HashSet::new();
-            let again = |offset: &u64| !seen.insert(*offset);
-            repeated.extend(self.table.iter().map(|entry| entry.offset.get()).filter(again));
-        }
-        repeated
+        let runs = self.sorted().chunk_by(|a, b| a == b);
+        runs.filter_map(|run| if let [offset, _, ..] = run { Some(*offset) } else { None }).collect()
     }
 
     /// The bytes of a snapshot: from its offset in the table to the next greater one, or to the end of the source.
@@ -233,4 +228,29 @@ pub(crate) fn expect_tag(source: &Source, offset: u64, expected: u32, what: &'st
     }
     let error = FILE.malformed(what).at(span(offset, 4));
     Err(error.expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
+}
+
+/// Whether a source that begins with `head` is a CGeo file.
+///
+/// Other files share the first byte, so the start tag of the offset table, after the text header, decides. A file that
+/// ends before that tag is one where what is there of the header is text: opening it tells that it is cut off.
+pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
+    let Some((&[MAGIC, a, b, c, d], text)) = head.split_first_chunk() else { return Ok(false) };
+    let header_size = u32::from_le_bytes([a, b, c, d]);
+    let tag = span(9_u64.saturating_add(header_size.into()), 4);
+    if header_size > MAX_HEADER {
+        return Ok(false);
+    }
+    match source.get(tag, "signature") {
+        Ok(bytes) => Ok(bytes[..] == TAG_ANIM_TABLE_START.to_le_bytes()),
+        // The file ends before the tag of a CGeo file.
+        Err(error) if error.kind() == ErrorKind::Truncated => Ok(is_text(text)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a header may begin like this: with lines of text, and the name of a property.
+fn is_text(head: &[u8]) -> bool {
+    let name = head.split(|byte| *byte == b':').next().unwrap_or_default();
+    !head.is_empty() && name.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r' | b'\n' | b'\t'))
 }

@@ -1,11 +1,13 @@
 //! A decoded mesh.
 
-use super::identity::StoredMesh;
 use super::triangles::Triangles;
-use crate::bytes::Array;
+use crate::bytes::{Array, Identity, Source};
+use crate::dialect::Dialect;
 #[cfg(feature = "rayon")]
 use crate::limits::Budget;
 use crate::num::as_u64;
+#[cfg(feature = "cache")]
+use crate::options::Options;
 #[cfg(feature = "rayon")]
 use crate::report::Result;
 
@@ -27,7 +29,8 @@ pub struct Mesh {
     /// Normals. Where a difference was added, not exactly of length 1.
     pub normals: Array<[f32; 3]>,
     /// Texture coordinates u, v, w of each map channel.
-    pub map_channels: Vec<Array<[f32; 3]>>,
+    #[doc(alias = "map_channels")]
+    pub texcoords: Vec<Array<[f32; 3]>>,
     /// The triangles.
     pub triangles: Triangles,
     /// Identifies the triangles.
@@ -45,7 +48,8 @@ pub struct MeshBuffer {
     /// Normals.
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates u, v, w of each map channel.
-    pub map_channels: Vec<Vec<[f32; 3]>>,
+    #[doc(alias = "map_channels")]
+    pub texcoords: Vec<Vec<[f32; 3]>>,
     /// The triangles.
     pub triangles: Triangles,
     /// Identifies the triangles; `None` before the first mesh.
@@ -60,13 +64,13 @@ pub(super) const MAP_CHANNEL: u64 = 128;
 impl Mesh {
     /// The bytes of the positions, normals and map channels.
     pub(crate) fn arrays_size(&self) -> u64 {
-        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.map_channels);
+        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
         arrays.fold(0, |sum, array| sum.saturating_add(as_u64(array.as_bytes().len())))
     }
 
     /// The memory of all arrays, triangles included, in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let channels = as_u64(self.map_channels.len()).saturating_mul(MAP_CHANNEL);
+        let channels = as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL);
         let triangles = as_u64(self.triangles.as_bytes().len());
         self.arrays_size().saturating_add(channels).saturating_add(triangles)
     }
@@ -75,7 +79,7 @@ impl Mesh {
     #[cfg(feature = "rayon")]
     pub(crate) fn copy_into(&self, stored: u64, budget: &Budget, out: &mut MeshBuffer) -> Result<()> {
         const WHAT: &str = "mesh of the first snapshot";
-        budget.spend_all(as_u64(self.map_channels.len()).saturating_mul(MAP_CHANNEL), WHAT)?;
+        budget.spend_all(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?;
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
             budget.resize(to, stored, from.len_u64(), WHAT)?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
@@ -83,8 +87,8 @@ impl Mesh {
         };
         copy(&self.positions, &mut out.positions)?;
         copy(&self.normals, &mut out.normals)?;
-        out.map_channels.resize_with(self.map_channels.len(), Vec::new);
-        self.map_channels.iter().zip(&mut out.map_channels).try_for_each(|(from, to)| copy(from, to))?;
+        out.texcoords.resize_with(self.texcoords.len(), Vec::new);
+        self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
         out.triangles = self.triangles.clone();
         (out.topology, out.is_complete) = (Some(self.topology), self.is_complete);
         Ok(())
@@ -95,9 +99,9 @@ impl MeshBuffer {
     /// The memory that it holds, used or not, in bytes. Triangles that it shares are not counted.
     #[cfg(feature = "rayon")]
     pub(crate) fn memory(&self) -> u64 {
-        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.map_channels);
+        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
         let triples = arrays.fold(0, |sum: u64, array| sum.saturating_add(as_u64(array.capacity())));
-        let channels = as_u64(self.map_channels.capacity()).saturating_mul(MAP_CHANNEL);
+        let channels = as_u64(self.texcoords.capacity()).saturating_mul(MAP_CHANNEL);
         triples.saturating_mul(12).saturating_add(channels).saturating_add(self.triangles.memory())
     }
 
@@ -106,10 +110,51 @@ impl MeshBuffer {
         Mesh {
             positions: Array::from_vec(self.positions),
             normals: Array::from_vec(self.normals),
-            map_channels: self.map_channels.into_iter().map(Array::from_vec).collect(),
+            texcoords: self.texcoords.into_iter().map(Array::from_vec).collect(),
             triangles: self.triangles,
             topology: self.topology.unwrap_or(topology),
             is_complete: self.is_complete,
         }
     }
+}
+
+/// A file as the system knows it, or else a proxy of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum FileId {
+    /// Device and inode are known, and the time of the last change: no two files have all of them.
+    File(Identity),
+    /// [`Proxy::id`](super::Proxy::id).
+    Proxy(u64),
+}
+
+impl FileId {
+    pub(super) fn new(source: &Source, proxy: u64) -> Self {
+        let identity = source.identity().filter(|id| id.file_id.is_some() && id.modified.is_some());
+        identity.map_or(Self::Proxy(proxy), |identity| Self::File(*identity))
+    }
+}
+
+/// A file and all that its decoded snapshots depend on.
+#[cfg(feature = "cache")]
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FileKey {
+    pub(super) file: FileId,
+    pub(super) dialect: Dialect,
+    pub(super) options: Options,
+}
+
+/// Files that are read in several ways are few.
+#[cfg(feature = "cache")]
+impl std::hash::Hash for FileKey {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.file.hash(state);
+    }
+}
+
+/// Where the triangles of a mesh are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StoredMesh {
+    pub(super) file: FileId,
+    pub(super) dialect: Dialect,
+    pub(super) offset: u64,
 }

@@ -30,7 +30,7 @@
 //!
 //! // Playing: memory is reused, and the first snapshot is decoded once for all differences.
 //! let (mut mesh, mut scratch) = (cgeo::MeshBuffer::default(), Scratch::default());
-//! for index in 0..proxy.len() {
+//! for index in 0..proxy.snapshot_count() {
 //!     proxy.snapshot(index)?.mesh_into(&mut mesh, &mut scratch)?;
 //!     assert_eq!(mesh.positions.len(), positions.len());
 //! }
@@ -39,22 +39,23 @@
 
 #[cfg(feature = "rayon")]
 mod ahead;
+mod array_list;
 mod base;
 #[cfg(feature = "cache")]
 mod cache;
-mod counts;
-mod detect;
-mod dialect;
 mod dialect_search;
 mod first;
 mod header;
-mod identity;
 mod layout;
 mod mesh;
 mod motion;
-mod playback;
+mod out;
 mod proxy;
+#[cfg(feature = "raw")]
 pub mod raw;
+#[cfg(not(feature = "raw"))]
+#[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
+mod raw;
 mod reading;
 pub mod rules;
 mod sections;
@@ -62,21 +63,20 @@ mod snapshot;
 mod stream;
 mod time;
 mod triangles;
-mod unit;
 mod validate;
 mod view;
 
+pub use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 #[cfg(feature = "cache")]
 pub use cache::{CacheStats, SnapshotCache};
-pub use counts::Counts;
-pub use dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 pub use header::Properties;
 pub use mesh::{Mesh, MeshBuffer, TopologyId};
-pub use proxy::{Proxy, ReadOptions};
+pub use proxy::Proxy;
+pub use proxy::{UnitEvidence, UnitLength};
 pub use sections::Section;
 pub use snapshot::Snapshot;
 pub use time::{Key, Timing, Wrap};
+pub use triangles::Counts;
 pub use triangles::{Triangle, Triangles};
-pub use unit::{UnitEvidence, UnitLength};
 
-pub(crate) use detect::detect;
+pub(crate) use layout::detect;

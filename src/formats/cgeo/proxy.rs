@@ -7,18 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::base::Base;
-use super::dialect::Dialect;
 use super::dialect_search;
 use super::header::{Properties, names};
-#[cfg(feature = "cache")]
-use super::identity::FileKey;
-use super::identity::{FileId, StoredMesh};
 use super::layout::{Layout, snapshot_address};
-use super::mesh::TopologyId;
+#[cfg(feature = "cache")]
+use super::mesh::FileKey;
+use super::mesh::{FileId, StoredMesh, TopologyId};
 use super::sections::Listed;
 use super::snapshot::Snapshot;
 use super::time::Timing;
 use crate::bytes::{Source, Text};
+use crate::dialect::Dialect;
 use crate::format::Format;
 use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{Span, as_u64};
@@ -52,23 +51,6 @@ struct Inner {
     repeated: OnceLock<HashMap<u64, Arc<Listed>>>,
 }
 
-/// Options for CGeo files, beside [`Options`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// The dialect; `None` to find it in the file.
-    pub dialect: Option<Dialect>,
-}
-
-impl ReadOptions {
-    /// Sets [`dialect`](Self::dialect).
-    #[must_use]
-    pub fn with_dialect(mut self, dialect: Dialect) -> Self {
-        self.dialect = Some(dialect);
-        self
-    }
-}
-
 impl Proxy {
     /// Opens a file lazily.
     ///
@@ -88,7 +70,7 @@ impl Proxy {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not read,
     /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading.
     pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default(), &ReadOptions::default())
+        Self::from_source_with(source, &Options::default())
     }
 
     /// Like [`from_source`](Self::from_source), with options.
@@ -99,10 +81,10 @@ impl Proxy {
     ///
     /// Those of [`from_source`](Self::from_source). In strict reading, [`Malformed`](crate::ErrorKind::Malformed) for the first
     /// finding that contradicts the published text.
-    pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
+    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let layout = Layout::read(&source)?;
-        let dialect = match read.dialect {
+        let dialect = match options.dialect {
             Some(dialect) => dialect,
             None => dialect_search::find(&layout, options.decoder)?,
         };
@@ -114,7 +96,7 @@ impl Proxy {
         let inner = Inner {
             layout,
             dialect,
-            is_found: read.dialect.is_none(),
+            is_found: options.dialect.is_none(),
             options: *options,
             id,
             file,
@@ -209,14 +191,8 @@ impl Proxy {
 
     /// The number of snapshots: entries of the offset table.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn snapshot_count(&self) -> usize {
         self.inner.layout.table.len()
-    }
-
-    /// Whether there are no snapshots.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// A snapshot by its index. Reads nothing yet.
@@ -237,7 +213,7 @@ impl Proxy {
     pub fn timing(&self) -> Option<Timing> {
         let step = self.properties().integer(names::TIME_PER_SNAPSHOT)?;
         let start = self.properties().integer(names::TIME_START).unwrap_or(0);
-        Some(Timing::of_microseconds(start, step, self.len()))
+        Some(Timing::of_microseconds(start, step, self.snapshot_count()))
     }
 
     /// What has been decoded of the first snapshot's mesh.
@@ -282,7 +258,8 @@ impl Proxy {
             item(Address::field("header"), &layout.header, vec![("properties", properties)]),
             item(Address::field("offset_table"), &layout.table_range, table),
         ];
-        let extents = (0..self.len()).filter_map(|index| Some((index, layout.extent(index).ok()?)));
+        let extents =
+            (0..self.snapshot_count()).filter_map(|index| Some((index, layout.extent(index).ok()?)));
         let snapshots =
             extents.map(move |(index, extent)| item(snapshot_address(index), &extent, Vec::new()));
         first.into_iter().chain(snapshots)
@@ -292,7 +269,7 @@ impl Proxy {
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
         let name = self.object_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let timing = self.timing();
-        Box::new((0..self.len()).map(move |index| {
+        Box::new((0..self.snapshot_count()).map(move |index| {
             let seconds = timing.map(|timing| timing.time_of(index));
             let role = Role::Snapshot { index: as_u64(index), seconds };
             MeshEntry::new(snapshot_address(index), name.clone(), role)
@@ -304,8 +281,66 @@ impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Proxy")
             .field("version", &self.version())
-            .field("snapshots", &self.len())
+            .field("snapshots", &self.snapshot_count())
             .field("dialect", &format_args!("{}", self.dialect()))
             .finish_non_exhaustive()
+    }
+}
+
+/// The length of a unit of the file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct UnitLength {
+    /// Millimetres in a unit.
+    pub millimeters: f64,
+    /// How that is known.
+    pub evidence: UnitEvidence,
+}
+
+/// How the length of a unit is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UnitEvidence {
+    /// From the two box sizes of the header, with which its scale agrees.
+    BoxSizes,
+    /// From the two box sizes of the header. Its scale is the reciprocal of their ratio, as in the published sample.
+    BoxSizesScaleIsReciprocal,
+    /// From the two box sizes of the header, which its scale contradicts.
+    BoxSizesScaleDiffers,
+    /// From the scale alone, as the published text explains it.
+    Scale,
+}
+
+impl Proxy {
+    /// Millimetres in a unit, and how that is known; `None` where the header does not say (a scale of 0).
+    ///
+    /// The ratio of the header's two box sizes comes first. The published text explains the scale as millimetres in a
+    /// unit, but its own sample stores the reciprocal.
+    #[must_use]
+    pub fn unit_length(&self) -> Option<UnitLength> {
+        const CLOSE: f64 = 0.01;
+        let scale = self.scale().filter(|scale| *scale > 0.0);
+        let boxes =
+            self.properties().triple(names::BOX_UNITS).zip(self.properties().triple(names::BOX_MILLIMETERS));
+        let ratio = boxes.and_then(|(units, millimeters)| {
+            let axes = units.into_iter().zip(millimeters);
+            let longest =
+                axes.filter(|(unit, mm)| *unit > 0.0 && *mm > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+            longest.map(|(unit, millimeters)| millimeters / unit)
+        });
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < CLOSE;
+        match (ratio, scale) {
+            (Some(ratio), scale) => {
+                let evidence = match scale {
+                    None => UnitEvidence::BoxSizes,
+                    Some(scale) if close(scale, ratio) => UnitEvidence::BoxSizes,
+                    Some(scale) if close(1.0 / scale, ratio) => UnitEvidence::BoxSizesScaleIsReciprocal,
+                    Some(_) => UnitEvidence::BoxSizesScaleDiffers,
+                };
+                Some(UnitLength { millimeters: ratio, evidence })
+            }
+            (None, Some(millimeters)) => Some(UnitLength { millimeters, evidence: UnitEvidence::Scale }),
+            (None, None) => None,
+        }
     }
 }

@@ -8,8 +8,7 @@ use super::sections::{self, Section, Sections};
 use super::snapshot::Snapshot;
 use super::stream::{Stream, Unit};
 use crate::bytes::Source;
-use crate::codec::inflate::{Inflate, Inflater};
-use crate::decode::{Scratch, fault_error};
+use crate::decode::{Content, Decoders, Scratch, fault_error};
 use crate::limits::Budget;
 use crate::num::{Span, as_u64, span};
 use crate::options::Checksums;
@@ -42,22 +41,22 @@ impl Snapshot {
         if length <= FAR || self.proxy.dialect().size == super::SizeMeaning::Inflated {
             return Ok(self.extent.end);
         }
-        let mut inflater = Inflater::default();
-        let mut sections = self.walk(source, &mut inflater)?;
+        let mut decoders = Decoders::default();
+        let mut sections = self.walk(source, &mut decoders)?;
         self.kept().listed.all(&mut sections).map_err(|error| self.place().locate(error))?;
         Ok(sections.position().saturating_add(4).min(self.extent.end))
     }
 
-    pub(super) fn walk<'a>(&self, source: &'a Source, inflater: &'a mut Inflater) -> Result<Sections<'a>> {
+    pub(super) fn walk<'a>(&self, source: &'a Source, decoders: &'a mut Decoders) -> Result<Sections<'a>> {
         let dialect = self.proxy.dialect();
         let region = sections::region(source, &self.extent, dialect.offset)
             .map_err(|error| self.place().locate(error))?;
-        Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, inflater))
+        Ok(Sections::new(source, region, dialect, self.proxy.options().decoder, decoders))
     }
 
     /// The section of the mesh.
-    fn mesh_header(&self, source: &Source, inflater: &mut Inflater) -> Result<Option<Section>> {
-        self.find(source, raw::TAG_MESH_DATA, self.sample, inflater)
+    fn mesh_header(&self, source: &Source, decoders: &mut Decoders) -> Result<Option<Section>> {
+        self.find(source, raw::TAG_MESH_DATA, self.sample, decoders)
     }
 
     /// The section with this tag, after `skip` others with it.
@@ -66,9 +65,9 @@ impl Snapshot {
         source: &Source,
         tag: u32,
         skip: usize,
-        inflater: &mut Inflater,
+        decoders: &mut Decoders,
     ) -> Result<Option<Section>> {
-        let mut sections = self.walk(source, inflater)?;
+        let mut sections = self.walk(source, decoders)?;
         let found = match sections.among_few(tag, skip) {
             Ok(None) => self.kept().listed.section(tag, skip, &mut sections),
             Ok(Some(found)) => Ok(found),
@@ -96,7 +95,7 @@ impl Snapshot {
         } else {
             self.load()?
         };
-        let Some(section) = self.find(source, tag, 0, &mut scratch.inflater)? else { return Ok(None) };
+        let Some(section) = self.find(source, tag, 0, &mut scratch.decoders)? else { return Ok(None) };
         let bytes =
             source.get(section.content.clone(), "section").map_err(|error| self.place().locate(error))?;
         Ok(Some((section, bytes)))
@@ -123,18 +122,18 @@ impl Snapshot {
     ) -> Result<T> {
         let (dialect, options) = (self.proxy.dialect(), self.proxy.options());
         let input = bytes.slice_ref(self.stream(section, bytes)?);
-        let Scratch { inflater, cancel, .. } = scratch;
+        let Scratch { decoders, cancel, .. } = scratch;
         let range = section.content.clone();
         budget.count_read(&range);
-        let inflate = Inflate::new(inflater, &input, dialect.codec, options.decoder, cancel.as_deref());
-        let mut inflate = inflate
+        let content = Content::new(decoders, &input, dialect.codec, options.decoder, cancel.as_deref());
+        let mut content = content
             .map_err(|fault| self.place().locate(fault_error(&fault, what, None).at(range.clone())))?;
         if options.checksums == Checksums::Ignore {
-            inflate = inflate.ignoring_checksum();
+            content.ignore_checksum();
         }
         let unit =
             Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
-        job(&mut Stream::new(inflate, input.clone(), unit, options, budget))
+        job(&mut Stream::new(content, input.clone(), unit, options, budget))
             .map_err(|error| self.proxy.layout().source.tell(error))
     }
 
@@ -164,7 +163,7 @@ impl Snapshot {
         const BEGINNING: u64 = 1024;
         let source = &self.proxy.layout().source;
         if self.is_to_be_read_alone(source)
-            && let Some(section) = self.mesh_header(source, &mut scratch.inflater)?
+            && let Some(section) = self.mesh_header(source, &mut scratch.decoders)?
             && section.content.length() > BEGINNING
         {
             let start = section.content.start;
@@ -194,7 +193,7 @@ impl Snapshot {
         job: impl FnOnce(&Section, &mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
         let source = self.load()?;
-        let section = self.mesh_header(source, &mut scratch.inflater)?.ok_or_else(|| {
+        let section = self.mesh_header(source, &mut scratch.decoders)?.ok_or_else(|| {
             let error = FILE.malformed("TAG_MESH_DATA").at(self.extent.clone());
             self.place().locate(error).expected(format!("mesh section {}", self.sample)).found("none")
         })?;

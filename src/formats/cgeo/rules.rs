@@ -4,52 +4,41 @@
 //! wrote is public, so it is not known which programs break which rule.
 
 use crate::format::Format;
-use crate::report::{Place, Rule};
+use crate::report::{Place, rules};
 
-/// The file as a whole, from which places in it are made.
+/// The file as a whole. Locations in errors and findings are made from it.
 pub(super) const FILE: Place = Place::file(Format::CGeo);
 
-/// The header's snapshot count is not the number of entries in the offset table. The table counts.
-pub const SNAPSHOT_COUNT: Rule = Rule::forbidden("snapshot_count", "Animation snapshot count");
-
-/// A property that the published text demands is absent, there twice, or not a number.
-pub const PROPERTY: Rule = Rule::forbidden("property", "property");
-
-/// A version that the published text does not describe. Newer ones are read like the last that it describes.
-pub const VERSION: Rule = Rule::suspicious("version", "Version");
-
-/// `Compressed` contradicts the sections. The sections count.
-pub const COMPRESSED: Rule = Rule::forbidden("compressed", "Compressed");
-
-/// The header's number of vertices, faces, normals or mapping channels is not that of the first snapshot.
-pub const HEADER_COUNTS: Rule = Rule::note("header_counts", "counts of the header");
-
-/// The header's box sizes are not those of the first snapshot's box.
-pub const HEADER_BOX: Rule = Rule::note("header_box", "bounding box size");
-
-/// The header's scale contradicts its two box sizes.
-pub const SCALE: Rule = Rule::suspicious("scale", "Scale");
-
-/// The stored box is not that of the positions.
-pub const BOUNDING_BOX: Rule = Rule::suspicious("bounding_box", "TAG_BOUNDING_BOX");
-
-/// A section comes twice in a snapshot. The first counts; several meshes are samples.
-pub const REPEATED_SECTION: Rule = Rule::forbidden("repeated_section", "repeated section");
-
-/// Triangle records have another length than those of version 7. The bytes after the indices are read by their number.
-pub const TRIANGLE_TAIL: Rule = Rule::forbidden("triangle_tail", "triangle record");
-
-/// Indices of triangles are out of range.
-pub const INDEX_OUT_OF_RANGE: Rule = Rule::unusable("index_out_of_range", "triangle indices");
-
-/// The least index of triangles is 1 and the greatest the number of elements: they may count from 1.
-pub const COUNTED_FROM_ONE: Rule = Rule::suspicious("counted_from_one", "triangle indices from 1");
-
-/// Positions, normals or map coordinates that are not finite.
-pub const NOT_FINITE: Rule = Rule::suspicious("not_finite", "numbers that are not finite");
-
-/// A snapshot cannot be read. The others can.
-pub const SNAPSHOT: Rule = Rule::unusable("snapshot", "snapshot");
-
-/// Bytes after a stream, inside its section.
-pub const TRAILING_BYTES: Rule = Rule::suspicious("trailing_bytes", "bytes after the stream");
+rules! {
+    /// The header's snapshot count differs from the number of entries in the offset table. The table is used.
+    SNAPSHOT_COUNT = forbidden("snapshot_count", "Animation snapshot count");
+    /// A property that the published text requires is missing, repeated, or not a number.
+    PROPERTY = forbidden("property", "property");
+    /// The published text does not describe this version. Newer versions are read like version 7.
+    VERSION = suspicious("version", "Version");
+    /// The property `Compressed` contradicts the sections. The sections are used.
+    COMPRESSED = forbidden("compressed", "Compressed");
+    /// The header's number of vertices, faces, normals or mapping channels differs from the first snapshot.
+    HEADER_COUNTS = note("header_counts", "counts of the header");
+    /// The header's bounding box sizes differ from the bounding box of the first snapshot.
+    HEADER_BOX = note("header_box", "bounding box size");
+    /// The header's scale contradicts its two bounding box sizes.
+    SCALE = suspicious("scale", "Scale");
+    /// The stored bounding box differs from the bounding box of the positions.
+    BOUNDING_BOX = suspicious("bounding_box", "TAG_BOUNDING_BOX");
+    /// A section occurs twice in a snapshot. The first one is used; several meshes are samples.
+    REPEATED_SECTION = forbidden("repeated_section", "repeated section");
+    /// Triangle records differ in length from those of version 7. The number of bytes after the indices decides how
+    /// they are read.
+    TRIANGLE_TAIL = forbidden("triangle_tail", "triangle record");
+    /// An index of a triangle is out of range.
+    INDEX_OUT_OF_RANGE = unusable("index_out_of_range", "triangle indices");
+    /// The minimum index is 1 and the maximum is the number of elements: the indices may count from 1.
+    COUNTED_FROM_ONE = suspicious("counted_from_one", "triangle indices from 1");
+    /// A position, normal or texture coordinate is NaN or infinite.
+    NOT_FINITE = suspicious("not_finite", "numbers that are not finite");
+    /// A snapshot cannot be read. The other snapshots can.
+    SNAPSHOT = unusable("snapshot", "snapshot");
+    /// A section contains bytes after its stream.
+    TRAILING_BYTES = suspicious("trailing_bytes", "bytes after the stream");
+}

@@ -6,14 +6,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
-use super::dialect::{Dialect, OffsetTarget, SizeMeaning};
 use super::layout::expect_tag;
 use super::raw;
 use super::rules::FILE;
 use crate::bytes::Source;
-use crate::codec::inflate::{Inflate, Inflater};
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
-use crate::decode::fault_error;
+use crate::decode::{Content, Decoders, fault_error};
+use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
 use crate::num::{as_u64, as_usize, size_u64, span};
 use crate::report::Result;
 
@@ -161,7 +160,7 @@ pub(crate) struct Sections<'a> {
     /// The bytes of the snapshot that are left.
     rest: Range<u64>,
     left: usize,
-    inflater: &'a mut Inflater,
+    decoders: &'a mut Decoders,
     /// The bytes from here on, where they are needed to follow the sections.
     bytes: Option<(u64, Bytes)>,
 }
@@ -172,7 +171,7 @@ impl<'a> Sections<'a> {
         region: Range<u64>,
         dialect: Dialect,
         decoder: Decoder,
-        inflater: &'a mut Inflater,
+        decoders: &'a mut Decoders,
     ) -> Self {
         Self {
             source,
@@ -181,7 +180,7 @@ impl<'a> Sections<'a> {
             first: region.start,
             rest: region,
             left: MAX_SECTIONS,
-            inflater,
+            decoders,
             bytes: None,
         }
     }
@@ -265,7 +264,7 @@ impl<'a> Sections<'a> {
         let bytes = all.slice(as_usize(start.saturating_sub(first)).min(all.len())..);
         self.bytes = Some((first, all));
         let (size, tag) = (header.size.get(), header.tag.get());
-        let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.inflater);
+        let used = stream_length(&bytes, size, self.dialect.codec, self.decoder, self.decoders);
         let used =
             used.map_err(|fault| FILE.at(start..self.rest.end).locate(fault_error(&fault, "section", None)))?;
         let end = start.saturating_add(as_u64(used));
@@ -278,7 +277,7 @@ pub(crate) fn inflated_chain(
     bytes: &[u8],
     codec: Codec,
     decoder: Decoder,
-    inflater: &mut Inflater,
+    decoders: &mut Decoders,
 ) -> Result<(), Fault> {
     let mut rest = bytes;
     for _ in 0..MAX_SECTIONS {
@@ -286,7 +285,7 @@ pub(crate) fn inflated_chain(
             return Ok(());
         }
         let Ok((header, content)) = raw::SectionHeader::read_from_prefix(rest) else { break };
-        let used = stream_length(content, header.size.get(), codec, decoder, inflater)?;
+        let used = stream_length(content, header.size.get(), codec, decoder, decoders)?;
         rest = content.get(used..).unwrap_or_default();
     }
     Err(codec.fault(FaultKind::Truncated))
@@ -298,12 +297,12 @@ fn stream_length(
     size: u64,
     codec: Codec,
     decoder: Decoder,
-    inflater: &mut Inflater,
+    decoders: &mut Decoders,
 ) -> Result<usize, Fault> {
-    let mut inflate = Inflate::new(inflater, bytes, codec, decoder, None)?;
-    inflate.skip(size, &mut [0; 16 << 10])?;
-    inflate.finish()?;
-    Ok(inflate.consumed())
+    let mut content = Content::new(decoders, bytes, codec, decoder, None)?;
+    content.skip(size, &mut [0; 16 << 10])?;
+    content.finish()?;
+    Ok(content.consumed())
 }
 
 fn hex(number: u64) -> String {

@@ -4,19 +4,19 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::base::{BaseArray, Part};
-use super::counts::Counts;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
+use super::out::Out;
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
 use super::sections::{Listed, Section};
 use super::stream::Arrays;
+use super::triangles::Counts;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
 use crate::codec::Codec;
-use crate::codec::inflate::Inflater;
-use crate::decode::{Block, Scratch};
+use crate::decode::{Block, Decoders, Scratch};
 use crate::limits::{Budget, Limits};
 use crate::mesh::Bounds;
 use crate::num::{as_u64, as_usize};
@@ -84,8 +84,8 @@ impl Snapshot {
     /// [`Malformed`](crate::ErrorKind::Malformed) where they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
         let source = self.load()?;
-        let mut inflater = Inflater::default();
-        let mut sections = self.walk(source, &mut inflater)?;
+        let mut decoders = Decoders::default();
+        let mut sections = self.walk(source, &mut decoders)?;
         self.kept().listed.all(&mut sections).map_err(|error| error.of(self.address()))
     }
 
@@ -123,7 +123,7 @@ impl Snapshot {
     /// Those of [`sections`](Self::sections).
     pub fn raw_section(&self, tag: u32) -> Result<Option<bytes::Bytes>> {
         let source = self.load()?.clone();
-        let section = self.find(&source, tag, 0, &mut Inflater::default())?;
+        let section = self.find(&source, tag, 0, &mut Decoders::default())?;
         section.map(|section| source.get(section.content, "section")).transpose()
     }
 
@@ -256,13 +256,23 @@ impl Snapshot {
         self.positions_within(&self.budget(), out, scratch)
     }
 
+    /// Like [`positions`](Self::positions), into a slice of that length. After an error, its content is unspecified.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the slice has another length than the array, and the errors of
+    /// [`mesh`](Self::mesh).
+    pub fn positions_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
+        self.array_into(Part::Positions, &self.budget(), Out::Slice(out), scratch)
+    }
+
     pub(super) fn positions_within(
         &self,
         budget: &Budget,
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(Part::Positions, budget, out, scratch)
+        self.array_into(Part::Positions, budget, Out::Vec(out), scratch)
     }
 
     /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` where the mesh
@@ -296,7 +306,16 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
-        self.array_into(Part::Normals, &self.budget(), out, scratch)
+        self.array_into(Part::Normals, &self.budget(), Out::Vec(out), scratch)
+    }
+
+    /// Like [`normals`](Self::normals), into a slice of that length. After an error, its content is unspecified.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions_into_slice`](Self::positions_into_slice).
+    pub fn normals_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
+        self.array_into(Part::Normals, &self.budget(), Out::Slice(out), scratch)
     }
 
     /// The texture coordinates u, v, w of a map channel, as far as [`positions`](Self::positions) are inflated and shown.
@@ -304,38 +323,48 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such channel, and those of [`mesh`](Self::mesh).
-    pub fn map_channel(&self, channel: usize) -> Result<Array<[f32; 3]>> {
+    #[doc(alias = "map_channel")]
+    pub fn texcoords(&self, channel: usize) -> Result<Array<[f32; 3]>> {
         self.array(Part::MapChannel(channel))
     }
 
-    /// Like [`map_channel`](Self::map_channel), into `out`.
+    /// Like [`texcoords`](Self::texcoords), into `out`.
     ///
     /// # Errors
     ///
-    /// Those of [`map_channel`](Self::map_channel).
-    pub fn map_channel_into(
+    /// Those of [`texcoords`](Self::texcoords).
+    pub fn texcoords_into(
         &self,
         channel: usize,
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.array_into(Part::MapChannel(channel), &self.budget(), out, scratch)
+        self.array_into(Part::MapChannel(channel), &self.budget(), Out::Vec(out), scratch)
     }
 
-    fn array_into(
+    /// Like [`texcoords`](Self::texcoords), into a slice of that length. After an error, its content is unspecified.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`positions_into_slice`](Self::positions_into_slice), and [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is
+    /// no such channel.
+    pub fn texcoords_into_slice(
         &self,
-        part: Part,
-        budget: &Budget,
-        out: &mut Vec<[f32; 3]>,
+        channel: usize,
+        out: &mut [[f32; 3]],
         scratch: &mut Scratch,
     ) -> Result<()> {
+        self.array_into(Part::MapChannel(channel), &self.budget(), Out::Slice(out), scratch)
+    }
+
+    fn array_into(&self, part: Part, budget: &Budget, out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
         self.mesh_stream_with(budget, scratch, |stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
             } else {
                 let head = self.proxy.base_head_first()?;
-                stream.check_channel(part, as_usize(head.counts.map_channels))?;
+                stream.check_channel(part, as_usize(head.counts.texcoord_sets))?;
                 let base = self.proxy.base_array(&head, part, budget)?;
                 stream.array_alone(Arrays::DifferenceOf(&head.counts, part, &base), part, skipped, out)
             }
@@ -343,14 +372,14 @@ impl Snapshot {
         .map(drop)
     }
 
-    /// An array, in place where it can be.
-    fn array(&self, part: Part) -> Result<Array<[f32; 3]>> {
+    /// An array, borrowed from the source if it is stored as it is.
+    pub(super) fn array(&self, part: Part) -> Result<Array<[f32; 3]>> {
         let (budget, mut scratch) = (self.budget(), Scratch::default());
         if let Some(found) = self.in_place(part, &budget, &mut scratch)? {
             return Ok(found.array);
         }
         let mut out = Vec::new();
-        self.array_into(part, &budget, &mut out, &mut scratch)?;
+        self.array_into(part, &budget, Out::Vec(&mut out), &mut scratch)?;
         Ok(Array::from_vec(out))
     }
 

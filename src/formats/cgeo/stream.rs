@@ -8,17 +8,17 @@ use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::base::{BaseArray, Part};
-use super::counts::Counts;
 use super::layout::snapshot_address;
 use super::mesh::{MAP_CHANNEL, Mesh, MeshBuffer, TopologyId};
+use super::out::{self, Out};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
+use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
 use crate::bytes::Array;
-use crate::codec::inflate::Inflate;
 use crate::codec::{Codec, Fault};
-use crate::decode::{Help, fault_error};
+use crate::decode::{Content, Help, fault_error};
 use crate::limits::Budget;
 use crate::num::{as_u64, as_usize, binary, decimal, span};
 use crate::options::Options;
@@ -39,7 +39,7 @@ pub(crate) struct Unit {
 
 /// The content of a section while it is inflated.
 pub(crate) struct Stream<'a> {
-    inflate: Inflate<'a>,
+    content: Content<'a>,
     unit: Unit,
     /// The most bytes that a stream of this length can decode to.
     most: u64,
@@ -94,8 +94,8 @@ impl<'a> Arrays<'a> {
 
     fn map_channels(self) -> usize {
         match self {
-            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => as_usize(counts.map_channels),
-            Self::Difference(base) => base.map_channels.len(),
+            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => as_usize(counts.texcoord_sets),
+            Self::Difference(base) => base.texcoords.len(),
         }
     }
 
@@ -103,7 +103,7 @@ impl<'a> Arrays<'a> {
     fn map_channel(self, channel: usize) -> Option<u64> {
         match self {
             Self::Complete(_) => None,
-            Self::Difference(base) => Some(base.map_channels.get(channel).map_or(0, Array::len_u64)),
+            Self::Difference(base) => Some(base.texcoords.get(channel).map_or(0, Array::len_u64)),
             // All channels before the one that is wanted as if they were the first: nothing lies between them.
             Self::DifferenceOf(_, part, base) => Some(match channel {
                 _ if part == Part::MapChannel(channel) => base.array.len_u64(),
@@ -119,7 +119,7 @@ impl<'a> Arrays<'a> {
             (Self::Complete(_), _) | (_, Part::Triangles) => None,
             (Self::Difference(base), Part::Positions) => Some(&base.positions),
             (Self::Difference(base), Part::Normals) => Some(&base.normals),
-            (Self::Difference(base), Part::MapChannel(channel)) => base.map_channels.get(channel),
+            (Self::Difference(base), Part::MapChannel(channel)) => base.texcoords.get(channel),
             (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
         }
     }
@@ -164,11 +164,11 @@ const DEFLATE_RATIO: u64 = 1032;
 
 impl<'a> Stream<'a> {
     /// Triples that are inflated at a time: in bytes, as many as the inflater likes.
-    const WINDOW: usize = Inflate::PIECE / 12;
+    const WINDOW: usize = Content::PIECE / 12;
 
-    /// `inflate` inflates `input`.
+    /// `content` reads `input`.
     pub(crate) fn new(
-        inflate: Inflate<'a>,
+        content: Content<'a>,
         input: Bytes,
         unit: Unit,
         options: &Options,
@@ -176,19 +176,19 @@ impl<'a> Stream<'a> {
     ) -> Self {
         let ratio = if unit.codec == Codec::Stored { 1 } else { DEFLATE_RATIO };
         let most = unit.stored.saturating_mul(ratio);
-        Self { inflate, unit, most, input, options: *options, budget, help: None, is_whole: true }
+        Self { content, unit, most, input, options: *options, budget, help: None, is_whole: true }
     }
 
     /// Computes no checksum, because only a part of the content is read.
     pub(crate) fn in_part(&mut self) -> &mut Self {
-        self.inflate.without_checksum();
+        self.content.ignore_checksum();
         self.is_whole = false;
         self
     }
 
     /// Bytes after the end of the stream, once it has ended.
     pub(crate) fn unused(&self) -> u64 {
-        self.unit.stored.saturating_sub(as_u64(self.inflate.consumed()))
+        self.unit.stored.saturating_sub(as_u64(self.content.consumed()))
     }
 
     /// A box, to its end.
@@ -227,10 +227,10 @@ impl<'a> Stream<'a> {
         self.read(&mut bytes)?;
         let counts = raw::MeshCounts::read_from_bytes(&bytes);
         let counts = Counts::new(&counts.unwrap_or_else(|_| raw::MeshCounts::new_zeroed()));
-        if counts.map_channels > MAX_CHANNELS {
+        if counts.texcoord_sets > MAX_CHANNELS {
             let place = self.place().decoded_at(MAP_CHANNEL_COUNT);
             let error = place.error(ErrorKind::LimitExceeded, "Map Channel Count");
-            return Err(error.expected(format!("at most {MAX_CHANNELS}")).found(counts.map_channels));
+            return Err(error.expected(format!("at most {MAX_CHANNELS}")).found(counts.texcoord_sets));
         }
         Ok(counts)
     }
@@ -299,13 +299,13 @@ impl<'a> Stream<'a> {
         arrays: Arrays<'_>,
         wanted: Part,
         skipped: &mut [u8],
-        out: &mut Vec<[f32; 3]>,
+        out: Out<'_>,
     ) -> Result<u64> {
         self.check_channel(wanted, arrays.map_channels())?;
-        let mut before = 0_u64;
+        let (mut before, mut out) = (0_u64, Some(out));
         self.walk(arrays, wanted, |stream, part, count| {
             if part == wanted {
-                return stream.array(arrays, part, count, out);
+                return out.take().map_or(Ok(()), |out| stream.array(arrays, part, count, out));
             }
             if let Part::MapChannel(_) = part {
                 before = before.saturating_add(count);
@@ -329,7 +329,7 @@ impl<'a> Stream<'a> {
                 before = before.saturating_add(count);
             }
             let counted = stream.counted(arrays, part, count);
-            place = span(start.saturating_add(stream.inflate.produced()), counted.bytes);
+            place = span(start.saturating_add(stream.content.produced()), counted.bytes);
             stream.skip(&counted, &mut [])
         })?;
         Ok((place, before))
@@ -394,7 +394,7 @@ impl<'a> Stream<'a> {
     }
 
     fn all_arrays(&mut self, arrays: Arrays<'_>, out: &mut MeshBuffer) -> Result<()> {
-        let MeshBuffer { positions, normals, map_channels, .. } = out;
+        let MeshBuffer { positions, normals, texcoords: map_channels, .. } = out;
         let channels = as_u64(arrays.map_channels());
         let at = matches!(arrays, Arrays::Complete(_)).then_some(MAP_CHANNEL_COUNT);
         // Each channel of a complete mesh has a count of four bytes in the stream.
@@ -412,17 +412,21 @@ impl<'a> Stream<'a> {
                 Part::MapChannel(channel) => map_channels.get_mut(channel),
                 Part::Triangles => None,
             };
-            out.map_or(Ok(()), |out| stream.array(arrays, part, count, out))
+            out.map_or(Ok(()), |out| stream.array(arrays, part, count, Out::Vec(out)))
         })
     }
 
     /// Reads an array; adds that of the base where it is a difference.
-    fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.resize(out, &self.counted(arrays, part, count))?;
+    fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: Out<'_>) -> Result<()> {
+        let counted = self.counted(arrays, part, count);
+        let out = match out {
+            Out::Vec(out) => self.resize(out, &counted).map(|()| out.as_mut_slice())?,
+            Out::Slice(out) => self.may_come(&counted).and_then(|()| out::of_length(out, counted.number))?,
+        };
         self.announce(out.as_bytes().len());
         let Some(base) = arrays.base(part) else { return self.triples(out) };
         let base = base.as_slice();
-        if let Some(stored) = self.inflate.stored(out.as_bytes().len())
+        if let Some(stored) = self.content.stored(out.as_bytes().len())
             && let Ok(stored) = <[[F32; 3]]>::ref_from_bytes(stored)
         {
             let stored = stored.as_flattened().iter().zip(base.as_flattened());
@@ -453,10 +457,10 @@ impl<'a> Stream<'a> {
         let records = out.take_records();
         self.take(&counted, |stored, budget| budget.resize(records, stored, announced, counted.what))?;
         self.announce(records.len());
-        let mut length = self.inflate.read(records).map_err(|fault| self.fault(&fault))?;
+        let mut length = self.content.read(records).map_err(|fault| self.fault(&fault))?;
         let mut next = [0];
         if length == records.len() {
-            if self.inflate.read(&mut next).map_err(|fault| self.fault(&fault))? == 0 {
+            if self.content.read(&mut next).map_err(|fault| self.fault(&fault))? == 0 {
                 self.finish()?;
                 out.set_shape(shape);
                 return Ok(());
@@ -468,7 +472,7 @@ impl<'a> Stream<'a> {
             self.budget.give_back(announced);
             let [first, rest @ ..] = records.get_mut(length..).unwrap_or_default() else { return Ok(()) };
             [*first] = next;
-            let more = self.inflate.read(rest).map_err(|fault| self.fault(&fault))?;
+            let more = self.content.read(rest).map_err(|fault| self.fault(&fault))?;
             length = length.saturating_add(1).saturating_add(more);
         }
         records.truncate(length);
@@ -486,18 +490,18 @@ impl<'a> Stream<'a> {
 
     /// Checks that the stream ends here, with the right checksum.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        self.inflate.finish().map_err(|fault| self.fault(&fault))
+        self.content.finish().map_err(|fault| self.fault(&fault))
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<()> {
-        self.inflate.read_exact(out).map_err(|fault| self.fault(&fault))
+        self.content.read_exact(out).map_err(|fault| self.fault(&fault))
     }
 
     /// Inflates and drops elements.
     fn skip(&mut self, counted: &Counted, buffer: &mut [u8]) -> Result<()> {
         self.may_come(counted)?;
         self.announce(as_usize(counted.bytes));
-        self.inflate.skip(counted.bytes, buffer).map_err(|fault| self.fault(&fault))
+        self.content.skip(counted.bytes, buffer).map_err(|fault| self.fault(&fault))
     }
 
     /// Makes room for triples.
@@ -511,7 +515,7 @@ impl<'a> Stream<'a> {
         let mut taken = take(self.unit.stored, self.budget);
         if taken.is_err()
             && let Some(help) = &mut self.help
-            && help.end(&mut self.inflate)
+            && help.end(&mut self.content)
         {
             taken = take(self.unit.stored, self.budget);
         }
@@ -525,17 +529,17 @@ impl<'a> Stream<'a> {
         const LEAST: usize = 512 << 10;
         const STREAM: u64 = 1 << 20;
         #[cfg(feature = "rayon")]
-        if !self.is_whole {
-            self.inflate.wants(bytes);
+        if let Some(stream) = self.content.stream().filter(|_| !self.is_whole) {
+            stream.will_read(bytes);
         }
         if self.help.is_none() && bytes >= LEAST && self.unit.stored >= STREAM {
-            self.help = Some(Help::with(&mut self.inflate, &self.input, &self.options, self.budget));
+            self.help = Some(Help::with(&mut self.content, &self.input, &self.options, self.budget));
         }
     }
 
     /// The elements of an array, after what comes before them in the stream has been read.
     fn counted(&self, arrays: Arrays<'_>, part: Part, number: u64) -> Counted {
-        let produced = self.inflate.produced();
+        let produced = self.content.produced();
         let at = match (arrays, part) {
             (Arrays::Difference(_) | Arrays::DifferenceOf(..), _) => None,
             (Arrays::Complete(_), Part::Positions) => Some(VERTEX_COUNT),
@@ -548,7 +552,7 @@ impl<'a> Stream<'a> {
 
     /// Refuses more elements than the rest of the stream can decode to.
     fn may_come(&self, counted: &Counted) -> Result<()> {
-        if counted.bytes <= self.most.saturating_sub(self.inflate.produced()) {
+        if counted.bytes <= self.most.saturating_sub(self.content.produced()) {
             return Ok(());
         }
         let stored = decimal(self.unit.stored);
@@ -580,7 +584,7 @@ impl<'a> Stream<'a> {
 
     /// The error about the last `bytes` of the decoded content.
     fn malformed(&self, what: &'static str, bytes: u64) -> Error {
-        let end = self.inflate.produced();
+        let end = self.content.produced();
         self.place().decoded_at(end.saturating_sub(bytes)..end).malformed(what)
     }
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::counts::Counts;
+use super::raw;
+use crate::bytes::Scalar;
 use crate::num::as_usize;
 
 /// The triangles of a mesh, as a sequence of records. Cloning shares them.
@@ -51,7 +52,7 @@ impl Shape {
     /// The shape of records of version 7 and newer. The published text gives none for older versions, whose records are
     /// measured by the length of the stream.
     pub(crate) fn of_version_7(counts: &Counts) -> Self {
-        Self { triangles: counts.triangles, channels: counts.map_channels, normals: true, tail: Self::TAIL }
+        Self { triangles: counts.triangles, channels: counts.texcoord_sets, normals: true, tail: Self::TAIL }
     }
 
     /// The shape of records that together take this many bytes; `None` where no record has it.
@@ -59,7 +60,7 @@ impl Shape {
         let triangles = u64::from(counts.triangles);
         let record = length.checked_div(triangles).filter(|_| length.checked_rem(triangles) == Some(0))?;
         let rest =
-            record.checked_sub(u64::from(counts.map_channels).saturating_mul(12).saturating_add(12))?;
+            record.checked_sub(u64::from(counts.texcoord_sets).saturating_mul(12).saturating_add(12))?;
         let shape = |normals, tail| Self { normals, tail, ..Self::of_version_7(counts) };
         match rest.checked_sub(12) {
             Some(tail) if tail <= Self::MAX_TAIL => Some(shape(true, tail)),
@@ -119,7 +120,8 @@ impl Triangles {
 
     /// The number of map channels that the corners have indices for.
     #[must_use]
-    pub fn map_channels(&self) -> usize {
+    #[doc(alias = "map_channels")]
+    pub fn texcoord_sets(&self) -> usize {
         as_usize(self.shape.channels)
     }
 
@@ -127,6 +129,20 @@ impl Triangles {
     #[must_use]
     pub fn has_normals(&self) -> bool {
         self.shape.normals
+    }
+
+    /// The type of the material IDs as stored; `None` if the records have none.
+    pub(crate) fn material_scalar(&self) -> Option<Scalar> {
+        match self.shape.tail {
+            2 | 3 => Some(Scalar::U16),
+            4 => Some(Scalar::U32),
+            _ => None,
+        }
+    }
+
+    /// `true` if the records have a byte of edges.
+    pub(crate) fn has_edge_visibility(&self) -> bool {
+        self.shape.tail == Shape::TAIL
     }
 
     /// Bytes after the indices of each record: 3 in version 7 (a material id of two bytes, and edges).
@@ -168,7 +184,7 @@ impl Triangles {
             positions: triple(record, 0),
             normals: self.shape.normals.then(|| triple(record, 1)),
             material_id: self.material(tail),
-            edge_visibility: if self.shape.tail == Shape::TAIL { tail.get(2).copied() } else { None },
+            edge_visibility: if self.has_edge_visibility() { tail.get(2).copied() } else { None },
         }
     }
 
@@ -199,9 +215,10 @@ impl Triangles {
 
     /// The indices of the coordinates of a map channel of all corners; `None` where there is no such channel.
     #[must_use]
-    pub fn map_channel(&self, channel: usize) -> Option<Vec<[u32; 3]>> {
+    #[doc(alias = "map_channel")]
+    pub fn texcoords(&self, channel: usize) -> Option<Vec<[u32; 3]>> {
         let before = 1_usize.saturating_add(self.shape.normals.into());
-        (channel < self.map_channels()).then(|| self.stream(before.saturating_add(channel)))
+        (channel < self.texcoord_sets()).then(|| self.stream(before.saturating_add(channel)))
     }
 
     /// The indices of one kind of all corners, into `out`: kind 0 is positions, then normals if there are any, then the
@@ -237,7 +254,7 @@ impl Triangles {
     /// The edge bytes of all triangles; `None` where the records do not have it.
     #[must_use]
     pub fn edge_visibility(&self) -> Option<Vec<u8>> {
-        if self.shape.tail != Shape::TAIL {
+        if !self.has_edge_visibility() {
             return None;
         }
         self.records().map(|record| record.last().copied()).collect()
@@ -254,5 +271,30 @@ fn triple(record: &[u8], stream: usize) -> [u32; 3] {
 impl fmt::Debug for Triangles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Triangles({} of {} bytes)", self.len(), self.record_len())
+    }
+}
+
+/// The numbers of elements of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Positions.
+    pub vertices: u32,
+    /// Normals.
+    pub normals: u32,
+    /// Sets of texture coordinates: map channels.
+    pub texcoord_sets: u32,
+    /// Triangles.
+    pub triangles: u32,
+}
+
+impl Counts {
+    pub(crate) fn new(stored: &raw::MeshCounts) -> Self {
+        Self {
+            vertices: stored.vertices.get(),
+            normals: stored.normals.get(),
+            texcoord_sets: stored.map_channels.get(),
+            triangles: stored.triangles.get(),
+        }
     }
 }

@@ -6,11 +6,11 @@ use super::header::names;
 use super::layout::snapshot_address;
 use super::mesh::MeshBuffer;
 use super::proxy::Proxy;
+use super::proxy::UnitEvidence;
 use super::raw;
 use super::reading::FAR;
 use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
-use super::unit::UnitEvidence;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, component, interval};
@@ -35,7 +35,7 @@ impl Proxy {
         let mut check = Check::default();
         // Entries that point to the same snapshot are one snapshot.
         let mut seen = HashSet::new();
-        for index in 0..self.len() {
+        for index in 0..self.snapshot_count() {
             self.ask_ahead(index)?;
             let result = self.snapshot(index).and_then(|snapshot| {
                 if seen.insert(snapshot.range().start) { check.snapshot(self, &snapshot) } else { Ok(()) }
@@ -75,7 +75,7 @@ impl Proxy {
         if index > 0 && !(index.is_power_of_two() && index >= FIRST) {
             return Ok(());
         }
-        let extents = (index..index.saturating_add(ahead).min(self.len()))
+        let extents = (index..index.saturating_add(ahead).min(self.snapshot_count()))
             .filter_map(|index| self.layout().extent(index).ok().filter(|extent| extent.length() <= FAR))
             .map(|extent| extent.start.saturating_sub(4)..extent.end);
         self.layout().source.want(extents, "snapshots")
@@ -148,7 +148,7 @@ impl Check {
         if triangles.has_normals() {
             streams.push(("normals", self.buffer.normals.len()));
         }
-        streams.extend(self.buffer.map_channels.iter().map(|channel| ("map_channels", channel.len())));
+        streams.extend(self.buffer.texcoords.iter().map(|channel| ("map_channels", channel.len())));
         for (stream, (name, count)) in streams.into_iter().enumerate() {
             let (least, greatest) =
                 triangles.corners(stream).fold((u32::MAX, 0), |(a, b), index| (a.min(index), b.max(index)));
@@ -172,7 +172,7 @@ impl Check {
     fn numbers(&mut self, snapshot: &Snapshot) {
         let arrays = [("positions", &self.buffer.positions), ("normals", &self.buffer.normals)];
         let arrays = arrays.map(|(name, numbers)| (snapshot.address().then(name), numbers));
-        let channels = (0..).zip(&self.buffer.map_channels);
+        let channels = (0..).zip(&self.buffer.texcoords);
         let channels =
             channels.map(|(index, channel)| (snapshot.address().then("map_channels").index(index), channel));
         for (address, numbers) in arrays.into_iter().chain(channels) {
@@ -216,7 +216,7 @@ impl Check {
             (names::VERTICES, self.buffer.positions.len()),
             (names::FACES, self.buffer.triangles.len()),
             (names::NORMALS, self.buffer.normals.len()),
-            (names::CHANNELS, self.buffer.map_channels.len()),
+            (names::CHANNELS, self.buffer.texcoords.len()),
         ];
         for (name, found) in counts {
             let said = properties.integer(name);

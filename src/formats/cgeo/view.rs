@@ -7,7 +7,8 @@ use super::snapshot::Snapshot;
 use crate::bytes::Array;
 use crate::limits::{Budget, Limits};
 use crate::mesh::{
-    Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat, VertexRemap,
+    Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
+    VertexFormat, VertexRemap,
 };
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result};
@@ -38,12 +39,26 @@ impl Proxy {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such snapshot, and those of [`Snapshot::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
-        let index = address.index_in("snapshots", |_| None).filter(|index| *index < self.len());
+        self.snapshot_at(address)?.view()
+    }
+
+    fn snapshot_at(&self, address: &Address) -> Result<Snapshot> {
+        let index = address.index_in("snapshots", |_| None).filter(|index| *index < self.snapshot_count());
         let index = index.ok_or_else(|| {
             let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected(format!("snapshots[i] with i below {}", self.len()))
+            error.expected(format!("snapshots[i] with i below {}", self.snapshot_count()))
         })?;
-        self.snapshot(index)?.view()
+        self.snapshot(index)
+    }
+
+    pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
+        let counts = self.snapshot_at(address)?.counts()?;
+        let (vertices, triangles) = (counts.vertices.into(), counts.triangles.into());
+        Ok(MeshCounts { vertices, triangles, has_positions: true })
+    }
+
+    pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
+        Ok(Bounds::around(self.snapshot_at(address)?.positions()?.iter()))
     }
 }
 
@@ -106,7 +121,7 @@ impl Mesh {
         if self.triangles.has_normals() && !self.normals.is_empty() {
             streams.push((Semantic::Normal, self.normals.clone()));
         }
-        let channels = (0..).zip(&self.map_channels).filter(|(_, channel)| !channel.is_empty());
+        let channels = (0..).zip(&self.texcoords).filter(|(_, channel)| !channel.is_empty());
         streams.extend(channels.map(|(set, channel)| (Semantic::TexCoord(set), channel.clone())));
         streams
     }
@@ -141,7 +156,7 @@ impl Mesh {
         let indices = |semantic: &Semantic| match semantic {
             Semantic::TexCoord(set) => {
                 let channel = as_usize(*set);
-                self.triangles.map_channel(channel).unwrap_or_default()
+                self.triangles.texcoords(channel).unwrap_or_default()
             }
             Semantic::Normal => self.triangles.normals().unwrap_or_default(),
             _ => self.triangles.positions(),

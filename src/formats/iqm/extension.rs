@@ -14,6 +14,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::table;
 use crate::bytes::{Array, Element, Text};
+use crate::limits::Budget;
 use crate::num::{Span, decimal, size_u64, span};
 use crate::report::Result;
 
@@ -27,6 +28,40 @@ pub struct Extension {
     pub node: Range<u64>,
     /// The bytes of the data, from the start of the file.
     pub range: Range<u64>,
+}
+
+/// An element of `FTE_MESH`: what the FTE engine knows about a mesh, with the field names of its compiler.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FteMesh {
+    /// The contents flags of the surface.
+    pub contents: u32,
+    /// The surface flags.
+    pub surface_flags: u32,
+    /// The ID of the surface, for events.
+    pub surface_id: u32,
+    /// The geometry set of the mesh.
+    pub geomset: u32,
+    /// The variant of the mesh within its geometry set.
+    pub geomid: u32,
+    /// The minimum distance at which the mesh is drawn.
+    pub min_distance: f32,
+    /// The maximum distance at which the mesh is drawn.
+    pub max_distance: f32,
+}
+
+impl FteMesh {
+    fn new(stored: raw::FteMesh) -> Self {
+        Self {
+            contents: stored.contents.get(),
+            surface_flags: stored.surfaceflags.get(),
+            surface_id: stored.surfaceid.get(),
+            geomset: stored.geomset.get(),
+            geomid: stored.geomid.get(),
+            min_distance: stored.mindist.get(),
+            max_distance: stored.maxdist.get(),
+        }
+    }
 }
 
 /// An element of `FTE_EVENT`: an event at a time of an animation.
@@ -107,20 +142,25 @@ impl Model {
         self.layout().extensions.iter().find(named)
     }
 
-    /// `FTE_MESH`, in place: an element for each mesh; `Ok(None)` without.
+    /// `FTE_MESH`: one element per mesh; `Ok(None)` if the file does not have the extension.
     ///
-    /// As in the engine, also `Ok(None)` where the number of elements is not the number of meshes.
+    /// As in the engine, also `Ok(None)` if the numbers of elements and of meshes differ.
     ///
     /// # Errors
     ///
-    /// Those of reading.
-    pub fn fte_meshes(&self) -> Result<Option<Array<raw::FteMesh>>> {
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the elements are larger than the limits allow, and the errors
+    /// of reading.
+    pub fn fte_meshes(&self) -> Result<Option<Vec<FteMesh>>> {
         let Some(node) = self.extension_node(b"FTE_MESH") else { return Ok(None) };
         let expected = self.layout().meshes.len_u64().saturating_mul(size_u64::<raw::FteMesh>());
         if node.data.length() != expected {
             return Ok(None);
         }
-        table(&self.layout().source, &node.data, "FTE_MESH").map(Some)
+        let stored: Array<raw::FteMesh> = table(&self.layout().source, &node.data, "FTE_MESH")?;
+        let budget = Budget::of_part(&self.options.limits, &node.data);
+        let bytes = stored.len_u64().saturating_mul(size_u64::<FteMesh>());
+        budget.spend(node.data.length(), bytes, "FTE_MESH").map_err(|error| FILE.locate(error))?;
+        Ok(Some(stored.iter().map(FteMesh::new).collect()))
     }
 
     /// `FTE_EVENT`; `Ok(None)` where the file does not have it.

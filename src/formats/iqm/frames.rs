@@ -126,8 +126,8 @@ impl Frames {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the
     /// errors of reading.
-    pub fn frame_into(&self, frame: u32, out: &mut [Trs]) -> Result<()> {
-        self.frames_into(self.one(frame)?, out)
+    pub fn read_frame_into(&self, frame: u32, out: &mut [Trs]) -> Result<()> {
+        self.read_range_into(self.one(frame)?, out)
     }
 
     /// All poses of a range of frames, into `out` of exactly that many elements.
@@ -139,7 +139,7 @@ impl Frames {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there are no such frames or `out` has another length, and the
     /// errors of reading.
-    pub fn frames_into(&self, frames: Range<u32>, out: &mut [Trs]) -> Result<()> {
+    pub fn read_range_into(&self, frames: Range<u32>, out: &mut [Trs]) -> Result<()> {
         let count = u64::from(frames.end.saturating_sub(frames.start));
         let range = self.bytes(frames)?;
         let expected = count.saturating_mul(as_u64(self.poses.len()));
@@ -158,13 +158,13 @@ impl Frames {
     ///
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where that is more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of reading.
-    pub fn to_vec(&self) -> Result<Vec<Trs>> {
+    pub fn read(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
         let stored = self.bytes(0..self.frames)?;
         let budget = Budget::of_part(&self.options.limits, &stored);
         let out = budget.vec(stored.length(), count, "frames[]");
         let mut out = out.map_err(|error| FILE.locate(error))?;
-        self.frames_into(0..self.frames, &mut out)?;
+        self.read_range_into(0..self.frames, &mut out)?;
         Ok(out)
     }
 
@@ -175,9 +175,9 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// Those of [`frame_into`](Self::frame_into).
+    /// Those of [`read_frame_into`](Self::read_frame_into).
     pub fn interpolate_into(&self, from: u32, to: u32, fraction: f32, out: &mut [Trs]) -> Result<()> {
-        self.frame_into(from, out)?;
+        self.read_frame_into(from, out)?;
         let to = self.bytes(self.one(to)?)?;
         let bytes = self.source.get(to, "frames[]")?;
         let values = values(&bytes);
@@ -464,7 +464,7 @@ mod tests {
         #[test]
         fn poses_decode_to_the_bits_of_a_plain_loop((poses, count, values) in any_file::<V2>()) {
             let frames = frames(&v2(&poses), count, &values, Parallelism::Off);
-            let out = frames.to_vec().unwrap();
+            let out = frames.read().unwrap();
             let expected = plain(&poses, count, &values);
             prop_assert_eq!(decoded(&poses, &out), &expected[..]);
             let at_random = (0..count).flat_map(|frame| (0..poses.len()).map(move |pose| (frame, pose)));
@@ -475,7 +475,7 @@ mod tests {
         #[test]
         fn poses_of_version_1_decode_to_the_bits_of_a_plain_loop((poses, count, values) in any_file::<V1>()) {
             let frames = frames(&v1(&poses), count, &values, Parallelism::Off);
-            let out = frames.to_vec().unwrap();
+            let out = frames.read().unwrap();
             prop_assert_eq!(decoded(&poses, &out), plain(&poses, count, &values));
             for trs in out {
                 let [x, y, z, w] = trs.rotate;
@@ -493,10 +493,10 @@ mod tests {
         let channels: u32 = masks.iter().map(|mask| mask.count_ones()).sum();
         let count = 10_000_u32;
         let values: Vec<u16> = (0..count * channels).map(|i| (i.wrapping_mul(40_503) >> 4) as u16).collect();
-        let alone = frames(&v2(&poses), count, &values, Parallelism::Off).to_vec().unwrap();
+        let alone = frames(&v2(&poses), count, &values, Parallelism::Off).read().unwrap();
         for threads in [1, 2, 8] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let parallel = pool.install(|| frames(&v2(&poses), count, &values, Parallelism::Rayon).to_vec());
+            let parallel = pool.install(|| frames(&v2(&poses), count, &values, Parallelism::Rayon).read());
             assert!(parallel.unwrap() == alone, "{threads}");
         }
     }

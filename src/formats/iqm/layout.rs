@@ -7,6 +7,7 @@ use zerocopy::little_endian::U32;
 
 use super::names::FileText;
 use super::raw;
+use super::raw::MAGIC;
 use super::rules::FILE;
 use super::tables::{Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
@@ -38,6 +39,10 @@ pub(crate) struct Layout {
     pub(crate) findings: Vec<Finding>,
     /// The attributes of views, and which vertex array each is. Made once.
     pub(crate) attributes: OnceLock<(AttributeList, Arc<[usize]>)>,
+    /// The index of the vertex array of positions. Searched once.
+    pub(crate) positions: OnceLock<Option<usize>>,
+    /// `true` for each mesh that declares vertices of another mesh. Made once.
+    pub(crate) overlaps: OnceLock<Arc<[bool]>>,
 }
 
 /// The byte ranges of the sections; empty for those that the file does not have.
@@ -97,6 +102,8 @@ impl Layout {
             extensions: Vec::new(),
             findings: Vec::new(),
             attributes: OnceLock::new(),
+            positions: OnceLock::new(),
+            overlaps: OnceLock::new(),
             source,
             header,
             sections,
@@ -309,4 +316,11 @@ impl Bound {
         }
         Ok(span(start, wanted.saturating_mul(size)))
     }
+}
+
+/// Whether a source that begins with `head` is an IQM file.
+///
+/// The last byte of the magic is not compared: a file that is damaged there is left to the reader, which names it.
+pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
+    Ok(MAGIC.get(..15).is_some_and(|magic| head.starts_with(magic)))
 }

@@ -14,7 +14,7 @@
 //!
 //! Everything is read in place: headers and tables are cast, arrays are views, whatever their alignment. Opening
 //! checks every range, name, parent and channel mask. That triangles use existing vertices is checked by
-//! [`Model::check_indices`] and [`Model::validate`], by a [`MeshView`](crate::MeshView) for its own triangles, and when
+//! [`Model::triangles`] and [`Model::validate`], by a [`MeshView`](crate::MeshView) for its own triangles, and when
 //! opening with [`Strictness::Strict`](crate::Strictness::Strict).
 //!
 //! Many models are split: one file with the mesh and its joints, and one file for each animation, with poses only.
@@ -33,21 +33,26 @@
 //! // The matrices that move the vertices in frame 3.
 //! let skeleton = model.skeleton().expect("and joints");
 //! let mut pose = vec![iqm::Trs::default(); model.frames().pose_count()];
-//! model.frames().frame_into(3, &mut pose)?;
+//! model.frames().read_frame_into(3, &mut pose)?;
 //! let skinning = skeleton.skinning_matrices(&pose)?;
 //! # assert!(corner.is_some() && b != c && skinning.len() == pose.len());
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
 mod anim;
-mod detect;
+mod array_list;
 mod extension;
 mod frames;
 mod layout;
 mod model;
 mod names;
+mod own_vertices;
 mod pose;
+#[cfg(feature = "raw")]
 pub mod raw;
+#[cfg(not(feature = "raw"))]
+#[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
+mod raw;
 pub mod rules;
 mod skeleton;
 mod structure;
@@ -57,12 +62,12 @@ mod vertex_array;
 mod view;
 
 pub use anim::{Anim, Pose};
-pub use extension::{Extension, FteEvent, FteMeshSkin, FteSkinFrame, FteSkins};
+pub use extension::{Extension, FteEvent, FteMesh, FteMeshSkin, FteSkinFrame, FteSkins};
 pub use frames::Frames;
 pub(crate) use layout::HEAD;
 pub use model::{Mesh, Model};
 pub use pose::{IDENTITY, Matrix, Trs, invert, multiply};
 pub use skeleton::{Joint, Skeleton, world_matrices};
-pub use vertex_array::{Normalization, VertexArray, VertexArrayType};
+pub use vertex_array::{VertexArray, VertexArrayType};
 
-pub(crate) use detect::detect;
+pub(crate) use layout::detect;

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use super::layout::Layout;
 use super::pose::Trs;
 use super::raw;
+use super::rules::FILE;
 use super::tables::table;
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
@@ -71,6 +72,10 @@ impl Model {
         Ok(model)
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -90,6 +95,7 @@ impl Model {
     }
 
     /// The header as stored.
+    #[cfg(feature = "raw")]
     #[must_use]
     pub fn header(&self) -> &raw::Header {
         &self.layout.header
@@ -110,16 +116,10 @@ impl Model {
         self.layout.source.get(self.layout.sections.text.clone(), "text")
     }
 
-    /// The number of meshes.
+    /// The number of meshes; 0 in a file that has only animations.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn mesh_count(&self) -> usize {
         self.layout.meshes.len()
-    }
-
-    /// Whether there are no meshes, as in a file of animations alone.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The meshes, in the order of the file.
@@ -128,8 +128,16 @@ impl Model {
     }
 
     /// The mesh at an index.
-    pub(crate) fn mesh(&self, index: usize) -> Option<Mesh> {
-        self.layout.meshes.get(index).map(|mesh| Mesh::new(&self.layout, &mesh))
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is no such mesh.
+    pub fn mesh(&self, index: usize) -> Result<Mesh> {
+        let mesh = self.layout.meshes.get(index).ok_or_else(|| {
+            let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
+            error.expected(format!("less than {}", self.mesh_count())).found(index)
+        })?;
+        Ok(Mesh::new(&self.layout, &mesh))
     }
 
     /// The number of vertices of all meshes together: elements of each vertex array.
@@ -144,15 +152,26 @@ impl Model {
         as_usize(self.layout.header.num_triangles.get())
     }
 
-    /// The triangles of all meshes, in place.
+    /// The triangles of all meshes: three vertex indices each, borrowed from the source.
     ///
-    /// Indices count from the first vertex of the file; front faces are clockwise. Indices are not checked; see
-    /// [`check_indices`](Self::check_indices).
+    /// Indices count from the first vertex of the file, and each is less than [`vertex_count`](Self::vertex_count), which is
+    /// checked at memory speed. Front faces are clockwise.
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range, and the errors of reading.
     pub fn triangles(&self) -> Result<Array<[u32; 3]>> {
+        let triangles = self.raw_triangles()?;
+        self.check_indices(&triangles)?;
+        Ok(triangles)
+    }
+
+    /// The triangles as stored, with indices that may be out of range.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn raw_triangles(&self) -> Result<Array<[u32; 3]>> {
         table(&self.layout.source, &self.layout.sections.triangles, "iqmtriangle[]")
     }
 
@@ -169,12 +188,14 @@ impl Model {
         optional(section, || table(&self.layout.source, section, "iqmadjacency[]"))
     }
 
-    /// The box and radii of each frame, in place; `Ok(None)` where the file has none.
+    /// The bounding box and radii of each frame, borrowed from the source; `Ok(None)` if the file has none.
+    ///
+    /// Eight numbers per frame, as in `iqmbounds`: minimum x, y, z, maximum x, y, z, the radius in the X-Y plane, and the radius.
     ///
     /// # Errors
     ///
-    /// Those of reading.
-    pub fn bounds(&self) -> Result<Option<Array<raw::Bounds>>> {
+    /// Returns the errors of reading.
+    pub fn bounds(&self) -> Result<Option<Array<[f32; 8]>>> {
         let section = &self.animation.sections.bounds;
         optional(section, || table(&self.animation.source, section, "iqmbounds[]"))
     }
@@ -189,19 +210,6 @@ impl Model {
     pub fn comment(&self) -> Result<Option<Text>> {
         let section = &self.layout.sections.comment;
         optional(section, || self.layout.source.get(section.clone(), "comment").map(Text::new))
-    }
-
-    /// The bytes from the start of the comment to the end of the file.
-    ///
-    /// For files of the exporter iqm-exm, which writes a `num_comment` of 1 followed by a long JSON text.
-    ///
-    /// # Errors
-    ///
-    /// Those of reading.
-    pub fn comment_to_end(&self) -> Result<Option<Text>> {
-        let section = &self.layout.sections.comment;
-        let end = u64::from(self.layout.header.filesize.get());
-        optional(section, || self.layout.source.get(section.start..end, "comment").map(Text::new))
     }
 
     /// Deviations from the specification found when opening, by [rule](super::rules).
@@ -254,9 +262,11 @@ impl Model {
 
     /// The meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
-        Box::new(self.meshes().enumerate().map(|(index, mesh)| {
+        let has_positions = self.has_positions();
+        Box::new(self.meshes().enumerate().map(move |(index, mesh)| {
             let address = Address::field("meshes").index(as_u64(index));
-            MeshEntry::new(address, mesh.name.to_string_lossy(), Role::Geometry)
+            let entry = MeshEntry::new(address, mesh.name.to_string_lossy(), Role::Geometry);
+            entry.with_counts(mesh.counts(has_positions))
         }))
     }
 }

@@ -15,6 +15,7 @@ pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 
 /// `output = (input * scale) * rotation + translation`. Ten numbers in this order, without padding.
 #[derive(Clone, Copy, Debug, PartialEq, FromBytes, IntoBytes, KnownLayout, Immutable)]
 #[cfg_attr(feature = "bytemuck", derive(bytemuck::Pod, bytemuck::Zeroable))]
+#[non_exhaustive]
 #[repr(C)]
 pub struct Trs {
     /// Translation x, y, z, in the units of the file.
@@ -39,6 +40,19 @@ impl Trs {
     #[must_use]
     pub fn normalized(self) -> Self {
         Self { rotate: normalize(self.rotate), ..self }
+    }
+
+    /// A translation x, y, z, a rotation x, y, z, w, and a scale x, y, z.
+    #[must_use]
+    pub const fn new(translate: [f32; 3], rotate: [f32; 4], scale: [f32; 3]) -> Self {
+        Self { translate, rotate, scale }
+    }
+
+    /// Translation, rotation and scale, in this order.
+    #[must_use]
+    pub fn to_array(self) -> [f32; 10] {
+        let ([a, b, c], [d, e, f, g], [h, i, j]) = (self.translate, self.rotate, self.scale);
+        [a, b, c, d, e, f, g, h, i, j]
     }
 
     /// The matrix of this transformation.

@@ -227,7 +227,7 @@ impl Layout {
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
-        // The part that ends last of those before.
+        // The part with the largest end so far.
         let mut before: Option<&Part> = None;
         for part in &parts {
             if let Some(before) = before.filter(|before| part.range.start < before.range.end) {
@@ -237,7 +237,7 @@ impl Layout {
                     (FILE.at(part.range.start..end), detail)
                 });
             }
-            before = before.filter(|before| before.range.end > part.range.end).or(Some(part));
+            before = before.into_iter().chain([part]).max_by_key(|part| part.range.end);
         }
 
         let filesize = u64::from(self.header.filesize.get());
@@ -248,7 +248,7 @@ impl Layout {
         }
         let used = before.map_or(0, |part| part.range.end);
         let rest = used..filesize;
-        if used > 0 && rest.length() >= 4 {
+        if rest.length() >= 4 {
             if used == self.sections.comment.end && self.header.num_comment.get() == 1 {
                 let detail = "1, but the text may go on to filesize";
                 findings.add(rules::LONGER_COMMENT, || (FILE.at(rest), detail));

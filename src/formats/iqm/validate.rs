@@ -14,14 +14,9 @@ use crate::num::{Span, as_u64, as_usize, component, interval, span};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
-    /// Checks that every triangle uses vertices that exist, at memory speed.
-    ///
-    /// # Errors
-    ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for the first index that is not less than `num_vertexes`, and the
-    /// errors of reading.
-    pub fn check_indices(&self) -> Result<()> {
-        let indices = self.triangles()?.flatten();
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) for the first index that is not less than `num_vertexes`.
+    pub(crate) fn check_indices(&self, triangles: &Array<[u32; 3]>) -> Result<()> {
+        let indices = triangles.clone().flatten();
         let num_vertexes = self.layout().header.num_vertexes.get();
         if !any_outside(&indices, &(0..num_vertexes)) {
             return Ok(());
@@ -52,6 +47,7 @@ impl Model {
         let mut check =
             Check { model: self, layout: self.layout(), findings: Findings::default(), effort: 0 };
         check.triangles()?;
+        check.shared_vertices();
         check.adjacency()?;
         check.vertex_arrays()?;
         check.blends()?;
@@ -138,7 +134,7 @@ impl Check<'_> {
     }
 
     fn triangles(&mut self) -> Result<()> {
-        let triangles = self.model.triangles()?.flatten();
+        let triangles = self.model.raw_triangles()?.flatten();
         let num_vertexes = self.layout.header.num_vertexes.get();
         // Indices of a mesh's own vertices are in range; the rest is checked at the end.
         let mut sound = 0;
@@ -171,6 +167,18 @@ impl Check<'_> {
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, count, || (place, detail));
         }
         Ok(())
+    }
+
+    fn shared_vertices(&mut self) {
+        for (index, mesh) in self.layout.meshes.iter().enumerate() {
+            if self.model.shares_vertices(index) {
+                let place = FILE.of(Address::field("meshes").index(as_u64(index)));
+                let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
+                let detail =
+                    || format!("vertexes {}..{}, of which another mesh has some", own.start, own.end);
+                self.findings.add(rules::SHARED_VERTICES, || (place, detail()));
+            }
+        }
     }
 
     fn adjacency(&mut self) -> Result<()> {
@@ -278,9 +286,10 @@ impl Check<'_> {
     fn bounds(&mut self) -> Result<()> {
         let Some(bounds) = self.model.bounds()? else { return Ok(()) };
         for (frame, bounds) in (0..).zip(bounds.iter()) {
-            let (mins, maxs) = (bounds.bbmins.map(|n| n.get()), bounds.bbmaxs.map(|n| n.get()));
+            let [a, b, c, d, e, f, xy_radius, radius] = bounds;
+            let (mins, maxs) = ([a, b, c], [d, e, f]);
             let address = || Address::field("bounds").index(frame);
-            let radii = [bounds.xyradius.get(), bounds.radius.get()];
+            let radii = [xy_radius, radius];
             if let Some((name, axis, number)) = first_not_finite([("bbmins", &mins[..]), ("bbmaxs", &maxs)]) {
                 let detail = || format!("{name}.{} is {number}", component(axis));
                 self.findings.add(rules::NOT_FINITE, || (FILE.of(address()), detail()));

@@ -19,8 +19,7 @@ impl Model {
 
     /// The vertex array at an index, in place, whatever its type, format and size.
     ///
-    /// Integers are marked as normalized, except in blend indexes and in custom and reserved arrays; see
-    /// [`Normalization`] for what writers mean by it.
+    /// Integers are marked as normalized, except in blend indexes and in custom and reserved arrays.
     ///
     /// # Errors
     ///
@@ -36,35 +35,6 @@ impl Model {
     fn read_array(&self, array: &VertexArray) -> Result<Attribute> {
         let bytes = self.layout.source.get(array.range.clone(), "vertex array")?;
         Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
-    }
-
-    /// The vertex array at an index, converted to `f32`.
-    ///
-    /// [`vertex_count`](Self::vertex_count) times the array's size numbers, vertex after vertex.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`vertex_array`](Self::vertex_array).
-    pub fn vertex_array_f32(&self, index: usize, normalization: Normalization) -> Result<Vec<f32>> {
-        let attribute = self.vertex_array(index)?;
-        let scalar = attribute.format().scalar;
-        // The greatest integer of as many bits, without a sign. Powers of floats are not exact on every machine.
-        let steps = f64::from(match scalar.size() {
-            1 => u8::MAX.into(),
-            2 => u16::MAX.into(),
-            _ => u32::MAX,
-        });
-        let signed = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::I32);
-        let scale = |number: f64| match (normalization, signed) {
-            _ if scalar.is_float() => number,
-            (Normalization::Raw, _) => number,
-            (Normalization::Sdk | Normalization::WebGpu, false) => number / steps,
-            (Normalization::Sdk, true) => (2.0 * number + 1.0) / steps,
-            (Normalization::WebGpu, true) => (number / ((steps - 1.0) / 2.0)).max(-1.0),
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
-        let scaled = attribute.numbers().map(|number| scale(number) as f32).collect();
-        Ok(scaled)
     }
 
     /// The first vertex array of a type, in place; `Ok(None)` where the file has none.
@@ -99,16 +69,19 @@ impl Model {
     /// [`Unsupported`](crate::ErrorKind::Unsupported) where they are not stored in the recommended format
     /// ([`vertex_array`](Self::vertex_array) and [`MeshView`](crate::MeshView) read any), and the errors of reading.
     pub fn positions(&self) -> Result<Option<Array<[f32; 3]>>> {
-        self.recommended(&VertexArrayType::Position)
+        self.recommended(&VertexArrayType::Position, 0)
     }
 
-    /// Texture coordinates u, v, in place; `Ok(None)` where the file has none.
+    /// Texture coordinates u, v of a set, borrowed from the source; `Ok(None)` if the file does not have the set.
+    ///
+    /// Set `n` is vertex array `n` of the type [`TexCoord`](VertexArrayType::TexCoord), counted from 0.
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
-    pub fn texcoords(&self) -> Result<Option<Array<[f32; 2]>>> {
-        self.recommended(&VertexArrayType::TexCoord)
+    /// Returns the errors of [`positions`](Self::positions).
+    #[doc(alias = "uv")]
+    pub fn texcoords(&self, set: usize) -> Result<Option<Array<[f32; 2]>>> {
+        self.recommended(&VertexArrayType::TexCoord, set)
     }
 
     /// Normals x, y, z, in place; `Ok(None)` where the file has none.
@@ -117,7 +90,7 @@ impl Model {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        self.recommended(&VertexArrayType::Normal)
+        self.recommended(&VertexArrayType::Normal, 0)
     }
 
     /// Tangents x, y, z and the sign of the bitangent, in place; `Ok(None)` without.
@@ -126,7 +99,7 @@ impl Model {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn tangents(&self) -> Result<Option<Array<[f32; 4]>>> {
-        self.recommended(&VertexArrayType::Tangent)
+        self.recommended(&VertexArrayType::Tangent, 0)
     }
 
     /// The joints that move each vertex, in place; `Ok(None)` where the file has none.
@@ -137,7 +110,7 @@ impl Model {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn blend_indexes(&self) -> Result<Option<Array<[u8; 4]>>> {
-        self.recommended(&VertexArrayType::BlendIndexes)
+        self.recommended(&VertexArrayType::BlendIndexes, 0)
     }
 
     /// Weights of `blend_indexes`, in 1/255, in place; `Ok(None)` without.
@@ -146,7 +119,7 @@ impl Model {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn blend_weights(&self) -> Result<Option<Array<[u8; 4]>>> {
-        self.recommended(&VertexArrayType::BlendWeights)
+        self.recommended(&VertexArrayType::BlendWeights, 0)
     }
 
     /// Colours red, green, blue, alpha, in 1/255, in place; `Ok(None)` without.
@@ -155,12 +128,13 @@ impl Model {
     ///
     /// Those of [`positions`](Self::positions).
     pub fn colors(&self) -> Result<Option<Array<[u8; 4]>>> {
-        self.recommended(&VertexArrayType::Color)
+        self.recommended(&VertexArrayType::Color, 0)
     }
 
-    fn recommended<T: Element>(&self, kind: &VertexArrayType) -> Result<Option<Array<T>>> {
-        let mut arrays = (0..).zip(self.vertex_arrays());
-        let Some((index, array)) = arrays.find(|(_, array)| array.kind == *kind) else { return Ok(None) };
+    /// Array `set` of a type, in the recommended format.
+    fn recommended<T: Element>(&self, kind: &VertexArrayType, set: usize) -> Result<Option<Array<T>>> {
+        let mut arrays = (0..).zip(self.vertex_arrays()).filter(|(_, array)| array.kind == *kind);
+        let Some((index, array)) = arrays.nth(set) else { return Ok(None) };
         let attribute = self.read_array(&array)?;
         attribute.array().map(Some).ok_or_else(|| {
             let place = FILE.of(Address::field("vertex_arrays").index(index)).at(array.range);
@@ -169,21 +143,6 @@ impl Model {
             error.expected(T::SHAPE.map(shape).unwrap_or_default()).found(attribute.format())
         })
     }
-}
-
-/// How integers of a vertex array become numbers.
-///
-/// The specification does not say. The SDK's compiler rounds so that [`Sdk`](Self::Sdk) is the inverse; graphics cards
-/// and the FTE engine decode signed integers as [`WebGpu`](Self::WebGpu). For unsigned integers the two are equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Normalization {
-    /// The integers themselves.
-    Raw,
-    /// Unsigned `c / (2^bits - 1)`; signed `(2c + 1) / (2^bits - 1)`, which is never 0.
-    Sdk,
-    /// Unsigned `c / (2^bits - 1)`; signed `max(c / (2^(bits-1) - 1), -1)`.
-    WebGpu,
 }
 
 /// What a vertex array means: `iqmvertexarray.type`.

@@ -17,13 +17,13 @@ use crate::report::Result;
 #[non_exhaustive]
 pub struct MeshArrays {
     /// Three vertex indices for each triangle.
-    pub indices: Array<[u32; 3]>,
+    pub triangles: Array<[u32; 3]>,
     /// Positions.
     pub positions: Array<[f32; 3]>,
     /// Normals, where the file has them; not necessarily of length 1.
     pub normals: Option<Array<[f32; 3]>>,
     /// Texture coordinates u, v of each UV map.
-    pub uv_maps: Vec<Array<[f32; 2]>>,
+    pub texcoords: Vec<Array<[f32; 2]>>,
     /// Values of each attribute map.
     pub attribute_maps: Vec<Array<[f32; 4]>>,
 }
@@ -33,13 +33,13 @@ pub struct MeshArrays {
 #[non_exhaustive]
 pub struct MeshBuffer {
     /// Three vertex indices for each triangle.
-    pub indices: Vec<[u32; 3]>,
+    pub triangles: Vec<[u32; 3]>,
     /// Positions.
     pub positions: Vec<[f32; 3]>,
     /// Normals; empty where the file has none.
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates u, v of each UV map.
-    pub uv_maps: Vec<Vec<[f32; 2]>>,
+    pub texcoords: Vec<Vec<[f32; 2]>>,
     /// Values of each attribute map.
     pub attribute_maps: Vec<Vec<[f32; 4]>>,
 }
@@ -48,13 +48,26 @@ pub struct MeshBuffer {
 type Geometry<'a> = (&'a Array<[f32; 3]>, &'a Array<[u32; 3]>);
 
 impl Mesh {
-    /// Three vertex indices for each triangle; not checked against the vertex count.
+    /// The triangles: three vertex indices each, all less than [`vertex_count`](Self::vertex_count).
     ///
     /// # Errors
     ///
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range,
     /// [`Malformed`](crate::ErrorKind::Malformed) or [`Truncated`](crate::ErrorKind::Truncated) for a damaged stream,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), and the errors of reading.
-    pub fn indices(&self) -> Result<Array<[u32; 3]>> {
+    #[doc(alias = "indices")]
+    pub fn triangles(&self) -> Result<Array<[u32; 3]>> {
+        let triangles = self.raw_triangles()?;
+        self.decode(&self.budget()).check_indices(&triangles.to_native())?;
+        Ok(triangles)
+    }
+
+    /// The triangles as stored, with indices that may be out of range.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`triangles`](Self::triangles), except for indices out of range.
+    pub fn raw_triangles(&self) -> Result<Array<[u32; 3]>> {
         self.decoded_indices(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
@@ -67,12 +80,12 @@ impl Mesh {
         self.array(&self.decoded.indices, &self.layout.indices, scratch, decode)
     }
 
-    /// Like [`indices`](Self::indices), into `out`, which gets their number.
+    /// Like [`raw_triangles`](Self::raw_triangles), into `out`, which is resized to fit.
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices).
-    pub fn indices_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
+    /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
+    pub fn raw_triangles_into(&self, out: &mut Vec<[u32; 3]>, scratch: &mut Scratch) -> Result<()> {
         self.decode(&self.budget()).indices(out, scratch).map(drop)
     }
 
@@ -80,7 +93,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices).
+    /// Those of [`raw_triangles`](Self::raw_triangles).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
         self.decoded_positions(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
@@ -106,13 +119,13 @@ impl Mesh {
     /// Normals, not necessarily of length 1; `Ok(None)` where the file has none.
     ///
     /// Those of MG2 are stored as differences from normals that are computed from [`positions`](Self::positions) and
-    /// [`indices`](Self::indices), which are then decoded and kept, too. Bit for bit those of the reference library
+    /// [`raw_triangles`](Self::raw_triangles), which are then decoded and kept, too. Bit for bit those of the reference library
     /// where the host's `sinf` and `cosf` are glibc's, as on Linux; elsewhere a normal may differ from them by 2^-22
     /// of its length.
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions); for MG2, also those of [`indices`](Self::indices), and
+    /// Those of [`positions`](Self::positions); for MG2, also those of [`raw_triangles`](Self::raw_triangles), and
     /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
         Ok(self.decoded_normals(None, &self.budget(), &mut Scratch::default())?.map(|decoded| decoded.array))
@@ -224,10 +237,10 @@ impl Mesh {
         let positions = mesh.decoded_positions(budget, &mut scratch)?.array;
         let normals = mesh.decoded_normals(Some((&positions, &indices)), budget, &mut scratch)?;
         Ok(MeshArrays {
-            indices,
+            triangles: indices,
             positions,
             normals: normals.map(|decoded| decoded.array),
-            uv_maps: uv_maps
+            texcoords: uv_maps
                 .map(|index| Ok(mesh.decoded_uv_map(index, budget, &mut scratch)?.array))
                 .collect::<Result<_>>()?,
             attribute_maps: attribute_maps
@@ -249,18 +262,18 @@ impl Mesh {
         let budget = &self.budget();
         let (decode, layout) = (mesh.decode(budget), &self.layout);
         decode.positions(&mut out.positions, scratch)?;
-        decode.indices(&mut out.indices, scratch)?;
+        decode.indices(&mut out.triangles, scratch)?;
         match (&layout.normals, &layout.grid) {
             (None, _) => out.normals.clear(),
             (Some(section), None) => {
                 decode.numbers(section, None, &mut out.normals, scratch)?;
             }
             (Some(section), Some(grid)) => {
-                let mesh = (&*out.positions, &*out.indices);
+                let mesh = (&*out.positions, &*out.triangles);
                 decode.predicted_normals((section, grid), mesh, &mut out.normals, scratch)?;
             }
         }
-        maps_into(&layout.uv_maps, &mut out.uv_maps, decode, scratch)?;
+        maps_into(&layout.uv_maps, &mut out.texcoords, decode, scratch)?;
         maps_into(&layout.attribute_maps, &mut out.attribute_maps, decode, scratch)
     }
 

@@ -20,7 +20,9 @@ use crate::report::{Error, ErrorKind, Finding, Item, Result};
 /// All bodies of an OpenCTM file.
 #[derive(Clone, Debug)]
 pub struct Bodies {
-    meshes: Vec<Mesh>,
+    meshes: Arc<[Mesh]>,
+    source: Source,
+    options: Options,
     /// Those of all bodies, and what lies after the last.
     findings: Vec<Finding>,
 }
@@ -59,7 +61,8 @@ impl Bodies {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
         let mut walker = bodies(source, options)?;
-        walker.kept = Some(Arc::new(Kept::new(&options.limits, walker.len.unwrap_or(0))));
+        let kept = Arc::new(Kept::new(&options.limits, walker.len.unwrap_or(0)));
+        walker.kept = Some(Arc::clone(&kept));
         let is_strict = options.strictness == Strictness::Strict;
         while let Some(mesh) = walker.next() {
             match mesh {
@@ -67,6 +70,8 @@ impl Bodies {
                     findings.extend_from_slice(mesh.findings());
                     // Not with the windows of its time.
                     meshes.push(mesh.with_source(walker.walk.without_windows()));
+                    // The list also counts as cached memory.
+                    kept.admits(MESH_BYTES);
                 }
                 Err(error) if meshes.is_empty() || is_strict || !is_of_the_body(&error) => return Err(error),
                 Err(error) => {
@@ -84,25 +89,30 @@ impl Bodies {
         findings.extend(walker.trailing());
         let source = walker.walk.source();
         let meshes = meshes.into_iter().map(|mesh| mesh.with_source(&source)).collect();
-        Ok(Self { meshes, findings })
+        Ok(Self { meshes, source, options: *options, findings })
     }
 
     /// The number of bodies; at least one.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
-    pub fn len(&self) -> usize {
+    pub fn mesh_count(&self) -> usize {
         self.meshes.len()
     }
 
     /// The bodies, in the order of the file.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Mesh> + '_ {
+    pub fn meshes(&self) -> impl ExactSizeIterator<Item = &Mesh> + '_ {
         self.meshes.iter()
     }
 
     /// The body at an index.
-    #[must_use]
-    pub fn get(&self, index: usize) -> Option<&Mesh> {
-        self.meshes.get(index)
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such body.
+    pub fn mesh(&self, index: usize) -> Result<&Mesh> {
+        self.meshes.get(index).ok_or_else(|| {
+            let error = FILE.out_of_range("body").of(body_address(as_u64(index)));
+            error.expected(format!("less than {}", self.mesh_count())).found(index)
+        })
     }
 
     /// What was tolerated when opening.
@@ -120,7 +130,7 @@ impl Bodies {
     /// Those of reading and decoding.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut all = self.findings.clone();
-        for mesh in &self.meshes {
+        for mesh in self.meshes() {
             all.extend(mesh.validate()?.into_iter().skip(mesh.findings().len()));
         }
         Ok(all)
@@ -131,15 +141,23 @@ impl Bodies {
         self.meshes.iter().flat_map(Mesh::items)
     }
 
-    /// The source, where there is a body.
-    pub(crate) fn source(&self) -> Option<&Source> {
-        self.meshes.first().map(Mesh::source)
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The source, to read other bytes of the file.
+    #[must_use]
+    pub fn source(&self) -> &Source {
+        &self.source
     }
 
     /// The bodies, as meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
-        let address = |index| body_address(as_u64(index));
-        Box::new((0..self.meshes.len()).map(move |index| MeshEntry::new(address(index), "", Role::Geometry)))
+        Box::new(
+            self.meshes
+                .iter()
+                .map(|mesh| MeshEntry::new(mesh.address(), "", Role::Geometry).with_counts(mesh.counts())),
+        )
     }
 }
 

@@ -7,8 +7,9 @@ use zerocopy::little_endian::{F32, U32};
 
 use super::mg2::GridBoxes;
 use super::raw;
+use super::raw::MAGIC;
 use super::rules::{self, FILE};
-use crate::bytes::Walk;
+use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
 use crate::limits::{Budget, Limits};
@@ -179,6 +180,16 @@ impl Layout {
         };
         let maps = self.uv_maps.iter().chain(&self.attribute_maps).map(|map| &map.section);
         [first].into_iter().chain(second).chain([third]).chain(&self.normals).chain(maps)
+    }
+
+    /// An array of the mesh, in the order of RAW and MG1 files for all methods, without the grid indices.
+    pub(crate) fn section(&self, index: usize) -> Option<&Section> {
+        let mut first = [&self.indices, &self.positions].into_iter().chain(&self.normals);
+        let count = first.clone().count();
+        match index.checked_sub(count) {
+            None => first.nth(index),
+            Some(map) => self.uv_maps.iter().chain(&self.attribute_maps).nth(map).map(|map| &map.section),
+        }
     }
 
     /// The size in bytes of all arrays, decoded; grid indices are not an array of the mesh.
@@ -494,4 +505,9 @@ impl Reader<'_> {
             self.findings.add(rules::REPEATED_NAME, || (place, detail));
         }
     }
+}
+
+/// Whether a source that begins with `head` is an OpenCTM file.
+pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
+    Ok(head.starts_with(&MAGIC))
 }

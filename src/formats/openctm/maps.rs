@@ -50,6 +50,16 @@ impl Mesh {
         self.layout.uv_maps.get(index).map(|map| UvMap::new(self, index, map))
     }
 
+    /// The texture coordinates u, v of a set, which is the UV map at this index; `Ok(None)` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UvMap::read`].
+    #[doc(alias = "uv")]
+    pub fn texcoords(&self, set: usize) -> Result<Option<Array<[f32; 2]>>> {
+        self.uv_map(set).map(|map| map.read()).transpose()
+    }
+
     /// The attribute maps, in the order of the file.
     pub fn attribute_maps(&self) -> impl ExactSizeIterator<Item = AttributeMap> + '_ {
         let maps = self.layout.attribute_maps.iter().enumerate();
@@ -128,18 +138,18 @@ impl UvMap {
     ///
     /// # Errors
     ///
-    /// Those of [`Mesh::indices`].
-    pub fn coords(&self) -> Result<Array<[f32; 2]>> {
+    /// Those of [`Mesh::triangles`].
+    pub fn read(&self) -> Result<Array<[f32; 2]>> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decoded_uv_map(*index, &mesh.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
 
-    /// Like [`coords`](Self::coords), into `out`, which gets their number.
+    /// Like [`read`](Self::read), into `out`, which gets their number.
     ///
     /// # Errors
     ///
-    /// Those of [`coords`](Self::coords).
-    pub fn coords_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
+    /// Those of [`read`](Self::read).
+    pub fn read_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decode(&mesh.budget()).map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
     }
@@ -162,19 +172,19 @@ impl AttributeMap {
     ///
     /// # Errors
     ///
-    /// Those of [`Mesh::indices`].
-    pub fn values(&self) -> Result<Array<[f32; 4]>> {
+    /// Those of [`Mesh::triangles`].
+    pub fn read(&self) -> Result<Array<[f32; 4]>> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decoded_attribute_map(*index, &mesh.budget(), &mut Scratch::default())
             .map(|decoded| decoded.array)
     }
 
-    /// Like [`values`](Self::values), into `out`, which gets their number.
+    /// Like [`read`](Self::read), into `out`, which gets their number.
     ///
     /// # Errors
     ///
-    /// Those of [`values`](Self::values).
-    pub fn values_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
+    /// Those of [`read`](Self::read).
+    pub fn read_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decode(&mesh.budget())
             .map(mesh.at_index(&mesh.layout.attribute_maps, *index)?, out, scratch)

@@ -127,6 +127,7 @@ impl Mesh {
     }
 
     /// The header as stored.
+    #[cfg(feature = "raw")]
     #[must_use]
     pub fn header(&self) -> &raw::Header {
         &self.layout.header
@@ -141,6 +142,7 @@ impl Mesh {
     /// The MG2 header: precisions and grid.
     ///
     /// `None` for the other methods, which are lossless.
+    #[cfg(feature = "raw")]
     #[must_use]
     pub fn mg2_header(&self) -> Option<&raw::Mg2Header> {
         self.layout.grid.as_ref().map(|grid| &grid.header)

@@ -26,17 +26,17 @@
 //!
 //! let mesh = openctm::Mesh::open("tests/data/openctm/valid/cyl_MG2_multi.ctm")?;
 //! let arrays = mesh.arrays()?;
-//! println!("{}: {} triangles", mesh.comment()?, arrays.indices.len());
-//! for (map, coords) in mesh.uv_maps().zip(&arrays.uv_maps) {
+//! println!("{}: {} triangles", mesh.comment()?, arrays.triangles.len());
+//! for (map, coords) in mesh.uv_maps().zip(&arrays.texcoords) {
 //!     println!("{}: {} coordinates, texture {}", map.name(), coords.len(), map.file());
 //! }
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod array_list;
 mod arrays;
 mod bodies;
 mod decode;
-mod detect;
 mod layout;
 mod maps;
 mod mesh;
@@ -45,7 +45,11 @@ mod mg2;
 mod normals;
 #[cfg(feature = "rayon")]
 mod parallel;
+#[cfg(feature = "raw")]
 pub mod raw;
+#[cfg(not(feature = "raw"))]
+#[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
+mod raw;
 pub mod rules;
 mod validate;
 mod view;
@@ -57,4 +61,4 @@ pub use layout::Method;
 pub use maps::{AttributeMap, UvMap};
 pub use mesh::Mesh;
 
-pub(crate) use detect::detect;
+pub(crate) use layout::detect;

@@ -8,7 +8,11 @@ use super::rules::FILE;
 use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::Budget;
-use crate::mesh::{Attribute, AttributeInfo, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat};
+use crate::mesh::{
+    Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
+    VertexFormat,
+};
+use crate::num::as_u64;
 use crate::report::{Address, Result};
 
 /// Where an attribute comes from.
@@ -55,16 +59,34 @@ impl Bodies {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such body, and those of [`Mesh::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
-        let mesh = address.index_in("bodies", |_| None).and_then(|index| self.get(index));
+        self.mesh_at(address)?.view()
+    }
+
+    fn mesh_at(&self, address: &Address) -> Result<&Mesh> {
+        let mesh = address.index_in("bodies", |_| None).and_then(|index| self.mesh(index).ok());
         let absent = || {
             let error = FILE.of(address.clone()).out_of_range("mesh");
-            error.expected(format!("bodies[i] with i below {}", self.len())).found(address)
+            error.expected(format!("bodies[i] with i below {}", self.mesh_count())).found(address)
         };
-        mesh.ok_or_else(absent)?.view()
+        mesh.ok_or_else(absent)
+    }
+
+    pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
+        Ok(self.mesh_at(address)?.counts())
+    }
+
+    pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
+        Ok(Bounds::around(self.mesh_at(address)?.positions()?.iter()))
     }
 }
 
 impl Mesh {
+    /// The numbers of the header.
+    pub(crate) fn counts(&self) -> MeshCounts {
+        let [vertices, triangles] = [self.vertex_count(), self.triangle_count()].map(as_u64);
+        MeshCounts { vertices, triangles, has_positions: true }
+    }
+
     /// The body as a renderer sees it. Decodes and checks the indices.
     ///
     /// UV maps are [`Semantic::TexCoord`], in their order. Attribute maps named `Color`, in any case, are
@@ -73,12 +95,9 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`indices`](Self::indices), and [`Malformed`](crate::ErrorKind::Malformed) where an index is not less
-    /// than the vertex count.
+    /// Returns the errors of [`triangles`](Self::triangles).
     pub fn view(&self) -> Result<MeshView> {
-        let triangles = self.indices()?;
-        self.decode(&self.budget()).check_indices(&triangles.to_native())?;
-        let indices = Indices::new(triangles.flatten(), 0);
+        let indices = Indices::new(self.triangles()?.flatten(), 0);
         let (infos, parts) = attributes(self).into_iter().unzip();
         let arrays = Arrays { mesh: self.clone(), parts };
         let view =

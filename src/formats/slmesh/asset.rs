@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::keys::MeshKey;
-use super::layout::{Entry, Layout, MAX_VERSION};
+use super::layout::{Entry, Layout};
 use super::llsd::Event;
 use super::mesh::Mesh;
 use crate::bytes::{Source, Text};
@@ -36,31 +36,6 @@ pub(crate) struct Inner {
     pub(crate) kept: Kept,
 }
 
-/// How assets are read, besides [`Options`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// The highest version that is read.
-    ///
-    /// 999 by default: above it, the format is a different one.
-    pub max_version: i32,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self { max_version: MAX_VERSION }
-    }
-}
-
-impl ReadOptions {
-    /// These options, with another bound on the version.
-    #[must_use]
-    pub fn with_max_version(mut self, version: i32) -> Self {
-        self.max_version = version;
-        self
-    }
-}
-
 impl Asset {
     /// Opens a file lazily.
     ///
@@ -83,7 +58,7 @@ impl Asset {
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a nesting, and the errors
     /// of reading. Blocks are not checked: each fails independently, when it is read.
     pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default(), &ReadOptions::default())
+        Self::from_source_with(source, &Options::default())
     }
 
     /// Like [`from_source`](Self::from_source), with options.
@@ -94,8 +69,8 @@ impl Asset {
     ///
     /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any finding
     /// that the specification forbids, and the errors of decoding.
-    pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
-        Self::at(&source, 0..u64::MAX, options, read)
+    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
+        Self::at(&source, 0..u64::MAX, options)
     }
 
     /// Reads the header of an asset in a range of a larger source, such as a container.
@@ -105,8 +80,8 @@ impl Asset {
     /// # Errors
     ///
     /// Those of [`from_source_with`](Self::from_source_with).
-    pub fn at(source: &Source, range: Range<u64>, options: &Options, read: &ReadOptions) -> Result<Self> {
-        let layout = Layout::read(source, range, &options.limits, read.max_version)
+    pub fn at(source: &Source, range: Range<u64>, options: &Options) -> Result<Self> {
+        let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
             .map_err(|error| source.tell(error))?;
         let kept = Kept::new(&options.limits, source.len()?.unwrap_or(0));
         let inner = Inner { layout, options: *options, meshes: Default::default(), kept };

@@ -28,7 +28,7 @@ pub struct FaceBuffer {
     /// Normals, not exactly of length 1.
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates.
-    pub tex_coords: Vec<[f32; 2]>,
+    pub texcoords: Vec<[f32; 2]>,
     /// Three indices a triangle, as stored.
     ///
     /// Not checked against the number of positions.
@@ -70,7 +70,7 @@ impl FaceBuffer {
         self.has_geometry = face.has_geometry();
         floats_into(face.positions(content), &mut self.positions, budget)?;
         floats_into(face.normals(content), &mut self.normals, budget)?;
-        floats_into(face.tex_coords(content), &mut self.tex_coords, budget)?;
+        floats_into(face.texcoords(content), &mut self.texcoords, budget)?;
         let indices = face.indices(content);
         budget.resize(&mut self.indices, budget.read(), as_u64(indices.len()), ARRAY)?;
         for (index, stored) in self.indices.iter_mut().zip(indices) {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::asset::{Asset, ReadOptions};
+use super::asset::Asset;
 use super::fields::Value;
 use super::keys::{Lod, PHYSICS_CONVEX, PHYSICS_MESH, SKIN};
 use super::layout::{check_count, text};
@@ -23,7 +23,6 @@ use crate::report::{ErrorKind, Result};
 pub struct UploadCache {
     source: Source,
     options: Options,
-    read: ReadOptions,
     version: Option<i64>,
     name: Text,
     ranges: Vec<Range<u64>>,
@@ -47,7 +46,7 @@ impl UploadCache {
     /// [`Unsupported`](ErrorKind::Unsupported) for strings with escapes, [`LimitExceeded`](ErrorKind::LimitExceeded)
     /// for more than 4,096 assets or a file larger than a block may be, and the errors of reading.
     pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default(), &ReadOptions::default())
+        Self::from_source_with(source, &Options::default())
     }
 
     /// Like [`from_source`](Self::from_source), with options, which also hold for the assets.
@@ -55,7 +54,7 @@ impl UploadCache {
     /// # Errors
     ///
     /// Those of [`from_source`](Self::from_source).
-    pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
+    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let Some(len) = source.len()? else {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
@@ -80,7 +79,7 @@ impl UploadCache {
             Ok((version, name, find_assets(mesh)?))
         };
         let (version, name, ranges) = parse().map_err(|error| FILE.locate(error))?;
-        Ok(Self { source, options: *options, read: *read, version, name, ranges })
+        Ok(Self { source, options: *options, version, name, ranges })
     }
 
     /// "version"; 3 in files that exist.
@@ -120,7 +119,7 @@ impl UploadCache {
     /// Those of [`Asset::from_source`].
     pub fn asset(&self, index: usize) -> Result<Option<Asset>> {
         let Some(range) = self.ranges.get(index).cloned() else { return Ok(None) };
-        Asset::at(&self.source, range, &self.options, &self.read).map(Some)
+        Asset::at(&self.source, range, &self.options).map(Some)
     }
 }
 
@@ -188,7 +187,7 @@ impl CacheEntry {
     ///
     /// [`Unsupported`](ErrorKind::Unsupported) for another version than 1, and those of [`Asset::from_source`].
     pub fn from_source(source: Source) -> Result<Self> {
-        Self::from_source_with(source, &Options::default(), &ReadOptions::default())
+        Self::from_source_with(source, &Options::default())
     }
 
     /// Like [`from_source`](Self::from_source), with options of the asset.
@@ -196,7 +195,7 @@ impl CacheEntry {
     /// # Errors
     ///
     /// Those of [`from_source`](Self::from_source) and [`Asset::from_source_with`].
-    pub fn from_source_with(source: Source, options: &Options, read: &ReadOptions) -> Result<Self> {
+    pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let preamble = source.get(0..Self::PREAMBLE, "preamble")?;
         let word = |index: usize| {
@@ -207,7 +206,7 @@ impl CacheEntry {
             let error = FILE.at(0..4).error(ErrorKind::Unsupported, "version of the cache entry");
             return Err(error.expected("1").found(word(0)));
         }
-        let asset = Asset::at(&source, Self::PREAMBLE..u64::MAX, options, read)?;
+        let asset = Asset::at(&source, Self::PREAMBLE..u64::MAX, options)?;
         Ok(Self { asset, flags: word(8) })
     }
 

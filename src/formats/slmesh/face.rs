@@ -14,6 +14,7 @@ use super::place::BlockPlace;
 use super::rules::FILE;
 use super::weights::Weights;
 use crate::bytes::{Array, Element};
+use crate::codec::Codec;
 use crate::limits::Limits;
 use crate::mesh::{Role, scan};
 use crate::num::{as_u64, as_usize, span};
@@ -126,66 +127,77 @@ impl Face {
         Ok(self.layout.normals.is_some())
     }
 
-    /// "TexCoord0": two integers a vertex, in [`tex_coord_domain`](Self::tex_coord_domain).
+    /// "TexCoord0": two integers a vertex, in [`texcoord_domain`](Self::texcoord_domain).
     ///
     /// `None` where the face has none.
     #[must_use]
-    pub fn raw_tex_coords(&self) -> Option<Array<[u16; 2]>> {
-        self.layout.tex_coords.as_ref().map(|span| self.array(span))
+    pub fn raw_texcoords(&self) -> Option<Array<[u16; 2]>> {
+        self.layout.texcoords.as_ref().map(|span| self.array(span))
     }
 
     /// "TexCoord0Domain"; 0 to 0 where there is none, as in the viewer.
     #[must_use]
-    pub fn tex_coord_domain(&self) -> Domain<2> {
+    pub fn texcoord_domain(&self) -> Domain<2> {
         self.layout.uv_domain()
     }
 
-    /// The texture coordinates, V up; `Ok(None)` where the face has none.
+    /// The texture coordinates u, v of a set; V points up. The format stores only set 0; `Ok(None)` for other sets, or if the face has none.
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
-    pub fn tex_coords(&self) -> Result<Option<Array<[f32; 2]>>> {
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if they are larger than the limits allow.
+    #[doc(alias = "TexCoord0")]
+    #[doc(alias = "uv")]
+    pub fn texcoords(&self, set: usize) -> Result<Option<Array<[f32; 2]>>> {
         let mut out = Vec::new();
-        Ok(self.tex_coords_into(&mut out)?.then(|| Array::from_vec(out)))
+        Ok(self.texcoords_into(set, &mut out)?.then(|| Array::from_vec(out)))
     }
 
-    /// Like [`tex_coords`](Self::tex_coords), into `out`, which gets their number.
+    /// Like [`texcoords`](Self::texcoords), into `out`, which is resized to fit.
     ///
-    /// `Ok(false)`, and none, where the face has none.
+    /// `Ok(false)` and an empty `out` if the face does not have the set.
     ///
     /// # Errors
     ///
-    /// Those of [`tex_coords`](Self::tex_coords).
-    pub fn tex_coords_into(&self, out: &mut Vec<[f32; 2]>) -> Result<bool> {
-        self.located(floats_into(self.layout.tex_coords(&self.content), out, &self.place.budget()))?;
-        Ok(self.layout.tex_coords.is_some())
+    /// Returns the errors of [`texcoords`](Self::texcoords).
+    pub fn texcoords_into(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<bool> {
+        if set > 0 {
+            out.clear();
+            return Ok(false);
+        }
+        self.located(floats_into(self.layout.texcoords(&self.content), out, &self.place.budget()))?;
+        Ok(self.layout.texcoords.is_some())
     }
 
-    /// "TriangleList": three indices a triangle, as stored.
-    ///
-    /// Not checked against the number of vertices.
+    /// "TriangleList" as stored: three vertex indices per triangle, which may be out of range.
     ///
     /// Indices after the last whole triangle are left out.
     #[must_use]
-    pub fn indices(&self) -> Array<u16> {
+    pub fn raw_indices(&self) -> Array<u16> {
         self.array(&self.layout.triangles)
     }
 
-    /// Like [`indices`](Self::indices), three at a time.
-    #[must_use]
-    pub fn triangles(&self) -> Array<[u16; 3]> {
+    pub(crate) fn raw_triangles(&self) -> Array<[u16; 3]> {
         self.array(&self.layout.triangles)
     }
 
-    /// The indices, each less than the number of vertices.
+    /// "TriangleList": three vertex indices per triangle, each less than [`vertex_count`](Self::vertex_count).
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) for one that is not.
-    pub fn checked_indices(&self) -> Result<Array<u16>> {
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range.
+    pub fn triangles(&self) -> Result<Array<[u16; 3]>> {
+        self.indices().map(|indices| Array::new(indices.into_bytes()))
+    }
+
+    /// "TriangleList" as a flat list: three vertex indices per triangle, each less than [`vertex_count`](Self::vertex_count).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range.
+    pub fn indices(&self) -> Result<Array<u16>> {
         let vertices = self.vertex_count();
-        let Some((corner, index)) = self.wrong_index() else { return Ok(self.indices()) };
+        let Some((corner, index)) = self.wrong_index() else { return Ok(self.raw_indices()) };
         let start = as_u64(self.layout.triangles.start.saturating_add(corner.saturating_mul(2)));
         let error = FILE.at(span(start, 2)).malformed("TriangleList");
         let error = error.expected(format!("less than {vertices}")).found(index);
@@ -242,6 +254,11 @@ impl Face {
     }
 
     /// The bytes of the block in the file.
+    /// How the block of the face is compressed.
+    pub(crate) fn codec(&self) -> Codec {
+        self.place.codec
+    }
+
     pub(crate) fn range(&self) -> Range<u64> {
         self.place.range.clone()
     }

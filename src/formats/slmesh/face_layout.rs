@@ -55,13 +55,13 @@ pub(crate) struct FaceLayout {
     pub(crate) no_geometry: Option<bool>,
     pub(crate) positions: Range<usize>,
     pub(crate) normals: Option<Range<usize>>,
-    pub(crate) tex_coords: Option<Range<usize>>,
+    pub(crate) texcoords: Option<Range<usize>>,
     pub(crate) triangles: Range<usize>,
     /// Indices after the last whole triangle.
     pub(crate) odd_indices: u8,
     pub(crate) weights: Option<Range<usize>>,
     pub(crate) domain: Option<Domain<3>>,
-    pub(crate) tex_coord_domain: Option<Domain<2>>,
+    pub(crate) texcoord_domain: Option<Domain<2>>,
     pub(crate) normalized_scale: Option<[f32; 3]>,
 }
 
@@ -100,7 +100,7 @@ impl FaceLayout {
     }
 
     fn read_geometry(&mut self, content: &[u8], fields: &Fields<'_, { KEYS.len() }>) -> Result<()> {
-        let [_, position, domain, normal, tex_coord, tex_coord_domain, triangles, weights, scale] =
+        let [_, position, domain, normal, tex_coord, texcoord_domain, triangles, weights, scale] =
             fields.values;
         self.positions = self.required(position, "Position")?.binary_of(6)?;
         let vertices = self.vertex_count();
@@ -115,9 +115,9 @@ impl FaceLayout {
             Err(value.wrong_count().expected(expected).found(format_args!("{found} bytes")))
         };
         self.normals = normal.map(|value| as_many(value, 6)).transpose()?;
-        self.tex_coords = tex_coord.map(|value| as_many(value, 4)).transpose()?;
+        self.texcoords = tex_coord.map(|value| as_many(value, 4)).transpose()?;
         self.domain = domain.map(read_domain).transpose()?;
-        self.tex_coord_domain = tex_coord_domain.map(read_domain).transpose()?;
+        self.texcoord_domain = texcoord_domain.map(read_domain).transpose()?;
         self.normalized_scale = scale.map(|value| value.numbers()).transpose()?;
         self.triangles = self.required(triangles, "TriangleList")?.binary_of(2)?;
         // The rest is no triangle; the viewer leaves it out.
@@ -159,7 +159,7 @@ impl FaceLayout {
 
     pub(crate) fn uv_domain(&self) -> Domain<2> {
         // The specification demands one; without, the viewer reads zeros.
-        self.tex_coord_domain.unwrap_or(Domain::NONE)
+        self.texcoord_domain.unwrap_or(Domain::NONE)
     }
 
     /// Positions as stored, and their domain.
@@ -173,8 +173,8 @@ impl FaceLayout {
     }
 
     /// Texture coordinates as stored, and their domain.
-    pub(crate) fn tex_coords<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<2>) {
-        (bytes(content, self.tex_coords.as_ref()), self.uv_domain())
+    pub(crate) fn texcoords<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<2>) {
+        (bytes(content, self.texcoords.as_ref()), self.uv_domain())
     }
 
     pub(crate) fn indices<'a>(&self, content: &'a [u8]) -> &'a [le::U16] {

@@ -13,6 +13,7 @@ use crate::bytes::{Source, Text};
 use crate::format::Format;
 use crate::limits::{Budget, Limits};
 use crate::num::{Span, as_u64, decimal, span};
+use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
 /// What is read first, in bytes: the header and, of small assets, some blocks. As much as the viewer reads.
@@ -37,7 +38,7 @@ pub(crate) fn check_count(count: u32, what: &'static str, parts: &str, range: Ra
 }
 
 /// Versions above this are an incompatible format.
-pub(crate) const MAX_VERSION: i32 = 999;
+const MAX_VERSION: i32 = Options::SLMESH_MAX_VERSION;
 
 /// The layout of an asset.
 #[derive(Debug)]
@@ -302,10 +303,10 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
             Ok((length, keys)) => return Ok((walk.source(), bytes.slice(..length), keys)),
             Err(error) => {
                 let range = error.byte_range().unwrap_or(0..0);
-                let is_all = source.len()?.is_some_and(|len| end >= len) || end >= region.end;
+                // The end of the region, or of the source if that is shorter, as far as it is known.
+                let bound = source.len()?.unwrap_or(u64::MAX).min(region.end);
                 let needed = region.start.saturating_add(range.end);
-                let is_short = source.len()?.is_some_and(|len| needed > len) || needed > region.end;
-                if error.kind() != ErrorKind::Truncated || is_all || is_short {
+                if error.kind() != ErrorKind::Truncated || end >= bound || needed > bound {
                     let range = region.part(range.start, range.length());
                     let error = error.at(range.clone());
                     // What is there is more than the window showed.
@@ -353,4 +354,12 @@ pub(crate) fn text(bytes: &Bytes, string: &Str<'_>) -> Text {
         true => string.bytes().collect(),
         false => bytes.slice_ref(string.raw()),
     })
+}
+
+/// Whether a source that begins with `head` is a Second Life mesh asset: a map of binary LLSD with at least one
+/// key, with or without LLSD's line before it.
+pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
+    let line = head.get(..18).is_some_and(|line| line.eq_ignore_ascii_case(b"<? llsd/binary ?>\n"))
+        || head.get(..16).is_some_and(|line| line.eq_ignore_ascii_case(b"<?llsd/binary?>\n"));
+    Ok(line || matches!(head, [b'{', _, _, _, _, b'k' | b'"' | b'\'', ..]))
 }

@@ -47,22 +47,21 @@ impl Mesh {
 
     /// The number of faces.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn face_count(&self) -> usize {
         self.faces.len()
     }
 
-    /// Whether there are no faces.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.faces.is_empty()
-    }
-
-    /// The face at an index, which is the number of its texture.
+    /// The face at an index, which is also the index of its texture.
     ///
-    /// `None` where there is none.
-    #[must_use]
-    pub fn face(&self, index: usize) -> Option<Face> {
-        self.faces.get(index).map(|layout| self.face_of(index, layout))
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is no such face.
+    pub fn face(&self, index: usize) -> Result<Face> {
+        let layout = self.faces.get(index).ok_or_else(|| {
+            let error = self.place.place().of(self.place.face(index)).out_of_range("face");
+            error.expected(format!("less than {}", self.faces.len())).found(index)
+        })?;
+        Ok(self.face_of(index, layout))
     }
 
     /// The faces, in the order of the file.
@@ -107,7 +106,7 @@ impl Mesh {
 
 impl fmt::Debug for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, faces) = (&self.place.address, self.len());
+        let (address, faces) = (&self.place.address, self.face_count());
         let (vertices, triangles) = (self.vertex_count(), self.triangle_count());
         write!(f, "Mesh({address}: {faces} faces, {vertices} vertices, {triangles} triangles)")
     }

@@ -15,7 +15,7 @@
 //!
 //! Opening reads the header; each block is read from its own bytes and inflated when it is needed. The integers of a
 //! [`Face`] are then views of the inflated block; its floats are the viewer's, bit for bit. Decoding checks lengths;
-//! that indices are in range is checked by [`Face::checked_indices`], [`Face::view`] and [`Asset::validate`]. A block has
+//! that indices are in range is checked by [`Face::indices`], [`Face::view`] and [`Asset::validate`]. A block has
 //! at most 4,096 faces, a header as many keys, a skin as many joints.
 //!
 //! # Examples
@@ -28,19 +28,19 @@
 //! let mesh = asset.lod(wanted)?.expect("it is there");
 //! for face in mesh.faces().filter(|face| face.has_geometry()) {
 //!     let positions = face.positions()?;
-//!     let indices = face.checked_indices()?;
+//!     let indices = face.indices()?;
 //!     assert!(indices.iter().all(|index| usize::from(index) < positions.len()));
 //! }
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+mod array_list;
 mod asset;
 mod blocks;
 mod buffer;
 mod containers;
 mod cost;
 mod decode_all;
-mod detect;
 mod face;
 mod face_layout;
 mod fields;
@@ -49,7 +49,6 @@ mod hash;
 mod keys;
 mod layout;
 pub mod llsd;
-mod lod;
 mod mesh;
 mod physics;
 mod place;
@@ -59,7 +58,7 @@ mod validate;
 mod view;
 mod weights;
 
-pub use asset::{Asset, ReadOptions};
+pub use asset::Asset;
 pub use buffer::{FaceBuffer, MeshBuffer};
 pub use containers::{CacheEntry, UploadCache};
 pub use cost::CostData;
@@ -73,4 +72,4 @@ pub use physics::PhysicsConvex;
 pub use skin::Skin;
 pub use weights::{Influences, WeightArrays, WeightScale, Weights};
 
-pub(crate) use detect::detect;
+pub(crate) use layout::detect;

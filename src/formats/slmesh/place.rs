@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::fields::Value;
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
+use crate::codec::Codec;
 use crate::decode::Block;
 use crate::limits::{Budget, Limits};
 use crate::num::as_u64;
@@ -20,12 +21,13 @@ pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
 pub(crate) struct BlockPlace {
     pub(crate) range: Range<u64>,
     pub(crate) address: Address,
+    pub(crate) codec: Codec,
     pub(crate) limits: Limits,
 }
 
 impl BlockPlace {
     pub(crate) fn new(block: Block, limits: &Limits) -> Self {
-        Self { range: block.range, address: block.address, limits: *limits }
+        Self { range: block.range, address: block.address, codec: block.codec, limits: *limits }
     }
 
     /// The budget of a call on the content of this block.

@@ -44,8 +44,8 @@ impl Asset {
             let triangles = mesh.triangle_count();
             let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
             if let Some((higher, faces, more)) = higher {
-                if faces != mesh.len() {
-                    let detail = format!("{}, {higher} has {faces}", mesh.len());
+                if faces != mesh.face_count() {
+                    let detail = format!("{}, {higher} has {faces}", mesh.face_count());
                     findings.add(rules::FACE_COUNT, || (place(), detail));
                 }
                 if triangles >= more {
@@ -53,7 +53,7 @@ impl Asset {
                     findings.add(rules::LOD_TRIANGLES, || (place(), detail));
                 }
             }
-            higher = Some((lod, mesh.len(), triangles));
+            higher = Some((lod, mesh.face_count(), triangles));
         }
         budget.give_back_to(held);
         let physics_mesh = self.mesh_from(&source, MeshKey::Physics, (&budget, &mut scratch));
@@ -149,8 +149,8 @@ fn domains(face: &Face, findings: &mut Findings) {
             inverted(&domain, findings, place);
         }
     }
-    match layout.tex_coord_domain {
-        None if layout.tex_coords.is_some() => {
+    match layout.texcoord_domain {
+        None if layout.texcoords.is_some() => {
             findings.add(rules::TEX_COORD_DOMAIN_MISSING, || (place(), "expected one, found none: all are 0"))
         }
         None => {}
@@ -179,7 +179,7 @@ fn triangles(face: &Face, findings: &mut Findings) {
     }
     let mut is_used = [0_u64; 1024];
     let mut degenerate = (0_u64, 0);
-    for (number, triangle) in face.triangles().iter().enumerate() {
+    for (number, triangle) in face.raw_triangles().iter().enumerate() {
         let [a, b, c] = triangle;
         if a == b || b == c || c == a {
             degenerate =

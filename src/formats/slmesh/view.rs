@@ -12,9 +12,10 @@ use crate::bytes::{Array, Scalar};
 use crate::decode::{Block, Once, Scratch};
 use crate::limits::Budget;
 use crate::mesh::{
-    Attribute, AttributeInfo, Dequant, Entries, Indices, LoadAttribute, MeshEntry, MeshView, Role, Semantic,
-    VertexFormat,
+    Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts, MeshEntry,
+    MeshView, Role, Semantic, VertexFormat,
 };
+use crate::num::as_u64;
 use crate::report::{Address, ErrorKind, Result, Segment};
 
 /// Three normalized integers.
@@ -30,6 +31,19 @@ impl Asset {
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such face, the errors of reading and decoding its
     /// block, and those of [`Face::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
+        self.face_at(address)?.view()
+    }
+
+    pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
+        Ok(self.face_at(address)?.counts())
+    }
+
+    pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
+        let face = self.face_at(address)?;
+        if face.has_geometry() { Ok(Bounds::around(face.positions()?.iter())) } else { Ok(None) }
+    }
+
+    fn face_at(&self, address: &Address) -> Result<Face> {
         let absent = || {
             let error = FILE.of(address.clone()).out_of_range("mesh");
             error.expected("BLOCK.faces[i] of a block and a face that are there").found(address)
@@ -50,7 +64,7 @@ impl Asset {
                 self.keep_mesh(key, block, stored, &budget)?
             }
         };
-        index.and_then(|index| mesh.face(index)).ok_or_else(absent)?.view()
+        index.and_then(|index| mesh.face(index).ok()).ok_or_else(absent)
     }
 
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
@@ -108,7 +122,9 @@ impl Asset {
             };
             match mesh {
                 Ok(mesh) => {
-                    entries.extend(mesh.faces().map(|face| MeshEntry::new(face.address(), "", face.role)));
+                    entries.extend(mesh.faces().map(|face| {
+                        MeshEntry::new(face.address(), "", face.role).with_counts(face.counts())
+                    }));
                 }
                 Err(_) => entries.push(MeshEntry::new(Address::field(key.name()), "", key.role())),
             }
@@ -118,6 +134,12 @@ impl Asset {
 }
 
 impl Face {
+    /// The numbers of the face; all 0 if it has no geometry.
+    fn counts(&self) -> MeshCounts {
+        let [vertices, triangles] = [self.vertex_count(), self.triangle_count()].map(as_u64);
+        MeshCounts { vertices, triangles, has_positions: self.has_geometry() }
+    }
+
     /// The face as a renderer sees it.
     ///
     /// Positions, normals and texture coordinates are the stored integers, with their
@@ -128,7 +150,7 @@ impl Face {
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) for an index that is not less than the number of vertices.
     pub fn view(&self) -> Result<MeshView> {
-        let indices = Indices::narrow(self.checked_indices()?);
+        let indices = Indices::narrow(self.indices()?);
         let (infos, parts) = attributes(self).into_iter().unzip();
         let arrays = Arrays { face: self.clone(), parts };
         let view =
@@ -156,12 +178,12 @@ struct Arrays {
 
 fn attributes(face: &Face) -> Vec<(AttributeInfo, Part)> {
     let layout = face.layout();
-    let (normals, tex_coords, weights) =
-        (layout.normals.is_some(), layout.tex_coords.is_some(), layout.weights.is_some());
+    let (normals, texcoords, weights) =
+        (layout.normals.is_some(), layout.texcoords.is_some(), layout.weights.is_some());
     let all = [
         (Semantic::Position, UNORM16X3, Part::Positions, layout.has_geometry()),
         (Semantic::Normal, UNORM16X3, Part::Normals, normals),
-        (Semantic::TexCoord(0), VertexFormat::UNORM16X2, Part::TexCoords, tex_coords),
+        (Semantic::TexCoord(0), VertexFormat::UNORM16X2, Part::TexCoords, texcoords),
         (Semantic::Joints(0), VertexFormat::UINT8X4, Part::Joints, weights),
         (Semantic::Weights(0), VertexFormat::UNORM16X4, Part::Weights, weights),
     ];
@@ -185,8 +207,8 @@ impl LoadAttribute for Arrays {
                 (normals.ok_or_else(absent)?, Some(dequant(Domain::<3>::NORMAL)))
             }
             Part::TexCoords => {
-                let tex_coords = face.raw_tex_coords().map(Array::into_bytes);
-                (tex_coords.ok_or_else(absent)?, Some(dequant(face.tex_coord_domain())))
+                let texcoords = face.raw_texcoords().map(Array::into_bytes);
+                (texcoords.ok_or_else(absent)?, Some(dequant(face.texcoord_domain())))
             }
             Part::Joints => (weights()?.raw_joints()?.into_bytes(), None),
             Part::Weights => (weights()?.raw_weights()?.into_bytes(), None),

@@ -294,7 +294,12 @@ mod tests {
 
     fn weights(bytes: &'static [u8], vertices: usize) -> Weights {
         let address = Address::field("high_lod");
-        let place = BlockPlace { range: 0..0, address, limits: Limits::default() };
+        let place = BlockPlace {
+            range: 0..0,
+            codec: crate::codec::Codec::Stored,
+            address,
+            limits: Limits::default(),
+        };
         Weights::new(Bytes::from_static(bytes), vertices, Arc::new(place), 0)
     }
 

@@ -8,7 +8,9 @@ use super::angles::AngleTables;
 use super::layout::{Layout, MeshLayout};
 use super::mesh::Mesh;
 use super::packed::File;
+#[cfg(feature = "raw")]
 use super::raw;
+use super::rules::FILE;
 use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::Source;
 use crate::format::Format;
@@ -70,6 +72,7 @@ impl Document {
     }
 
     /// The header as stored: versions of the writer and of the oldest reader.
+    #[cfg(feature = "raw")]
     #[must_use]
     pub fn header(&self) -> &raw::Header {
         &self.file.layout.header
@@ -81,6 +84,10 @@ impl Document {
         self.file.layout.file_layout
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.file.options
+    }
+
     /// The source that the file is read from.
     #[must_use]
     pub fn source(&self) -> &Source {
@@ -89,32 +96,33 @@ impl Document {
 
     /// The number of meshes.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn mesh_count(&self) -> usize {
         self.file.layout.meshes.len()
-    }
-
-    /// Whether there are no meshes.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The meshes, in the order of the file.
     pub fn meshes(&self) -> impl ExactSizeIterator<Item = Mesh> + '_ {
-        (0..self.len()).map(|index| Mesh::new(&self.file, index))
+        (0..self.mesh_count()).map(|index| Mesh::new(&self.file, index))
     }
 
-    /// The mesh at an index; `None` where there is none.
-    #[must_use]
-    pub fn mesh(&self, index: usize) -> Option<Mesh> {
-        (index < self.len()).then(|| Mesh::new(&self.file, index))
+    /// The mesh at an index.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is no such mesh.
+    pub fn mesh(&self, index: usize) -> Result<Mesh> {
+        if index < self.mesh_count() {
+            return Ok(Mesh::new(&self.file, index));
+        }
+        let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
+        Err(error.expected(format!("less than {}", self.mesh_count())).found(index))
     }
 
     /// The first mesh with this name; `None` where there is none.
     #[must_use]
     pub fn mesh_named(&self, name: impl AsRef<[u8]>) -> Option<Mesh> {
         let index = self.file.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;
-        self.mesh(index)
+        self.mesh(index).ok()
     }
 
     /// Deviations from the specification found when opening, by [rule](super::rules).
@@ -162,9 +170,9 @@ impl Document {
 
     /// The meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
-        Box::new(self.file.layout.meshes.iter().enumerate().map(|(index, mesh)| {
-            let address = Address::field("meshes").index(as_u64(index));
-            MeshEntry::new(address, String::from_utf8_lossy(&mesh.name), Role::Geometry)
+        Box::new(self.meshes().map(|mesh| {
+            let entry = MeshEntry::new(mesh.address(), mesh.name().to_string_lossy(), Role::Geometry);
+            entry.with_counts(mesh.counts())
         }))
     }
 

@@ -8,6 +8,7 @@ use zerocopy::little_endian::{U16, U64};
 
 use super::coordinates::Coordinates;
 use super::raw;
+use super::raw::MAGIC;
 use super::rules::{self, FILE};
 use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::{Source, Walk};
@@ -25,6 +26,7 @@ pub(crate) const HEAD: u64 = 64 << 10;
 pub(crate) struct Layout {
     /// The source; it holds the headers in memory.
     pub(crate) source: Source,
+    #[cfg_attr(not(feature = "raw"), expect(dead_code, reason = "read only by `Document::header`"))]
     pub(crate) header: raw::Header,
     pub(crate) file_layout: FileLayout,
     pub(crate) meshes: Vec<MeshLayout>,
@@ -469,4 +471,9 @@ fn are_wrapped(walk: &mut Walk, segment: &Segment) -> Result<bool> {
         first = first.saturating_add(count);
     }
     Ok(true)
+}
+
+/// Whether a source that begins with `head` is a TMF file.
+pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
+    Ok(head.starts_with(&MAGIC))
 }

@@ -82,13 +82,14 @@ impl Mesh {
         Packed::new(&self.file, self.address().then(name), kind, own)
     }
 
-    fn indices(&self, name: &'static str, kind: SegmentType, bit: u8) -> Option<Packed<u32>> {
+    fn index_array(&self, name: &'static str, kind: SegmentType, bit: u8) -> Option<Packed<u32>> {
         self.array(name, (), |segment| segment.is_of(kind, bit))
     }
 
     /// The positions x, y, z of the vertices.
+    #[doc(alias = "vertices")]
     #[must_use]
-    pub fn vertices(&self) -> Option<Packed<[f32; 3]>> {
+    pub fn positions(&self) -> Option<Packed<[f32; 3]>> {
         self.array("vertices", Vector::Vertex, |segment| segment.kind == SegmentType::Vertex)
     }
 
@@ -98,10 +99,11 @@ impl Mesh {
         self.array("normals", Vector::Normal, |segment| segment.kind == SegmentType::Normal)
     }
 
-    /// The texture coordinates u, v, in 0..=1.
+    /// The texture coordinates u, v of a set, in 0..=1. The format stores only set 0; `None` for other sets.
+    #[doc(alias = "uvs")]
     #[must_use]
-    pub fn uvs(&self) -> Option<Packed<[f32; 2]>> {
-        self.array("uvs", (), |segment| segment.kind == SegmentType::Uv)
+    pub fn texcoords(&self, set: usize) -> Option<Packed<[f32; 2]>> {
+        self.array("uvs", (), |segment| set == 0 && segment.kind == SegmentType::Uv)
     }
 
     /// The tangents x, y, z, of length 1, and their handedness, 1 or -1.
@@ -110,31 +112,35 @@ impl Mesh {
         self.array("tangents", Quad::Tangent, |segment| segment.kind == SegmentType::Tangent)
     }
 
-    /// The index of each corner's vertex; not checked.
+    /// The index of each corner's position; not checked.
+    #[doc(alias = "vertex_triangles")]
     #[must_use]
-    pub fn vertex_triangles(&self) -> Option<Packed<u32>> {
-        self.indices("vertex_triangles", SegmentType::VertexTriangle, 1)
+    pub fn position_indices(&self) -> Option<Packed<u32>> {
+        self.index_array("vertex_triangles", SegmentType::VertexTriangle, 1)
     }
 
     /// The index of each corner's normal; not checked.
     ///
     /// They count up from 0 where the file omits them.
+    #[doc(alias = "normal_triangles")]
     #[must_use]
-    pub fn normal_triangles(&self) -> Option<Packed<u32>> {
-        self.indices("normal_triangles", SegmentType::NormalTriangle, 2)
+    pub fn normal_indices(&self) -> Option<Packed<u32>> {
+        self.index_array("normal_triangles", SegmentType::NormalTriangle, 2)
     }
 
     /// The index of each corner's texture coordinate; not checked.
+    #[doc(alias = "uv_triangles")]
     #[must_use]
-    pub fn uv_triangles(&self) -> Option<Packed<u32>> {
-        self.indices("uv_triangles", SegmentType::UvTriangle, 4)
+    pub fn texcoord_indices(&self) -> Option<Packed<u32>> {
+        self.index_array("uv_triangles", SegmentType::UvTriangle, 4)
     }
 
     /// The index of each corner's tangent; not checked.
+    #[doc(alias = "tangent_triangles")]
     #[must_use]
-    pub fn tangent_triangles(&self) -> Option<Packed<u32>> {
+    pub fn tangent_indices(&self) -> Option<Packed<u32>> {
         // Shared triangles have no bit for tangents.
-        self.indices("tangent_triangles", SegmentType::TangentTriangle, 0)
+        self.index_array("tangent_triangles", SegmentType::TangentTriangle, 0)
     }
 
     /// All indices, decoded.
@@ -143,27 +149,27 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`Packed::decode`], whose limits hold for all of them together.
-    pub fn triangles(&self) -> Result<Triangles> {
-        self.triangles_within(&Budget::new(&self.file.options.limits))
+    /// Those of [`Packed::read`], whose limits hold for all of them together.
+    pub fn indices(&self) -> Result<CornerIndices> {
+        self.indices_within(&Budget::new(&self.file.options.limits))
     }
 
-    pub(crate) fn triangles_within(&self, budget: &Budget) -> Result<Triangles> {
+    pub(crate) fn indices_within(&self, budget: &Budget) -> Result<CornerIndices> {
         let streams =
-            [self.vertex_triangles(), self.normal_triangles(), self.uv_triangles(), self.tangent_triangles()];
+            [self.position_indices(), self.normal_indices(), self.texcoord_indices(), self.tangent_indices()];
         let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();
         for stream in streams.iter().flatten() {
             let same = decoded.iter().find(|(other, _)| other.shares(stream));
             let array = match same {
                 Some((_, array)) => array.clone(),
-                None => stream.decode_within(budget)?,
+                None => stream.read_within(budget)?,
             };
             decoded.push((stream, array));
         }
         let mut decoded = decoded.into_iter().map(|(_, array)| array);
-        let [vertex, normal, uv, tangent] =
+        let [positions, normals, texcoords, tangents] =
             streams.each_ref().map(|stream| stream.as_ref().and_then(|_| decoded.next()));
-        Ok(Triangles { vertex, normal, uv, tangent })
+        Ok(CornerIndices { positions, normals, texcoords, tangents })
     }
 
     /// The custom data, in the order of the file; names may repeat.
@@ -240,18 +246,18 @@ impl fmt::Debug for Mesh {
     }
 }
 
-/// The indices of a mesh, decoded: one for each corner of each triangle.
+/// The indices of a mesh, decoded: flat lists, one index per corner of each triangle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Triangles {
-    /// Indices into the vertices.
-    pub vertex: Option<Array<u32>>,
+pub struct CornerIndices {
+    /// Indices into the positions.
+    pub positions: Option<Array<u32>>,
     /// Indices into the normals.
-    pub normal: Option<Array<u32>>,
+    pub normals: Option<Array<u32>>,
     /// Indices into the texture coordinates.
-    pub uv: Option<Array<u32>>,
+    pub texcoords: Option<Array<u32>>,
     /// Indices into the tangents.
-    pub tangent: Option<Array<u32>>,
+    pub tangents: Option<Array<u32>>,
 }
 
 /// Named data, whose meaning the format does not specify.

@@ -14,7 +14,7 @@
 //!   those of the host's `f32::sin_cos`: on Linux with glibc, bit for bit those of the crate; elsewhere one unit in the
 //!   last place may differ.
 //! * **Indices**: separate arrays for vertices, normals, texture coordinates and tangents, which may share segments; see
-//!   [`Mesh::triangles`]. A [`MeshView`](crate::MeshView) has one array for all, with vertices remapped where they
+//!   [`Mesh::indices`]. A [`MeshView`](crate::MeshView) has one array for all, with vertices remapped where they
 //!   differ.
 //!
 //! Opening reads the headers of all segments and checks every count against the bytes of the segment; nothing is
@@ -30,34 +30,35 @@
 //!
 //! let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_unified_cube.tmf")?)?;
 //! for mesh in document.meshes() {
-//!     let vertices = mesh.vertices().expect("this mesh has vertices").decode()?;
-//!     let triangles = mesh.triangles()?.vertex.expect("and triangles");
+//!     let vertices = mesh.positions().expect("this mesh has vertices").read()?;
+//!     let triangles = mesh.indices()?.positions.expect("and triangles");
 //!     println!("{}: {} vertices, {} triangles", mesh.name(), vertices.len(), triangles.len() / 3);
 //! }
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
 mod angles;
-mod bit_array;
-mod bounds;
+mod array_list;
 mod coordinates;
 mod decode;
-mod detect;
 mod document;
 mod layout;
 mod mesh;
 mod packed;
+#[cfg(feature = "raw")]
 pub mod raw;
+#[cfg(not(feature = "raw"))]
+#[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
+mod raw;
 pub mod rules;
 mod segment;
 mod validate;
 mod view;
 
-pub use bit_array::BitArray;
 pub use document::Document;
 pub(crate) use layout::HEAD;
-pub use mesh::{Custom, CustomValues, Mesh, Triangles};
+pub use mesh::{CornerIndices, Custom, CustomValues, Mesh};
 pub use packed::{Packed, PackedElement};
 pub use segment::{FileLayout, Segment, SegmentType};
 
-pub(crate) use detect::detect;
+pub(crate) use layout::detect;

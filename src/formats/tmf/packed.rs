@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use zerocopy::{FromZeros, Immutable, IntoBytes};
 
 use super::angles::AngleTables;
 use super::decode::{Decode, Parts, TooLarge};
@@ -14,6 +13,7 @@ use super::rules::FILE;
 use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
 use crate::limits::Budget;
+use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, as_usize};
 use crate::options::{Options, Parallelism};
 use crate::report::{Address, Error, Place, Result};
@@ -29,9 +29,9 @@ use crate::report::{Address, Error, Place, Result};
 /// use meshmap::{Source, tmf};
 ///
 /// let document = tmf::Document::from_source(Source::open("tests/data/tmf/valid/v021_one_triangle.tmf")?)?;
-/// let vertices = document.mesh(0).expect("one mesh").vertices().expect("with vertices");
+/// let vertices = document.mesh(0)?.positions().expect("with vertices");
 /// assert_eq!(vertices.get(1)?, Some([1.0, 0.0, 0.0]));
-/// assert_eq!(vertices.decode()?.to_vec(), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+/// assert_eq!(vertices.read()?.to_vec(), [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub struct Packed<T: PackedElement> {
@@ -60,13 +60,15 @@ struct Part {
 }
 
 /// An element of a [`Packed`] array.
-pub trait PackedElement: Element + Default + IntoBytes + Immutable + FromZeros + sealed::Sealed {}
+pub trait PackedElement: Element + Default + sealed::Sealed {}
 
 mod sealed {
+    use zerocopy::FromZeros;
+
     use super::Decode;
 
     #[expect(private_bounds, reason = "nobody else makes elements")]
-    pub trait Sealed: Decode {}
+    pub trait Sealed: Decode + FromZeros {}
     impl Sealed for u32 {}
     impl Sealed for f32 {}
     impl Sealed for [f32; 2] {}
@@ -143,7 +145,7 @@ impl<T: PackedElement> Packed<T> {
     pub fn get(&self, index: usize) -> Result<Option<T>> {
         let Some(end) = index.checked_add(1).filter(|end| as_u64(*end) <= self.len) else { return Ok(None) };
         let mut element = [T::default()];
-        self.range_into(index..end, &mut element)?;
+        self.read_range_into(index..end, &mut element)?;
         let [element] = element;
         Ok(Some(element))
     }
@@ -159,7 +161,7 @@ impl<T: PackedElement> Packed<T> {
         let blocks = (0..self.len()).step_by(BLOCK).map(move |first| {
             let end = first.saturating_add(BLOCK).min(self.len());
             let mut block = vec![T::default(); end.saturating_sub(first)];
-            self.range_into(first..end, &mut block).map(|()| block)
+            self.read_range_into(first..end, &mut block).map(|()| block)
         });
         let elements = blocks.flat_map(|block| {
             let (block, error) = match block {
@@ -177,8 +179,8 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where they take more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and those of [`get`](Self::get).
-    pub fn decode(&self) -> Result<Array<T>> {
-        self.decode_within(&self.budget())
+    pub fn read(&self) -> Result<Array<T>> {
+        self.read_within(&self.budget())
     }
 
     /// The same array of the same file, whose bytes come from elsewhere.
@@ -191,12 +193,12 @@ impl<T: PackedElement> Packed<T> {
         Budget::new(&self.file.options.limits)
     }
 
-    pub(crate) fn decode_within(&self, budget: &Budget) -> Result<Array<T>> {
+    pub(crate) fn read_within(&self, budget: &Budget) -> Result<Array<T>> {
         self.ranges().for_each(|range| budget.count_read(&range));
         let stored = self.ranges().fold(0, |sum: u64, range| sum.saturating_add(range.length()));
         let out = budget.vec(stored, self.len, "array of a mesh");
         let mut out = out.map_err(|error| self.place().locate(error))?;
-        self.decode_into(&mut out)?;
+        self.read_into(&mut out)?;
         Ok(Array::from_vec(out))
     }
 
@@ -209,8 +211,8 @@ impl<T: PackedElement> Packed<T> {
     /// # Errors
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where `out` has another length, and those of [`get`](Self::get).
-    pub fn decode_into(&self, out: &mut [T]) -> Result<()> {
-        self.range_into(0..self.len(), out)
+    pub fn read_into(&self, out: &mut [T]) -> Result<()> {
+        self.read_range_into(0..self.len(), out)
     }
 
     /// Decodes a range of elements into `out` of the range's length.
@@ -221,12 +223,12 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length,
     /// and those of [`get`](Self::get).
-    pub fn range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
-        self.try_range_into(range, out).map_err(|failure| self.file.source.tell(failure.into()))
+    pub fn read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
+        self.try_read_range_into(range, out).map_err(|failure| self.file.source.tell(failure.into()))
     }
 
-    /// Like `range_into`, with an outcome of its own for an index beyond 32 bits.
-    pub(crate) fn try_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
+    /// Like `read_range_into`, with an outcome of its own for an index beyond 32 bits.
+    pub(crate) fn try_read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
             let error = self.place().out_of_range("elements").expected(format!("within 0..{}", self.len));
             return Err(error.found(format_args!("{}..{}", range.start, range.end)).into());
@@ -439,5 +441,44 @@ impl<T: PackedElement> Clone for Packed<T> {
 impl<T: PackedElement> fmt::Debug for Packed<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Packed({}, {} elements, {} segments)", self.address, self.len, self.parts.len())
+    }
+}
+
+/// So many positions are decoded at once: less than a mebibyte, and enough for several threads.
+const PIECE: usize = 64 << 10;
+
+impl Packed<[f32; 3]> {
+    /// The box around the elements, or around those that `used` names; `Ok(None)` where an axis has no finite number.
+    pub(crate) fn bounds(&self, used: Option<&[u32]>, budget: &Budget) -> Result<Option<Bounds>> {
+        self.ranges().for_each(|range| budget.count_read(&range));
+        let stored = self.ranges().fold(0, |sum: u64, range| sum.saturating_add(range.length()));
+        let spend = |error| self.place().locate(error);
+        let used = used.map(|used| {
+            let mut words = budget.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;
+            for element in used.iter().filter_map(|element| usize::try_from(*element).ok()) {
+                if let Some(word) = words.get_mut(element >> 6) {
+                    *word |= 1 << (element & 63);
+                }
+            }
+            Ok(words)
+        });
+        let used = used.transpose().map_err(spend)?;
+        let is_used = |element: usize| {
+            let word = |words: &Vec<u64>| words.get(element >> 6).copied().unwrap_or(0);
+            used.as_ref().is_none_or(|words| word(words) >> (element & 63) & 1 == 1)
+        };
+        let piece = as_u64(self.len().min(PIECE));
+        let mut piece = budget.vec::<[f32; 3]>(stored, piece, "array of a mesh").map_err(spend)?;
+
+        let read = self.with_bytes_read(0..self.len())?;
+        let mut bounds = Bounds::default();
+        for first in (0..self.len()).step_by(PIECE) {
+            let end = first.saturating_add(PIECE).min(self.len());
+            let elements = piece.get_mut(..end.saturating_sub(first)).unwrap_or_default();
+            read.read_range_into(first..end, elements)?;
+            let elements = (first..).zip(&*elements).filter(|(element, _)| is_used(*element));
+            bounds.add(elements.map(|(_, position)| *position));
+        }
+        Ok((!bounds.is_empty()).then_some(bounds))
     }
 }

@@ -44,7 +44,7 @@ fn each_block<T: PackedElement>(
     while first < range.end {
         let end = first.saturating_add(BLOCK).min(range.end);
         let block = block.get_mut(..end.saturating_sub(first)).unwrap_or_default();
-        array.try_range_into(first..end, block)?;
+        array.try_read_range_into(first..end, block)?;
         look(first, block);
         first = end;
     }
@@ -53,7 +53,7 @@ fn each_block<T: PackedElement>(
 
 /// Compares the stored box of each vertex segment with the bounds of its points.
 fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
-    let Some(vertices) = mesh.vertices() else { return Ok(()) };
+    let Some(vertices) = mesh.positions() else { return Ok(()) };
     let mut first = 0;
     for (index, entry) in
         (0..).zip(mesh.own_segments()).filter(|(_, entry)| entry.kind == SegmentType::Vertex)
@@ -106,13 +106,13 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
 
 fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     let counts = [
-        mesh.vertices().map(|array| array.len()),
+        mesh.positions().map(|array| array.len()),
         mesh.normals().map(|array| array.len()),
-        mesh.uvs().map(|array| array.len()),
+        mesh.texcoords(0).map(|array| array.len()),
         mesh.tangents().map(|array| array.len()),
     ];
     let streams =
-        [mesh.vertex_triangles(), mesh.normal_triangles(), mesh.uv_triangles(), mesh.tangent_triangles()];
+        [mesh.position_indices(), mesh.normal_indices(), mesh.texcoord_indices(), mesh.tangent_indices()];
     let mut seen: Vec<(&Packed<u32>, Option<usize>)> = Vec::new();
     for (stream, count) in streams.iter().zip(counts) {
         let Some(stream) = stream else { continue };
@@ -180,7 +180,7 @@ fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     if let Some(tangents) = mesh.tangents() {
         each_block(&tangents, 0..tangents.len(), |_, _| {})?;
     }
-    if let Some(uvs) = mesh.uvs() {
+    if let Some(uvs) = mesh.texcoords(0) {
         each_block(&uvs, 0..uvs.len(), |_, _| {})?;
     }
     for custom in mesh.custom()? {

@@ -12,8 +12,8 @@ use super::rules::{self, FILE};
 use crate::bytes::Array;
 use crate::limits::{Budget, Limits};
 use crate::mesh::{
-    Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshView, Role, Semantic, VertexFormat,
-    VertexRemap, scan,
+    Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
+    VertexFormat, VertexRemap, scan,
 };
 use crate::num::{as_u64, size_u64};
 use crate::report::{Address, Finding, Result};
@@ -59,16 +59,42 @@ impl Document {
     ///
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh, and those of [`Mesh::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
-        let mesh = address.index_in("meshes", |name| self.position(name)).and_then(|index| self.mesh(index));
-        let mesh = mesh.ok_or_else(|| {
+        self.mesh_at(address)?.view()
+    }
+
+    fn mesh_at(&self, address: &Address) -> Result<Mesh> {
+        let mesh =
+            address.index_in("meshes", |name| self.position(name)).and_then(|index| self.mesh(index).ok());
+        mesh.ok_or_else(|| {
             let error = FILE.out_of_range("mesh").of(address.clone());
             error.expected(format!("meshes[i] with i below {}, or a mesh's name", self.meshes().len()))
-        })?;
-        mesh.view()
+        })
+    }
+
+    pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
+        Ok(self.mesh_at(address)?.counts())
+    }
+
+    pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
+        let vertices = self.mesh_at(address)?.positions();
+        vertices.map_or(Ok(None), |vertices| vertices.bounds(None, &vertices.budget()))
     }
 }
 
 impl Mesh {
+    /// The numbers of positions and of triangles, from the headers of the segments.
+    pub(crate) fn counts(&self) -> MeshCounts {
+        let vertices = self.positions().map(|vertices| as_u64(vertices.len()));
+        // Triangles are those of the positions. Only a mesh without positions is listed by its other attributes.
+        let indices = match vertices {
+            Some(_) => self.position_indices(),
+            None => self.normal_indices().or(self.texcoord_indices()).or(self.tangent_indices()),
+        };
+        let corners = indices.map_or(0, |indices| as_u64(indices.len()));
+        let (vertices, has_positions) = (vertices.unwrap_or(0), vertices.is_some());
+        MeshCounts { vertices, triangles: corners / 3, has_positions }
+    }
+
     /// A view of the mesh, with one index for all attributes.
     ///
     /// Reads, decodes and checks the mesh's indices. Where all index arrays are equal and all arrays have one length,
@@ -170,12 +196,12 @@ fn join(mesh: &Mesh) -> Result<Joined> {
 }
 
 fn candidates(mesh: &Mesh, budget: &Budget) -> Result<Vec<Candidate>> {
-    let triangles = mesh.triangles_within(budget)?;
+    let triangles = mesh.indices_within(budget)?;
     let all = [
-        (Semantic::Position, mesh.vertices().map(Values::F32x3), triangles.vertex),
-        (Semantic::Normal, mesh.normals().map(Values::F32x3), triangles.normal),
-        (Semantic::TexCoord(0), mesh.uvs().map(Values::F32x2), triangles.uv),
-        (Semantic::Tangent, mesh.tangents().map(Values::F32x4), triangles.tangent),
+        (Semantic::Position, mesh.positions().map(Values::F32x3), triangles.positions),
+        (Semantic::Normal, mesh.normals().map(Values::F32x3), triangles.normals),
+        (Semantic::TexCoord(0), mesh.texcoords(0).map(Values::F32x2), triangles.texcoords),
+        (Semantic::Tangent, mesh.tangents().map(Values::F32x4), triangles.tangents),
     ];
     let candidate = |(semantic, values, indices): (_, Option<_>, _)| {
         values.map(|values| Candidate { semantic, values, indices })
@@ -235,10 +261,10 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
         let index = stream.indices.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
         let of = attributes.iter().find(|(_, _, stream)| *stream == number);
         let (name, stored) = match of.map(|(semantic, _, _)| semantic) {
-            Some(Semantic::Normal) => ("normal_triangles", mesh.normal_triangles()),
-            Some(Semantic::TexCoord(_)) => ("uv_triangles", mesh.uv_triangles()),
-            Some(Semantic::Tangent) => ("tangent_triangles", mesh.tangent_triangles()),
-            _ => ("vertex_triangles", mesh.vertex_triangles()),
+            Some(Semantic::Normal) => ("normal_triangles", mesh.normal_indices()),
+            Some(Semantic::TexCoord(_)) => ("uv_triangles", mesh.texcoord_indices()),
+            Some(Semantic::Tangent) => ("tangent_triangles", mesh.tangent_indices()),
+            _ => ("vertex_triangles", mesh.position_indices()),
         };
         let place = FILE.of(mesh.address().then(name).index(found.first)).at(mesh.range());
         let place = stored.map_or(place, |stored| stored.place_of(found.first));
@@ -286,7 +312,7 @@ fn bytes<T: PackedElement + IntoBytes + Immutable>(
     remap: Option<(&VertexRemap, usize)>,
     budget: &Budget,
 ) -> Result<Bytes> {
-    let elements = values.decode_within(budget)?;
+    let elements = values.read_within(budget)?;
     let Some((remap, stream)) = remap else { return Ok(elements.into_bytes()) };
     let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
     budget.spend_all(gathered, "attribute of a mesh").map_err(|error| values.place().locate(error))?;

@@ -113,24 +113,19 @@ static void print_text(FILE *out, const char *text, size_t length)
 /* Where it goes, and how much has gone there: to memory, for nothing is printed of a file that is refused. */
 struct writer {
     FILE *out;
-    int is_openctm;
+    /* Whether only the first body of an OpenCTM file is listed. */
+    int is_first_body;
     int count;
 };
 
-/* The name that the digest has for an address: of OpenCTM, that of the first body without it. NULL where it has none. */
+/* The name of an address in the digest: without the body if only the first one is listed; NULL for other bodies. */
 static const char *named(const struct writer *writer, const char *address)
 {
     static const char first[] = "bodies[0].";
-    if (!writer->is_openctm) {
+    if (!writer->is_first_body) {
         return address;
     }
     return strncmp(address, first, sizeof first - 1) == 0 ? address + sizeof first - 1 : NULL;
-}
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
 static int print_array(void *user, const mm_array_info *array)
@@ -144,16 +139,7 @@ static int print_array(void *user, const mm_array_info *array)
         return 0;
     }
     sha256_begin(&hash);
-    if (ends_with(name, ".material_ids")) {
-        /* The digest has 16 bits of each. */
-        size_t at;
-        for (at = 0; at + 4 <= array->byte_length; at += 4) {
-            sha256_add(&hash, (const unsigned char *)array->data + at, 2);
-        }
-        scalar = "u16";
-    } else {
-        sha256_add(&hash, (const unsigned char *)array->data, array->byte_length);
-    }
+    sha256_add(&hash, (const unsigned char *)array->data, array->byte_length);
     if (writer->count++ > 0) {
         fputs(", ", writer->out);
     }
@@ -212,15 +198,15 @@ static mm_status refuse_unusable(const mm_file *file)
     return status;
 }
 
-static mm_status digest(const mm_file *file, FILE *out)
+static mm_status digest(const mm_file *file, FILE *out, int is_all)
 {
     struct writer writer;
     mm_format format = 0;
     mm_status status = mm_file_format(file, &format);
     writer.out = out;
     writer.count = 0;
-    writer.is_openctm = format == MM_FORMAT_OPENCTM;
-    if (status == MM_OK && writer.is_openctm) {
+    writer.is_first_body = format == MM_FORMAT_OPENCTM && !is_all;
+    if (status == MM_OK && format == MM_FORMAT_OPENCTM) {
         status = refuse_unusable(file);
     }
     if (status == MM_OK) {
@@ -241,14 +227,18 @@ int main(int count, char **arguments)
     mm_file *file = NULL;
     mm_status status;
     FILE *out = tmpfile();
-    int c;
+    int c, is_map = 0, is_all = 0, i;
     if (count < 2 || out == NULL) {
-        fprintf(stderr, "usage: digest [--map] FILE\n");
+        fprintf(stderr, "usage: digest [--map] [--all] FILE\n");
         return 2;
     }
-    status = (count == 3 ? mm_open_map : mm_open)(arguments[count - 1], NULL, &file);
+    for (i = 1; i < count - 1; ++i) {
+        is_map |= strcmp(arguments[i], "--map") == 0;
+        is_all |= strcmp(arguments[i], "--all") == 0;
+    }
+    status = (is_map ? mm_open_map : mm_open)(arguments[count - 1], NULL, &file);
     if (status == MM_OK) {
-        status = digest(file, out);
+        status = digest(file, out, is_all);
     }
     mm_close(file);
     if (status != MM_OK) {

@@ -58,6 +58,55 @@ static void readers(void)
     }
 }
 
+/* A reader that stores a few bytes at a time. */
+typedef struct {
+    unsigned char *bytes;
+    size_t length;
+} short_reads;
+
+static int short_read(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored)
+{
+    const short_reads *reader = (const short_reads *)user;
+    const size_t rest = offset < reader->length ? reader->length - (size_t)offset : 0;
+    const size_t most = length < 7 ? length : 7;
+    *stored = rest < most ? rest : most;
+    memcpy(buffer, reader->bytes + offset, *stored);
+    return 0;
+}
+
+static void reads(const char *path)
+{
+    FILE *in = fopen(path, "rb");
+    short_reads user = {0};
+    mm_reader reader = {0};
+    mm_file *file = NULL;
+    size_t count = 0;
+    user.bytes = (unsigned char *)malloc(1 << 20);
+    user.length = in == NULL || user.bytes == NULL ? 0 : fread(user.bytes, 1, 1 << 20, in);
+    if (in != NULL) {
+        fclose(in);
+    }
+    reader.size = sizeof reader;
+    reader.user = &user;
+    reader.read = short_read;
+    EXPECT(MM_OK, mm_open_reader(&reader, NULL, &file));
+    EXPECT(MM_OK, mm_cgeo_positions(file, 5, NULL, NULL, 0, 0, &count));
+    EXPECT(1, count > 0);
+    EXPECT(MM_OK, mm_close(file));
+    free(user.bytes);
+}
+
+/* A handle of which any bit is changed is refused. */
+static void corrupt(mm_file *file)
+{
+    size_t bit;
+    uint32_t format = 0;
+    for (bit = 0; bit < sizeof(uintptr_t) * 8; ++bit) {
+        EXPECT(MM_ERROR_HANDLE, mm_file_format((mm_file *)((uintptr_t)file ^ (uintptr_t)1 << bit), &format));
+    }
+    EXPECT(MM_OK, mm_file_format(file, &format));
+}
+
 static void lend(const char *path)
 {
     FILE *in = fopen(path, "rb");
@@ -140,6 +189,8 @@ int main(int count, char **arguments)
     EXPECT(MM_OK, mm_mesh_get_info(mesh, &info));
     EXPECT(MM_ERROR_OUT_OF_RANGE, mm_mesh_at(file, "meshes[\"", &none));
     readers();
+    reads(arguments[1]);
+    corrupt(file);
     lend(arguments[1]);
     EXPECT(MM_OK, mm_close(NULL));
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meshmap::Source;
 
-use crate::inputs::{self, Choice, Input};
+use crate::inputs::{self, Choice, Input, Memory};
 
 /// A file of a catalogue, before it is opened.
 #[derive(Clone)]
@@ -46,8 +46,15 @@ impl Item {
 /// The files named, and those below the directories named, in order. Found files that hold no mesh will have no row.
 #[must_use]
 pub fn find(paths: &[PathBuf]) -> Vec<Item> {
-    let choice =
-        Choice { globs: Vec::new(), format: None, hidden: false, threads: None, quiet: true, mmap: false };
+    let choice = Choice {
+        globs: Vec::new(),
+        format: None,
+        hidden: false,
+        threads: None,
+        quiet: true,
+        mmap: false,
+        memory: Memory::default(),
+    };
     items(paths, &choice)
 }
 

@@ -3,41 +3,96 @@
 use std::collections::HashMap;
 
 use meshmap::cgeo::{Proxy, Snapshot};
-use meshmap::iqm::{Model, VertexArrayType};
-use meshmap::openctm::Bodies;
 use meshmap::slmesh::{self, Asset, Lod};
-use meshmap::tmf::Document;
-use meshmap::{Array, Bounds, MeshFile, Result, Scratch};
+use meshmap::{Bounds, MeshEntry, MeshFile, Result, Scratch};
 
 use super::row::Row;
-use crate::inspect::tmf;
 
 /// A file that lists more has one row that says so.
 const MOST: usize = 1_000_000;
 
-/// The rows of an open file. `file_row` is what all of them say.
+/// The rows of an open file. `file_row` is what all of them share.
 pub(super) fn meshes(file: &MeshFile, file_row: &Row, full: bool) -> Vec<Row> {
-    let count = match file {
-        MeshFile::CGeo(proxy) => proxy.len(),
-        MeshFile::Iqm(model) => model.len(),
-        MeshFile::OpenCtm(bodies) => bodies.len(),
-        MeshFile::Tmf(document) => document.len(),
-        _ => 0,
-    };
-    if count > MOST {
-        let error = Some(format!("{count} meshes, and at most {MOST} of a file are listed"));
-        return vec![Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() }];
-    }
-    let rows = match file {
-        MeshFile::CGeo(proxy) => cgeo(proxy, file_row, full),
-        MeshFile::Iqm(model) => iqm(model, file_row, full),
-        MeshFile::OpenCtm(bodies) => openctm(bodies, file_row, full),
-        MeshFile::SlMesh(asset) => slmesh(asset, file_row, full),
-        MeshFile::Tmf(document) => documents(document, file_row, full),
-        _ => Vec::new(),
+    let rows = if let Some(proxy) = file.as_cgeo() {
+        few(proxy.snapshot_count(), file_row, || cgeo(proxy, file_row, full))
+    } else if let Some(asset) = file.as_slmesh() {
+        slmesh(asset, file_row, full)
+    } else {
+        match file.meshes() {
+            Ok(entries) => few(entries.len(), file_row, || geometry(file, entries, file_row, full)),
+            Err(error) => vec![file_row.clone().failed(&error)],
+        }
     };
     // A file without meshes is not lost.
     if rows.is_empty() { vec![file_row.clone()] } else { rows }
+}
+
+/// The rows of a file that lists `count` meshes, unless these are too many.
+fn few(count: usize, file_row: &Row, rows: impl FnOnce() -> Vec<Row>) -> Vec<Row> {
+    if count <= MOST {
+        return rows();
+    }
+    let error = Some(format!("{count} meshes, and at most {MOST} of a file are listed"));
+    vec![Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() }]
+}
+
+/// A row for each mesh of a format whose meshes are all geometry.
+fn geometry(
+    file: &MeshFile,
+    entries: impl Iterator<Item = MeshEntry>,
+    file_row: &Row,
+    full: bool,
+) -> Vec<Row> {
+    // The triangles of IQM meshes are one array.
+    let checked = file.as_iqm().filter(|_| full).map_or(Ok(()), |model| model.triangles().map(drop));
+    // Meshes may share vertices; files in which thousands share all would take hours.
+    let mut may_look = file_row.file_bytes.map_or(u64::MAX, i64::unsigned_abs);
+    let row = |(index, entry): (usize, MeshEntry)| {
+        let counts = entry.counts.map_or_else(|| file.counts(&entry.address), Ok);
+        let row = Row {
+            address: Some(entry.address.to_string()),
+            name: Some(entry.name).filter(|name| !name.is_empty()),
+            role: Some("geometry"),
+            ..own_facts(file, index, file_row)
+        };
+        let counts = match (&checked, counts) {
+            (Err(error), _) => return row.failed(error),
+            (Ok(()), Err(error)) => return row.failed(&error),
+            (Ok(()), Ok(counts)) => counts,
+        };
+        let row = Row { vertices: number(counts.vertices), triangles: number(counts.triangles), ..row };
+        let is_worth = may_look >= counts.vertices;
+        may_look = may_look.saturating_sub(counts.vertices);
+        if !full || !is_worth {
+            return row;
+        }
+        match check_indices(file, index).and_then(|()| file.bounds(&entry.address)) {
+            Ok(bounds) => Row { bounds: bounds.map(corners), ..row },
+            Err(error) => row.failed(&error),
+        }
+    };
+    entries.enumerate().map(row).collect()
+}
+
+/// What single formats know about a mesh without another read.
+fn own_facts(file: &MeshFile, index: usize, file_row: &Row) -> Row {
+    let material =
+        file.as_iqm().and_then(|model| model.mesh(index).ok()).and_then(|mesh| named(&mesh.material));
+    let body =
+        file.as_openctm().and_then(|bodies| bodies.mesh(index).ok()).map(meshmap::openctm::Mesh::range);
+    let mesh = file.as_tmf().and_then(|document| document.mesh(index).ok()).map(|mesh| mesh.range());
+    Row { material, mesh_bytes: body.or(mesh).as_ref().and_then(length), ..file_row.clone() }
+}
+
+/// Decodes the indices of a mesh.
+fn check_indices(file: &MeshFile, index: usize) -> Result<()> {
+    if let Some(bodies) = file.as_openctm() {
+        bodies.mesh(index)?.triangles()?;
+    }
+    if let Some(document) = file.as_tmf() {
+        document.mesh(index)?.load()?.indices()?;
+    }
+    Ok(())
 }
 
 fn number(value: impl TryInto<i64>) -> Option<i64> {
@@ -50,10 +105,6 @@ fn length(range: &std::ops::Range<u64>) -> Option<i64> {
 
 fn corners(bounds: Bounds) -> [[f32; 3]; 2] {
     [bounds.min, bounds.max]
-}
-
-fn around(points: &Array<[f32; 3]>) -> Option<[[f32; 3]; 2]> {
-    Bounds::around(points.iter()).map(corners)
 }
 
 fn named(text: &meshmap::Text) -> Option<String> {
@@ -104,67 +155,7 @@ fn cgeo(proxy: &Proxy, file_row: &Row, full: bool) -> Vec<Row> {
             Err(error) => row.failed(error),
         }
     };
-    (0..proxy.len()).map(row).collect()
-}
-
-fn iqm(model: &Model, file_row: &Row, full: bool) -> Vec<Row> {
-    let positions = if full { model.vertex_array_of(&VertexArrayType::Position) } else { Ok(None) };
-    let checked = if full { model.check_indices() } else { Ok(()) };
-    // Meshes may share vertices; files in which thousands share all would take hours.
-    let mut may_look = model.vertex_count().saturating_mul(4);
-    let row = |(index, mesh): (usize, meshmap::iqm::Mesh)| {
-        let row = Row {
-            address: Some(format!("meshes[{index}]")),
-            name: named(&mesh.name),
-            material: named(&mesh.material),
-            role: Some("geometry"),
-            vertices: number(mesh.num_vertexes),
-            triangles: number(mesh.num_triangles),
-            ..file_row.clone()
-        };
-        if let Err(error) = &checked {
-            return row.failed(error);
-        }
-        match &positions {
-            Err(error) => row.failed(error),
-            Ok(None) => row,
-            Ok(Some(positions)) => {
-                let first = mesh.first_vertex as usize;
-                let count = mesh.num_vertexes as usize;
-                let is_worth = may_look >= count;
-                may_look = may_look.saturating_sub(count);
-                let own = positions.slice(first..first.saturating_add(count)).filter(|_| is_worth);
-                Row { bounds: own.and_then(|own| own.bounds()).map(corners), ..row }
-            }
-        }
-    };
-    model.meshes().enumerate().map(row).collect()
-}
-
-fn openctm(bodies: &Bodies, file_row: &Row, full: bool) -> Vec<Row> {
-    let row = |(index, mesh): (usize, &meshmap::openctm::Mesh)| {
-        let row = Row {
-            address: Some(format!("bodies[{index}]")),
-            role: Some("geometry"),
-            mesh_bytes: length(&mesh.range()),
-            vertices: number(mesh.vertex_count()),
-            triangles: number(mesh.triangle_count()),
-            ..file_row.clone()
-        };
-        if !full {
-            return row;
-        }
-        // A mesh of its own, so that what is decoded is given back.
-        let decoded = mesh.load().and_then(|mesh| {
-            mesh.indices()?;
-            Ok(around(&mesh.positions()?))
-        });
-        match decoded {
-            Ok(bounds) => Row { bounds, ..row },
-            Err(error) => row.failed(&error),
-        }
-    };
-    bodies.iter().enumerate().map(row).collect()
+    (0..proxy.snapshot_count()).map(row).collect()
 }
 
 /// A row for each level of detail, and for the mesh for physics.
@@ -207,7 +198,7 @@ fn block(row: Row, full: bool, decode: impl FnOnce() -> Result<Option<slmesh::Me
         let Some(mesh) = decode()? else { return Ok(row.clone()) };
         let mut bounds: Option<Bounds> = None;
         for face in mesh.faces().filter(slmesh::Face::has_geometry) {
-            face.checked_indices()?;
+            face.indices()?;
             if let Some(own) = Bounds::around(face.positions()?.iter()) {
                 bounds = Some(bounds.map_or(own, |bounds| bounds.union(own)));
             }
@@ -216,28 +207,4 @@ fn block(row: Row, full: bool, decode: impl FnOnce() -> Result<Option<slmesh::Me
         Ok(Row { vertices, triangles, bounds: bounds.map(corners), ..row.clone() })
     };
     look().unwrap_or_else(|error| row.failed(&error))
-}
-
-fn documents(document: &Document, file_row: &Row, full: bool) -> Vec<Row> {
-    let row = |mesh: meshmap::tmf::Mesh| {
-        let (vertices, triangles) = tmf::counts(&mesh);
-        let row = Row {
-            address: Some(mesh.address().to_string()),
-            name: named(&mesh.name()),
-            role: Some("geometry"),
-            mesh_bytes: length(&mesh.range()),
-            vertices: number(vertices),
-            triangles: number(triangles),
-            ..file_row.clone()
-        };
-        if !full {
-            return row;
-        }
-        let bounds = mesh.vertices().map(|vertices| tmf::bounds(&vertices)).transpose();
-        match bounds.and_then(|bounds| mesh.load()?.triangles().map(|_| bounds.flatten())) {
-            Ok(bounds) => Row { bounds: bounds.map(corners), ..row },
-            Err(error) => row.failed(&error),
-        }
-    };
-    document.meshes().map(row).collect()
 }

@@ -3,15 +3,17 @@
 //! Headers alone are read, unless all is asked for: of files in stores that answer ranges, a few kilobytes each.
 
 mod batch;
+mod file;
 mod item;
 mod look;
 mod row;
 mod write;
 
 pub use batch::{batch, schema};
+pub use file::rows;
 pub(crate) use item::items;
 pub use item::{Item, find};
-pub use row::{Row, rows};
+pub use row::Row;
 pub(crate) use write::{Kind, Writer};
 
 /// What a catalogue says of each mesh.

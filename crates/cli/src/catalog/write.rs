@@ -10,6 +10,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::batch::{batch, schema};
 use super::row::Row;
+use crate::text;
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,24 +84,30 @@ impl<W: Write + Send> Writer<W> {
     }
 }
 
-/// A text between quotes, where it needs them.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+/// A text of a file as a cell: control characters are escaped, and what spreadsheets take for a formula begins with an
+/// apostrophe.
+fn cell(text: &str) -> String {
+    let mut cell = text::line(text);
+    if cell.starts_with(['=', '+', '-', '@']) {
+        cell.insert(0, '\'');
+    }
+    match cell.contains([',', '"']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell,
     }
 }
 
 fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
     fn shown<T: ToString>(value: Option<T>) -> String {
-        value.map_or_else(String::new, |value| quoted(&value.to_string()))
+        value.map_or_else(String::new, |value| value.to_string())
     }
+    let words = |text: Option<&String>| text.map_or_else(String::new, |text| cell(text));
     let corner = |corner: usize, axis: usize| shown(row.bounds.map(|bounds| bounds[corner][axis]));
     let cells = [
-        quoted(&row.path),
+        cell(&row.path),
         shown(row.format),
-        shown(row.address.as_ref()),
-        shown(row.name.as_ref()),
+        words(row.address.as_ref()),
+        words(row.name.as_ref()),
         shown(row.role),
         shown(row.level),
         shown(row.seconds),
@@ -114,15 +121,15 @@ fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
         corner(1, 0),
         corner(1, 1),
         corner(1, 2),
-        shown(row.material.as_ref()),
+        words(row.material.as_ref()),
         row.findings[0].to_string(),
         row.findings[1].to_string(),
         row.findings[2].to_string(),
         row.findings[3].to_string(),
-        shown(row.identity.as_ref()),
-        shown(row.hash.as_ref()),
+        words(row.identity.as_ref()),
+        words(row.hash.as_ref()),
         shown(row.error_kind),
-        shown(row.error.as_ref()),
+        words(row.error.as_ref()),
     ];
     writeln!(out, "{}", cells.join(","))
 }

@@ -1,10 +1,11 @@
 //! `meshmap catalog`: a table with a row for each mesh of many files.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use meshmap_export::Output;
 
 use super::{Outcome, tell};
 use crate::catalog::{self, How, Item, Kind, Row, Writer};
@@ -26,7 +27,7 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let items = Arc::new(catalog::items(paths, choice));
     let Some(path) = &wish.output else {
-        let done = write(&items, wish, choice, Writer::new(Kind::Csv, out)?)?;
+        let (done, _) = write(&items, wish, choice, Writer::new(Kind::Csv, out)?)?;
         return Ok(done.outcome());
     };
     let Some(kind) = Kind::of_path(path) else {
@@ -62,17 +63,9 @@ fn to_file(
     kind: Kind,
     path: &Path,
 ) -> io::Result<Done> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".meshmap-").suffix(".part");
-    // Temporary files are for their owner alone; what a user writes is not.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let temporary = builder.tempfile_in(folder)?;
-    let writer = Writer::new(kind, BufWriter::new(temporary.as_file().try_clone()?))?;
-    let done = write(items, wish, choice, writer)?;
+    let (done, output) = write(items, wish, choice, Writer::new(kind, Output::create(path)?)?)?;
     if !done.is_interrupted {
-        let _: File = temporary.persist(path).map_err(|error| error.error)?;
+        output.finish()?;
     }
     Ok(done)
 }
@@ -95,7 +88,7 @@ fn write<W: Write + Send>(
     wish: &Wish,
     choice: &Choice,
     mut writer: Writer<W>,
-) -> io::Result<Done> {
+) -> io::Result<(Done, W)> {
     /// Rows that are written together.
     const TOGETHER: usize = 8192;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
@@ -121,7 +114,8 @@ fn write<W: Write + Send>(
     );
     outcome?;
     writer.write(&waiting)?;
-    writer.finish()?.flush()?;
+    let mut out = writer.finish()?;
+    out.flush()?;
     done.is_interrupted = handed < items.len();
-    Ok(done)
+    Ok((done, out))
 }

@@ -66,6 +66,10 @@ pub(crate) fn run(
         return Ok(Outcome::Good);
     }
     let how = reading(choice, jobs.len() > 1);
+    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| target.files_of(output)) {
+        tell(why);
+        return Ok(Outcome::Usage);
+    }
     let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
     let make = move |file: &MeshFile, output: &Path| make(file, output, &way);
     outputs::all(found, jobs, (how, wish.force), choice, screen, make, out)
@@ -93,7 +97,7 @@ impl Way {
     /// The conversion of this file: the animations that it takes are added.
     fn of(&self, file: &MeshFile) -> Convert {
         let fits = |animations: &&Animations| {
-            let joins = |model: &Model| !model.is_empty() && model.attach(&animations.model).is_ok();
+            let joins = |model: &Model| !model.mesh_count() == 0 && model.attach(&animations.model).is_ok();
             animations.is_named || file.as_iqm().is_some_and(joins)
         };
         self.animations
@@ -117,17 +121,16 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     let mut animations = Vec::new();
     for input in inputs::find(paths, choice).files {
         let problem = |why: String| format!("{}: {why}", input.shown());
-        match outputs::open(&input, how) {
-            Ok(Some(MeshFile::Iqm(model)))
-                if input.is_named || model.is_empty() && model.anims().len() > 0 =>
-            {
+        let model = outputs::open(&input, how).map(|file| file.and_then(|file| file.as_iqm().cloned()));
+        match model {
+            Ok(Some(model)) if input.is_named || model.mesh_count() == 0 && model.anims().len() > 0 => {
                 animations.push(Animations { name: input.name(), model, is_named: input.is_named });
             }
-            Ok(_) if input.is_named => {
-                return Err(problem("no IQM file, which alone have animations".to_owned()));
+            Ok(None) if input.is_named => {
+                return Err(problem("not an IQM file: only these have animations".to_owned()));
             }
             Err(why) if input.is_named => return Err(problem(why)),
-            // A conversion of the directory tells of those.
+            // A conversion of the directory reports these.
             Ok(_) | Err(_) => {}
         }
     }
@@ -173,11 +176,14 @@ fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| text::plural(*count, what)),
     );
     let left_out = outcome.left_out.iter().map(|what| format!("left out: {what}"));
+    let more = |count: u64, kind: &str| (count > 0).then(|| format!("{kind}: {} more", text::count(count)));
+    let left_out = left_out.chain(more(outcome.more_left_out, "left out"));
     // Always said, for silence could mean anything.
     let nothing = outcome.left_out.is_empty().then(|| "left out: nothing".to_owned());
     let changed =
         outcome.changed.iter().map(|(what, count)| format!("changed: {} {what}", text::count(*count)));
     let notes = outcome.notes.iter().map(|note| format!("! {note}"));
+    let notes = notes.chain(more(outcome.more_notes, "! notes"));
     let lines = std::iter::once(sums.join(", ")).chain(left_out).chain(nothing).chain(changed).chain(notes);
     lines.map(|line| text::line(&line)).collect()
 }

@@ -1,15 +1,14 @@
 //! `meshmap diff`: whether two files, or the files of two directories, hold the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use meshmap::{MeshFile, Scalar, Semantic};
+use meshmap::{Address, Array, ArrayData, Arrays, MeshFile, Scalar, Segment, Semantic};
 use meshmap_export::Render;
 
 use super::{Outcome, tell};
-use crate::arrays::{self, Loaded, Values};
-use crate::inputs::{self, Choice, Input, Problem, Reading};
+use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::screen::{Screen, Style};
 use crate::text;
 use crate::topology::{self, Match};
@@ -40,7 +39,7 @@ pub(crate) fn run(
         }
         return directories(a, b, wish, choice, screen, out);
     }
-    let how = Reading { mmap: choice.mmap, ..Reading::default() };
+    let how = Reading { mmap: choice.mmap, limits: choice.memory.limits_of(TWO_FILES), ..Reading::default() };
     let differs = match files(&Input::named(a), &Input::named(b), wish, &how) {
         Ok(report) => report.write("", screen, out)?,
         Err(problem) => {
@@ -83,7 +82,8 @@ fn directories(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let how = Reading { mmap: choice.mmap, format: choice.format, ..Reading::default() };
+    let limits = choice.memory.limits_of(TWO_FILES);
+    let how = Reading { mmap: choice.mmap, format: choice.format, limits, ..Reading::default() };
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
         let found = inputs::find(&[root.to_owned()], choice);
         let known = found
@@ -154,10 +154,9 @@ impl Report {
     /// Returns whether the files differ.
     fn write(&self, lead: &str, screen: Screen, out: &mut impl Write) -> io::Result<bool> {
         if self.differs || lead.is_empty() {
-            for line in &self.lines {
-                for line in text::wrap(&format!("{lead}{line}"), screen.width, 4) {
-                    writeln!(out, "{line}")?;
-                }
+            let wrapped = |line: &String| text::wrap(&format!("{lead}{line}"), screen.width, 4);
+            for line in text::listed(&self.lines, "line", wrapped) {
+                writeln!(out, "{line}")?;
             }
         }
         if lead.is_empty() {
@@ -196,15 +195,76 @@ fn files(a: &Input, b: &Input, wish: &Wish, how: &Reading) -> Result<Report, Str
     Ok(report)
 }
 
+/// An array with its address, or why it cannot be read.
+type Loaded = (String, meshmap::Result<ArrayData>);
+
+/// The arrays of a file, those of one snapshot, body, mesh or block at a time.
+struct Groups {
+    arrays: std::iter::Peekable<Arrays>,
+    /// Groups that were read while another one was looked for.
+    ahead: VecDeque<(Option<Address>, Vec<Loaded>)>,
+}
+
+impl Groups {
+    fn new(file: &MeshFile) -> Self {
+        Self { arrays: file.arrays().together().peekable(), ahead: VecDeque::new() }
+    }
+
+    fn read_next(&mut self) -> Option<(Option<Address>, Vec<Loaded>)> {
+        let group = group_of(self.arrays.peek()?);
+        let mut loaded = Vec::new();
+        while let Some(array) = self.arrays.next_if(|array| group_of(array) == group) {
+            loaded.push(match array {
+                Ok(array) => (array.address.to_string(), array.read()),
+                Err(error) => (error.address().map(Address::to_string).unwrap_or_default(), Err(error)),
+            });
+        }
+        Some((group, loaded))
+    }
+
+    fn next(&mut self) -> Option<(Option<Address>, Vec<Loaded>)> {
+        self.ahead.pop_front().or_else(|| self.read_next())
+    }
+
+    /// The arrays of a group; none if the file does not have it. Groups before it stay for later.
+    fn take(&mut self, group: &Option<Address>) -> Vec<Loaded> {
+        if let Some(place) = self.ahead.iter().position(|(other, _)| other == group) {
+            return self.ahead.remove(place).map(|(_, loaded)| loaded).unwrap_or_default();
+        }
+        while let Some((other, loaded)) = self.read_next() {
+            if other == *group {
+                return loaded;
+            }
+            self.ahead.push_back((other, loaded));
+        }
+        Vec::new()
+    }
+}
+
+/// The snapshot, body, mesh or block that an array belongs to; `None` if it belongs to the file as a whole.
+fn group_of(array: &meshmap::Result<meshmap::ArrayEntry>) -> Option<Address> {
+    let address = match array {
+        Ok(array) => &array.address,
+        Err(error) => error.address()?,
+    };
+    match address.segments() {
+        [Segment::Field(field), Segment::Index(index), Segment::Field(_), ..] => {
+            format!("{field}[{index}]").parse().ok()
+        }
+        [Segment::Field(field), Segment::Field(_), ..] => field.parse().ok(),
+        _ if array.is_err() => Some(address.clone()),
+        _ => None,
+    }
+}
+
 fn same_format(a: &MeshFile, b: &MeshFile, wish: &Wish, report: &mut Report) {
-    let (left, right) = (arrays::groups(a), arrays::groups(b));
-    let only_right = right.iter().skip(left.len()).filter(|_| left.len() < right.len());
-    let groups: Vec<&String> = left.iter().chain(only_right).collect();
-    for (index, group) in groups.into_iter().enumerate() {
-        let load = |file: &MeshFile, known: usize| {
-            if index < known { arrays::load(file, group, None) } else { Vec::new() }
-        };
-        compare(load(a, left.len()), load(b, right.len()), wish, report);
+    let (mut left, mut right) = (Groups::new(a), Groups::new(b));
+    while let Some((group, loaded)) = left.next() {
+        let other = right.take(&group);
+        compare(loaded, other, wish, report);
+    }
+    while let Some((_, loaded)) = right.next() {
+        compare(Vec::new(), loaded, wish, report);
     }
 }
 
@@ -226,16 +286,12 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
             if !view.has(&semantic) {
                 continue;
             }
-            let components = if matches!(semantic, Semantic::TexCoord(_)) { 2 } else { 3 };
-            let values = view.attribute(&semantic).map(|attribute| {
-                let numbers: Vec<u8> = attribute
-                    .iter()
-                    .flat_map(|attribute| attribute.iter_f32::<4>())
-                    .flat_map(|element| {
-                        element.into_iter().take(components).flat_map(f32::to_le_bytes).collect::<Vec<u8>>()
-                    })
-                    .collect();
-                of_bytes(Scalar::F32, components, numbers)
+            let values = view.attribute(&semantic).map(|attribute| match attribute {
+                None => Array::from_vec(Vec::<[f32; 3]>::new()).into(),
+                Some(attribute) if matches!(semantic, Semantic::TexCoord(_)) => {
+                    Array::from_vec(attribute.to_f32::<2>()).into()
+                }
+                Some(attribute) => Array::from_vec(attribute.to_f32::<3>()).into(),
             });
             let array = match semantic {
                 Semantic::Position => "positions",
@@ -244,21 +300,16 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
             };
             loaded.push((name(array), values));
         }
-        let indices = view.indices().iter().flat_map(u32::to_le_bytes).collect();
-        loaded.push((name("indices"), Ok(of_bytes(Scalar::U32, 3, indices))));
+        let indices: Vec<u32> = view.indices().iter().collect();
+        loaded.push((name("indices"), Ok(Array::from_vec(indices.as_chunks::<3>().0.to_vec()).into())));
     }
     Ok(loaded)
 }
 
-fn of_bytes(scalar: Scalar, components: usize, bytes: Vec<u8>) -> Values {
-    let element = (scalar.size() * components).max(1);
-    Values { scalar, components, count: (bytes.len() / element) as u64, bytes: bytes.into() }
-}
-
 /// Compares the arrays of a group, by their addresses.
 fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
-    let mut right: BTreeMap<String, meshmap::Result<Values>> = b.into_iter().collect();
-    let mut pairs: Vec<(String, Values, Values)> = Vec::new();
+    let mut right: BTreeMap<String, meshmap::Result<ArrayData>> = b.into_iter().collect();
+    let mut pairs: Vec<(String, ArrayData, ArrayData)> = Vec::new();
     for (address, left) in a {
         match (left, right.remove(&address)) {
             (Ok(left), Some(Ok(right))) => pairs.push((address, left, right)),
@@ -275,7 +326,7 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
     for address in right.into_keys() {
         report.different(format!("{address}: only in the second"));
     }
-    report.numbers += pairs.iter().map(|(_, left, _)| left.count * left.components as u64).sum::<u64>();
+    report.numbers += pairs.iter().map(|(_, left, _)| number_count(left)).sum::<u64>();
     // What is only ordered otherwise is told as such.
     if let Some(other_order) = topology::of_pairs(&pairs, wish.tolerance) {
         return told_by_topology(&pairs, other_order, wish, report);
@@ -286,7 +337,12 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
 }
 
 /// Arrays of a mesh whose triangles or vertices stand in another order.
-fn told_by_topology(pairs: &[(String, Values, Values)], found: Match, wish: &Wish, report: &mut Report) {
+fn told_by_topology(
+    pairs: &[(String, ArrayData, ArrayData)],
+    found: Match,
+    wish: &Wish,
+    report: &mut Report,
+) {
     match found {
         Match::TrianglesReordered { indices } => {
             report.lines.push(format!("{indices}: the same triangles in another order"));
@@ -310,19 +366,23 @@ fn told_by_topology(pairs: &[(String, Values, Values)], found: Match, wish: &Wis
 }
 
 /// Two arrays, number by number.
-fn array(address: &str, left: &Values, right: &Values, wish: &Wish, report: &mut Report) {
-    if (left.count, left.components) != (right.count, right.components) {
-        let shape = |values: &Values| format!("{} x {}", values.count, values.components);
+fn array(address: &str, left: &ArrayData, right: &ArrayData, wish: &Wish, report: &mut Report) {
+    if left.shape() != right.shape() {
+        let shape = |values: &ArrayData| super::dump::shown_shape(values.shape());
         return report.different(format!(
             "{address}: {} in the first, {} in the second",
             shape(left),
             shape(right)
         ));
     }
-    if left.scalar != right.scalar {
-        report.lines.push(format!("{address}: {} in the first, {} in the second", left.scalar, right.scalar));
+    if left.scalar() != right.scalar() {
+        report.lines.push(format!(
+            "{address}: {} in the first, {} in the second",
+            left.scalar(),
+            right.scalar()
+        ));
     }
-    if left.scalar == right.scalar && left.bytes == right.bytes {
+    if left.scalar() == right.scalar() && left.as_bytes() == right.as_bytes() {
         report.equal += 1;
         return;
     }
@@ -345,8 +405,8 @@ fn array(address: &str, left: &Values, right: &Values, wish: &Wish, report: &mut
     let what = if is_indices(address) { "topology differs: " } else { "" };
     let numbers = text::plural(count, "number");
     let at = |place: usize| {
-        let (a, b) = (left.at(place).unwrap_or(f64::NAN), right.at(place).unwrap_or(f64::NAN));
-        let kind = left.scalar;
+        let (a, b) = (left.number(place).unwrap_or(f64::NAN), right.number(place).unwrap_or(f64::NAN));
+        let kind = left.scalar();
         format!("{} is {} and {}", element(address, left, place), shown(a, kind), shown(b, kind))
     };
     let ulps =
@@ -354,12 +414,17 @@ fn array(address: &str, left: &Values, right: &Values, wish: &Wish, report: &mut
     let largest_words = if largest == first { String::new() } else { format!("; largest: {}", at(largest)) };
     let line = format!(
         "{address}: {what}{numbers} of {} {}; first: {}{largest_words}; largest difference {}{ulps}",
-        text::count(left.count * left.components as u64),
+        text::count(number_count(left)),
         if count == 1 { "differs" } else { "differ" },
         at(first),
         shown(distance, Scalar::F64),
     );
     report.different(line);
+}
+
+/// How many numbers an array has.
+fn number_count(values: &ArrayData) -> u64 {
+    values.shape().iter().product()
 }
 
 fn is_indices(address: &str) -> bool {
@@ -382,8 +447,8 @@ fn shown(number: f64, scalar: Scalar) -> String {
 }
 
 /// Representable numbers from one to the other, of two arrays of f32.
-fn ulps(left: &Values, place: usize, right: &Values) -> Option<u64> {
-    if left.scalar != Scalar::F32 || right.scalar != Scalar::F32 {
+fn ulps(left: &ArrayData, place: usize, right: &ArrayData) -> Option<u64> {
+    if left.scalar() != Scalar::F32 || right.scalar() != Scalar::F32 {
         return None;
     }
     // Negative numbers run the other way, and both zeros are one.
@@ -392,15 +457,15 @@ fn ulps(left: &Values, place: usize, right: &Values) -> Option<u64> {
         let size = i64::from(bits & 0x7fff_ffff);
         if bits >> 31 == 1 { -size } else { size }
     };
-    let (a, b) = (left.at(place)?, right.at(place)?);
+    let (a, b) = (left.number(place)?, right.number(place)?);
     (a.is_finite() && b.is_finite()).then(|| order(a).abs_diff(order(b)))
 }
 
 /// `positions[3].x`.
-fn element(address: &str, values: &Values, place: usize) -> String {
-    let components = values.components.max(1);
+fn element(address: &str, values: &ArrayData, place: usize) -> String {
+    let components = values.components().max(1);
     let (index, component) = (place / components, place % components);
-    let axis = match (components, values.is_float()) {
+    let axis = match (components, values.scalar().is_float()) {
         (1, _) => String::new(),
         (2..=4, true) => format!(".{}", ["x", "y", "z", "w"][component]),
         _ => format!("[{component}]"),
@@ -412,8 +477,8 @@ fn element(address: &str, values: &Values, place: usize) -> String {
 mod tests {
     use super::*;
 
-    fn floats(numbers: &[f32]) -> Values {
-        of_bytes(Scalar::F32, 3, numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+    fn floats(numbers: &[f32]) -> ArrayData {
+        Array::from_vec(numbers.as_chunks::<3>().0.to_vec()).into()
     }
 
     #[test]

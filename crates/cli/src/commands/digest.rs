@@ -5,14 +5,19 @@ use std::path::Path;
 
 use super::{Outcome, tell};
 use crate::digest::{self, FileDigest, Refused};
-use crate::inputs::{Input, Problem, Reading};
-use crate::text;
+use crate::inputs::{Input, Memory, Problem, Reading};
+use crate::{json_text, text};
 
-pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<Outcome> {
+pub(crate) fn run(
+    path: &Path,
+    all: bool,
+    (mmap, memory): (bool, Memory),
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
     let input = Input::named(path);
-    match digest(&input, &Reading { mmap, ..Reading::default() }) {
+    match digest(&input, all, &Reading { mmap, limits: memory.limits_of(2), ..Reading::default() }) {
         Ok(object) => {
-            serde_json::to_writer(&mut *out, &object)?;
+            json_text::write(&mut *out, &object)?;
             writeln!(out)?;
             Ok(Outcome::Good)
         }
@@ -23,11 +28,12 @@ pub(crate) fn run(path: &Path, mmap: bool, out: &mut impl Write) -> io::Result<O
     }
 }
 
-fn digest(input: &Input, how: &Reading) -> Result<FileDigest, Problem> {
+fn digest(input: &Input, all: bool, how: &Reading) -> Result<FileDigest, Problem> {
     let Some(file) = input.open(&input.source(how.mmap)?, how)? else {
         return Err(Problem::other("unknown_format", "no mesh".to_owned()));
     };
-    digest::of(&file).map_err(|refused| match refused {
+    let digest = if all { digest::of_all(&file) } else { digest::of(&file) };
+    digest.map_err(|refused| match refused {
         Refused::Library(error) => error.into(),
         other => Problem::other("malformed", text::line(&other.message())),
     })

@@ -1,14 +1,14 @@
 //! `meshmap dump`: the values of one array.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use meshmap::{MeshFile, Scalar};
+use meshmap::{Address, ArrayData, Encoding, ErrorKind, MeshFile, Scalar};
+use meshmap_export::Output;
 
 use super::{Outcome, tell};
-use crate::arrays::{self, Values};
-use crate::inputs::{Input, Problem, Reading};
+use crate::inputs::{Input, Memory, Problem, Reading};
 use crate::screen::Screen;
 use crate::text;
 
@@ -29,6 +29,7 @@ pub(crate) struct Wish {
     pub(crate) stats: bool,
     pub(crate) output: Option<PathBuf>,
     pub(crate) mmap: bool,
+    pub(crate) memory: Memory,
 }
 
 pub(crate) fn run(
@@ -39,7 +40,7 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let input = Input::named(path);
-    let file = match open(&input, wish.mmap) {
+    let file = match open(&input, wish) {
         Ok(file) => file,
         Err(problem) => {
             tell(format_args!("{}: {problem}", input.shown()));
@@ -47,10 +48,15 @@ pub(crate) fn run(
         }
     };
     let Some(address) = address else { return list(&file, out) };
-    let values = match arrays::find(&file, address) {
-        Ok(Some(values)) => values,
-        Ok(None) => {
-            let some: Vec<String> = arrays::addresses(&file).take(6).collect();
+    let values = match address.parse::<Address>().ok().map(|address| file.array(&address)) {
+        Some(Ok(values)) => values,
+        Some(Err(error)) if error.kind() != ErrorKind::OutOfRange => {
+            tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
+            return Ok(Outcome::Bad);
+        }
+        _ => {
+            let some: Vec<String> =
+                file.arrays().take(6).filter_map(|array| Some(array.ok()?.address.to_string())).collect();
             let some = if some.is_empty() {
                 "it has none".to_owned()
             } else {
@@ -60,61 +66,89 @@ pub(crate) fn run(
             tell(format_args!("{}: no array {shown}; {some} (`meshmap dump FILE` lists all)", input.shown()));
             return Ok(Outcome::Usage);
         }
-        Err(error) => {
-            tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
-            return Ok(Outcome::Bad);
-        }
     };
-    match &wish.output {
-        None => write(address, &values, wish, screen, out)?,
-        Some(path) => {
-            let written = File::create(path).and_then(|file| {
-                let mut file = BufWriter::new(file);
-                write(address, &values, wish, screen, &mut file)?;
-                file.flush()
-            });
-            if let Err(error) = written {
-                tell(format_args!("{}: {error}", text::path(path)));
-                return Ok(Outcome::Bad);
-            }
-        }
+    let Some(path) = &wish.output else {
+        write(address, &values, wish, screen, out)?;
+        return Ok(Outcome::Good);
+    };
+    if is_same_file(path, &input.path) {
+        tell(format_args!("{}: the input, which cannot be replaced", text::path(path)));
+        return Ok(Outcome::Usage);
+    }
+    let written = if is_device(path) {
+        File::options().write(true).open(path).and_then(|device| {
+            let mut device = BufWriter::new(device);
+            write(address, &values, wish, screen, &mut device)?;
+            device.flush()
+        })
+    } else {
+        Output::create(path).and_then(|mut file| {
+            write(address, &values, wish, screen, &mut file)?;
+            file.finish().map(drop)
+        })
+    };
+    if let Err(error) = written {
+        tell(format_args!("{}: {error}", text::path(path)));
+        return Ok(Outcome::Bad);
     }
     Ok(Outcome::Good)
 }
 
-fn open(input: &Input, mmap: bool) -> Result<MeshFile, Problem> {
-    let how = Reading { mmap, ..Reading::default() };
-    let file = input.open(&input.source(mmap)?, &how)?;
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    let [a, b] = [a, b].map(fs::canonicalize);
+    a.is_ok_and(|a| b.is_ok_and(|b| a == b))
+}
+
+/// Returns `true` for a path such as `/dev/stdout`, which is written and not replaced.
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
+    let how = Reading { mmap: wish.mmap, limits: wish.memory.limits_of(2), ..Reading::default() };
+    let file = input.open(&input.source(how.mmap)?, &how)?;
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
 
-/// The addresses of all arrays, with their types.
+/// The addresses of all arrays, with their shapes and types. Each array is read, to report damage.
 fn list(file: &MeshFile, out: &mut impl Write) -> io::Result<Outcome> {
     let mut good = true;
-    for group in arrays::groups(file) {
-        for (address, values) in arrays::load(file, &group, None) {
-            match values {
-                Ok(values) => {
-                    writeln!(out, "{address}  {} x {} {}", values.count, values.components, values.scalar)?;
-                }
-                Err(error) => {
-                    good = false;
-                    writeln!(out, "x {address}  {}", Problem::from(error))?;
-                }
+    for array in file.arrays().together() {
+        let (address, shape) = match array {
+            Ok(array) => {
+                let shape = match (array.encoding, &array.shape) {
+                    // Any numbers are frames, and those in which nothing moves take up no bytes, however many they are.
+                    (Encoding::Channels, Some(shape)) => Ok(shape.clone()),
+                    _ => array.read_pieces(|_| ()),
+                };
+                (Some(array.address.clone()), shape.map(|shape| (shape, array.scalar)))
+            }
+            Err(error) => (error.address().cloned(), Err(error)),
+        };
+        let address = address.map(|address| format!("{address}  ")).unwrap_or_default();
+        match shape {
+            Ok((shape, scalar)) => writeln!(out, "{address}{} {scalar}", shown_shape(&shape))?,
+            Err(error) => {
+                good = false;
+                writeln!(out, "x {address}{}", Problem::from(error))?;
             }
         }
     }
     Ok(Outcome::good_if(good))
 }
 
+pub(super) fn shown_shape(shape: &[u64]) -> String {
+    shape.iter().map(u64::to_string).collect::<Vec<_>>().join(" x ")
+}
+
 fn write(
     address: &str,
-    values: &Values,
+    values: &ArrayData,
     wish: &Wish,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let values = &head(values, wish.head);
+    let values = &values.head(wish.head.map_or(u64::MAX, |head| head as u64));
     if wish.stats {
         return stats(address, values, screen, out);
     }
@@ -125,12 +159,18 @@ fn write(
     }
 }
 
-/// The first elements.
-fn head(values: &Values, most: Option<usize>) -> Values {
-    let element = values.scalar.size().saturating_mul(values.components);
-    let end = most.map_or(usize::MAX, |most| most.saturating_mul(element)).min(values.bytes.len());
-    let count = if element == 0 { 0 } else { end as u64 / element as u64 };
-    Values { count, bytes: values.bytes.slice(..end), ..values.clone() }
+/// The numbers in a row: the last number of the shape.
+fn columns(values: &ArrayData) -> usize {
+    let last = values.shape().iter().skip(1).last().copied().unwrap_or(1);
+    usize::try_from(last).unwrap_or(usize::MAX).max(1)
+}
+
+/// The index of a row: one number for each axis but the last, as in `7` and `7,3`.
+fn row_index(values: &ArrayData, row: u64) -> String {
+    match values.shape() {
+        [_, rows, _] => format!("{},{}", row / (*rows).max(1), row % (*rows).max(1)),
+        _ => row.to_string(),
+    }
 }
 
 /// A number as short as it can be and still be the same.
@@ -141,27 +181,28 @@ fn shown(number: f64, scalar: Scalar) -> String {
     }
 }
 
-fn rows(values: &Values) -> impl Iterator<Item = Vec<String>> + '_ {
+fn rows(values: &ArrayData) -> impl Iterator<Item = Vec<String>> + '_ {
     let mut numbers = values.numbers();
-    let components = values.components.max(1);
+    let columns = columns(values);
     std::iter::from_fn(move || {
         let row: Vec<String> =
-            numbers.by_ref().take(components).map(|number| shown(number, values.scalar)).collect();
+            numbers.by_ref().take(columns).map(|number| shown(number, values.scalar())).collect();
         (!row.is_empty()).then_some(row)
     })
 }
 
-fn table(values: &Values, out: &mut impl Write) -> io::Result<()> {
+fn table(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
     // Columns as wide as their widest number, which a first pass finds.
-    let mut widths = vec![0; values.components.max(1)];
+    let mut widths = vec![0; columns(values)];
     for row in rows(values) {
         for (width, cell) in widths.iter_mut().zip(&row) {
             *width = (*width).max(cell.len());
         }
     }
-    let places = values.count.saturating_sub(1).to_string().len();
-    for (index, row) in rows(values).enumerate() {
-        write!(out, "{index:>places$}")?;
+    let count = rows(values).count() as u64;
+    let places = row_index(values, count.saturating_sub(1)).len();
+    for (index, row) in (0..).zip(rows(values)) {
+        write!(out, "{:>places$}", row_index(values, index))?;
         for (width, cell) in widths.iter().zip(&row) {
             write!(out, "  {cell:>width$}")?;
         }
@@ -170,18 +211,19 @@ fn table(values: &Values, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn csv(values: &Values, out: &mut impl Write) -> io::Result<()> {
-    let names: Vec<String> = (0..values.components).map(|component| format!("c{component}")).collect();
-    writeln!(out, "index,{}", names.join(","))?;
-    for (index, row) in rows(values).enumerate() {
-        writeln!(out, "{index},{}", row.join(","))?;
+fn csv(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
+    let names: Vec<String> = (0..columns(values)).map(|column| format!("c{column}")).collect();
+    let index = if values.shape().len() == 3 { "index0,index1" } else { "index" };
+    writeln!(out, "{index},{}", names.join(","))?;
+    for (index, row) in (0..).zip(rows(values)) {
+        writeln!(out, "{},{}", row_index(values, index), row.join(","))?;
     }
     Ok(())
 }
 
 /// NumPy's file: a header of text, padded so that the data begin at a multiple of 64, and the data as they are.
-fn npy(values: &Values, out: &mut impl Write) -> io::Result<()> {
-    let kind = match values.scalar {
+fn npy(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
+    let kind = match values.scalar() {
         Scalar::I8 => "|i1",
         Scalar::U8 => "|u1",
         Scalar::I16 => "<i2",
@@ -192,9 +234,9 @@ fn npy(values: &Values, out: &mut impl Write) -> io::Result<()> {
         Scalar::F64 => "<f8",
         _ => "<f4",
     };
-    let shape = match values.components {
-        1 => format!("({},)", values.count),
-        components => format!("({}, {components})", values.count),
+    let shape = match values.shape() {
+        [count] => format!("({count},)"),
+        shape => format!("({})", shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
     };
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     while (10 + header.len() + 1) % 64 != 0 {
@@ -204,16 +246,17 @@ fn npy(values: &Values, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"\x93NUMPY\x01\x00")?;
     out.write_all(&u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes())?;
     out.write_all(header.as_bytes())?;
-    out.write_all(&values.bytes)
+    out.write_all(values.as_bytes())
 }
 
 /// Least, greatest and mean of each component, what is not finite, and how often which values occur.
-fn stats(address: &str, values: &Values, screen: Screen, out: &mut impl Write) -> io::Result<()> {
+fn stats(address: &str, values: &ArrayData, screen: Screen, out: &mut impl Write) -> io::Result<()> {
     const BINS: usize = 10;
-    let (address, kind) = (text::line(address), values.scalar);
-    writeln!(out, "{address}   {} x {} {kind}", text::count(values.count), values.components)?;
+    let (address, kind) = (text::line(address), values.scalar());
+    let shape: Vec<String> = values.shape().iter().map(|number| text::count(*number)).collect();
+    writeln!(out, "{address}   {} {kind}", shape.join(" x "))?;
     writeln!(out)?;
-    let components = values.components.max(1);
+    let components = columns(values);
     let mut all = (f64::INFINITY, f64::NEG_INFINITY);
     for component in 0..components {
         let (mut least, mut most, mut sum, mut finite, mut nan, mut infinite) =

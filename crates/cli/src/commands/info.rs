@@ -1,7 +1,7 @@
 //! `meshmap info`: what files are.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use meshmap::cgeo::Dialect;
 use super::{Outcome, tell};
 use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::inspect::cgeo::List;
-use crate::inspect::{self, Depth, Inspection, page};
-use crate::progress::Progress;
+use crate::inspect::{self, Depth, Facts, Inspected, page};
+use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
-use crate::{interrupt, many, report, rows, text};
+use crate::{interrupt, json_text, report, rows, text};
 
 /// What is to be shown, and how it may be read.
 pub(crate) struct Wish {
@@ -40,8 +40,13 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let found = inputs::find(paths, choice);
     let single = found.single && found.files.len() == 1;
-    let how =
-        Reading { mmap: choice.mmap, format: choice.format, dialect: wish.dialect, is_one_of_many: !single };
+    let how = Reading {
+        mmap: choice.mmap,
+        format: choice.format,
+        dialect: wish.dialect,
+        is_one_of_many: !single,
+        limits: choice.memory.limits_of(2),
+    };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if wish.report {
             let (lines, good) = report::of(input, &how);
@@ -71,19 +76,21 @@ fn one(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
-    let Some(inspection) = inspect::inspect(input, how, wish.depth(), true) else { return Ok(Outcome::Bad) };
+    let Some(inspected) = inspect::inspect(input, how, wish.depth(), true) else { return Ok(Outcome::Bad) };
+    let Inspected { inspection, facts } = &inspected;
     if inspection.problem.is_some() {
-        let what = page::what_is_broken(&inspection).unwrap_or_default();
+        let what = page::what_is_broken(inspection).unwrap_or_default();
         tell(format_args!("{}: {what}", input.shown()));
         return Ok(Outcome::Bad);
     }
-    let lines = match (wish.list, &inspection.file) {
-        (None, _) => page::lines(&inspection, screen, how.mmap),
-        (Some(what), Some(MeshFile::CGeo(proxy))) => {
-            inspect::cgeo::list(proxy, &inspection, what).lines(screen.width)
+    let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
+    let lines = match (wish.list, proxy, facts) {
+        (None, ..) => page::lines(&inspected, screen, how.mmap),
+        (Some(what), Some(proxy), Some(Facts::CGeo(facts))) => {
+            inspect::cgeo::list(proxy, facts, inspection, what).lines(screen.width)
         }
-        (Some(_), file) => {
-            let format = file.as_ref().map_or_else(String::new, |file| file.format().to_string());
+        (Some(_), ..) => {
+            let format = inspection.file.as_ref().map_or_else(String::new, |file| file.format().to_string());
             tell(format_args!(
                 "{}: --snapshots and --boxes are for CGeo files, this one is {format}",
                 input.shown()
@@ -111,12 +118,13 @@ fn rows_of(
     let (mut good, mut bad, mut bytes) = (0_u64, 0_u64, 0_u64);
     let (how, depth) = (*how, wish.depth());
     let work = move |input: &Input| {
-        let inspection = inspect::inspect(input, &how, depth, true)?;
+        let inspected = inspect::inspect(input, &how, depth, true)?;
         let mut lines = Vec::new();
-        for line in layout.lines(&inspection) {
+        for line in layout.lines(&inspected) {
             lines.extend_from_slice(line.as_bytes());
             lines.push(b'\n');
         }
+        let inspection = &inspected.inspection;
         Some((lines, inspection.is_broken(), inspection.bytes.unwrap_or(0)))
     };
     let told = |_: &Input, result: Option<(Vec<u8>, bool, u64)>| {
@@ -129,7 +137,7 @@ fn rows_of(
         bytes += size;
         lines
     };
-    let handed = many::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {
         bad += 1;
         for line in layout.error(&text::path(path), error) {
@@ -169,20 +177,20 @@ fn json_lines(
     let inputs = Arc::new(std::mem::take(&mut found.files));
     if let (true, [input]) = (found.single, inputs.as_slice()) {
         // Not held in memory: one file may have millions of parts.
-        let Some(inspection) = inspect::inspect(input, how, wish.depth(), true) else {
+        let Some(inspected) = inspect::inspect(input, how, wish.depth(), true) else {
             return Ok(Outcome::Bad);
         };
-        object(&inspection, out)?;
-        return Ok(Outcome::good_if(!inspection.is_broken()));
+        object(&inspected, out)?;
+        return Ok(Outcome::good_if(!inspected.inspection.is_broken()));
     }
     let (mut count, mut good) = (0_u64, true);
     let (how, depth) = (*how, wish.depth());
     let work = move |input: &Input| {
-        let inspection = inspect::inspect(input, &how, depth, true)?;
+        let inspected = inspect::inspect(input, &how, depth, true)?;
         let mut bytes = Vec::new();
         // Writing to memory does not fail.
-        drop(object(&inspection, &mut bytes));
-        Some((bytes, inspection.is_broken()))
+        drop(object(&inspected, &mut bytes));
+        Some((bytes, inspected.inspection.is_broken()))
     };
     let told = |_: &Input, result: Option<(Vec<u8>, bool)>| {
         let Some((bytes, is_broken)) = result else { return Vec::new() };
@@ -190,11 +198,10 @@ fn json_lines(
         good &= !is_broken;
         bytes
     };
-    let handed = many::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {
         good = false;
-        serde_json::to_writer(&mut *out, &inspect::json::of_no_file(path, error))?;
-        writeln!(out)?;
+        object_of_no_file(path, error, out)?;
     }
     Ok(match handed == inputs.len() {
         false => Outcome::Interrupted,
@@ -203,7 +210,13 @@ fn json_lines(
 }
 
 /// The object of a file, on a line of its own.
-pub(crate) fn object(inspection: &Inspection, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, inspection)?;
+pub(crate) fn object(inspected: &Inspected, out: &mut impl Write) -> io::Result<()> {
+    json_text::write_cut(&mut *out, inspected, inspected.inspection.bytes.unwrap_or_default())?;
+    writeln!(out)
+}
+
+/// The object of a directory that cannot be read.
+pub(crate) fn object_of_no_file(path: &Path, error: &str, out: &mut impl Write) -> io::Result<()> {
+    json_text::write_cut(&mut *out, &inspect::json::of_no_file(path, error), 0)?;
     writeln!(out)
 }

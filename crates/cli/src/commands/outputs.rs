@@ -1,19 +1,20 @@
 //! Files that are made of others: where they go, which are up to date, and what is told about them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use meshmap::MeshFile;
+use meshmap_export::{Limit, Output};
 
 use super::Outcome;
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
-use crate::{many, text};
+use crate::text;
 
 /// A file, and what is made of it.
 #[derive(Clone)]
@@ -71,7 +72,8 @@ pub(super) fn all(
 ) -> io::Result<Outcome> {
     let start = Instant::now();
     let progress = Progress::of(&found, choice.quiet);
-    sweep(&jobs);
+    let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
+    folders.into_iter().for_each(Output::remove_abandoned);
     let work = move |job: &Job| {
         if !force && is_up_to_date(job) { Done::UpToDate } else { one(job, &how, &make) }
     };
@@ -104,7 +106,7 @@ pub(super) fn all(
         let lines = lines.iter().map(|line| format!("  {line}\n"));
         std::iter::once(head + "\n").chain(lines).collect::<String>().into_bytes()
     };
-    let handed = many::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
     failed += unreadable(&found, out)?;
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let is_done = handed == jobs.len();
@@ -126,7 +128,8 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Path) -> D
 
 /// How files are read, alone or beside others.
 pub(super) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
-    Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, ..Reading::default() }
+    let limits = choice.memory.limits_of(3);
+    Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, limits, ..Reading::default() }
 }
 
 pub(super) fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
@@ -139,6 +142,15 @@ pub(super) fn said(error: meshmap_export::Error) -> String {
     match error {
         meshmap_export::Error::Read(error) => Problem::from(error).to_string(),
         meshmap_export::Error::NotHeld { what, .. } => text::line(&what),
+        meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
+            let raised = match limit {
+                Limit::Memory => "raise the limit with --max-memory",
+                Limit::Output => "raise the limit with --max-output",
+                _ => "leave some out with --every",
+            };
+            let (most, needed) = (text::count(most), text::count(needed));
+            format!("{what}: {needed} {limit} needed, the limit is {most}; {raised}")
+        }
         other => text::line(&other.to_string()),
     }
 }
@@ -149,22 +161,62 @@ fn is_up_to_date(Job { input, output }: &Job) -> bool {
     matches!((changed(&input.path), changed(output)), (Some(input), Some(output)) if output >= input)
 }
 
-/// Removes what commands that were killed have left beside the outputs.
-fn sweep(jobs: &[Job]) {
-    /// What is being written changes all the time.
-    const LEFT: Duration = Duration::from_secs(60 * 60);
-    let folders: BTreeSet<&Path> = jobs.iter().filter_map(|job| job.output.parent()).collect();
-    for folder in folders {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let changed = entry.metadata().and_then(|metadata| metadata.modified());
-            let is_left = changed.is_ok_and(|changed| {
-                SystemTime::now().duration_since(changed).is_ok_and(|since| since > LEFT)
-            });
-            if is_left && meshmap_export::is_part(Path::new(&entry.file_name())) {
-                drop(fs::remove_file(entry.path()));
+fn folder_of(output: &Path) -> &Path {
+    output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Returns why jobs cannot be done: two of them would write one file, or one would replace an input or a directory.
+///
+/// `files` returns the files that a job writes.
+pub(super) fn conflict(
+    inputs: &[Input],
+    jobs: &[Job],
+    how: &Reading,
+    files: impl Fn(&Path) -> Vec<PathBuf>,
+) -> Option<String> {
+    let mut places = Places::default();
+    let mut taken: HashMap<PathBuf, &Job> = HashMap::new();
+    let mut replaced: HashSet<PathBuf> = HashSet::new();
+    for (job, file) in jobs.iter().flat_map(|job| files(&job.output).into_iter().map(move |file| (job, file)))
+    {
+        match fs::metadata(&file) {
+            Ok(metadata) if metadata.is_dir() => {
+                return Some(format!("{}: a directory, which cannot be replaced", text::path(&file)));
             }
+            Ok(_) => drop(fs::canonicalize(&file).map(|path| replaced.insert(path))),
+            Err(_) => {}
         }
+        let Some(other) = taken.insert(places.of(&file), job) else { continue };
+        // Files that hold no mesh are found with the others, and write nothing.
+        if other.input.is_mesh(how) && job.input.is_mesh(how) {
+            let [a, b] = [other, job].map(|job| job.input.shown());
+            return Some(format!(
+                "{a} and {b} would both be written to {}: convert them one at a time",
+                text::path(&file)
+            ));
+        }
+    }
+    if replaced.is_empty() {
+        return None;
+    }
+    let input = inputs.iter().find(|input| {
+        fs::canonicalize(&input.path).is_ok_and(|path| replaced.contains(&path)) && input.is_mesh(how)
+    })?;
+    Some(format!("{}: an input, which cannot be replaced", input.shown()))
+}
+
+/// The places of files that may not exist yet: each folder is resolved once.
+#[derive(Default)]
+struct Places {
+    folders: HashMap<PathBuf, PathBuf>,
+}
+
+impl Places {
+    fn of(&mut self, file: &Path) -> PathBuf {
+        let folder = folder_of(file);
+        let resolve = || fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let resolved = self.folders.entry(folder.to_owned()).or_insert_with(resolve);
+        resolved.join(file.file_name().unwrap_or_default())
     }
 }
 

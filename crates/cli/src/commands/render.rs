@@ -12,9 +12,9 @@ use super::outputs::{self, Done, Job, Sum, open, reading, said, unreadable};
 use super::{Outcome, tell};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Found, Input, Reading};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
-use crate::{many, text};
+use crate::text;
 
 /// What is to be drawn, and where it goes.
 pub(crate) struct Wish {
@@ -84,6 +84,9 @@ pub(crate) fn run(
         _ => outputs::jobs(paths, &found, "png", output),
     };
     let (how, render) = together(wish, choice, jobs.len() > 1);
+    if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| vec![output.to_owned()]) {
+        return usage(why);
+    }
     let make = move |file: &MeshFile, output: &Path| make(file, output, &render);
     outputs::all(found, jobs, (how, wish.force), choice, screen, make, out)
 }
@@ -218,7 +221,7 @@ fn sheet(
         }
         line.into_bytes()
     };
-    let handed = many::each(&files, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(&files, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     failed += unreadable(found, out)?;
     let is_done = handed == files.len();
     let finished = match broken {

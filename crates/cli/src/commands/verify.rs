@@ -7,12 +7,12 @@ use std::sync::Arc;
 use meshmap::{Finding, Severity};
 
 use super::{Outcome, info, tell};
-use crate::inputs::{self, Choice, Input, Problem, Reading};
+use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::inspect::{self, Damage, Depth, Inspection, State, page};
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
-use crate::{cross_check, interrupt, many, text};
+use crate::{cross_check, interrupt, text};
 
 /// How strict the verdict is, and what is printed.
 #[derive(Clone, Debug)]
@@ -67,7 +67,13 @@ pub(crate) fn run(
     interrupt::watch();
     let mut found = inputs::find(paths, choice);
     let single = found.single && found.files.len() == 1;
-    let how = Reading { mmap: choice.mmap, format: choice.format, dialect: None, is_one_of_many: !single };
+    let how = Reading {
+        mmap: choice.mmap,
+        format: choice.format,
+        dialect: None,
+        is_one_of_many: !single,
+        limits: choice.memory.limits_of(if wish.cross_check { TWO_FILES } else { 2 }),
+    };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let mut sum = Sum::default();
@@ -83,13 +89,12 @@ pub(crate) fn run(
         sum.add(verdict);
         printed
     };
-    let handed = many::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
+    let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         sum.add(Verdict { is_broken: true, has_warnings: false, fails: true });
         if wish.json {
-            serde_json::to_writer(&mut *out, &inspect::json::of_no_file(path, error))?;
-            writeln!(out)?;
+            info::object_of_no_file(path, error, out)?;
         } else {
             for line in lines_of_file("x", &text::path(path), error, screen) {
                 writeln!(out, "{line}")?;
@@ -140,7 +145,8 @@ fn check(
     single: bool,
     screen: Screen,
 ) -> Option<(Vec<u8>, Verdict)> {
-    let mut inspection = inspect::inspect(input, how, Depth::Check, wish.json)?;
+    let mut inspected = inspect::inspect(input, how, Depth::Check, wish.json)?;
+    let inspection = &mut inspected.inspection;
     if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, input, how) {
             Ok(address) => {
@@ -171,9 +177,10 @@ fn check(
     let mut printed = Vec::new();
     if wish.json {
         // Writing to memory does not fail.
-        drop(info::object(&inspection, &mut printed));
+        drop(info::object(&inspected, &mut printed));
     } else {
-        let lines = if single { page(&inspection, screen) } else { rows(&inspection, verdict, screen) };
+        let inspection = &inspected.inspection;
+        let lines = if single { page(inspection, screen) } else { rows(inspection, verdict, screen) };
         for line in lines {
             printed.extend_from_slice(line.as_bytes());
             printed.push(b'\n');
@@ -256,12 +263,7 @@ fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Ve
         lines.extend(page::marked("x", &format!("{count} cannot be used"), inner));
     }
     lines.extend(parts(inspection, inner));
-    for finding in
-        inspection.findings.iter().filter(|f| f.severity() >= least && f.severity() < Severity::Unusable)
-    {
-        let mark = page::mark(finding.severity()).unwrap_or("");
-        lines.extend(page::marked(mark, &text::line(&page::finding(finding)), inner));
-    }
+    lines.extend(page::findings(inspection, least, inner));
     lines
 }
 
@@ -281,18 +283,18 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
     }
     let intact = inspection.intact();
     let width = rows.iter().map(|(name, ..)| text::width(name)).max().unwrap_or(0).clamp(14, 32);
-    let mut lines = Vec::new();
     let left = 5 + width + 1 + 11;
-    for (name, state, detail) in rows {
+    let mut lines = text::listed(rows, "broken part", |(name, state, detail)| {
         let name = text::pad(&text::line(&name), width, true);
-        let lead = format!("     {name} {state:<10} ");
         let room = screen.width.saturating_sub(left).max(24);
         let wrapped = text::wrap(&text::line(&detail), room, 0);
-        for (index, part) in wrapped.iter().enumerate() {
-            let lead = if index == 0 { lead.clone() } else { " ".repeat(left) };
-            lines.push(format!("{lead} {part}").trim_end().to_owned());
-        }
-    }
+        let lead = |index| match index {
+            0 => format!("     {name} {state:<10} "),
+            _ => " ".repeat(left),
+        };
+        let line = |(index, part)| format!("{} {part}", lead(index)).trim_end().to_owned();
+        wrapped.iter().enumerate().map(line).collect()
+    });
     if let Some(intact) = intact {
         let wrapped = text::wrap(&intact, screen.width.saturating_sub(5 + width + 1).max(24), 0);
         for (index, part) in wrapped.iter().enumerate() {

@@ -1,13 +1,14 @@
 //! What there is to say about an IQM file.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use meshmap::iqm::{Model, VertexArrayType, raw};
 use meshmap::{Address, Semantic, Source};
 use serde::Serialize;
 
-use super::page::{Block, MOST_ROWS};
-use super::{
+use super::block::{Block, MOST_ROWS};
+use super::model::{
     AttributeInfo, Damage, Damages, Depth, Inspection, Look, MeshInfo, Part, State, WORTH_READING, lossy,
 };
 use crate::table::{Kind, Table};
@@ -67,7 +68,7 @@ struct ExtensionFact {
     bytes: u64,
 }
 
-pub(super) fn look(model: &Model, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look {
+pub(super) fn look(model: &Model, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look<Facts> {
     let attributes = || {
         let known = model.vertex_arrays().filter_map(|array| {
             let semantic = match &array.kind {
@@ -83,11 +84,14 @@ pub(super) fn look(model: &Model, depth: Depth, bytes: Option<u64>, damages: &mu
             };
             Some(AttributeInfo::new(semantic, array.vertex_format()))
         });
-        known.take(64).collect::<Vec<_>>()
+        known.take(64).collect::<Arc<[_]>>()
     };
-    let positions = positions(model, depth, bytes, damages);
+    let (attributes, positions) = (attributes(), positions(model, depth, bytes, damages));
+    // Meshes that declare the same vertices have bounds as long as all of them together are not many times the file.
+    let mut left = 16 * (model.vertex_count() as u64).saturating_add(model.triangle_count() as u64);
     let meshes = model.meshes().enumerate().map(|(index, mesh)| {
         let own = u64::from(mesh.first_vertex)..u64::from(mesh.first_vertex) + u64::from(mesh.num_vertexes);
+        left = left.saturating_sub(own.end - own.start);
         MeshInfo {
             address: format!("meshes[{index}]"),
             name: Some(lossy(&mesh.name)),
@@ -95,8 +99,8 @@ pub(super) fn look(model: &Model, depth: Depth, bytes: Option<u64>, damages: &mu
             material: Some(lossy(&mesh.material)),
             vertices: Some(mesh.num_vertexes.into()),
             triangles: Some(mesh.num_triangles.into()),
-            attributes: attributes(),
-            bounds: positions.as_ref().and_then(|positions| {
+            attributes: Arc::clone(&attributes),
+            bounds: positions.as_ref().filter(|_| left > 0).and_then(|positions| {
                 let own = usize::try_from(own.start).ok()?..usize::try_from(own.end).ok()?;
                 let bounds = positions.slice(own)?.bounds()?;
                 Some([bounds.min, bounds.max])
@@ -144,7 +148,7 @@ pub(super) fn look(model: &Model, depth: Depth, bytes: Option<u64>, damages: &mu
         bounds: positions.and_then(|positions| positions.bounds()).map(|bounds| [bounds.min, bounds.max]),
     };
     let variant = format!("IQM {}", model.version());
-    Look { variant, facts: super::Facts::Iqm(facts), meshes, details: HashMap::new() }
+    Look { variant, facts, meshes, details: HashMap::new() }
 }
 
 /// The positions, where they cost little.
@@ -387,7 +391,7 @@ fn sections(source: &Source, bytes: Option<u64>) -> Option<Vec<Part>> {
     /// Name, place of the count and the offset in the header, bytes of an element.
     type Place = (&'static str, usize, usize, u64);
     let bytes = bytes?;
-    let head = source.get(0..size_of::<raw::Header>() as u64, "iqmheader").ok()?;
+    let head = source.read(0..size_of::<raw::Header>() as u64).ok()?;
     let field = |at: usize| head.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes).map(u64::from);
     let (version, filesize) = (field(0x10)?, field(0x14)?);
     if !head.starts_with(raw::MAGIC) || filesize <= bytes {

@@ -6,25 +6,27 @@ use meshmap::Finding;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::{Facts, Inspection, Part};
+use super::model::{Inspection, Part};
+use super::{Facts, Inspected};
 use crate::inputs::Problem;
 use crate::words;
 
-impl Serialize for Inspection {
+impl Serialize for Inspected {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let path = &self.input.path;
+        let inspection = &self.inspection;
+        let path = &inspection.input.path;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("meshmap", &1)?;
         map.serialize_entry("path", &path.to_string_lossy())?;
         let bytes = path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes()));
         map.serialize_entry("path_bytes", &bytes)?;
-        map.serialize_entry("format", &self.format.map(meshmap::Format::name))?;
-        map.serialize_entry("variant", &self.variant)?;
-        map.serialize_entry("bytes", &self.bytes)?;
-        map.serialize_entry("error", &self.error())?;
-        map.serialize_entry("findings", &Sequence(|| self.findings.iter().map(FindingInfo::new)))?;
-        map.serialize_entry("parts", &Sequence(|| self.parts()))?;
-        map.serialize_entry("meshes", &self.meshes)?;
+        map.serialize_entry("format", &inspection.format.map(meshmap::Format::name))?;
+        map.serialize_entry("variant", &inspection.variant)?;
+        map.serialize_entry("bytes", &inspection.bytes)?;
+        map.serialize_entry("error", &inspection.error())?;
+        map.serialize_entry("findings", &Sequence(|| inspection.findings.iter().map(FindingInfo::new)))?;
+        map.serialize_entry("parts", &Sequence(|| inspection.parts()))?;
+        map.serialize_entry("meshes", &inspection.meshes)?;
         match &self.facts {
             Some(Facts::CGeo(facts)) => map.serialize_entry("cgeo", facts)?,
             Some(Facts::Iqm(facts)) => map.serialize_entry("iqm", facts)?,

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use meshmap::openctm::{Bodies, Mesh, Method};
-use meshmap::{Address, Options, Result, Segment, Semantic, VertexFormat};
+use meshmap::{Address, Options, Result, Semantic, VertexFormat};
 use serde::Serialize;
 
-use super::page::{Block, MOST_ROWS};
-use super::{
+use super::block::{Block, MOST_ROWS};
+use super::model::{
     AttributeInfo, Damage, Damages, Depth, Inspection, Look, MeshInfo, Part, State, WORTH_READING, lossy,
 };
 use crate::table::{Kind, Table};
@@ -51,26 +51,14 @@ struct Mg2Fact {
 
 /// Format, version and method: `OpenCTM 5, MG2 (lossy)`.
 pub(super) fn variant(bodies: &Bodies) -> String {
-    let method = bodies.iter().next().map(Mesh::method);
+    let method = bodies.meshes().next().map(Mesh::method);
     let lossy = if method == Some(Method::Mg2) { " (lossy)" } else { "" };
     method.map_or_else(|| "OpenCTM".to_owned(), |method| format!("OpenCTM 5, {method}{lossy}"))
 }
 
-/// How an array is compressed.
-pub(super) fn codec(bodies: &Bodies, address: &Address) -> &'static str {
-    let index = match address.segments() {
-        [_, Segment::Index(index), ..] => usize::try_from(*index).unwrap_or(usize::MAX),
-        _ => 0,
-    };
-    match bodies.get(index).map(Mesh::method) {
-        Some(Method::Raw) | None => "none",
-        Some(_) => "lzma",
-    }
-}
-
-pub(super) fn look(bodies: &Bodies, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look {
+pub(super) fn look(bodies: &Bodies, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look<Facts> {
     let boxes = are_boxes_worth_it(bodies, depth);
-    let meshes = bodies.iter().enumerate().map(|(index, mesh)| {
+    let meshes = bodies.meshes().enumerate().map(|(index, mesh)| {
         // A mesh of its own, so that what is decoded is given back.
         let bounds = || corners(&Mesh::at(mesh.source(), mesh.range().start, &Options::default())?);
         let bounds = match boxes.then(bounds).transpose() {
@@ -89,14 +77,14 @@ pub(super) fn look(bodies: &Bodies, depth: Depth, bytes: Option<u64>, damages: &
             material: None,
             vertices: Some(mesh.vertex_count() as u64),
             triangles: Some(mesh.triangle_count() as u64),
-            attributes: attributes(mesh),
+            attributes: attributes(mesh).into(),
             bounds,
             groups: None,
         }
     });
     let meshes = meshes.collect();
-    let facts = Facts { bodies: bodies.iter().map(body).collect() };
-    Look { variant: variant(bodies), facts: super::Facts::OpenCtm(facts), meshes, details: HashMap::new() }
+    let facts = Facts { bodies: bodies.meshes().map(body).collect() };
+    Look { variant: variant(bodies), facts, meshes, details: HashMap::new() }
 }
 
 fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
@@ -145,8 +133,10 @@ fn body(mesh: &Mesh) -> BodyFact {
 fn are_boxes_worth_it(bodies: &Bodies, depth: Depth) -> bool {
     /// What a few bytes announce may take long to decode.
     const WORTH_DECODING: u64 = 64 * WORTH_READING;
-    let (stored, decoded) =
-        bodies.iter().map(positions_sizes).fold((0_u64, 0_u64), |sum, mesh| (sum.0 + mesh.0, sum.1 + mesh.1));
+    let (stored, decoded) = bodies
+        .meshes()
+        .map(positions_sizes)
+        .fold((0_u64, 0_u64), |sum, mesh| (sum.0 + mesh.0, sum.1 + mesh.1));
     depth != Depth::Look || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
 }
 
@@ -171,18 +161,18 @@ fn corners(mesh: &Mesh) -> Result<Option<[[f32; 3]; 2]>> {
 
 /// Decodes every array by itself, and tells which cannot be.
 pub(super) fn each_array(bodies: &Bodies, bytes: Option<u64>, damages: &mut Damages) {
-    for (index, mesh) in bodies.iter().enumerate() {
+    for (index, mesh) in bodies.meshes().enumerate() {
         let body = || Address::field("bodies").index(index as u64);
         let mut arrays = vec![
-            (body().then("indices"), mesh.indices().err()),
+            (body().then("indices"), mesh.raw_triangles().err()),
             (body().then("positions"), mesh.positions().err()),
             (body().then("normals"), mesh.normals().err()),
         ];
         for (map, uv) in (0..).zip(mesh.uv_maps()) {
-            arrays.push((body().then("uv_maps").index(map).then("coords"), uv.coords().err()));
+            arrays.push((body().then("uv_maps").index(map).then("coords"), uv.read().err()));
         }
         for (map, attribute) in (0..).zip(mesh.attribute_maps()) {
-            arrays.push((body().then("attribute_maps").index(map).then("values"), attribute.values().err()));
+            arrays.push((body().then("attribute_maps").index(map).then("values"), attribute.read().err()));
         }
         for (address, error) in arrays {
             // What an array needs of another, and does not get, is the other's damage.

@@ -1,37 +1,17 @@
 //! A page about one file: at most 25 lines, no wider than the terminal.
 
-use meshmap::Severity;
+use meshmap::{Finding, Severity};
 
-use super::{Facts, Inspection, State, cgeo, iqm, openctm, slmesh, tmf};
+use super::block::{Block, PAGE, fill};
+use super::model::{Damage, Inspection, State};
+use super::{Facts, Inspected, cgeo, iqm, openctm, slmesh, tmf};
 use crate::screen::{Screen, Style};
-use crate::table::Table;
 use crate::{text, words};
 
-/// A page ends before this line, where it can.
-const PAGE: usize = 25;
-
-/// Rows that are laid out; no page shows as many.
-pub(super) const MOST_ROWS: usize = PAGE;
-
-/// Columns of labels, the blank after them included.
-const LABEL: usize = 12;
-
-/// A part of a page.
-pub(super) enum Block {
-    /// A label, and words after it on as many lines as they take.
-    Words(&'static str, Vec<String>),
-    Table(Table),
-}
-
-impl Block {
-    pub(super) fn line(label: &'static str, text: impl Into<String>) -> Self {
-        Self::Words(label, vec![text.into()])
-    }
-}
-
 /// The page about a file that could be opened.
-pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<String> {
-    let (subtitle, blocks) = match &inspection.facts {
+pub(crate) fn lines(inspected: &Inspected, screen: Screen, mmap: bool) -> Vec<String> {
+    let Inspected { inspection, facts } = inspected;
+    let (subtitle, blocks) = match facts {
         Some(Facts::CGeo(facts)) => cgeo::page(facts, inspection),
         Some(Facts::Iqm(facts)) => iqm::page(facts, inspection),
         Some(Facts::OpenCtm(facts)) => openctm::page(facts, inspection),
@@ -67,7 +47,7 @@ pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<
         lines.extend(laid.iter().take(shown).cloned());
         if shown < all {
             let more = text::plural(all - shown, table.row);
-            lines.push(format!("    .. {more} more (--json lists all)"));
+            lines.push(format!("    .. {more} more (--json lists more)"));
         }
     }
     lines.extend(tail);
@@ -85,59 +65,23 @@ fn title_lines(name: &str, words: &[String], screen: Screen) -> Vec<String> {
     std::iter::once(first).chain(lines.into_iter().map(|line| format!("    {line}"))).collect()
 }
 
-/// Words with three blanks between them on as many lines as they take. The first line begins after `first` columns, later
-/// ones after `later`.
-fn fill(words: Vec<String>, width: usize, first: usize, later: usize) -> Vec<String> {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in words {
-        let begin = if lines.len() == 1 { first } else { later };
-        let Some(line) = lines.last_mut() else { continue };
-        let gap = if line.is_empty() { "" } else { "   " };
-        if begin + text::width(line) + gap.len() + text::width(&word) <= width {
-            line.push_str(gap);
-            line.push_str(&word);
-        } else {
-            if !line.is_empty() || lines.len() == 1 && first > later && later + text::width(&word) <= width {
-                lines.push(String::new());
-            }
-            let begin = if lines.len() == 1 { first } else { later };
-            let parts = text::wrap(&word, width.saturating_sub(begin), 2);
-            lines.pop();
-            lines.extend(parts);
-        }
-    }
-    lines
-}
-
-impl Block {
-    fn lines(&self, width: usize) -> Vec<String> {
-        match self {
-            Self::Words(label, words) => {
-                let lines = fill(words.clone(), width, LABEL + 2, LABEL + 2);
-                let label = |index: usize| if index == 0 { *label } else { "" };
-                let line = |(index, line): (usize, &String)| format!("  {:<11} {line}", label(index));
-                lines.iter().enumerate().map(line).collect()
-            }
-            Self::Table(table) => {
-                table.lines(width.saturating_sub(4)).into_iter().map(|row| format!("    {row}")).collect()
-            }
-        }
-    }
-}
-
 /// What is broken, and what breaks rules.
 fn marks(inspection: &Inspection, screen: Screen) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(what) = what_is_broken(inspection) {
         lines.extend(marked("x", &what, screen));
     }
-    // What cannot be used is told as such.
-    for finding in inspection.findings.iter().filter(|finding| finding.severity() < Severity::Unusable) {
-        if let Some(mark) = mark(finding.severity()) {
-            lines.extend(marked(mark, &text::line(&self::finding(finding)), screen));
-        }
-    }
+    lines.extend(findings(inspection, Severity::Suspicious, screen));
     lines
+}
+
+/// The findings with a severity of at least `least`. Parts that cannot be used are reported separately.
+pub(crate) fn findings(inspection: &Inspection, least: Severity, screen: Screen) -> Vec<String> {
+    let told = |finding: &&Finding| (least..Severity::Unusable).contains(&finding.severity());
+    text::listed(inspection.findings.iter().filter(told), "finding", |finding| {
+        let mark = mark(finding.severity()).unwrap_or("");
+        marked(mark, &text::line(&self::finding(finding)), screen)
+    })
 }
 
 /// A line with a mark before it, wrapped.
@@ -150,7 +94,7 @@ pub(crate) fn marked(mark: &str, line: &str, screen: Screen) -> Vec<String> {
 }
 
 /// How pages mark a severity; a note has no mark.
-pub(crate) fn mark(severity: Severity) -> Option<&'static str> {
+fn mark(severity: Severity) -> Option<&'static str> {
     match severity {
         Severity::Note => None,
         Severity::Suspicious => Some("!"),
@@ -160,7 +104,7 @@ pub(crate) fn mark(severity: Severity) -> Option<&'static str> {
 }
 
 /// Where and what a finding is.
-pub(crate) fn finding(finding: &meshmap::Finding) -> String {
+fn finding(finding: &Finding) -> String {
     let place = finding.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
     let count = match finding.count {
         0 | 1 => String::new(),
@@ -186,7 +130,7 @@ pub(crate) fn what_is_broken(inspection: &Inspection) -> Option<String> {
         clauses.extend(problem);
     }
     let names = |state: State| folded(inspection.parts_in(state));
-    let broken: Vec<&super::Damage> =
+    let broken: Vec<&Damage> =
         inspection.damage.iter().filter(|damage| damage.state == State::Broken).collect();
     for group in groups(&broken).into_iter().take(4) {
         clauses.push(format!("{}: {}", group.name, text::line(&group.reason)));
@@ -210,12 +154,12 @@ pub(crate) fn what_is_broken(inspection: &Inspection) -> Option<String> {
 pub(crate) struct GroupOf<'a> {
     pub(crate) name: String,
     pub(crate) reason: String,
-    pub(crate) first: &'a super::Damage,
+    pub(crate) first: &'a Damage,
     pub(crate) count: usize,
 }
 
 /// Damage folded: `snapshots[14..39]`.
-pub(crate) fn groups<'a>(damage: &[&'a super::Damage]) -> Vec<GroupOf<'a>> {
+pub(crate) fn groups<'a>(damage: &[&'a Damage]) -> Vec<GroupOf<'a>> {
     let mut groups: Vec<(GroupOf<'a>, String)> = Vec::new();
     for damage in damage {
         let key = damage.fold_key();
@@ -285,7 +229,7 @@ fn folded(addresses: Vec<String>) -> String {
     names.join(", ")
 }
 
-impl super::Damage {
+impl Damage {
     /// Damage with the same key is told once.
     fn fold_key(&self) -> String {
         let what = match self.problem.library() {

@@ -7,8 +7,8 @@ use meshmap::slmesh::{Asset, Decoded, Face, Lod, Mesh, Skin};
 use meshmap::{Address, Error, Result, Segment, Semantic};
 use serde::Serialize;
 
-use super::page::{Block, MOST_ROWS};
-use super::{
+use super::block::{Block, MOST_ROWS};
+use super::model::{
     AttributeInfo, Damage, Damages, Depth, Inspection, Look, MeshInfo, PartDetail, State, WORTH_READING,
     cut_off, lossy,
 };
@@ -123,7 +123,7 @@ fn is_worth_reading(asset: &Asset) -> bool {
     stored.map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add) <= WORTH_READING
 }
 
-pub(super) fn look(asset: &Asset, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look {
+pub(super) fn look(asset: &Asset, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look<Facts> {
     let decoded = (depth != Depth::Look || is_worth_reading(asset)).then(|| asset.decode_all());
     let decoded = match decoded.transpose() {
         Ok(decoded) => decoded,
@@ -140,7 +140,7 @@ pub(super) fn look(asset: &Asset, depth: Depth, bytes: Option<u64>, damages: &mu
     let meshes = decoded.as_ref().map(|decoded| meshes(decoded, bytes, damages)).unwrap_or_default();
     let details = decoded.as_ref().map(|decoded| details(asset, decoded, damages)).unwrap_or_default();
     let facts = facts(asset, decoded.as_ref());
-    Look { variant: "Second Life mesh asset".to_owned(), facts: super::Facts::SlMesh(facts), meshes, details }
+    Look { variant: "Second Life mesh asset".to_owned(), facts, meshes, details }
 }
 
 /// The meshes that could be decoded, by the names of their blocks.
@@ -186,7 +186,7 @@ fn meshes(decoded: &Decoded, bytes: Option<u64>, damages: &mut Damages) -> Vec<M
             let has = [
                 (face.has_geometry(), Semantic::Position, "unorm16x3"),
                 (face.raw_normals().is_some(), Semantic::Normal, "unorm16x3"),
-                (face.raw_tex_coords().is_some(), Semantic::TexCoord(0), "unorm16x2"),
+                (face.raw_texcoords().is_some(), Semantic::TexCoord(0), "unorm16x2"),
                 (face.weights().is_some(), Semantic::Joints(0), "uint8x4"),
                 (face.weights().is_some(), Semantic::Weights(0), "unorm16x4"),
             ];
@@ -217,7 +217,7 @@ fn details(asset: &Asset, decoded: &Decoded, damages: &Damages) -> HashMap<Strin
     let mut details = HashMap::new();
     for (name, mesh) in blocks(decoded) {
         let counts = vec![
-            ("faces", mesh.len() as u64),
+            ("faces", mesh.face_count() as u64),
             ("vertices", mesh.vertex_count() as u64),
             ("triangles", mesh.triangle_count() as u64),
         ];
@@ -284,7 +284,7 @@ fn facts(asset: &Asset, decoded: Option<&Decoded>) -> Facts {
                     triangle_estimate: asset.triangle_estimate(lod),
                     vertices: mesh.map(|mesh| mesh.vertex_count() as u64),
                     triangles: mesh.map(|mesh| mesh.triangle_count() as u64),
-                    faces: mesh.map(|mesh| mesh.len() as u64),
+                    faces: mesh.map(|mesh| mesh.face_count() as u64),
                 }
             })
             .collect(),
@@ -318,7 +318,7 @@ fn boxes(mesh: &Mesh) -> (Option<Corners<3>>, Option<Corners<2>>) {
         if let Ok(array) = face.positions() {
             array.iter().for_each(|position| positions.add(position));
         }
-        if let Ok(Some(array)) = face.tex_coords() {
+        if let Ok(Some(array)) = face.texcoords(0) {
             array.iter().for_each(|uv| tex_coords.add(uv));
         }
     }

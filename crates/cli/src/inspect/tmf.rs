@@ -6,8 +6,8 @@ use meshmap::tmf::{CustomValues, Document, FileLayout, Mesh, Packed, PackedEleme
 use meshmap::{Bounds, Semantic, VertexFormat};
 use serde::Serialize;
 
-use super::page::{Block, MOST_ROWS};
-use super::{AttributeInfo, Damage, Damages, Depth, Inspection, Look, MeshInfo, WORTH_READING, lossy};
+use super::block::{Block, MOST_ROWS};
+use super::model::{AttributeInfo, Damage, Damages, Depth, Inspection, Look, MeshInfo, WORTH_READING, lossy};
 use crate::table::{Kind, Table};
 use crate::text;
 
@@ -43,12 +43,17 @@ pub(super) fn variant(document: &Document) -> String {
     format!("TMF {}.{}", header.tmf_major, header.tmf_minor)
 }
 
-pub(super) fn look(document: &Document, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look {
-    let vertices = document.meshes().filter_map(|mesh| mesh.vertices());
+pub(super) fn look(
+    document: &Document,
+    depth: Depth,
+    bytes: Option<u64>,
+    damages: &mut Damages,
+) -> Look<Facts> {
+    let vertices = document.meshes().filter_map(|mesh| mesh.positions());
     let stored: u64 = vertices.map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>()).sum();
     let worth = depth != Depth::Look || stored <= WORTH_READING;
     let meshes = document.meshes().map(|mesh| {
-        let bounds = mesh.vertices().filter(|_| worth).and_then(|vertices| match bounds(&vertices) {
+        let bounds = mesh.positions().filter(|_| worth).and_then(|vertices| match bounds(&vertices) {
             Ok(bounds) => bounds.map(|bounds| [bounds.min, bounds.max]),
             Err(error) => {
                 damages.add(Damage::of(error.address().unwrap_or(vertices.address()).clone(), &error, bytes));
@@ -63,7 +68,7 @@ pub(super) fn look(document: &Document, depth: Depth, bytes: Option<u64>, damage
             material: None,
             vertices: Some(vertices),
             triangles: Some(triangles),
-            attributes: attributes(&mesh),
+            attributes: attributes(&mesh).into(),
             bounds,
             groups: None,
         }
@@ -79,7 +84,7 @@ pub(super) fn look(document: &Document, depth: Depth, bytes: Option<u64>, damage
         separate_indices,
         meshes: document.meshes().map(|mesh| mesh_fact(&mesh)).collect(),
     };
-    Look { variant: variant(document), facts: super::Facts::Tmf(facts), meshes, details: HashMap::new() }
+    Look { variant: variant(document), facts, meshes, details: HashMap::new() }
 }
 
 /// Around all points that are finite, decoded a part at a time.
@@ -90,7 +95,7 @@ pub(crate) fn bounds(vertices: &Packed<[f32; 3]>) -> meshmap::Result<Option<Boun
     for first in (0..vertices.len()).step_by(PART) {
         let end = first.saturating_add(PART).min(vertices.len());
         let points = &mut points[..end - first];
-        vertices.range_into(first..end, points)?;
+        vertices.read_range_into(first..end, points)?;
         bounds = Bounds::around(points.iter().copied().chain(bounds.iter().flat_map(|b| [b.min, b.max])));
     }
     Ok(bounds)
@@ -98,9 +103,9 @@ pub(crate) fn bounds(vertices: &Packed<[f32; 3]>) -> meshmap::Result<Option<Boun
 
 fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
     let known = [
-        (mesh.vertices().is_some(), Semantic::Position, VertexFormat::FLOAT32X3),
+        (mesh.positions().is_some(), Semantic::Position, VertexFormat::FLOAT32X3),
         (mesh.normals().is_some(), Semantic::Normal, VertexFormat::FLOAT32X3),
-        (mesh.uvs().is_some(), Semantic::TexCoord(0), VertexFormat::FLOAT32X2),
+        (mesh.texcoords(0).is_some(), Semantic::TexCoord(0), VertexFormat::FLOAT32X2),
         (mesh.tangents().is_some(), Semantic::Tangent, VertexFormat::FLOAT32X4),
     ];
     let known = known.into_iter().filter(|(has, ..)| *has);
@@ -109,8 +114,8 @@ fn attributes(mesh: &Mesh) -> Vec<AttributeInfo> {
 
 /// Vertices and triangles.
 pub(crate) fn counts(mesh: &Mesh) -> (u64, u64) {
-    let vertices = mesh.vertices().map_or(0, |vertices| vertices.len());
-    let corners = mesh.vertex_triangles().map_or(0, |triangles| triangles.len());
+    let vertices = mesh.positions().map_or(0, |vertices| vertices.len());
+    let corners = mesh.position_indices().map_or(0, |triangles| triangles.len());
     (vertices as u64, corners as u64 / 3)
 }
 
@@ -158,9 +163,9 @@ fn indices(document: &Document) -> (Option<bool>, bool) {
     let (mut any, mut several) = (false, false);
     let mut shared = true;
     for mesh in document.meshes() {
-        let Some(vertex) = mesh.vertex_triangles() else { continue };
+        let Some(vertex) = mesh.position_indices() else { continue };
         any = true;
-        let others = [mesh.normal_triangles(), mesh.uv_triangles(), mesh.tangent_triangles()];
+        let others = [mesh.normal_indices(), mesh.texcoord_indices(), mesh.tangent_indices()];
         several |= others.iter().any(Option::is_some);
         shared &= others.iter().flatten().all(|other| other.shares(&vertex));
     }
@@ -170,14 +175,14 @@ fn indices(document: &Document) -> (Option<bool>, bool) {
 /// Decodes every array by itself, and tells which cannot be.
 pub(super) fn each_array(document: &Document, bytes: Option<u64>, damages: &mut Damages) {
     for mesh in document.meshes() {
-        try_array(mesh.vertices(), bytes, damages);
+        try_array(mesh.positions(), bytes, damages);
         try_array(mesh.normals(), bytes, damages);
-        try_array(mesh.uvs(), bytes, damages);
+        try_array(mesh.texcoords(0), bytes, damages);
         try_array(mesh.tangents(), bytes, damages);
-        try_array(mesh.vertex_triangles(), bytes, damages);
-        try_array(mesh.normal_triangles(), bytes, damages);
-        try_array(mesh.uv_triangles(), bytes, damages);
-        try_array(mesh.tangent_triangles(), bytes, damages);
+        try_array(mesh.position_indices(), bytes, damages);
+        try_array(mesh.normal_indices(), bytes, damages);
+        try_array(mesh.texcoord_indices(), bytes, damages);
+        try_array(mesh.tangent_indices(), bytes, damages);
         for custom in mesh.custom().into_iter().flatten() {
             match custom.values {
                 CustomValues::Float(values) => try_array(Some(values), bytes, damages),
@@ -193,7 +198,7 @@ pub(super) fn each_array(document: &Document, bytes: Option<u64>, damages: &mut 
 
 fn try_array<T: PackedElement>(array: Option<Packed<T>>, bytes: Option<u64>, damages: &mut Damages) {
     if let Some(array) = array
-        && let Err(error) = array.decode()
+        && let Err(error) = array.read()
     {
         damages.add(Damage::of(error.address().unwrap_or(array.address()).clone(), &error, bytes));
     }

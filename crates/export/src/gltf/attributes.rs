@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use meshmap::{Array, Attribute, Dequant, MeshView, Scalar, Semantic, VertexFormat};
 
-use super::Rules;
 use super::document::{Index, Primitive};
 use super::file::{Gltf, Use};
 use super::normals::{against_scale, make_unit, make_unit_tangents};
+use super::scene::Rules;
 use super::weights::{Influences, Weights};
-use crate::check::{triangles, winding};
-use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::pose::Pose;
-use crate::read;
+use crate::settings::Job;
+use crate::source::check::{triangles, winding};
+use crate::source::read;
 
 /// A mesh as one primitive.
 pub(super) struct Geometry {
@@ -29,16 +29,18 @@ pub(super) fn primitive(
     (view, pose): (&MeshView, Option<&Pose>),
     influences: Option<&Influences>,
     rules: &Rules,
-    convert: &Convert,
+    job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Option<Geometry>> {
     if view.triangle_count() == 0 {
         outcome.leave_out(format!("{}, which has no triangles", view.address()));
         return Ok(None);
     }
-    let corners: Vec<[u32; 3]> = triangles(view, rules.turns).collect();
+    let budget = gltf.budget.clone();
+    let _scope = budget.scope();
+    let corners = budget.collect(triangles(view, rules.turns), "triangles of a mesh")?;
     let mut writer =
-        Writer { gltf, view, pose, rules, convert, outcome, dequant: None, attributes: BTreeMap::new() };
+        Writer { gltf, view, pose, rules, job, outcome, dequant: None, attributes: BTreeMap::new() };
     let positions = writer.positions()?;
     writer.normals(&positions, &corners)?;
     for info in view.attributes() {
@@ -59,7 +61,7 @@ struct Writer<'a> {
     view: &'a MeshView,
     pose: Option<&'a Pose>,
     rules: &'a Rules,
-    convert: &'a Convert,
+    job: &'a Job<'a>,
     outcome: &'a mut Outcome,
     dequant: Option<Dequant>,
     attributes: BTreeMap<String, Index>,
@@ -67,7 +69,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
-        read::array(self.view, attribute, self.pose, self.convert, self.outcome)
+        read::array(self.view, attribute, self.pose, self.job, self.outcome)
     }
 
     fn add(&mut self, name: &str, accessor: Index) {
@@ -90,7 +92,7 @@ impl Writer<'_> {
 
     /// Positions as they are stored, where they are written so.
     fn integers(&mut self, attribute: &Attribute) -> Option<(Array<[u16; 3]>, Dequant)> {
-        if !self.convert.quantized {
+        if !self.job.quantized {
             return None;
         }
         let dequant = attribute.dequant().filter(|_| attribute.format().normalized);
@@ -126,7 +128,7 @@ impl Writer<'_> {
             // Of the first set, the caller knows what they mean.
             Semantic::Joints(0) | Semantic::Weights(0) => Ok(()),
             Semantic::Tangent => self.tangents(),
-            Semantic::TexCoord(set) => self.tex_coords(*set),
+            Semantic::TexCoord(set) => self.texcoords(*set),
             Semantic::Color(set) => self.colors(*set),
             Semantic::Custom(name) => self.custom(semantic, name),
             _ => {
@@ -148,7 +150,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn tex_coords(&mut self, set: u32) -> Result<()> {
+    fn texcoords(&mut self, set: u32) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::TexCoord(set))? else { return Ok(()) };
         if attribute.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
@@ -156,9 +158,10 @@ impl Writer<'_> {
         let whole = |dequant: &Dequant| dequant.scale == [1.0; 4] && dequant.offset == [0.0; 4];
         let integers = attribute.array::<[u16; 2]>().filter(|_| attribute.format().normalized);
         if let Some(integers) =
-            integers.filter(|_| self.convert.quantized && attribute.dequant().as_ref().is_none_or(whole))
+            integers.filter(|_| self.job.quantized && attribute.dequant().as_ref().is_none_or(whole))
         {
             let flips = self.rules.flips_v;
+            self.gltf.budget.charge_for::<[u16; 2]>(integers.len(), "texture coordinates")?;
             let pairs: Vec<[u16; 2]> =
                 integers.iter().map(|[u, v]| if flips { [u, u16::MAX - v] } else { [u, v] }).collect();
             let accessor = self.gltf.quantized_pairs(&pairs)?;
@@ -178,6 +181,7 @@ impl Writer<'_> {
     fn colors(&mut self, set: u32) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::Color(set))? else { return Ok(()) };
         if attribute.format() == VertexFormat::UNORM8X4 {
+            self.gltf.budget.charge_for::<[u8; 4]>(attribute.len(), "colours")?;
             let bytes = attribute.as_bytes().as_chunks::<4>().0.to_vec();
             let accessor = self.gltf.bytes(&bytes, true)?;
             self.add(&format!("COLOR_{set}"), accessor);
@@ -205,6 +209,7 @@ impl Writer<'_> {
             self.outcome.leave_out(format!("{semantic}, whose integers are too large for floats"));
             return Ok(());
         }
+        self.gltf.budget.charge_for::<[f32; 3]>(values.len(), "numbers of an attribute")?;
         let accessor = match components {
             1 => {
                 self.gltf.floats(&values.iter().map(|[x, ..]| [*x]).collect::<Vec<_>>(), Use::Vertices, false)

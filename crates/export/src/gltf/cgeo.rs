@@ -6,14 +6,14 @@ use meshmap::cgeo::{Mesh as Stored, Proxy, TopologyId};
 use meshmap::{Format, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler};
-use super::file::{Gltf, Use};
+use super::file::{Gltf, OF_MESH, OF_TARGET, Use};
 use super::normals::make_unit;
-use super::{Rules, add_node, finish_scene, material};
-use crate::assume;
-use crate::check::{finite, turned, winding};
-use crate::convert::Convert;
+use super::scene::{Rules, add_node, finish_scene, material};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
+use crate::settings::Job;
+use crate::source::assume;
+use crate::source::check::{finite, turned, winding};
 
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
@@ -25,9 +25,9 @@ const JSON_OF_TARGET: u64 = 400;
 /// Up to as many materials, each has vertices of its own; more share them, for the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
 
-pub(super) fn write(proxy: &Proxy, convert: &Convert, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, convert, outcome);
-    let snapshots = convert.snapshots(proxy)?;
+pub(super) fn write(proxy: &Proxy, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
+    let rules = Rules::of(Format::CGeo, job, outcome);
+    let snapshots = job.snapshots(proxy)?;
     if snapshots.len() > MOST_TARGETS + 1 {
         return Err(Error::NotHeld {
             target: "glTF",
@@ -35,33 +35,33 @@ pub(super) fn write(proxy: &Proxy, convert: &Convert, gltf: &mut Gltf, outcome: 
                 "{} snapshots are more than the {} that viewers can hold: write each {}th of them, or a PC2",
                 snapshots.len(),
                 MOST_TARGETS + 1,
-                proxy.len().div_ceil(MOST_TARGETS)
+                proxy.snapshot_count().div_ceil(MOST_TARGETS)
             ),
         });
     }
     if snapshots.len() > 65 {
         outcome.note("more than 64 morph targets, which is the most that Bevy can hold");
     }
-    let times = times(proxy, &snapshots, convert, outcome)?;
+    let times = times(proxy, &snapshots, job, outcome)?;
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut writer = Writer { proxy, convert, rules: &rules, gltf, outcome, scratch: Scratch::default() };
+    let mut writer = Writer { proxy, job, rules: &rules, gltf, outcome, scratch: Scratch::default() };
     let mut runs: Vec<Run> = Vec::new();
     let mut rest = snapshots.as_slice();
     while let Some((first, others)) = rest.split_first() {
+        let _scope = job.budget.scope();
         let (run, used) = writer.run(*first, others, &name, snapshots.len() - rest.len())?;
         runs.extend(run);
         rest = rest.get(1 + used..).unwrap_or_default();
     }
-    let metres = assume::metres_of(proxy, convert, outcome);
+    let metres = assume::metres_of(proxy, job, outcome);
     animate(gltf, &runs, &times, snapshots.len())?;
     let children = runs.into_iter().map(|run| run.node).collect();
-    finish_scene(gltf, &rules, metres, children, Vec::new());
-    Ok(())
+    finish_scene(gltf, &rules, metres, children, Vec::new())
 }
 
 /// The times of the snapshots that are written, in seconds from the first.
-fn times(proxy: &Proxy, snapshots: &[usize], convert: &Convert, outcome: &mut Outcome) -> Result<Vec<f32>> {
-    let step = assume::step(proxy, convert, snapshots.len() > 1, outcome);
+fn times(proxy: &Proxy, snapshots: &[usize], job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<f32>> {
+    let step = assume::step(proxy, job, snapshots.len() > 1, outcome);
     #[expect(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -92,7 +92,7 @@ struct Run {
 
 struct Writer<'a> {
     proxy: &'a Proxy,
-    convert: &'a Convert,
+    job: &'a Job<'a>,
     rules: &'a Rules,
     gltf: &'a mut Gltf,
     outcome: &'a mut Outcome,
@@ -108,7 +108,11 @@ impl Writer<'_> {
         name: &str,
         place: usize,
     ) -> Result<(Option<Run>, usize)> {
+        let budget = &self.job.budget;
         let mut origin = self.proxy.snapshot(first)?.mesh()?;
+        let (points, triangles) = (origin.positions.len(), origin.triangles.len());
+        budget.read_geometry(points as u64, triangles as u64)?;
+        budget.charge(held_by(&origin), "mesh of a snapshot")?;
         if origin.triangles.edge_visibility().is_some() {
             self.outcome.leave_out("visibility of edges");
         }
@@ -116,21 +120,35 @@ impl Writer<'_> {
             self.outcome.leave_out(format!("snapshots[{first}], which has no triangles"));
             return Ok((None, 0));
         }
+        // Positions, and differences from them.
+        budget.charge_for::<[[f32; 3]; 2]>(points, "positions of snapshots")?;
         let mut positions = origin.positions.to_vec();
         let is_stored = first == 0 || self.are_first(&positions)?;
-        finite(&mut positions, || format!("snapshots[{first}].positions"), self.convert, self.outcome)?;
+        finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
+        // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
+        let streams = origin.texcoords.len().saturating_add(2);
+        budget.charge_for::<[u32; 3]>(
+            triangles.saturating_mul(streams.saturating_add(4)),
+            "vertices of a mesh",
+        )?;
         let remap = origin.vertex_remap_by_material()?;
+        // What is written of each vertex.
+        budget.charge_for::<[[f32; 3]; 2]>(
+            remap.vertex_count().saturating_mul(streams),
+            "vertices of a mesh",
+        )?;
         let parts = parts(&remap, self.rules.turns);
-        let targets = parts.len() * (others.len() + 1) * if self.convert.morph_normals { 2 } else { 1 };
+        let targets = parts.len() * (others.len() + 1) * if self.job.morph_normals { 2 } else { 1 };
         self.gltf.expect_json(JSON + JSON_OF_TARGET * targets as u64)?;
         let (mut primitives, normals) = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
-        let normals = normals.filter(|_| self.convert.morph_normals);
-        drop(origin.map_channels);
+        let normals = normals.filter(|_| self.job.morph_normals);
+        drop(origin.texcoords);
         let topology = origin.topology;
         self.outcome.wrote(remap.vertex_count(), remap.indices().len() / 3);
         let mut used = 0;
         let mut differences = Vec::new();
         for index in others {
+            self.job.budget.read_geometry(points as u64, 0)?;
             if !self.differences(*index, topology, &positions, is_stored, &mut differences)? {
                 break;
             }
@@ -146,6 +164,7 @@ impl Writer<'_> {
                 }
                 None => None,
             };
+            self.gltf.charge(primitives.len(), OF_TARGET)?;
             for primitive in &mut primitives {
                 primitive.targets.push(BTreeMap::new());
             }
@@ -165,9 +184,10 @@ impl Writer<'_> {
         } else {
             format!("{name}_{first}")
         };
+        self.gltf.charge_named(OF_MESH, &name)?;
         self.gltf.document.meshes.push(Mesh { name: name.clone(), primitives, weights: vec![0.0; used] });
         let mesh = Some(self.gltf.document.meshes.len() - 1);
-        let node = add_node(self.gltf, Node { name, mesh, ..Node::default() });
+        let node = add_node(self.gltf, Node { name, mesh, ..Node::default() })?;
         Ok((Some(Run { node, first: place, targets: used }), used))
     }
 
@@ -183,7 +203,7 @@ impl Writer<'_> {
         let count = sources.map_or(differences.len(), <[u32]>::len);
         let mut shared = None;
         for (primitive, part) in primitives.iter_mut().zip(parts) {
-            let (range, is_dense) = (part.vertices.clone(), self.convert.dense);
+            let (range, is_dense) = (part.vertices.clone(), self.job.dense);
             let accessor = match (shared, sources) {
                 (Some(accessor), _) => accessor,
                 (None, Some(sources)) => {
@@ -217,7 +237,7 @@ impl Writer<'_> {
     ) -> Result<Vec<[f32; 3]>> {
         let mut normals = Vec::new();
         self.proxy.snapshot(index)?.normals_into(&mut normals, &mut self.scratch)?;
-        finite(&mut normals, || format!("snapshots[{index}].normals"), self.convert, self.outcome)?;
+        finite(&mut normals, || format!("snapshots[{index}].normals"), self.job, self.outcome)?;
         let mut normals = remap.gather(1, &normals)?;
         let corners: Vec<[u32; 3]> = parts.iter().flat_map(|part| part.corners(0)).collect();
         make_unit(&mut normals, &remap.gather(0, positions)?, &corners, self.outcome);
@@ -250,11 +270,11 @@ impl Writer<'_> {
         }
         let address = || format!("snapshots[{index}].positions");
         if is_stored && snapshot.position_differences_into(differences, &mut self.scratch)? {
-            finite(differences, address, self.convert, self.outcome)?;
+            finite(differences, address, self.job, self.outcome)?;
             return Ok(true);
         }
         snapshot.positions_into(differences, &mut self.scratch)?;
-        finite(differences, address, self.convert, self.outcome)?;
+        finite(differences, address, self.job, self.outcome)?;
         let mut is_exact = differences.len() == origin.len();
         for (position, from) in differences.as_flattened_mut().iter_mut().zip(origin.as_flattened()) {
             let difference = *position - from;
@@ -278,7 +298,7 @@ impl Writer<'_> {
         let mut stream = 1;
         let normals = if origin.triangles.has_normals() && !origin.normals.is_empty() {
             let mut normals = origin.normals.to_vec();
-            finite(&mut normals, || format!("snapshots[{index}].normals"), self.convert, self.outcome)?;
+            finite(&mut normals, || format!("snapshots[{index}].normals"), self.job, self.outcome)?;
             let mut normals = remap.gather(stream, &normals)?;
             stream += 1;
             let normal_of = |triangle: usize, corner: usize| {
@@ -291,13 +311,13 @@ impl Writer<'_> {
             None
         };
         let mut channels = Vec::new();
-        for (channel, values) in origin.map_channels.iter().enumerate() {
+        for (channel, values) in origin.texcoords.iter().enumerate() {
             if values.is_empty() {
                 continue;
             }
             let mut values = values.to_vec();
             let address = || format!("snapshots[{index}].map_channels[{channel}]");
-            finite(&mut values, address, self.convert, self.outcome)?;
+            finite(&mut values, address, self.job, self.outcome)?;
             let values = remap.gather(stream, &values)?;
             stream += 1;
             let coords: Vec<[f32; 2]> = values.iter().map(|[u, v, _]| [*u, 1.0 - v]).collect();
@@ -334,11 +354,20 @@ impl Writer<'_> {
             if range == (0..vertices.len()) {
                 shared = Some(attributes.clone());
             }
-            let material = has_ids.then(|| material(self.gltf, &format!("material_{}", part.material)));
+            let name = has_ids.then(|| format!("material_{}", part.material));
+            let material = name.map(|name| material(self.gltf, &name)).transpose()?;
+            self.gltf.charge(1, OF_MESH)?;
             primitives.push(Primitive { attributes, indices, material, targets: Vec::new() });
         }
         Ok((primitives, normals))
     }
+}
+
+/// The memory that a mesh takes.
+fn held_by(mesh: &Stored) -> u64 {
+    let elements = [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.texcoords);
+    let elements: usize = elements.map(|elements| elements.as_bytes().len()).sum();
+    (elements + mesh.triangles.as_bytes().len()) as u64
 }
 
 /// The triangles of one material, and the range of vertices that they are written with.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use meshmap::Array;
 
 use super::document::{Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues};
+use crate::budget::{Budget, Scope};
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -34,8 +35,21 @@ const CHUNK: u64 = 8;
 /// The most bytes of a file of numbers: programs in browsers cannot read longer ones.
 const MOST_PART: u64 = (1 << 31) - 1;
 
+/// Memory that a part of the document takes, and its JSON.
+pub(super) const OF_ACCESSOR: u64 = 512;
+pub(super) const OF_VIEW: u64 = 192;
+pub(super) const OF_NODE: u64 = 640;
+pub(super) const OF_MESH: u64 = 1536;
+pub(super) const OF_TARGET: u64 = 384;
+pub(super) const OF_CHANNEL: u64 = 256;
+pub(super) const OF_LIST_ITEM: u64 = 24;
+
+/// Memory that a name takes for each of its bytes: in the document, in a table, and escaped in JSON.
+const OF_NAME_BYTE: u64 = 8;
+
 pub(super) struct Gltf {
     container: Container,
+    pub(super) budget: Budget,
     pub(super) document: Document,
     /// The materials of the document by name.
     pub(super) materials: HashMap<String, Index>,
@@ -52,20 +66,36 @@ enum Container {
 
 impl Gltf {
     /// Begins a GLB, with room for this much JSON.
-    pub(super) fn binary(path: &Path, reserved: u64) -> Result<Self> {
+    pub(super) fn binary(path: &Path, reserved: u64, budget: &Budget) -> Result<Self> {
         let reserved = reserved.next_multiple_of(4);
-        let mut output = Output::create(path)?;
-        output.file().seek(SeekFrom::Start(HEADER + CHUNK + reserved + CHUNK))?;
-        Ok(Self::new(Container::Binary { output, reserved }))
+        let mut output = Output::create_within(path, budget)?;
+        output.seek(SeekFrom::Start(HEADER + CHUNK + reserved + CHUNK))?;
+        Ok(Self::new(Container::Binary { output, reserved }, budget))
     }
 
     /// Begins a file of JSON, with the numbers in files beside it.
-    pub(super) fn parts(path: &Path) -> Self {
-        Self::new(Container::Parts { path: path.to_owned(), most: MOST_PART, files: Vec::new() })
+    pub(super) fn parts(path: &Path, budget: &Budget) -> Self {
+        Self::new(Container::Parts { path: path.to_owned(), most: MOST_PART, files: Vec::new() }, budget)
     }
 
-    fn new(container: Container) -> Self {
-        Self { container, document: Document::default(), materials: HashMap::new(), work: <_>::default() }
+    fn new(container: Container, budget: &Budget) -> Self {
+        Self {
+            container,
+            budget: budget.clone(),
+            document: Document::default(),
+            materials: HashMap::new(),
+            work: <_>::default(),
+        }
+    }
+
+    /// Charges parts of the document, each of this size.
+    pub(super) fn charge(&self, count: usize, size: u64) -> Result<()> {
+        self.budget.keep((count as u64).saturating_mul(size), "JSON document")
+    }
+
+    /// Charges a part of the document that has a name.
+    pub(super) fn charge_named(&self, size: u64, name: &str) -> Result<()> {
+        self.charge(1, size.saturating_add((name.len() as u64).saturating_mul(OF_NAME_BYTE)))
     }
 
     /// Keeps room for this much JSON, unless numbers have been written already.
@@ -74,13 +104,14 @@ impl Gltf {
             (&mut self.container, self.document.buffers.as_slice())
         {
             *reserved = (*reserved).max(bytes.next_multiple_of(4));
-            output.file().seek(SeekFrom::Start(HEADER + CHUNK + *reserved + CHUNK))?;
+            output.seek(SeekFrom::Start(HEADER + CHUNK + *reserved + CHUNK))?;
         }
         Ok(())
     }
 
     /// Writes numbers as a view of a buffer.
     pub(super) fn view(&mut self, bytes: &[u8], of: Use) -> Result<Index> {
+        self.charge(1, OF_VIEW)?;
         let padding = bytes.len().next_multiple_of(4) - bytes.len();
         let length = (bytes.len() + padding) as u64;
         self.make_room(length)?;
@@ -89,8 +120,8 @@ impl Gltf {
             Container::Parts { files, .. } => files.last_mut(),
         };
         if let Some(out) = out {
-            out.file().write_all(bytes)?;
-            out.file().write_all(&[0; 4][..padding])?;
+            out.write_all(bytes)?;
+            out.write_all(&[0; 4][..padding])?;
         }
         let buffer = self.document.buffers.len().saturating_sub(1);
         let mut byte_offset = 0;
@@ -127,7 +158,7 @@ impl Gltf {
             Container::Parts { path, most, files } => {
                 if written.is_none_or(|written| written > 0 && written + length > *most) {
                     let name = part_name(path, files.len())?;
-                    files.push(Output::create(&path.with_file_name(&name))?);
+                    files.push(Output::create_within(&path.with_file_name(&name), &self.budget)?);
                     self.document.buffers.push(Buffer { byte_length: 0, uri: Some(escaped(&name)) });
                 }
             }
@@ -135,9 +166,17 @@ impl Gltf {
         Ok(())
     }
 
-    pub(super) fn accessor(&mut self, accessor: Accessor) -> Index {
+    pub(super) fn accessor(&mut self, accessor: Accessor) -> Result<Index> {
+        self.charge(1, OF_ACCESSOR)?;
         self.document.accessors.push(accessor);
-        self.document.accessors.len() - 1
+        Ok(self.document.accessors.len() - 1)
+    }
+
+    /// Charges a copy of elements in the byte order of the file, until it is written.
+    fn scope_of<T>(&self, elements: usize) -> Result<Scope> {
+        let scope = self.budget.scope();
+        self.budget.charge_for::<T>(elements, "elements of an accessor")?;
+        Ok(scope)
     }
 
     /// Floats; with their least and greatest where `has_bounds`.
@@ -147,9 +186,11 @@ impl Gltf {
         of: Use,
         has_bounds: bool,
     ) -> Result<Index> {
+        let scope = self.scope_of::<[f32; N]>(elements.len())?;
         let buffer_view = self.view(&bytes_of(elements), of)?;
+        drop(scope);
         let (min, max) = if has_bounds { bounds(elements) } else { <_>::default() };
-        Ok(self.accessor(Accessor {
+        self.accessor(Accessor {
             buffer_view: Some(buffer_view),
             component_type: FLOAT,
             count: elements.len(),
@@ -157,37 +198,40 @@ impl Gltf {
             min,
             max,
             ..Accessor::default()
-        }))
+        })
     }
 
     /// Bytes, packed by fours.
     pub(super) fn bytes(&mut self, elements: &[[u8; 4]], normalized: bool) -> Result<Index> {
         let buffer_view = self.view(elements.as_flattened(), Use::Vertices)?;
-        Ok(self.accessor(Accessor {
+        self.accessor(Accessor {
             buffer_view: Some(buffer_view),
             component_type: UNSIGNED_BYTE,
             normalized,
             count: elements.len(),
             kind: "VEC4",
             ..Accessor::default()
-        }))
+        })
     }
 
     /// Numbers of 16 bits, by fours.
     pub(super) fn shorts(&mut self, elements: &[[u16; 4]]) -> Result<Index> {
+        let scope = self.scope_of::<[u16; 4]>(elements.len())?;
         let bytes: Vec<u8> = elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
         let buffer_view = self.view(&bytes, Use::Vertices)?;
-        Ok(self.accessor(Accessor {
+        drop(scope);
+        self.accessor(Accessor {
             buffer_view: Some(buffer_view),
             component_type: UNSIGNED_SHORT,
             count: elements.len(),
             kind: "VEC4",
             ..Accessor::default()
-        }))
+        })
     }
 
     /// Positions as normalized integers, eight bytes apart.
     pub(super) fn quantized_positions(&mut self, elements: &Array<[u16; 3]>) -> Result<Index> {
+        let scope = self.scope_of::<[u16; 4]>(elements.len())?;
         let mut bytes = Vec::with_capacity(elements.len() * 8);
         let (mut min, mut max) = ([u16::MAX; 3], [0; 3]);
         for element in elements {
@@ -199,10 +243,11 @@ impl Gltf {
             bytes.extend([0; 2]);
         }
         let buffer_view = self.view(&bytes, Use::Spaced(8))?;
+        drop(scope);
         // That positions may be integers.
         self.document.extensions_used.insert("KHR_mesh_quantization");
         self.document.extensions_required.insert("KHR_mesh_quantization");
-        Ok(self.accessor(Accessor {
+        self.accessor(Accessor {
             buffer_view: Some(buffer_view),
             component_type: UNSIGNED_SHORT,
             normalized: true,
@@ -211,34 +256,38 @@ impl Gltf {
             min: min.map(f32::from).to_vec(),
             max: max.map(f32::from).to_vec(),
             ..Accessor::default()
-        }))
+        })
     }
 
     /// Pairs of normalized integers.
     pub(super) fn quantized_pairs(&mut self, elements: &[[u16; 2]]) -> Result<Index> {
+        let scope = self.scope_of::<[u16; 2]>(elements.len())?;
         let bytes: Vec<u8> = elements.as_flattened().iter().flat_map(|number| number.to_le_bytes()).collect();
         let buffer_view = self.view(&bytes, Use::Vertices)?;
-        Ok(self.accessor(Accessor {
+        drop(scope);
+        self.accessor(Accessor {
             buffer_view: Some(buffer_view),
             component_type: UNSIGNED_SHORT,
             normalized: true,
             count: elements.len(),
             kind: "VEC2",
             ..Accessor::default()
-        }))
+        })
     }
 
     /// Indices, of 16 bits where there are so few vertices that none is 65,535, which restarts primitives.
     pub(super) fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index> {
+        let scope = self.scope_of::<u32>(indices.len())?;
         let (bytes, component_type) = index_bytes(indices, vertices);
         let buffer_view = self.view(&bytes, Use::Indices)?;
-        Ok(self.accessor(Accessor {
+        drop(scope);
+        self.accessor(Accessor {
             buffer_view: Some(buffer_view),
             component_type,
             count: indices.len(),
             kind: "SCALAR",
             ..Accessor::default()
-        }))
+        })
     }
 
     /// Triples of which only those are written that are not 0, unless all take less room.
@@ -248,6 +297,7 @@ impl Gltf {
         is_dense: bool,
     ) -> Result<Index> {
         let all = elements.len();
+        let _scope = self.scope_of::<[f32; 6]>(all)?;
         let (mut listed, mut values) = std::mem::take(&mut self.work);
         listed.resize(listed.len().max(all), 0);
         values.resize(values.len().max(all), [[0; 4]; 3]);
@@ -283,7 +333,7 @@ impl Gltf {
                 max: max.to_vec(),
                 sparse: Some(Sparse { count, indices: sparse_indices, values: sparse_values }),
                 ..Accessor::default()
-            })
+            })?
         };
         self.work = (listed, values);
         Ok(accessor)
@@ -295,14 +345,17 @@ impl Gltf {
         let mut json = serde_json::to_vec(&self.document)?;
         let (mut output, reserved) = match self.container {
             Container::Binary { output, reserved } => (output, reserved),
-            Container::Parts { path, files, .. } => {
-                let mut output = Output::create(&path)?;
-                output.file().write_all(&json)?;
+            Container::Parts { path, mut files, .. } => {
+                let mut output = Output::create_within(&path, &self.budget)?;
+                output.write_all(&json)?;
+                // What exceeds the limit fails before another file appears.
+                output.flush()?;
+                files.iter_mut().try_for_each(Write::flush)?;
                 // What says that all is there comes last.
                 for file in files {
-                    file.finish(outcome)?;
+                    file.finish_into(outcome)?;
                 }
-                return output.finish(outcome).map(Ok);
+                return output.finish_into(outcome).map(Ok);
             }
         };
         if json.len() as u64 > reserved {
@@ -314,14 +367,14 @@ impl Gltf {
         let total = HEADER + CHUNK + reserved + numbers.map_or(0, |numbers| CHUNK + numbers);
         let number = |length: u64| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
         let head = [*b"glTF", number(2), number(total), number(reserved), *b"JSON"];
-        let out = output.file();
+        let out = &mut output;
         out.seek(SeekFrom::Start(0))?;
         out.write_all(head.as_flattened())?;
         out.write_all(&json)?;
         if let Some(numbers) = numbers {
             out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
         }
-        output.finish(outcome).map(Ok)
+        output.finish_into(outcome).map(Ok)
     }
 }
 

@@ -5,59 +5,62 @@ use meshmap::{Format, MeshFile};
 
 use super::attributes::Geometry;
 use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
-use super::file::{Gltf, Use};
-use super::{Rules, add_mesh, add_node, attributes, finish_scene, material, weights};
-use crate::assume::{self, USUAL_RATE};
-use crate::convert::Convert;
+use super::file::{Gltf, OF_CHANNEL, OF_LIST_ITEM, OF_NODE, Use};
+use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
+use super::{attributes, weights};
 use crate::error::{Error, Result};
+use crate::moment::USUAL_RATE;
 use crate::outcome::Outcome;
-use crate::select;
+use crate::settings::Job;
+use crate::source::assume;
+use crate::source::select;
 
 pub(super) fn write(
     file: &MeshFile,
     model: &Model,
-    convert: &Convert,
+    job: &Job<'_>,
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let rules = Rules::of(Format::Iqm, convert, outcome);
+    let rules = Rules::of(Format::Iqm, job, outcome);
     let (joints, roots) = joints(model, gltf)?;
     let mut skin = None;
     let (mut children, mut beside) = (roots, Vec::new());
-    let views = if model.is_empty() && convert.meshes.is_empty() {
+    let views = if model.mesh_count() == 0 && job.meshes.is_empty() {
         // Files of animations alone are usual.
         Vec::new()
     } else {
-        select::meshes(file, convert, outcome)?.views
+        select::meshes(file, job, outcome)?.views
     };
     for view in views {
-        let influences =
-            if joints.is_empty() { None } else { weights::of_view(&view, joints.len(), outcome)? };
-        let geometry =
-            attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, convert, outcome)?;
+        let _scope = job.budget.scope();
+        let influences = match joints.len() {
+            0 => None,
+            count => weights::of_view(&view, count, &job.budget, outcome)?,
+        };
+        let geometry = attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, .. }) = geometry else { continue };
-        primitive.material = view.material().map(|name| material(gltf, name));
+        primitive.material = view.material().map(|name| material(gltf, name)).transpose()?;
         let name = view.name().to_owned();
         if influences.is_none() {
-            children.push(add_mesh(gltf, name, primitive, None));
+            children.push(add_mesh(gltf, name, primitive, None)?);
             continue;
         }
         let skin = match skin {
             Some(skin) => skin,
             None => *skin.insert(add_skin(model, &joints, gltf)?),
         };
-        beside.push(add_mesh(gltf, name, primitive, Some(skin)));
+        beside.push(add_mesh(gltf, name, primitive, Some(skin))?);
     }
-    animations(model, &joints, convert, gltf, outcome)?;
-    for (name, animation) in &convert.animations {
+    animations(model, &joints, job, gltf, outcome)?;
+    for (name, animation) in &job.animations {
         match model.attach(animation) {
-            Ok(joined) => animations(&joined, &joints, convert, gltf, outcome)?,
+            Ok(joined) => animations(&joined, &joints, job, gltf, outcome)?,
             Err(error) => outcome.leave_out(format!("the animations of {name}: {error}")),
         }
     }
-    let metres = assume::metres(file, convert, outcome);
-    finish_scene(gltf, &rules, metres, children, beside);
-    Ok(())
+    let metres = assume::metres(file, job, outcome);
+    finish_scene(gltf, &rules, metres, children, beside)
 }
 
 /// A node for each joint; returns all, and those without a parent.
@@ -65,7 +68,7 @@ fn joints(model: &Model, gltf: &mut Gltf) -> Result<(Vec<Index>, Vec<Index>)> {
     let first = gltf.document.nodes.len();
     let mut roots = Vec::new();
     for (index, joint) in model.joints().enumerate() {
-        let Trs { translate, rotate, scale } = joint.trs.normalized();
+        let Trs { translate, rotate, scale, .. } = joint.trs.normalized();
         let numbers = || translate.iter().chain(&rotate).chain(&scale);
         if let Some(value) = numbers().find(|number| !number.is_finite()) {
             return Err(Error::NotHeld {
@@ -81,7 +84,7 @@ fn joints(model: &Model, gltf: &mut Gltf) -> Result<(Vec<Index>, Vec<Index>)> {
             scale: Some(scale),
             ..Node::default()
         };
-        let node = add_node(gltf, node);
+        let node = add_node(gltf, node)?;
         // Parents come before their children.
         let parent = joint.parent.map(|parent| first + parent as usize);
         match parent.and_then(|parent| gltf.document.nodes.get_mut(parent)) {
@@ -93,13 +96,12 @@ fn joints(model: &Model, gltf: &mut Gltf) -> Result<(Vec<Index>, Vec<Index>)> {
 }
 
 fn add_skin(model: &Model, joints: &[Index], gltf: &mut Gltf) -> Result<Index> {
-    let mut matrices = Vec::new();
-    if let Some(skeleton) = model.skeleton() {
-        for matrix in skeleton.inverse_bind_matrices() {
-            matrices.push(columns(matrix));
-        }
-    }
+    let _scope = gltf.budget.scope();
+    let skeleton = model.skeleton();
+    let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
+    let matrices = gltf.budget.collect(inverse.iter().map(columns), "inverse bind matrices")?;
     let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
+    gltf.charge(joints.len(), OF_LIST_ITEM)?;
     gltf.document.skins.push(Skin { inverse_bind_matrices, joints: joints.to_vec() });
     Ok(gltf.document.skins.len() - 1)
 }
@@ -120,7 +122,7 @@ fn columns(rows: &[[f32; 4]; 3]) -> [f32; 16] {
 fn animations(
     model: &Model,
     joints: &[Index],
-    convert: &Convert,
+    job: &Job<'_>,
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
@@ -136,9 +138,11 @@ fn animations(
         ));
         return Ok(());
     }
-    let bind: Vec<Trs> = model.joints().map(|joint| joint.trs.normalized()).collect();
+    let (budget, _outer) = (&job.budget, job.budget.scope());
+    let bind = budget.collect(model.joints().map(|joint| joint.trs.normalized()), "joints")?;
     for anim in model.anims() {
-        if !convert.takes_anim(&anim.name.to_string_lossy()) {
+        let _scope = budget.scope();
+        if !job.takes_anim(&anim.name.to_string_lossy()) {
             continue;
         }
         let range = anim.frames();
@@ -146,9 +150,16 @@ fn animations(
             outcome.leave_out(format!("the animation {}, which has no frames", anim.name.to_string_lossy()));
             continue;
         }
-        let mut poses = vec![Trs::default(); range.len() * joints.len()];
-        frames.frames_into(range.clone(), &mut poses)?;
-        let times = times(&anim, range.len(), convert, outcome)?;
+        let count = range.len().saturating_mul(joints.len());
+        let keys = (range.len() as u64).saturating_mul(size_of::<f32>() as u64);
+        let poses = (count as u64).saturating_mul(size_of::<Trs>() as u64);
+        budget.read(keys.saturating_add(poses), "keys and poses of all animations")?;
+        let mut poses = budget.vec(count, "poses of an animation")?;
+        poses.resize(count, Trs::default());
+        frames.read_range_into(range.clone(), &mut poses)?;
+        // The times, and what one joint does.
+        budget.charge_for::<([f32; 2], Trs, Trs)>(range.len(), "keys of an animation")?;
+        let times = times(&anim, range.len(), job, outcome)?;
         let keys: Vec<[f32; 1]> = times.into_iter().map(|time| [time]).collect();
         let mut input = None;
         let (mut channels, mut samplers) = (Vec::new(), Vec::new());
@@ -179,6 +190,7 @@ fn animations(
                     Some(input) => input,
                     None => *input.insert(gltf.floats(&keys, Use::Other, true)?),
                 };
+                gltf.charge(1, OF_CHANNEL)?;
                 samplers.push(Sampler { input, output, interpolation: "LINEAR" });
                 channels.push(Channel {
                     sampler: samplers.len() - 1,
@@ -192,14 +204,15 @@ fn animations(
             continue;
         }
         outcome.animations += 1;
+        gltf.charge_named(OF_NODE, &name)?;
         gltf.document.animations.push(Animation { name, channels, samplers });
     }
     Ok(())
 }
 
-fn times(anim: &Anim, count: usize, convert: &Convert, outcome: &mut Outcome) -> Result<Vec<f32>> {
+fn times(anim: &Anim, count: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<f32>> {
     let stored = f64::from(anim.framerate);
-    let rate = match convert.rate {
+    let rate = match job.rate {
         Some(rate) => rate,
         None if stored > 0.0 && stored.is_finite() => stored,
         None => {

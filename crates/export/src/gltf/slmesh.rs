@@ -7,25 +7,26 @@ use meshmap::{Dequant, Format, MeshFile, MeshView, Role, Segment};
 
 use super::attributes::Geometry;
 use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
-use super::file::{Gltf, Use};
-use super::{Rules, add_mesh, add_node, attributes, avatar, finish_scene, material, weights};
-use crate::assume;
-use crate::convert::Convert;
+use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use};
+use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
+use super::{attributes, avatar, weights};
 use crate::error::{Error, Result};
 use crate::matrix;
 use crate::outcome::Outcome;
-use crate::select;
+use crate::settings::Job;
+use crate::source::assume;
+use crate::source::select;
 
 pub(super) fn write(
     file: &MeshFile,
     asset: &Asset,
-    convert: &Convert,
+    job: &Job<'_>,
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let rules = Rules::of(Format::SlMesh, convert, outcome);
+    let rules = Rules::of(Format::SlMesh, job, outcome);
     let skin = match asset.skin()? {
-        Some(stored) => joints(&stored, convert, gltf, outcome)?,
+        Some(stored) => joints(&stored, job, gltf, outcome)?,
         None => None,
     };
     let count = skin.as_ref().map_or(0, |skin| skin.nodes.len());
@@ -33,13 +34,13 @@ pub(super) fn write(
     let mut skins = Skins::default();
     // By the number of the face, levels of detail of it: the finest is in the scene.
     let mut levels: BTreeMap<usize, Vec<Index>> = BTreeMap::new();
-    for view in select::meshes(file, convert, outcome)?.views {
+    for view in select::meshes(file, job, outcome)?.views {
+        let _scope = job.budget.scope();
         let influences = match &skin {
-            Some(_) => weights::of_view(&view, count, outcome)?,
+            Some(_) => weights::of_view(&view, count, &job.budget, outcome)?,
             None => None,
         };
-        let geometry =
-            attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, convert, outcome)?;
+        let geometry = attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
         let number = number_of(&view);
         let material_name = format!("face_{number}");
@@ -48,14 +49,14 @@ pub(super) fn write(
             (Role::Lod(level), false) => format!("{material_name}_lod{level}"),
             _ => material_name.clone(),
         };
-        primitive.material = Some(material(gltf, &material_name));
+        primitive.material = Some(material(gltf, &material_name)?);
         let node = match skin.as_ref().filter(|_| influences.is_some()) {
             Some(skin) => {
                 let index = skins.get(skin, dequant, gltf)?;
-                add_mesh(gltf, name, primitive, Some(index))
+                add_mesh(gltf, name, primitive, Some(index))?
             }
             None => {
-                let node = add_mesh(gltf, name, primitive, None);
+                let node = add_mesh(gltf, name, primitive, None)?;
                 if let (Some(Dequant { scale, offset, .. }), Some(node)) =
                     (dequant, gltf.document.nodes.get_mut(node))
                 {
@@ -84,9 +85,8 @@ pub(super) fn write(
     } else if count > 0 {
         outcome.leave_out("the skin, which no face has weights of");
     }
-    let metres = assume::metres(file, convert, outcome);
-    finish_scene(gltf, &rules, metres, children, beside);
-    Ok(())
+    let metres = assume::metres(file, job, outcome);
+    finish_scene(gltf, &rules, metres, children, beside)
 }
 
 /// The number of a face in its level of detail.
@@ -108,9 +108,11 @@ impl Skins {
         if let Some((_, index)) = self.added.iter().find(|(other, _)| *other == dequant) {
             return Ok(*index);
         }
-        let matrices: Vec<[f32; 16]> =
-            joints.inverse.iter().map(|inverse| with_dequant(inverse, dequant)).collect();
+        let _scope = gltf.budget.scope();
+        let matrices = joints.inverse.iter().map(|inverse| with_dequant(inverse, dequant));
+        let matrices = gltf.budget.collect(matrices, "inverse bind matrices")?;
         let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
+        gltf.charge(joints.nodes.len(), OF_LIST_ITEM)?;
         gltf.document.skins.push(Skin { inverse_bind_matrices, joints: joints.nodes.clone() });
         let index = gltf.document.skins.len() - 1;
         self.added.push((dequant, index));
@@ -151,12 +153,7 @@ struct Joints {
 }
 
 /// A node for each joint, where the mesh is bound to it; `None` without joints.
-fn joints(
-    stored: &Stored,
-    convert: &Convert,
-    gltf: &mut Gltf,
-    outcome: &mut Outcome,
-) -> Result<Option<Joints>> {
+fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<Option<Joints>> {
     let (Some(names), Some(inverse)) = (&stored.joint_names, &stored.inverse_bind_matrices) else {
         outcome.leave_out("the skin, which has no joints or no matrices");
         return Ok(None);
@@ -170,6 +167,8 @@ fn joints(
     if stored.lock_scale_if_joint_position {
         outcome.leave_out("that the scale of moved joints is locked");
     }
+    // Names, matrices and their inverses.
+    job.budget.keep((names.len() as u64).saturating_mul(OF_NODE), "joints")?;
     let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let shape = stored.bind_shape_matrix.map(|matrix| matrix.map(f64::from));
     let (mut bound, mut with_shape) = (Vec::new(), Vec::new());
@@ -189,7 +188,7 @@ fn joints(
         }
         bound.push(place);
     }
-    let parents = if convert.nest { parents(&names, bound.len()) } else { vec![None; bound.len()] };
+    let parents = if job.nest { parents(&names, bound.len()) } else { vec![None; bound.len()] };
     let first = gltf.document.nodes.len();
     let mut joints = Joints { nodes: Vec::new(), roots: Vec::new(), inverse: with_shape };
     let mut parented = Vec::new();
@@ -210,7 +209,7 @@ fn joints(
         let local = local.as_ref().map(rounded).filter(|matrix| {
             !matrix.iter().enumerate().all(|(at, number)| *number == f32::from(u8::from(at % 5 == 0)))
         });
-        let node = add_node(gltf, Node { name, matrix: local, ..Node::default() });
+        let node = add_node(gltf, Node { name, matrix: local, ..Node::default() })?;
         joints.nodes.push(node);
     }
     let is_below = |joint: usize| parented.iter().any(|(_, index)| *index == joint);

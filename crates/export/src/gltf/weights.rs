@@ -2,6 +2,7 @@
 
 use meshmap::{Address, MeshView, Semantic, VertexFormat};
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 
@@ -18,12 +19,18 @@ pub(super) enum Weights {
 }
 
 /// The influences of a mesh; `None` where it has none.
-pub(super) fn of_view(view: &MeshView, joints: usize, outcome: &mut Outcome) -> Result<Option<Influences>> {
+pub(super) fn of_view(
+    view: &MeshView,
+    joints: usize,
+    budget: &Budget,
+    outcome: &mut Outcome,
+) -> Result<Option<Influences>> {
     let (semantic, weight) = (Semantic::Joints(0), Semantic::Weights(0));
     let (Some(indices), Some(weights)) = (view.attribute(&semantic)?, view.attribute(&weight)?) else {
         return Ok(None);
     };
     let format = weights.format();
+    budget.charge_for::<([f32; 4], [u16; 4], [f32; 4], [f32; 4])>(weights.len(), "joints and weights")?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is checked")]
     let mut indices: Vec<[u16; 4]> =
         indices.to_f32::<4>().iter().map(|indices| indices.map(|index| index as u16)).collect();

@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use super::TARGET;
 use super::camera::{Camera, FINE, Frame, Place};
 use super::color::{self, GROUND, Palette};
 use super::occlusion::{Surfaces, coarse, spirals};
+use super::picture::Picture;
 use super::raster::{self, BAND, Band, NONE, Triangles};
 use super::scene::Scene;
+use super::settings::Mode;
+use super::settings::TARGET;
 use super::shading::Seen;
-use super::{Mode, Picture};
 use crate::error::{Error, Result};
 use crate::vector::unit;
 

@@ -1,11 +1,11 @@
 //! How far the vertices of two meshes are apart, as colours, with a scale.
 
-use super::TARGET;
 use super::camera::Frame;
 use super::color::{self, GROUND, INK, Palette};
 use super::label::{self, LETTER};
 use super::picture::Picture;
 use super::scene::Scene;
+use super::settings::TARGET;
 use crate::error::{Error, Result};
 
 /// The height of the scale.

@@ -11,228 +11,30 @@ mod occlusion;
 mod picture;
 mod raster;
 mod scene;
+mod settings;
 mod shading;
 mod sheet;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use meshmap::{Address, Axis, MeshFile, Parallelism};
+use meshmap::{Axis, MeshFile, Parallelism};
 
 pub use self::picture::Picture;
+pub use self::settings::{Mode, Render, Rendered, Samples};
 pub use self::sheet::Sheet;
 
 use self::camera::{Camera, Frame, Reach, View, turn};
 use self::draw::{Style, draw};
 use self::picture::written;
 use self::scene::Scene;
-use crate::assume::{self, USUAL_RATE};
-use crate::convert::{Lods, NonFinite};
+use self::settings::{Motion, TARGET};
+use crate::budget::Budget;
 use crate::error::Result;
-use crate::moment::{Finder, Moment, Named, Wanted, When};
-use crate::outcome::Outcome;
+use crate::moment::{Finder, Moment, Named, USUAL_RATE, Wanted, When};
 use crate::output::Output;
-
-/// How triangles look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Mode {
-    /// By three soft lights, in colours of the materials.
-    #[default]
-    Shaded,
-    /// Their edges, and what is behind them hidden.
-    Wireframe,
-    /// Their normals as colours: red to the right, green up, blue to the front, as the file has them.
-    Normals,
-}
-
-/// How many samples a pixel has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Samples {
-    /// One: edges have steps.
-    One,
-    /// Four.
-    #[default]
-    Four,
-    /// Nine, for about twice the time.
-    Nine,
-}
-
-/// What is made of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Motion {
-    Still,
-    Turntable(u32),
-    Animation,
-    Sheet,
-}
-
-/// A picture to be made, and its settings.
-///
-/// # Examples
-///
-/// ```
-/// use meshmap::MeshFile;
-/// use meshmap_export::Render;
-///
-/// # let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/cgeo/valid/anim_a.cgeo");
-/// let file = MeshFile::open(path)?;
-/// let (picture, rendered) = Render::new().with_size(200, 150).with_snapshot(3).picture(&file)?;
-/// assert_eq!((picture.width(), picture.height()), (200, 150));
-/// println!("{}: {} triangles", rendered.moment, rendered.triangles);
-/// # Ok::<(), meshmap_export::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Render {
-    size: Option<Frame>,
-    samples: Samples,
-    mode: Mode,
-    up: Option<Axis>,
-    meshes: Vec<Address>,
-    lods: Lods,
-    wanted: Wanted,
-    motion: Motion,
-    every: usize,
-    non_finite: NonFinite,
-    parallelism: Parallelism,
-}
-
-impl Default for Render {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// What errors call pictures.
-const TARGET: &str = "png";
-
-/// The longest side of a picture.
-const LONGEST: u32 = 8192;
+use crate::source::assume;
 
 impl Render {
-    /// A picture of 1024 x 1024 pixels of what is drawn by default: all geometry, the finest level of detail, the first
-    /// snapshot, the bind pose.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            size: None,
-            samples: Samples::default(),
-            mode: Mode::default(),
-            up: None,
-            meshes: Vec::new(),
-            lods: Lods::Finest,
-            wanted: Wanted::default(),
-            motion: Motion::Still,
-            every: 1,
-            non_finite: NonFinite::Refuse,
-            parallelism: Parallelism::default(),
-        }
-    }
-
-    /// The width and the height in pixels, from 1 to 8192; of a contact sheet, those of each tile (default: 256 x 256).
-    #[must_use]
-    pub fn with_size(self, width: u32, height: u32) -> Self {
-        Self {
-            size: Some(Frame { width: width.clamp(1, LONGEST), height: height.clamp(1, LONGEST) }),
-            ..self
-        }
-    }
-
-    /// How many samples a pixel has.
-    #[must_use]
-    pub fn with_samples(self, samples: Samples) -> Self {
-        Self { samples, ..self }
-    }
-
-    /// How triangles look.
-    #[must_use]
-    pub fn with_mode(self, mode: Mode) -> Self {
-        Self { mode, ..self }
-    }
-
-    /// Takes this axis for the one that points up, whatever the format says.
-    #[must_use]
-    pub fn with_up(self, up: Axis) -> Self {
-        Self { up: Some(up), ..self }
-    }
-
-    /// Draws this mesh; several calls draw several.
-    #[must_use]
-    pub fn with_mesh(mut self, address: Address) -> Self {
-        self.meshes.push(address);
-        self
-    }
-
-    /// Which levels of detail of a Second Life asset are drawn.
-    #[must_use]
-    pub fn with_lods(self, lods: Lods) -> Self {
-        Self { lods, ..self }
-    }
-
-    /// Draws a snapshot of a CGeo file, counted from 0.
-    #[must_use]
-    pub fn with_snapshot(mut self, index: usize) -> Self {
-        self.wanted.when = When::Snapshot(index);
-        self
-    }
-
-    /// Draws a frame of an IQM animation, counted from 0.
-    #[must_use]
-    pub fn with_frame(mut self, frame: u32) -> Self {
-        self.wanted.when = When::Frame(frame);
-        self
-    }
-
-    /// Draws the snapshot, or the frame of the animation, that is nearest to a time in seconds.
-    #[must_use]
-    pub fn with_time(mut self, seconds: f64) -> Self {
-        self.wanted.when = When::Seconds(seconds);
-        self
-    }
-
-    /// Takes frames from the IQM animation of this name, in place of the first.
-    #[must_use]
-    pub fn with_anim(mut self, name: impl Into<String>) -> Self {
-        self.wanted.anim = Some(name.into());
-        self
-    }
-
-    /// Writes an APNG of so many pictures, in which the mesh turns once around the axis that points up.
-    #[must_use]
-    pub fn with_turntable(self, pictures: u32) -> Self {
-        Self { motion: Motion::Turntable(pictures.max(1)), ..self }
-    }
-
-    /// Writes an APNG of all snapshots, or of all frames of an animation; of what does not move, one picture.
-    #[must_use]
-    pub fn with_animation(self) -> Self {
-        Self { motion: Motion::Animation, ..self }
-    }
-
-    /// Writes a contact sheet of all snapshots, or of all frames of an animation; of what does not move, one tile.
-    #[must_use]
-    pub fn with_sheet(self) -> Self {
-        Self { motion: Motion::Sheet, ..self }
-    }
-
-    /// Takes each n-th snapshot or frame for animations and contact sheets.
-    #[must_use]
-    pub fn with_every(self, every: usize) -> Self {
-        Self { every: every.max(1), ..self }
-    }
-
-    /// What happens to numbers that are infinite, or none.
-    #[must_use]
-    pub fn with_non_finite(self, non_finite: NonFinite) -> Self {
-        Self { non_finite, ..self }
-    }
-
-    /// Whether the picture is made by all threads of rayon's pool. The outcome is the same.
-    #[must_use]
-    pub fn with_parallelism(self, parallelism: Parallelism) -> Self {
-        Self { parallelism, ..self }
-    }
-
     fn frame(&self) -> Frame {
         const USUAL: Frame = Frame { width: 1024, height: 1024 };
         const TILE: Frame = Frame { width: 256, height: 256 };
@@ -259,7 +61,7 @@ impl Render {
 
     /// The moment that is drawn in one picture.
     fn moment(&self, file: &MeshFile) -> Result<Named> {
-        let moves = self.meshes.is_empty() && file.as_cgeo().is_some_and(|proxy| proxy.len() > 1);
+        let moves = self.meshes.is_empty() && file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 1);
         if moves && self.wanted == Wanted::default() {
             return self.finder(&Wanted { when: When::Snapshot(0), anim: None }).one(file);
         }
@@ -287,9 +89,9 @@ impl Render {
     /// [`Read`](crate::Error::Read) where the file cannot be read, [`NotHeld`](crate::Error::NotHeld) where there is nothing to draw,
     /// no such moment, or so many large triangles that they cover the picture 4,096 times, and [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
-        let mut rendered = Rendered::default();
+        let (budget, mut rendered) = (Budget::of_pictures(file), Rendered::default());
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, &mut rendered)?;
+        let scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
         let picture = draw(&scene, &camera, self.frame(), self.style())?;
@@ -317,9 +119,9 @@ impl Render {
     fn write_turntable(&self, file: &MeshFile, pictures: u32, path: &Path) -> Result<Rendered> {
         /// A turn takes as many seconds as there are pictures, by this many.
         const RATE: u16 = 24;
-        let mut rendered = Rendered::default();
+        let (budget, mut rendered) = (Budget::of_pictures(file), Rendered::default());
         let named = self.moment(file)?;
-        let scene = Scene::of(file, self, named.moment, &mut rendered)?;
+        let scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
         rendered.moment = named.name;
         let (up, frame) = (self.up(file, &mut rendered), self.frame());
         let views = || (0..pictures).map(|step| View::new(up, turn(step, pictures)));
@@ -331,24 +133,25 @@ impl Render {
     }
 
     fn write_animation(&self, file: &MeshFile, path: &Path) -> Result<Rendered> {
-        let Some(run) = self.finder(&self.wanted).all(file, self.every)? else {
+        let budget = Budget::of_pictures(file);
+        let Some(run) = self.finder(&self.wanted).all(file, self.every, &budget)? else {
             let (picture, mut rendered) = self.picture(file)?;
             rendered.note("nothing moves: one picture".to_owned());
             return save(&picture, path, rendered);
         };
         let mut rendered = Rendered::default();
         let frame = self.frame();
-        let (camera, first) = self.camera_of_all(file, &run.moments, &mut rendered)?;
+        let (camera, first) = self.camera_of_all(file, &run.moments, &budget, &mut rendered)?;
         if run.is_rate_assumed {
             rendered
                 .note(format!("the file does not say how fast it moves: taken for {USUAL_RATE} a second"));
         }
         let count = u32::try_from(run.moments.len()).unwrap_or(u32::MAX);
         let mut ignored = Rendered::default();
-        let scenes = run
-            .moments
-            .iter()
-            .map(|named| Ok((Some(Scene::of(file, self, named.moment, &mut ignored)?), camera)));
+        let scenes = run.moments.iter().map(|named| {
+            let _scope = budget.scope();
+            Ok((Some(Scene::of(file, self, named.moment, &budget, &mut ignored)?), camera))
+        });
         self.write_apng(&first, scenes, (count, run.delay), path)?;
         rendered.moment = span(&run.moments);
         Ok(rendered.at(path).with(&picture_size(frame), count))
@@ -363,28 +166,31 @@ impl Render {
         path: &Path,
     ) -> Result<()> {
         let mut output = Output::create(path)?;
-        let mut writer = picture::header(output.file(), self.frame(), Some(animation))?;
+        let mut writer = picture::header(&mut output, self.frame(), Some(animation))?;
         for picture in pictures {
             let (own, camera) = picture?;
             let picture = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style())?;
             writer.write_image_data(picture.bytes()).map_err(written)?;
         }
         writer.finish().map_err(written)?;
-        output.finish(&mut Outcome::default())
+        output.finish()?;
+        Ok(())
     }
 
     fn write_sheet(&self, file: &MeshFile, path: &Path) -> Result<Rendered> {
         let frame = self.frame();
-        let moments = match self.finder(&self.wanted).all(file, self.every)? {
+        let budget = Budget::of_pictures(file);
+        let moments = match self.finder(&self.wanted).all(file, self.every, &budget)? {
             Some(run) => run.moments,
             None => vec![self.moment(file)?],
         };
         let mut rendered = Rendered::default();
-        let (camera, _) = self.camera_of_all(file, &moments, &mut rendered)?;
+        let (camera, _) = self.camera_of_all(file, &moments, &budget, &mut rendered)?;
         let mut sheet = Sheet::create(path, moments.len(), frame.width, frame.height)?;
         let mut ignored = Rendered::default();
         for named in &moments {
-            let scene = Scene::of(file, self, named.moment, &mut ignored)?;
+            let _scope = budget.scope();
+            let scene = Scene::of(file, self, named.moment, &budget, &mut ignored)?;
             let picture = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
             sheet.push(&picture, &[name, time.trim_end_matches(')')])?;
@@ -400,13 +206,15 @@ impl Render {
         &self,
         file: &MeshFile,
         moments: &[Named],
+        budget: &Budget,
         rendered: &mut Rendered,
     ) -> Result<(Camera, Scene)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
-        let scene = Scene::of(file, self, first, rendered)?;
+        let scene = Scene::of(file, self, first, budget, rendered)?;
         let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
         for named in moments.iter().skip(1) {
-            reach.add(&view, &Scene::of(file, self, named.moment, rendered)?.positions);
+            let _scope = budget.scope();
+            reach.add(&view, &Scene::of(file, self, named.moment, budget, rendered)?.positions);
         }
         Ok((reach.camera(view, self.frame(), false), scene))
     }
@@ -423,11 +231,12 @@ impl Render {
         other: &MeshFile,
         path: impl AsRef<Path>,
     ) -> Result<Rendered> {
-        let path = path.as_ref();
+        let (path, budget) = (path.as_ref(), Budget::of_pictures(file));
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let mut scene = Scene::of(file, self, named.moment, &mut rendered)?;
-        let theirs = Scene::of(other, self, self.moment(other)?.moment, &mut Rendered::default())?;
+        let mut scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
+        let moment = self.moment(other)?.moment;
+        let theirs = Scene::of(other, self, moment, &Budget::of_pictures(other), &mut Rendered::default())?;
         let largest = heat::color_by_distance(&mut scene, &theirs)?;
         drop(theirs);
         rendered.moment = named.name;
@@ -445,8 +254,8 @@ impl Render {
 /// Writes a picture at a path.
 fn save(picture: &Picture, path: &Path, rendered: Rendered) -> Result<Rendered> {
     let mut output = Output::create(path)?;
-    picture.write_png(output.file())?;
-    output.finish(&mut Outcome::default())?;
+    picture.write_png(&mut output)?;
+    output.finish()?;
     Ok(rendered.at(path))
 }
 
@@ -477,40 +286,4 @@ fn middle(scene: &Scene) -> [f64; 3] {
         }
     }
     sides.map(|[least, greatest]| if least <= greatest { (least + greatest) / 2.0 } else { 0.0 })
-}
-
-/// What was drawn.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Rendered {
-    /// The file that was written.
-    pub path: Option<PathBuf>,
-    /// The width and the height of each picture.
-    pub size: [u32; 2],
-    /// The number of pictures in the file.
-    pub pictures: u32,
-    /// The number of triangles; of an animation, those of its last picture.
-    pub triangles: u64,
-    /// The snapshot or the frame; empty for what does not move, and for the bind pose.
-    pub moment: String,
-    /// Of a comparison, how far the two vertices are apart that are farthest apart.
-    pub largest_distance: Option<f64>,
-    /// What was assumed, or was not drawn as it is, a line each.
-    pub notes: Vec<String>,
-}
-
-impl Rendered {
-    fn note(&mut self, note: String) {
-        if !self.notes.contains(&note) {
-            self.notes.push(note);
-        }
-    }
-
-    fn at(self, path: &Path) -> Self {
-        Self { path: Some(path.to_owned()), ..self }
-    }
-
-    fn with(self, size: &[u32; 2], pictures: u32) -> Self {
-        Self { size: *size, pictures, ..self }
-    }
 }

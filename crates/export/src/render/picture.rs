@@ -112,8 +112,8 @@ pub(super) fn header<W: Write>(out: W, frame: Frame, animation: Option<Animation
 
 /// An error of writing.
 pub(super) fn written(error: png::EncodingError) -> Error {
-    Error::Write(match error {
-        png::EncodingError::IoError(error) => error,
-        other => io::Error::other(other),
-    })
+    match error {
+        png::EncodingError::IoError(error) => error.into(),
+        other => Error::Write(io::Error::other(other)),
+    }
 }

@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use meshmap::{Attribute, Format, MeshFile, MeshView, Semantic};
 
-use super::{Render, Rendered, TARGET};
-use crate::check::replace_non_finite;
+use super::settings::{Render, Rendered, TARGET};
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::Moment;
 use crate::pose::{Kind, Pose};
-use crate::select;
+use crate::source::check::replace_non_finite;
+use crate::source::select;
 use crate::vector::{face_normal, unit_of_f64};
 
 /// Triangles of all meshes, with the vertices that they use.
@@ -123,16 +124,19 @@ impl Scene {
         file: &MeshFile,
         render: &Render,
         moment: Moment,
+        budget: &Budget,
         rendered: &mut Rendered,
     ) -> Result<Self> {
+        budget.begin_scene();
         let pose = match (moment, file.as_iqm()) {
-            (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, TARGET)?),
+            (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, budget, TARGET)?),
             _ => None,
         };
         let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
-        let views = select::drawn(file, &render.meshes, render.lods, snapshot, &mut |_| {})?;
+        let views = select::drawn(file, &render.meshes, render.lods, snapshot, budget, &mut |_| {})?;
         let mut scene = Self::default();
         for (ordinal, view) in views.iter().enumerate() {
+            charge(view, budget)?;
             scene.add(view, file.format(), ordinal, pose.as_ref(), render, rendered)?;
         }
         if scene.triangles.is_empty() {
@@ -217,6 +221,16 @@ impl Scene {
             self.surfaces.extend(std::iter::repeat_n(Surface { tint, is_creased }, group.triangles.len()));
         }
     }
+}
+
+/// Charges the vertices and triangles of a mesh, as they are read, in the scene, and as they are drawn.
+fn charge(view: &MeshView, budget: &Budget) -> Result<()> {
+    const OF_VERTEX: u64 = 256;
+    const OF_TRIANGLE: u64 = 96;
+    let [vertices, triangles] = [view.vertex_count(), view.triangle_count()].map(|count| count as u64);
+    let vertices = vertices.min(triangles.saturating_mul(3));
+    let bytes = vertices.saturating_mul(OF_VERTEX).saturating_add(triangles.saturating_mul(OF_TRIANGLE));
+    budget.charge(bytes, "triangles to draw")
 }
 
 /// Fails for the first number that is infinite, or none, or replaces them all, and says so.

@@ -2,11 +2,11 @@
 //!
 //! Light is a sum of products and square roots, which are the same on every host.
 
-use super::Mode;
 use super::camera::{FINE, Place, upright};
 use super::color::{self, Light, Palette};
 use super::raster::edge;
 use super::scene::Scene;
+use super::settings::Mode;
 use crate::vector::{cross, dot, scaled, sub, unit};
 
 /// A light far away, and large enough that its shadows have no edges.

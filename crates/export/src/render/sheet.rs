@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use png::StreamWriter;
 
-use super::TARGET;
 use super::camera::Frame;
 use super::color::{GROUND, INK, TROUBLE};
 use super::label;
 use super::picture::{self, Picture, written};
+use super::settings::TARGET;
 use crate::error::{Error, Result};
-use crate::outcome::Outcome;
 use crate::output::Output;
 
 /// A sheet of tiles, written row after row: no more than one row of them is in memory.
@@ -152,11 +151,8 @@ impl Sheet {
             self.push(&empty, &[])?;
         }
         self.stream.finish().map_err(written)?;
-        let mut outcome = Outcome::default();
-        if let Some(output) = self.output.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            output.finish(&mut outcome)?;
-        }
-        Ok(outcome.files.pop().unwrap_or_default())
+        let output = self.output.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(output.map_or_else(|| Ok(PathBuf::new()), Output::finish)?)
     }
 }
 
@@ -174,7 +170,7 @@ impl Shared {
     fn with<T>(&self, work: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match output.as_mut() {
-            Some(output) => work(output.file()),
+            Some(output) => work(output),
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }

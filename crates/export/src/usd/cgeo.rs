@@ -7,18 +7,17 @@ use meshmap::cgeo::{MeshBuffer, Proxy, TopologyId, Triangles};
 use meshmap::{Format, Scratch};
 
 use super::crate_file::CrateFile;
-use super::materials::Materials;
-use super::mesh::{coordinates, extent, mesh, primvar};
-use super::names::Names;
-use super::prim::{Prim, Property, Value};
+use super::materials::{Materials, Subsets};
+use super::prim::{Prim, Property, Value, coordinates, extent, mesh, primvar};
 use super::samples::{Clock, Samples, constant};
-use super::subsets::Subsets;
 use super::values::{Kind, Rep};
-use crate::assume;
-use crate::check::{finite, turned, winding};
-use crate::convert::Convert;
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
+use crate::settings::Job;
+use crate::source::assume;
+use crate::source::check::{finite, turned, winding};
+use crate::source::names::Names;
 
 /// The mesh, and what the stage says of its times.
 pub(super) struct Written {
@@ -28,21 +27,21 @@ pub(super) struct Written {
 
 pub(super) fn write<W: Write + Seek>(
     proxy: &Proxy,
-    convert: &Convert,
+    job: &Job<'_>,
     file: &mut CrateFile<'_, W>,
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Written> {
-    let snapshots = convert.snapshots(proxy)?;
+    let snapshots = job.snapshots(proxy)?;
     let count = snapshots.len();
-    let rate = match convert.rate {
+    let rate = match job.rate {
         Some(rate) => rate,
-        None => 1.0 / assume::step(proxy, convert, count > 1, outcome),
+        None => 1.0 / assume::step(proxy, job, count > 1, outcome),
     };
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(not_held(format!("{rate} snapshots a second")));
     }
-    let mut writer = Writer { convert, file, outcome, tracks: Tracks::default(), topology: None, drawn: 0 };
+    let mut writer = Writer { job, file, outcome, tracks: Tracks::default(), topology: None, drawn: 0 };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.into_iter().enumerate() {
         proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
@@ -50,7 +49,7 @@ pub(super) fn write<W: Write + Seek>(
     }
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut prim = mesh(names.add(&name, "mesh")).displayed(&name);
-    let mut clock = Clock::new(count, convert.every());
+    let mut clock = Clock::new(count, job.every());
     writer.finish(&mut prim, &mut clock, materials)?;
     let mut times = Vec::new();
     if count > 1 {
@@ -115,7 +114,7 @@ struct Topology {
 }
 
 struct Writer<'a, 'b, W> {
-    convert: &'a Convert,
+    job: &'a Job<'a>,
     file: &'a mut CrateFile<'b, W>,
     outcome: &'a mut Outcome,
     tracks: Tracks,
@@ -127,12 +126,14 @@ struct Writer<'a, 'b, W> {
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
     fn snapshot(&mut self, place: usize, index: usize, mesh: &mut MeshBuffer) -> Result<()> {
-        let (convert, outcome) = (self.convert, &mut *self.outcome);
+        let (job, outcome) = (self.job, &mut *self.outcome);
+        let _scope = job.budget.scope();
+        charge(mesh, &job.budget)?;
         outcome.snapshots += 1;
-        finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), convert, outcome)?;
-        finite(&mut mesh.normals, || format!("snapshots[{index}].normals"), convert, outcome)?;
-        for (channel, values) in mesh.map_channels.iter_mut().enumerate() {
-            finite(values, || format!("snapshots[{index}].map_channels[{channel}]"), convert, outcome)?;
+        finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), job, outcome)?;
+        finite(&mut mesh.normals, || format!("snapshots[{index}].normals"), job, outcome)?;
+        for (channel, values) in mesh.texcoords.iter_mut().enumerate() {
+            finite(values, || format!("snapshots[{index}].map_channels[{channel}]"), job, outcome)?;
         }
         let is_new = !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
         if is_new {
@@ -170,12 +171,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             winding(corners.iter().copied(), &mesh.positions, normal_of, self.outcome);
         }
         self.outcome.wrote(mesh.positions.len(), corners.len());
-        let turns = self.convert.turns(Format::CGeo);
+        let turns = self.job.turns(Format::CGeo);
         tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
         tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
         let ids = triangles.material_ids();
         tracks.lacks_ids |= ids.is_none() && !triangles.is_empty();
-        tracks.subsets.set(place, ids.into_iter().flatten(), self.file)
+        tracks.subsets.set(place, ids.unwrap_or_default().into_iter(), self.file)
     }
 
     /// Writes normals, or a map channel.
@@ -196,10 +197,10 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         if is_new {
             let (indices, what) = match stream {
                 Stream::Normals => (mesh.triangles.normals(), "normal"),
-                Stream::Channel(channel) => (mesh.triangles.map_channel(channel), "texture coordinate"),
+                Stream::Channel(channel) => (mesh.triangles.texcoords(channel), "texture coordinate"),
             };
             let indices = checked(indices.unwrap_or_default(), values.len(), what, index)?;
-            let turns = self.convert.turns(Format::CGeo);
+            let turns = self.job.turns(Format::CGeo);
             let indices = indices.into_iter().map(|corners| turned(corners, turns));
             track.indices.set(place, self.file.corners(indices)?);
         }
@@ -277,7 +278,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 impl Topology {
     fn is_of(&self, mesh: &MeshBuffer) -> bool {
         let shape = |triangles: &Triangles| {
-            (triangles.len(), triangles.map_channels(), triangles.has_normals(), triangles.tail_len())
+            (triangles.len(), triangles.texcoord_sets(), triangles.has_normals(), triangles.tail_len())
         };
         let is_same = || {
             shape(&self.triangles) == shape(&mesh.triangles)
@@ -313,8 +314,18 @@ impl Corners {
     }
 }
 
+/// Charges a snapshot, what is kept of the one before, and the corners of one stream.
+fn charge(mesh: &MeshBuffer, budget: &Budget) -> Result<()> {
+    let (points, triangles) = (mesh.positions.len(), mesh.triangles.len());
+    budget.read_geometry(points as u64, triangles as u64)?;
+    let elements = lengths(mesh).iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
+    budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
+    budget.charge_for::<[u8; 2]>(mesh.triangles.as_bytes().len(), "triangles of a snapshot")?;
+    budget.charge_for::<[[u32; 3]; 2]>(triangles, "triangles of a snapshot")
+}
+
 fn lengths(mesh: &MeshBuffer) -> Vec<usize> {
-    [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.map_channels).map(Vec::len).collect()
+    [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.texcoords).map(Vec::len).collect()
 }
 
 fn has_normals(mesh: &MeshBuffer) -> bool {
@@ -323,7 +334,7 @@ fn has_normals(mesh: &MeshBuffer) -> bool {
 
 /// Normals and map channels, as far as corners have indices for them.
 fn streams(mesh: &MeshBuffer) -> impl Iterator<Item = (Stream, &[[f32; 3]])> {
-    let channels = mesh.map_channels.iter().take(mesh.triangles.map_channels()).enumerate();
+    let channels = mesh.texcoords.iter().take(mesh.triangles.texcoord_sets()).enumerate();
     let channels = channels.filter(|(_, values)| !values.is_empty());
     let channels = channels.map(|(channel, values)| (Stream::Channel(channel), values.as_slice()));
     has_normals(mesh).then_some((Stream::Normals, mesh.normals.as_slice())).into_iter().chain(channels)

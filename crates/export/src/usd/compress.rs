@@ -61,6 +61,22 @@ pub(super) fn integers(integers: &[i32]) -> Vec<u8> {
     literals(&coded)
 }
 
+/// A list of integers as a section has it: its coded length, then its code.
+pub(super) fn coded(list: &[i32]) -> Vec<u8> {
+    sized(integers(list))
+}
+
+/// Bytes as a section has them: their coded length, then their code.
+pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
+    sized(literals(bytes))
+}
+
+fn sized(bytes: Vec<u8>) -> Vec<u8> {
+    let mut out = (bytes.len() as u64).to_le_bytes().to_vec();
+    out.extend(bytes);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,10 +2,8 @@
 
 use std::io::{Seek, SeekFrom, Write};
 
-use super::compress::{integers, literals};
-use super::prim::Prim;
-use super::tables::Tables;
 use super::values::{Kind, Rep};
+use crate::budget::Budget;
 use crate::error::Result;
 
 /// Files of this version are read by every USD since 2019.
@@ -21,15 +19,27 @@ pub(super) struct CrateFile<'a, W> {
     out: &'a mut W,
     position: u64,
     block: Vec<u8>,
+    pub(super) budget: Budget,
 }
 
+/// Memory that a prim takes with its usual properties, in the tree and in the tables.
+const OF_PRIM: u64 = 8 << 10;
+
+/// Memory that a name takes for each of its bytes: in the tree, in paths, in tables of names and of tokens.
+const OF_NAME_BYTE: u64 = 12;
+
 impl<'a, W: Write + Seek> CrateFile<'a, W> {
-    pub(super) fn begin(out: &'a mut W) -> Result<Self> {
+    pub(super) fn begin(out: &'a mut W, budget: &Budget) -> Result<Self> {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(b"PXR-USDC");
         header[8..][..VERSION.len()].copy_from_slice(&VERSION);
         out.write_all(&header)?;
-        Ok(Self { out, position: HEADER as u64, block: vec![0; 16 << 10] })
+        Ok(Self { out, position: HEADER as u64, block: vec![0; 16 << 10], budget: budget.clone() })
+    }
+
+    /// Charges a prim, with names of this many bytes.
+    pub(super) fn charge_prim(&self, names: usize) -> Result<()> {
+        self.budget.keep(OF_PRIM.saturating_add((names as u64).saturating_mul(OF_NAME_BYTE)), "prims")
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -125,11 +135,13 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         Ok(Rep::stored(Kind::TimeSamples, offset))
     }
 
-    /// Writes the tree, whose root is the stage itself, and ends the file.
-    pub(super) fn finish(mut self, root: &Prim) -> Result<()> {
-        let tables = Tables::of(root, &mut self)?;
+    /// Writes the sections, and the table of contents, and ends the file.
+    pub(super) fn finish(
+        mut self,
+        sections: impl IntoIterator<Item = (&'static str, Vec<u8>)>,
+    ) -> Result<()> {
         let mut contents = Vec::new();
-        for (name, bytes) in tables.sections() {
+        for (name, bytes) in sections {
             let start = self.align()?;
             self.write(&bytes)?;
             let mut entry = [0; 32];
@@ -146,20 +158,4 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         self.out.seek(SeekFrom::Start(self.position))?;
         Ok(())
     }
-}
-
-/// A list of integers as a section has it: its coded length, then its code.
-pub(super) fn coded(list: &[i32]) -> Vec<u8> {
-    sized(integers(list))
-}
-
-/// Bytes as a section has them: their coded length, then their code.
-pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
-    sized(literals(bytes))
-}
-
-fn sized(bytes: Vec<u8>) -> Vec<u8> {
-    let mut out = (bytes.len() as u64).to_le_bytes().to_vec();
-    out.extend(bytes);
-    out
 }

@@ -5,56 +5,55 @@ use std::io::{Seek, Write};
 use meshmap::{Attribute, Format, MeshFile, MeshView, Scalar, Semantic, VOrigin, VertexFormat};
 
 use super::crate_file::CrateFile;
-use super::materials::Materials;
-use super::mesh::{coordinates, extent, mesh, primvar};
-use super::names::Names;
-use super::prim::{Prim, Property};
+use super::materials::{Materials, Subsets};
+use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
 use super::samples::Clock;
-use super::subsets::Subsets;
 use super::values::Rep;
-use crate::check::{triangles, turned, winding};
-use crate::convert::Convert;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::pose::Pose;
-use crate::read;
-use crate::select::{self, Meshes};
+use crate::settings::Job;
+use crate::source::check::{triangles, turned, winding};
+use crate::source::names::Names;
+use crate::source::read;
+use crate::source::select::{self, Meshes};
 
 pub(super) fn write<W: Write + Seek>(
     file: &MeshFile,
-    convert: &Convert,
+    job: &Job<'_>,
     out: &mut CrateFile<'_, W>,
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
 ) -> Result<Vec<Prim>> {
-    match file {
-        MeshFile::Iqm(model) if model.joint_count() > 0 || model.anims().len() > 0 => {
-            outcome.leave_out("the skeleton and animations");
-        }
-        MeshFile::SlMesh(asset) if !matches!(asset.skin(), Ok(None)) => outcome.leave_out("the skin"),
-        _ => {}
+    if file.as_iqm().is_some_and(|model| model.joint_count() > 0 || model.anims().len() > 0) {
+        outcome.leave_out("the skeleton and animations");
+    }
+    if file.as_slmesh().is_some_and(|asset| !matches!(asset.skin(), Ok(None))) {
+        outcome.leave_out("the skin");
     }
     let format = file.format();
     let mut prims = Vec::new();
-    let Meshes { views, pose } = select::meshes(file, convert, outcome)?;
+    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     for view in views {
         if view.triangle_count() == 0 {
             outcome.leave_out(format!("{}, which has no triangles", view.address()));
             continue;
         }
+        let _scope = job.budget.scope();
         let address = view.address().to_string();
         let face = Some(&address).filter(|_| format == Format::SlMesh).map(|address| face(address));
         let name = face.as_deref().unwrap_or(view.name());
+        out.charge_prim(name.len() + address.len() + 64 * view.attributes().len())?;
         let mut prim = mesh(names.add(name, &address)).displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
-        let mut writer = Writer { view: &view, pose: pose.as_ref(), format, convert, out, outcome, own };
+        let mut writer = Writer { view: &view, pose: pose.as_ref(), format, job, out, outcome, own };
         writer.attributes(&mut prim)?;
         if let Some(ids) = view.material_ids() {
             let mut subsets = Subsets::default();
             subsets.set(0, ids.iter(), out)?;
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
         } else if let Some(material) = face.as_deref().or(view.material()) {
-            prim = prim.bound_to(&materials.path(material));
+            prim = prim.bound_to(&materials.path(material, out)?);
         }
         outcome.wrote(view.vertex_count(), view.triangle_count());
         prims.push(prim);
@@ -72,7 +71,7 @@ struct Writer<'a, 'b, W> {
     view: &'a MeshView,
     pose: Option<&'a Pose>,
     format: Format,
-    convert: &'a Convert,
+    job: &'a Job<'a>,
     out: &'a mut CrateFile<'b, W>,
     outcome: &'a mut Outcome,
     /// The names of primvars.
@@ -81,7 +80,7 @@ struct Writer<'a, 'b, W> {
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
     fn attributes(&mut self, prim: &mut Prim) -> Result<()> {
-        let turns = self.convert.turns(self.format);
+        let turns = self.job.turns(self.format);
         let counts = self.out.ints((0..self.view.triangle_count()).map(|_| [3]))?;
         let corners = self.view.indices().triangles().map(|corners| turned(corners, turns));
         let corners = self.out.corners(corners)?;
@@ -97,7 +96,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
         if let Some(attribute) = self.view.attribute(&Semantic::Normal)? {
             let normals = self.array::<3>(&attribute)?;
-            let corners: Vec<[u32; 3]> = triangles(self.view, turns).collect();
+            let corners = self.out.budget.collect(triangles(self.view, turns), "triangles of a mesh")?;
             let normal_of = |triangle: usize, corner: usize| {
                 normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
             };
@@ -128,7 +127,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let Some(attribute) = self.view.attribute(semantic)? else { return Ok(()) };
         match semantic {
             Semantic::TexCoord(set) => {
-                let values = self.tex_coords(&attribute)?;
+                let values = self.texcoords(&attribute)?;
                 let name = self.own(&coordinates(usize::try_from(*set).unwrap_or(usize::MAX)));
                 add(prim, name, "texCoord2f[]", values);
                 Ok(())
@@ -139,7 +138,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
     }
 
-    fn tex_coords(&mut self, attribute: &Attribute) -> Result<Rep> {
+    fn texcoords(&mut self, attribute: &Attribute) -> Result<Rep> {
         if attribute.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
         }
@@ -201,6 +200,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 (self.out.unsigned(numbers.iter().map(|number| u32::from_le_bytes(*number)))?, "uint[]")
             }
             (false, _) => {
+                let count = attribute.len().saturating_mul(attribute.format().components as usize);
+                self.out.budget.charge_for::<i32>(count, "numbers of an attribute")?;
                 let Some(numbers) = integers(attribute) else {
                     self.outcome.leave_out(format!("{semantic}, whose integers are too large"));
                     return Ok(());
@@ -219,7 +220,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     }
 
     fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
-        read::array(self.view, attribute, self.pose, self.convert, self.outcome)
+        read::array(self.view, attribute, self.pose, self.job, self.outcome)
     }
 
     fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Rep> {

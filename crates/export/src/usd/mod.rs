@@ -6,12 +6,9 @@ mod cgeo;
 mod compress;
 mod crate_file;
 mod materials;
-mod mesh;
 mod meshes;
-mod names;
 mod prim;
 mod samples;
-mod subsets;
 mod tables;
 mod values;
 
@@ -20,26 +17,21 @@ use std::path::Path;
 use meshmap::{Axis, MeshFile};
 
 use self::crate_file::CrateFile;
-use self::materials::Materials;
-use self::names::Names;
+use self::materials::{MATERIALS, Materials, ROOT};
 use self::prim::{Prim, Property, Value};
-use crate::assume;
-use crate::convert::Convert;
+use self::tables::Tables;
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
+use crate::settings::Job;
+use crate::source::assume;
+use crate::source::names::Names;
 
-/// The prim that has all others.
-const ROOT: &str = "meshmap_root";
-
-/// The prim below it that has the materials.
-const MATERIALS: &str = "materials";
-
-pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &mut Outcome) -> Result<()> {
-    let mut output = Output::create(path)?;
-    let mut out = CrateFile::begin(output.file())?;
+pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
+    let mut output = Output::create_within(path, &job.budget)?;
+    let mut out = CrateFile::begin(&mut output, &job.budget)?;
     let (mut materials, mut names) = (Materials::default(), Names::with(&[MATERIALS]));
-    let up = assume::up(file.format(), convert.up, |note| outcome.note(note));
+    let up = assume::up(file.format(), job.up, |note| outcome.note(note));
     let mut root = match up {
         // Stages have Y up, or Z.
         Axis::X => {
@@ -53,21 +45,19 @@ pub(crate) fn write(file: &MeshFile, convert: &Convert, path: &Path, outcome: &m
     root.fields.push(("kind", Value::Token("component".into())));
     let mut fields = vec![
         ("defaultPrim", Value::Token(ROOT.into())),
-        ("metersPerUnit", Value::Double(assume::metres(file, convert, outcome))),
+        ("metersPerUnit", Value::Double(assume::metres(file, job, outcome))),
         ("upAxis", Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into())),
     ];
-    match file {
-        MeshFile::CGeo(proxy) if convert.meshes.is_empty() => {
-            let written = cgeo::write(proxy, convert, &mut out, (&mut materials, &mut names), outcome)?;
-            fields.extend(written.times);
-            root.children.push(written.prim);
-        }
-        _ => {
-            root.children = meshes::write(file, convert, &mut out, (&mut materials, &mut names), outcome)?;
-        }
+    if let Some(proxy) = file.as_cgeo().filter(|_| job.meshes.is_empty()) {
+        let written = cgeo::write(proxy, job, &mut out, (&mut materials, &mut names), outcome)?;
+        fields.extend(written.times);
+        root.children.push(written.prim);
+    } else {
+        root.children = meshes::write(file, job, &mut out, (&mut materials, &mut names), outcome)?;
     }
     root.children.extend(materials.scope());
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
-    out.finish(&stage)?;
-    output.finish(outcome)
+    let tables = Tables::of(&stage, &mut out)?;
+    out.finish(tables.sections())?;
+    output.finish_into(outcome)
 }

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 
-use super::crate_file::{CrateFile, coded, packed};
+use super::compress::{coded, packed};
+use super::crate_file::CrateFile;
 use super::prim::{Prim, Property, Token, Value};
 use super::values::{Kind, Rep};
 use crate::error::Result;

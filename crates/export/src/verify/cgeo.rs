@@ -8,11 +8,12 @@ use meshmap::{Format, Scratch};
 
 use super::expected::{self, Rules};
 use super::gltf::Gltf;
+use super::obj;
 use super::pc2::PointCache;
-use super::shape::{Shape, same};
-use super::{Tally, obj};
-use crate::convert::Convert;
+use super::shape::{Shape, compare, same};
+use super::tally::Tally;
 use crate::error::Result;
+use crate::settings::Convert;
 
 pub(super) fn check_gltf(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
     let rules = Rules::of(Format::CGeo, convert);
@@ -46,7 +47,7 @@ pub(super) fn check_gltf(proxy: &Proxy, convert: &Convert, path: &Path, tally: &
                 tally.differs(|| format!("{name} is of another material"));
             }
             let Some(found) = tally.read(gltf.shape(mesh, primitive)) else { return Ok(()) };
-            tally.compare(&name, &expected, &found);
+            compare(&name, &expected, &found, tally);
             shapes.push((expected, found));
         }
         for target in 0..gltf.target_count(mesh) {
@@ -150,7 +151,7 @@ pub(super) fn check_obj(proxy: &Proxy, convert: &Convert, path: &Path, tally: &m
         expected::snapshot(&proxy.snapshot(first)?.mesh()?, Rules::of(Format::CGeo, convert).of_obj());
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {
-            tally.compare("the object", &expected, found);
+            compare("the object", &expected, found, tally);
             if found.positions != Rc::clone(&expected.positions) {
                 tally.differs(|| "the positions of the object are not in the order of the file".to_owned());
             }

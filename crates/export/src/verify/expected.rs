@@ -6,9 +6,10 @@ use std::rc::Rc;
 use meshmap::cgeo::Mesh;
 use meshmap::{Format, MeshView, Semantic, VOrigin, Winding};
 
+use super::frame::Frame;
 use super::shape::{Shape, Stream};
-use crate::convert::{Convert, NonFinite, Target};
 use crate::error::Result;
+use crate::settings::{Convert, NonFinite, Target};
 
 /// How the numbers of a format become those of a target.
 #[derive(Clone, Copy)]
@@ -23,19 +24,19 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(format: Format, convert: &Convert) -> Self {
         let conventions = format.conventions();
-        let is_gltf = matches!(convert.target, Target::Glb | Target::Gltf);
-        // glTF counts V from the top, the others from the bottom.
-        let (turned, coords) = match convert.target {
-            Target::Glb | Target::Gltf => (conventions.v_origin != Some(VOrigin::Top), usize::MAX),
-            Target::Stl | Target::Pc2 => (false, 0),
-            Target::Usdc => (conventions.v_origin == Some(VOrigin::Top), usize::MAX),
-            _ => (conventions.v_origin == Some(VOrigin::Top), 1),
+        let is_from_top = conventions.v_origin == Some(VOrigin::Top);
+        // V is counted from the top in glTF, and from the bottom in the other targets.
+        let (flips_v, coords, normals) = match convert.target {
+            Target::Glb | Target::Gltf => (!is_from_top, usize::MAX, true),
+            Target::Usdc => (is_from_top, usize::MAX, true),
+            Target::Obj | Target::Ply => (is_from_top, 1, true),
+            Target::Stl | Target::Pc2 => (false, 0, false),
         };
         Self {
             turns: (conventions.front_face == Some(Winding::Clockwise)) != convert.flip,
-            flips_v: turned,
+            flips_v,
             zeroes: convert.non_finite == NonFinite::Zero,
-            normals: is_gltf || matches!(convert.target, Target::Obj | Target::Ply | Target::Usdc),
+            normals,
             coords,
         }
     }
@@ -69,19 +70,38 @@ impl Rules {
     }
 }
 
+/// What is expected of a file's meshes.
+pub(super) struct Origin {
+    pub(super) rules: Rules,
+    pub(super) frame: Option<Frame>,
+}
+
+impl Origin {
+    /// `are_integers`: positions as the integers that are stored.
+    pub(super) fn shape(&self, view: &MeshView, are_integers: bool) -> Result<Shape> {
+        let mut shape = stored(view, self.rules, are_integers)?;
+        if let Some(frame) = &self.frame {
+            frame.move_shape(view, &mut shape)?;
+        }
+        Ok(shape)
+    }
+}
+
 /// A mesh of any format. `are_integers`: positions as the integers that are stored.
-pub(super) fn view(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
+fn stored(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
     let (mut shape, mut scale) = (Shape::default(), None);
     if let Some(attribute) = view.attribute(&Semantic::Position)? {
         scale = attribute.dequant().filter(|_| are_integers).map(|dequant| dequant.scale);
         shape.positions = Rc::new(match attribute.array::<[u16; 3]>().filter(|_| are_integers) {
             Some(integers) => integers.iter().map(|integers| integers.map(f32::from)).collect(),
-            None => rules.finite(attribute.to_f32x3()),
+            None => rules.finite(attribute.to_f32::<3>()),
         });
     }
     shape.corners = view.indices().triangles().map(|corners| rules.turned(corners)).collect();
-    if let Some(normals) = view.attribute(&Semantic::Normal)?.filter(|_| rules.normals) {
-        let mut values = rules.finite(normals.to_f32x3());
+    // Normals are read only if the target stores them: they may be damaged.
+    let normals = if rules.normals { view.attribute(&Semantic::Normal)? } else { None };
+    if let Some(normals) = normals {
+        let mut values = rules.finite(normals.to_f32::<3>());
         // The scale of a node turns normals, which are written so that they are right then.
         for (number, scale) in
             values.iter_mut().flat_map(|normal| normal.iter_mut().zip(scale.unwrap_or([1.0; 4])))
@@ -143,8 +163,8 @@ pub(super) fn snapshot(mesh: &Mesh, rules: Rules) -> Shape {
         let values = Rc::new(rules.finite(mesh.normals.to_vec()));
         shape.normals = Some(Stream { values, corners: Some(turned(corners)) });
     }
-    for (channel, values) in mesh.map_channels.iter().enumerate().take(rules.coords) {
-        let Some(corners) = mesh.triangles.map_channel(channel).filter(|_| !values.is_empty()) else {
+    for (channel, values) in mesh.texcoords.iter().enumerate().take(rules.coords) {
+        let Some(corners) = mesh.triangles.texcoords(channel).filter(|_| !values.is_empty()) else {
             continue;
         };
         let values = Rc::new(rules.coords(values.iter().map(|[u, v, _]| [u, v]).collect()));

@@ -15,7 +15,7 @@ impl Frame {
     pub(super) fn new(model: &Model, frame: u32) -> Result<Option<Self>> {
         let Some(skeleton) = model.skeleton() else { return Ok(None) };
         let mut pose = vec![Trs::default(); model.joint_count()];
-        model.frames().frame_into(frame, &mut pose)?;
+        model.frames().read_frame_into(frame, &mut pose)?;
         let pose: Vec<Trs> = pose.into_iter().map(Trs::normalized).collect();
         Ok(Some(Self(skeleton.skinning_matrices(&pose)?)))
     }

@@ -33,6 +33,15 @@ struct Numbers {
     components: usize,
 }
 
+/// The number of bytes of JSON in a file.
+pub(super) fn json_length(path: &Path) -> std::io::Result<u64> {
+    let (mut file, mut head) = (File::open(path)?, [0; 16]);
+    if file.read_exact(&mut head).is_ok() && head.starts_with(b"glTF") {
+        return Ok(head.last_chunk().map_or(0, |length| u32::from_le_bytes(*length).into()));
+    }
+    Ok(file.metadata()?.len())
+}
+
 impl Gltf {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let told = |error: std::io::Error| format!("{}: {error}", path.display());

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Tally;
+use super::tally::Tally;
 
 /// A mesh whose streams may have indices of their own.
 #[derive(Default)]

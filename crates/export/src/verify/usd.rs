@@ -6,13 +6,12 @@ use std::rc::Rc;
 use meshmap::cgeo::Proxy;
 use meshmap::{Format, MeshView};
 
-use super::Tally;
-use super::expected::{self, Rules};
-use super::shape::{Shape, Stream};
+use super::expected::{self, Origin, Rules};
+use super::shape::{Shape, Stream, compare};
+use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
-use super::views::Origin;
-use crate::convert::Convert;
 use crate::error::Result;
+use crate::settings::Convert;
 
 type Read<T> = std::result::Result<T, String>;
 
@@ -38,7 +37,7 @@ pub(super) fn check_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, tally: &
         if *found.positions != *expected.positions {
             tally.differs(|| format!("{name} has other positions"));
         }
-        tally.compare(&name, &expected, &found);
+        compare(&name, &expected, &found, tally);
     }
     Ok(())
 }
@@ -60,7 +59,7 @@ pub(super) fn check_views(
     }
     for (view, mesh) in views.iter().zip(meshes) {
         let Some(found) = tally.read(shape(mesh, 0.0)) else { return Ok(()) };
-        tally.compare(&view.address().to_string(), &origin.shape(view, false)?, &found);
+        compare(&view.address().to_string(), &origin.shape(view, false)?, &found, tally);
     }
     Ok(())
 }

@@ -4,30 +4,32 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView};
 
-use super::expected::{self, Rules};
+use super::expected::{Origin, Rules};
 use super::frame::Frame;
 use super::gltf::Gltf;
-use super::shape::Shape;
-use super::{Tally, obj, ply, stl, usd};
-use crate::convert::{Convert, Target};
+use super::shape::{Shape, compare};
+use super::tally::Tally;
+use super::{obj, ply, stl, usd};
 use crate::error::Result;
 use crate::moment::{Moment, Still};
 use crate::outcome::Outcome;
-use crate::select;
+use crate::settings::{Job, Target};
+use crate::source::select;
 
-pub(super) fn check(file: &MeshFile, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
-    let views = match file {
-        // Files of animations alone.
-        MeshFile::Iqm(model) if model.is_empty() && convert.meshes.is_empty() => Vec::new(),
-        _ => select::meshes(file, convert, &mut Outcome::default())?.views,
+pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
+    let has_only_animations = file.as_iqm().is_some_and(|model| model.mesh_count() == 0);
+    let views = if has_only_animations && job.meshes.is_empty() {
+        Vec::new()
+    } else {
+        select::meshes(file, job, &mut Outcome::default())?.views
     };
-    let Still { named, model, .. } = convert.still(file)?;
+    let Still { named, model, .. } = job.still(file)?;
     let frame = match (named.moment, &model) {
         (Moment::Frame(frame), Some(model)) => Frame::new(model, frame)?,
         _ => None,
     };
-    let origin = Origin { rules: Rules::of(file.format(), convert), frame };
-    match convert.target {
+    let origin = Origin { rules: Rules::of(file.format(), job), frame };
+    match job.target {
         Target::Obj => {
             let Some(found) = tally.read(obj::read(path)) else { return Ok(()) };
             check_each(&views, &origin, found, tally)
@@ -44,24 +46,12 @@ pub(super) fn check(file: &MeshFile, convert: &Convert, path: &Path, tally: &mut
             let drawn: Vec<&MeshView> = views.iter().filter(|view| view.triangle_count() > 0).collect();
             usd::check_views(&drawn, &origin, path, tally)
         }
-        _ => check_gltf(&views, &origin, path, tally),
-    }
-}
-
-/// What is expected of a file's meshes.
-pub(super) struct Origin {
-    rules: Rules,
-    frame: Option<Frame>,
-}
-
-impl Origin {
-    /// `are_integers`: positions as the integers that are stored.
-    pub(super) fn shape(&self, view: &MeshView, are_integers: bool) -> Result<Shape> {
-        let mut shape = expected::view(view, self.rules, are_integers)?;
-        if let Some(frame) = &self.frame {
-            frame.move_shape(view, &mut shape)?;
+        Target::Glb | Target::Gltf => check_gltf(&views, &origin, path, tally),
+        // Written from the snapshots of a CGeo file, whatever meshes are asked for: see `cgeo::check_pc2`.
+        Target::Pc2 => {
+            tally.differs(|| "a point cache is compared with all snapshots of a CGeo file".to_owned());
+            Ok(())
         }
-        Ok(shape)
     }
 }
 
@@ -76,7 +66,7 @@ fn check_gltf(views: &[MeshView], origin: &Origin, path: &Path, tally: &mut Tall
     for (mesh, view) in drawn.into_iter().enumerate() {
         let expected = origin.shape(view, gltf.has_integers(mesh))?;
         if let Some(found) = tally.read(gltf.shape(mesh, 0)) {
-            tally.compare(&view.address().to_string(), &expected, &found);
+            compare(&view.address().to_string(), &expected, &found, tally);
         }
     }
     Ok(())
@@ -89,7 +79,7 @@ fn check_each(views: &[MeshView], origin: &Origin, found: Vec<Shape>, tally: &mu
         return Ok(());
     }
     for (view, found) in views.iter().zip(found) {
-        tally.compare(&view.address().to_string(), &origin.shape(view, false)?, &found);
+        compare(&view.address().to_string(), &origin.shape(view, false)?, &found, tally);
     }
     Ok(())
 }
@@ -111,7 +101,7 @@ fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut 
             coords: found.coords.clone(),
             ..Shape::default()
         };
-        tally.compare(&view.address().to_string(), &expected, &part);
+        compare(&view.address().to_string(), &expected, &part, tally);
         begin = end;
     }
     if begin != found.corners.len() {

@@ -15,6 +15,7 @@ from ._error import Error
 from ._lists import to_lists
 from ._meshmap import (
     Anim,
+    ArrayEntry,
     Block,
     Body,
     Buffer,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Anim",
+    "ArrayEntry",
     "Block",
     "Body",
     "Buffer",

@@ -6,7 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use meshmap::{Limits, Options, Source};
 
-use super::{Measured, Meter, every};
+use super::every;
+use super::meter::{Measured, Meter};
 
 const MIB: u64 = 1 << 20;
 

@@ -3,7 +3,8 @@ use std::ops::ControlFlow;
 use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Timing, Triangles, Wrap, raw};
 use meshmap::{Options, Result, Scratch};
 
-use super::{Caller, Look, Seen, few};
+use super::caller::{Caller, few};
+use super::look::{Look, Seen};
 
 pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
@@ -17,19 +18,19 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
     caller.call("unit_length", || Ok(format!("{:?}", proxy.unit_length())));
     caller.call("timing.keys", || {
         let Some(timing) = proxy.timing() else { return Ok(0) };
-        let keys = timing.keys(0.0, timing.time_of(proxy.len().min(1000)), Wrap::Loop)?;
+        let keys = timing.keys(0.0, timing.time_of(proxy.snapshot_count().min(1000)), Wrap::Loop)?;
         Ok(keys.len())
     });
     caller.call("timing.keys_into", || {
         let (Some(timing), mut keys) = (proxy.timing(), Vec::new()) else { return Ok(0) };
-        timing.keys_into(0.0, timing.time_of(proxy.len().min(1000)), Wrap::Loop, &mut keys)?;
+        timing.keys_into(0.0, timing.time_of(proxy.snapshot_count().min(1000)), Wrap::Loop, &mut keys)?;
         Ok(keys.len())
     });
-    let all = 0..proxy.len();
+    let all = 0..proxy.snapshot_count();
     snapshots(proxy, options, caller);
     caller.call("base", || proxy.base());
     // Any file can be played, whether its header has times or not.
-    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 0.04, proxy.len()));
+    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 0.04, proxy.snapshot_count()));
     let (mut out, mut scratch) = (Vec::new(), Scratch::default());
     caller.each("velocities", all.clone(), |i| {
         proxy.velocities(&timing, i, &mut out, &mut scratch)?;
@@ -67,7 +68,7 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
         name: &str,
         mut job: impl FnMut(Snapshot) -> Result<T>,
     ) {
-        caller.each(name, 0..proxy.len(), |index| job(proxy.snapshot(index)?));
+        caller.each(name, 0..proxy.snapshot_count(), |index| job(proxy.snapshot(index)?));
     }
     each(proxy, caller, "snapshot", |snapshot| Ok((snapshot.range(), snapshot.time())));
     each(proxy, caller, "snapshot.sections", |snapshot| snapshot.sections());
@@ -94,7 +95,7 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     let (mut mesh, mut scratch) = (MeshBuffer::default(), Scratch::default());
     each(proxy, caller, "snapshot.mesh_into", |snapshot| {
         snapshot.mesh_into(&mut mesh, &mut scratch)?;
-        Ok((mesh.positions.len(), mesh.map_channels.len()))
+        Ok((mesh.positions.len(), mesh.texcoords.len()))
     });
     drop((mesh, scratch));
     let (mut triangles, mut scratch) = (Triangles::default(), Scratch::default());
@@ -107,8 +108,10 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     each(proxy, caller, "snapshot.point_cloud_into", |snapshot| {
         snapshot.point_cloud_into(&mut cloud, &mut scratch)?;
         snapshot.positions_into(&mut cloud, &mut scratch)?;
+        snapshot.positions_into_slice(&mut cloud, &mut scratch)?;
         snapshot.position_differences_into(&mut cloud, &mut scratch)?;
         snapshot.normals_into(&mut cloud, &mut scratch)?;
+        snapshot.normals_into_slice(&mut cloud, &mut scratch)?;
         snapshot.bounding_box_reusing(&mut scratch)?;
         snapshot.counts_reusing(&mut scratch)?;
         Ok(cloud.len())
@@ -116,19 +119,19 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
     drop((cloud, scratch));
     let Some(first) = caller.call("snapshot 0", || proxy.snapshot(0).map(First)) else { return };
     let channels =
-        caller.call("snapshot 0.counts", || first.0.counts()).map_or(0, |counts| counts.map_channels);
+        caller.call("snapshot 0.counts", || first.0.counts()).map_or(0, |counts| counts.texcoord_sets);
     let channels = usize::try_from(channels).unwrap_or(0);
-    caller.each("snapshot 0.map_channel", few(channels), |channel| first.0.map_channel(channel));
+    caller.each("snapshot 0.map_channel", few(channels), |channel| first.0.texcoords(channel));
     if let Some(triangles) = caller.call("snapshot 0.triangles", || first.0.triangles()) {
         caller.each("triangles.map_channel", few(channels), |channel| {
-            Ok(triangles.map_channel(channel).map_or(0, |indices| indices.len()))
+            Ok(triangles.texcoords(channel).map_or(0, |indices| indices.len()))
         });
         caller.call("triangles.material_ids", || Ok(triangles.material_ids().map_or(0, |ids| ids.len())));
         caller.call("triangles.iter", || Ok(triangles.iter().filter(|one| one.positions[0] > 0).count()));
     }
     caller.call("decode_all", || {
         let (mut blocks, mut errors) = (Vec::new(), Vec::new());
-        for index in few(proxy.len()) {
+        for index in few(proxy.snapshot_count()) {
             match proxy.snapshot(index).and_then(|snapshot| snapshot.blocks()) {
                 Ok(found) => blocks.extend(found),
                 Err(error) => errors.push(error),
@@ -141,7 +144,7 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
 struct First(Snapshot);
 
 impl Look for First {
-    fn look(&self, at: &mut super::Looked) {
+    fn look(&self, at: &mut super::look::Looked) {
         self.0.range().look(at);
     }
 }
@@ -149,7 +152,7 @@ impl Look for First {
 #[cfg(feature = "cache")]
 fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
     let looks = caller.looks();
-    let all = 0..proxy.len().min(caller.most());
+    let all = 0..proxy.snapshot_count().min(caller.most());
     caller.call("SnapshotCache::get", || {
         let cache = meshmap::cgeo::SnapshotCache::new(capacity);
         let mut seen = Seen::new(looks);
@@ -164,7 +167,7 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
     });
     caller.call("SnapshotCache::positions_at", || {
         let (cache, mut out) = (meshmap::cgeo::SnapshotCache::new(capacity), Vec::new());
-        let timing = Timing::new(0.0, 0.04, proxy.len());
+        let timing = Timing::new(0.0, 0.04, proxy.snapshot_count());
         cache.positions_at(proxy, &timing, &[0.01, 0.05, 0.07], Wrap::PingPong, &mut out)?;
         cache.velocities(proxy, &timing, 0, &mut out)?;
         Ok(out.len())

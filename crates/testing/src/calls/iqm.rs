@@ -1,15 +1,14 @@
 use meshmap::Options;
-use meshmap::iqm::{self, Model, Normalization, Trs};
+use meshmap::iqm::{self, Model, Trs};
 
-use super::{Caller, few};
+use super::caller::{Caller, few};
 
 pub(super) fn calls(model: &Model, options: &Options, caller: &mut impl Caller) {
     arrays(model, caller);
     skeleton(model, caller);
     frames(model, options, caller);
-    caller.call("text", || Ok(model.text()));
+    caller.call("text", || Ok((model.text(), format!("{} {:?}", model.flags(), model.header()))));
     caller.call("comment", || model.comment());
-    caller.call("comment_to_end", || model.comment_to_end());
     caller.call("model.meshes", || {
         Ok(model
             .meshes()
@@ -18,7 +17,6 @@ pub(super) fn calls(model: &Model, options: &Options, caller: &mut impl Caller) 
     });
     caller.call("anims", || Ok(model.anims().map(|anim| anim.name.as_bytes().len()).sum::<usize>()));
     caller.call("anim", || Ok(model.anim("no such name").is_some()));
-    caller.call("check_indices", || model.check_indices());
     caller.call("extensions", || Ok(model.extensions().map(|one| one.name.as_bytes().len()).sum::<usize>()));
     caller.call("extension", || model.extension("no such name"));
     caller.call("fte_meshes", || Ok(model.fte_meshes()?.map_or(0, |meshes| meshes.len())));
@@ -31,20 +29,18 @@ fn arrays(model: &Model, caller: &mut impl Caller) {
     let count = model.vertex_arrays().len();
     caller.call("vertex_arrays", || Ok(model.vertex_arrays().filter(|array| array.size > 0).count()));
     caller.each("vertex_array", 0..count, |index| model.vertex_array(index));
-    caller.each("vertex_array_f32", few(count), |index| {
-        Ok(model.vertex_array_f32(index, Normalization::Sdk)?.len())
-    });
     let kinds: Vec<_> = model.vertex_arrays().take(64).map(|array| array.kind).collect();
     caller.each("vertex_array_of", &kinds, |kind| model.vertex_array_of(kind));
     caller.call("custom_array", || model.custom_array("no such name"));
     caller.call("positions", || model.positions());
-    caller.call("texcoords", || model.texcoords());
+    caller.call("texcoords", || model.texcoords(0));
     caller.call("normals", || model.normals());
     caller.call("tangents", || model.tangents());
     caller.call("blend_indexes", || model.blend_indexes());
     caller.call("blend_weights", || model.blend_weights());
     caller.call("colors", || model.colors());
     caller.call("triangles", || model.triangles());
+    caller.call("raw_triangles", || model.raw_triangles());
     caller.call("adjacency", || model.adjacency());
     caller.call("bounds", || model.bounds().map(|bounds| bounds.map_or(0, |all| all.len())));
 }
@@ -66,7 +62,7 @@ fn frames(model: &Model, options: &Options, caller: &mut impl Caller) {
     let mut pose = vec![Trs::default(); frames.pose_count()];
     let last = frames.len().saturating_sub(1) as usize;
     caller.each("frame_into", few(last), |frame| {
-        frames.frame_into(frame as u32, &mut pose)?;
+        frames.read_frame_into(frame as u32, &mut pose)?;
         Ok(pose.first().map(|trs| trs.normalized()))
     });
     caller.call("interpolate_into", || {
@@ -81,5 +77,5 @@ fn frames(model: &Model, options: &Options, caller: &mut impl Caller) {
     });
     caller.each("frames.pose", few(frames.pose_count()), |index| frames.pose(0, index));
     let _ = options;
-    caller.call("frames.to_vec", || frames.to_vec());
+    caller.call("frames.read", || frames.read());
 }

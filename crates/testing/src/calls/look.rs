@@ -106,6 +106,19 @@ impl<T: meshmap::Element> Look for Array<T> {
     }
 }
 
+impl Look for meshmap::ArrayEntry {
+    fn look(&self, at: &mut Looked) {
+        at.debug(&(self, &self.name));
+    }
+}
+
+impl Look for meshmap::ArrayData {
+    fn look(&self, at: &mut Looked) {
+        at.debug(&(self.scalar(), self.shape()));
+        at.bytes(self.as_bytes());
+    }
+}
+
 impl Look for Attribute {
     fn look(&self, at: &mut Looked) {
         at.debug(&(self.format(), self.semantic(), self.dequant()));
@@ -137,21 +150,21 @@ impl Look for meshmap::cgeo::Triangles {
 impl Look for meshmap::cgeo::Mesh {
     fn look(&self, at: &mut Looked) {
         (&self.positions, &self.normals).look(at);
-        self.map_channels.look(at);
+        self.texcoords.look(at);
         self.triangles.look(at);
     }
 }
 
 impl Look for meshmap::openctm::MeshArrays {
     fn look(&self, at: &mut Looked) {
-        (&self.positions, &self.indices).look(at);
+        (&self.positions, &self.triangles).look(at);
         self.normals.look(at);
     }
 }
 
 impl Look for meshmap::slmesh::Mesh {
     fn look(&self, at: &mut Looked) {
-        at.debug(&(self.range(), self.len()));
+        at.debug(&(self.range(), self.face_count()));
         at.bytes(self.content());
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use cpu_time::ProcessTime;
 use meshmap::Result;
 
-use super::{Caller, Look};
+use super::caller::Caller;
+use super::look::Look;
 use crate::allocator::{counted_in_process, live};
 
 /// What was measured of a call.

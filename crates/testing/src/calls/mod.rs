@@ -4,6 +4,7 @@
 //! at its value.
 
 mod bounds;
+mod caller;
 mod cgeo;
 mod iqm;
 mod look;
@@ -13,55 +14,14 @@ mod slmesh;
 mod tmf;
 
 pub use bounds::{assert_bounded, most_memory};
+pub use caller::Caller;
+use caller::FEW;
 pub use look::{Look, Looked, Seen};
 use meshmap::{
-    Address, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role, Semantic, Source, Step,
+    Address, ArrayEntry, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role, Semantic, Source,
     Strictness, VertexFormat, VertexLayout,
 };
 pub use meter::{Measured, Meter};
-
-/// What becomes of calls.
-pub trait Caller {
-    /// Makes a call. Returns nothing where it failed, or was not made.
-    fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T>;
-
-    /// Makes a call for each of these, and takes them together.
-    fn each<I, T: Look>(
-        &mut self,
-        name: &str,
-        items: impl IntoIterator<Item = I>,
-        job: impl FnMut(I) -> Result<T>,
-    );
-
-    /// The most items of a kind that calls are made for.
-    fn most(&self) -> usize {
-        usize::MAX
-    }
-
-    /// Whether values are looked at.
-    fn looks(&self) -> bool {
-        false
-    }
-
-    /// How many times all calls are made on an open file.
-    fn rounds(&self) -> usize {
-        1
-    }
-
-    /// Told before the calls are made again.
-    fn begin_round(&mut self, _round: usize) {}
-
-    /// Told while everything that was decoded is given back, and only the file is still held.
-    fn held(&mut self, _what: &str) {}
-}
-
-/// Lookups by name, and other calls of which each takes time in proportion to all items, are made for as many.
-const FEW: usize = 64;
-
-/// The first ones and the last one.
-fn few(count: usize) -> impl Iterator<Item = usize> {
-    (0..count.min(FEW)).chain((count > FEW).then(|| count - 1))
-}
 
 /// Makes every public call on the bytes of a source.
 pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
@@ -80,7 +40,7 @@ pub fn every(source: &Source, options: &Options, caller: &mut impl Caller) {
 }
 
 /// Makes every public call on an open file.
-fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Caller) {
+pub fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Caller) {
     caller.call("items", || Ok(file.items().count()));
     caller.call("findings", || Ok(file.findings().to_vec()));
     caller.call("meshes", || Ok(file.meshes()?.fold(0, |sum, entry| sum + entry.name.len() + 1)));
@@ -89,6 +49,7 @@ fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Cal
     let Ok(meshes) = file.meshes() else { return };
     let meshes: Vec<Address> = meshes.map(|entry| entry.address).collect();
     caller.call("validate", || file.validate());
+    arrays(file, caller);
     self::meshes(file, &meshes, caller);
     match file {
         MeshFile::CGeo(proxy) => cgeo::calls(proxy, options, caller),
@@ -100,12 +61,54 @@ fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl Cal
     }
 }
 
+/// The table of arrays and the texts.
+fn arrays(file: &MeshFile, caller: &mut impl Caller) {
+    let looks = caller.looks();
+    caller.call("arrays", || {
+        let mut seen = Seen::new(looks);
+        file.arrays().for_each(|entry| seen.add(&entry));
+        Ok(seen)
+    });
+    let most = caller.most().min(FEW);
+    caller.call("arrays, read", || {
+        let mut seen = Seen::new(looks);
+        file.arrays().take(most).for_each(|entry| seen.add(&entry.and_then(|entry| entry.read())));
+        Ok(seen)
+    });
+    caller.call("arrays, decoded together", || {
+        let mut seen = Seen::new(looks);
+        file.arrays().together().take(most).for_each(|entry| seen.add(&entry.and_then(|entry| entry.read())));
+        Ok(seen)
+    });
+    // Reading by address, if no part of the file is damaged.
+    let list = || file.arrays().take(most).collect::<Result<Vec<ArrayEntry>>>();
+    let entries = caller.call("arrays, listed", list).unwrap_or_default();
+    caller.each("array", &entries, |entry| file.array(&entry.address));
+    // Frames in which nothing moves decode to any number of poses, which takes as long as they are many.
+    let most =
+        file.source().len().ok().flatten().unwrap_or_default().saturating_mul(64).saturating_add(1 << 20);
+    let is_read = |entry: &&ArrayEntry| entry.byte_len().is_none_or(|bytes| bytes <= most);
+    caller.each("array.read_pieces", entries.iter().filter(is_read), |entry| {
+        let mut length = 0_u64;
+        let shape = entry.read_pieces(|piece| length += piece.len() as u64)?;
+        Ok((length, shape))
+    });
+    drop(entries);
+    caller.call("texts", || {
+        let mut seen = Seen::new(looks);
+        file.texts().for_each(|text| seen.add(&text));
+        Ok(seen)
+    });
+}
+
 /// The meshes as renderers see them.
 fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
     let looks = caller.looks();
     // Attributes of all meshes may be the same ones.
     let most = if meshes.len() > FEW { 16 } else { usize::MAX };
     caller.each("mesh", meshes, |address| file.mesh(address));
+    caller.each("counts", meshes, |address| file.counts(address).map(|counts| counts.triangles));
+    caller.each("bounds", meshes, |address| file.bounds(address));
     caller.each("mesh.bounds", meshes, |address| file.mesh(address)?.bounds());
     caller.each("mesh.attribute", meshes, |address| {
         let view = file.mesh(address)?;
@@ -192,9 +195,9 @@ fn step<T>(
     job: impl Fn(&Source) -> Result<T>,
 ) -> Result<T> {
     loop {
-        match fragments.step(&job)? {
-            Step::Done(done) => return Ok(done),
-            Step::Need(ranges) => {
+        match fragments.step(&job)?.into_result() {
+            Ok(done) => return Ok(done),
+            Err(ranges) => {
                 for range in ranges {
                     let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(body.len());
                     for start in (at(range.start)..at(range.end)).step_by(piece.max(1)) {

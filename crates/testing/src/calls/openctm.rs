@@ -1,7 +1,8 @@
 use meshmap::openctm::{self, Bodies, Mesh, MeshBuffer};
 use meshmap::{Options, Result, Scratch, Source};
 
-use super::{Caller, Look, Seen};
+use super::caller::Caller;
+use super::look::{Look, Seen};
 
 pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller: &mut impl Caller) {
     let looks = caller.looks();
@@ -19,28 +20,32 @@ pub(super) fn calls(bodies: &Bodies, source: &Source, options: &Options, caller:
         name: &str,
         job: impl FnMut(&Mesh) -> Result<T>,
     ) {
-        caller.each(name, bodies.iter(), job);
+        caller.each(name, bodies.meshes(), job);
     }
     each(bodies, caller, "body.items", |mesh| Ok(mesh.items().count()));
+    each(bodies, caller, "body.header", |mesh| {
+        Ok(format!("{:?} {:?} {:?} {mesh:?}", mesh.header(), mesh.method(), mesh.mg2_header()))
+    });
+    each(bodies, caller, "body.raw_triangles", |mesh| mesh.raw_triangles());
     each(bodies, caller, "body.comment", |mesh| mesh.comment());
     each(bodies, caller, "body.blocks", |mesh| Ok(mesh.blocks()));
     each(bodies, caller, "body.positions", |mesh| mesh.positions());
-    each(bodies, caller, "body.indices", |mesh| mesh.indices());
+    each(bodies, caller, "body.triangles", |mesh| mesh.triangles());
     each(bodies, caller, "body.normals", |mesh| mesh.normals());
     each(bodies, caller, "body.arrays", |mesh| mesh.arrays());
     each(bodies, caller, "body.uv_maps", |mesh| {
         let mut seen = Seen::new(looks);
         for map in mesh.uv_maps() {
-            seen.add(&(map.name(), map.file()));
-            seen.add(&map.coords());
+            seen.add(&((map.name(), map.file()), format!("{:?}", map.precision())));
+            seen.add(&map.read());
         }
         Ok(seen)
     });
     each(bodies, caller, "body.attribute_maps", |mesh| {
         let mut seen = Seen::new(looks);
         for map in mesh.attribute_maps() {
-            seen.add(&map.name());
-            seen.add(&map.values());
+            seen.add(&(map.name(), format!("{:?}", map.precision())));
+            seen.add(&map.read());
         }
         Ok(seen)
     });

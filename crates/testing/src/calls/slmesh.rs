@@ -1,23 +1,25 @@
 use meshmap::slmesh::llsd::Reader;
-use meshmap::slmesh::{
-    Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale,
-};
+use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale};
 use meshmap::{Options, Result, Scratch, Source};
 
-use super::{Caller, Look, few};
+use super::caller::{Caller, few};
+use super::look::Look;
 
 /// The files that assets may be in.
 pub(super) fn containers(source: &Source, options: &Options, caller: &mut impl Caller) {
-    let read = ReadOptions::default();
     caller.call("CacheEntry::detect", || CacheEntry::detect(source));
-    caller.call("CacheEntry::from_source", || CacheEntry::from_source_with(source.clone(), options, &read));
-    let open = || UploadCache::from_source_with(source.clone(), options, &read);
+    let open = || CacheEntry::from_source_with(source.clone(), options);
+    if let Some(entry) = caller.call("CacheEntry::from_source", open) {
+        caller.call("CacheEntry.has", || Ok(entry.has("high_lod")));
+    }
+    let open = || UploadCache::from_source_with(source.clone(), options);
     if let Some(cache) = caller.call("UploadCache::from_source", open) {
         caller.each("UploadCache.asset", 0..cache.len(), |index| cache.asset(index));
     }
 }
 
 pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) {
+    caller.call("asset, shown", || Ok(format!("{} {asset:?}", asset.is_not_found())));
     caller.call("header", || {
         let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
         let mut values = 0;
@@ -28,7 +30,7 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
     });
     caller.call("header, read by events", || {
         let Some(range) = Some(asset.header_range()) else { return Ok(0) };
-        let bytes = asset.source().get(range, "header")?;
+        let bytes = asset.source().read(range)?;
         let mut reader = Reader::new(&bytes);
         let mut events = 0;
         while let Ok(Some(_)) = reader.next_event() {
@@ -36,7 +38,15 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
         }
         Ok(events)
     });
-    caller.call("entries", || Ok(asset.entries().filter(|entry| entry.range().is_ok()).count()));
+    caller.call("entries", || {
+        Ok(asset
+            .entries()
+            .filter(|entry| {
+                let _ = (entry.hash(), entry.mesh_triangles());
+                entry.range().is_ok()
+            })
+            .count())
+    });
     let names: Vec<String> =
         asset.entries().filter_map(|entry| entry.name().to_str().map(str::to_owned)).collect();
     caller.each("entry", few(names.len()), |index| Ok(asset.entry(&names[index]).is_some()));
@@ -70,12 +80,17 @@ fn faces(mesh: &Mesh, caller: &mut impl Caller) {
     fn each<T: Look>(mesh: &Mesh, caller: &mut impl Caller, name: &str, job: impl FnMut(Face) -> Result<T>) {
         caller.each(name, mesh.faces(), job);
     }
-    caller.call("mesh.face", || Ok((0..mesh.len()).filter_map(|index| mesh.face(index)).count()));
+    caller.call("mesh.face", || Ok((0..mesh.face_count()).filter_map(|index| mesh.face(index).ok()).count()));
     each(mesh, caller, "face.raw_field", |face| Ok(face.raw_field("NoSuchField")));
+    each(mesh, caller, "face, shown", |face| {
+        let domains = (face.position_domain(), face.texcoord_domain(), face.normalized_scale());
+        Ok(format!("{domains:?} {face:?}"))
+    });
+    each(mesh, caller, "face.triangles", |face| face.triangles());
     each(mesh, caller, "face.positions", |face| face.positions());
     each(mesh, caller, "face.normals", |face| face.normals());
-    each(mesh, caller, "face.tex_coords", |face| face.tex_coords());
-    each(mesh, caller, "face.checked_indices", |face| face.checked_indices());
+    each(mesh, caller, "face.tex_coords", |face| face.texcoords(0));
+    each(mesh, caller, "face.checked_indices", |face| face.indices());
     each(mesh, caller, "face.view", |face| face.view());
     each(mesh, caller, "face.weights", |face| {
         Ok(face.weights().map_or(0, |weights| weights.iter().map(|one| one.len()).sum::<usize>()))

@@ -1,7 +1,8 @@
 use meshmap::Result;
 use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement};
 
-use super::{Caller, Look, Seen, few};
+use super::caller::{Caller, few};
+use super::look::{Look, Seen};
 
 pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
     let looks = caller.looks();
@@ -15,7 +16,7 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
     }
     fn decoded<T: PackedElement>(array: Option<Packed<T>>, looks: bool) -> Result<Seen> {
         let mut seen = Seen::new(looks);
-        seen.add(&array.map(|array| array.decode()).transpose()?);
+        seen.add(&array.map(|array| array.read()).transpose()?);
         Ok(seen)
     }
     fn single<T: PackedElement>(array: Option<Packed<T>>) -> Result<usize> {
@@ -26,30 +27,38 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
         }
         Ok(found + array.ranges().len())
     }
+    caller.call("header", || Ok(format!("{:?} {:?}", document.header(), document.file_layout())));
+    each(document, caller, "mesh.vertices, shown", |mesh| {
+        let shown =
+            |array: Packed<[f32; 3]>| format!("{} {array:?} {:?}", array.address(), array.precisions().len());
+        Ok(mesh.positions().map(shown))
+    });
     caller.call("mesh_named", || Ok(document.mesh_named("no such name").is_some()));
     each(document, caller, "mesh by index", |mesh| Ok((mesh.name(), mesh.range())));
     each(document, caller, "mesh.segments", |mesh| {
         Ok(mesh.segments().filter(|one| one.data.end > 0).count())
     });
-    each(document, caller, "mesh.vertices", |mesh| decoded(mesh.vertices(), looks));
+    each(document, caller, "mesh.vertices", |mesh| decoded(mesh.positions(), looks));
     each(document, caller, "mesh.normals", |mesh| decoded(mesh.normals(), looks));
-    each(document, caller, "mesh.uvs", |mesh| decoded(mesh.uvs(), looks));
+    each(document, caller, "mesh.uvs", |mesh| decoded(mesh.texcoords(0), looks));
     each(document, caller, "mesh.tangents", |mesh| decoded(mesh.tangents(), looks));
-    each(document, caller, "mesh.vertex_triangles", |mesh| decoded(mesh.vertex_triangles(), looks));
-    each(document, caller, "mesh.normal_triangles", |mesh| decoded(mesh.normal_triangles(), looks));
-    each(document, caller, "mesh.uv_triangles", |mesh| decoded(mesh.uv_triangles(), looks));
-    each(document, caller, "mesh.tangent_triangles", |mesh| decoded(mesh.tangent_triangles(), looks));
-    each(document, caller, "mesh.vertices, one", |mesh| single(mesh.vertices()));
-    each(document, caller, "mesh.vertex_triangles, one", |mesh| single(mesh.vertex_triangles()));
+    each(document, caller, "mesh.vertex_triangles", |mesh| decoded(mesh.position_indices(), looks));
+    each(document, caller, "mesh.normal_triangles", |mesh| decoded(mesh.normal_indices(), looks));
+    each(document, caller, "mesh.uv_triangles", |mesh| decoded(mesh.texcoord_indices(), looks));
+    each(document, caller, "mesh.tangent_triangles", |mesh| decoded(mesh.tangent_indices(), looks));
+    each(document, caller, "mesh.vertices, one", |mesh| single(mesh.positions()));
+    each(document, caller, "mesh.vertex_triangles, one", |mesh| single(mesh.position_indices()));
     each(document, caller, "mesh.vertices, iterated", |mesh| {
         let mut seen = Seen::new(looks);
-        mesh.vertices().iter().flat_map(Packed::iter).for_each(|one| seen.add(&one.map(drop)));
+        mesh.positions().iter().flat_map(Packed::iter).for_each(|one| seen.add(&one.map(drop)));
         Ok(seen)
     });
     each(document, caller, "mesh.triangles", |mesh| {
-        let triangles = mesh.triangles()?;
+        let triangles = mesh.indices()?;
         let mut seen = Seen::new(looks);
-        [&triangles.vertex, &triangles.normal, &triangles.uv].iter().for_each(|array| seen.add(array));
+        [&triangles.positions, &triangles.normals, &triangles.texcoords]
+            .iter()
+            .for_each(|array| seen.add(array));
         Ok(seen)
     });
     each(document, caller, "mesh.custom", |mesh| Ok(mesh.custom()?.len()));
@@ -57,9 +66,9 @@ pub(super) fn calls(document: &Document, caller: &mut impl Caller) {
         let mut seen = Seen::new(looks);
         for custom in mesh.custom()? {
             match custom.values {
-                CustomValues::Index(values) | CustomValues::Integer(values) => seen.add(&values.decode()),
-                CustomValues::Float(values) => seen.add(&values.decode()),
-                CustomValues::ColorRgba(values) => seen.add(&values.decode()),
+                CustomValues::Index(values) | CustomValues::Integer(values) => seen.add(&values.read()),
+                CustomValues::Float(values) => seen.add(&values.read()),
+                CustomValues::ColorRgba(values) => seen.add(&values.read()),
                 _ => {}
             }
         }

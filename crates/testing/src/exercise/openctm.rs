@@ -8,7 +8,7 @@ use meshmap::{
     Strictness,
 };
 
-use super::{assert_array, assert_finding, assert_mesh, options, seen};
+use super::check::{assert_array, assert_finding, assert_mesh, options, seen};
 
 /// Parts of a kind that are looked at.
 const MOST: usize = 8;
@@ -26,14 +26,14 @@ pub fn bytes(bytes: &[u8]) -> bool {
     assert!(matches!(MeshFile::from_source_with(source.clone(), &options), Ok(MeshFile::OpenCtm(_))));
     bodies.findings().iter().for_each(assert_finding);
     let mut end = 0;
-    for mesh in bodies.iter().take(MOST) {
+    for mesh in bodies.meshes().take(MOST) {
         assert_eq!(mesh.range().start, end, "bodies lie back to back");
         end = mesh.range().end;
         assert!(end <= bytes.len() as u64);
         self::mesh(mesh, &options);
     }
     let strict = Mesh::from_source_with(source, &options.with_strictness(Strictness::Strict)).map_err(seen);
-    let first = bodies.get(0).expect("there is always one");
+    let first = bodies.mesh(0).expect("there is always one");
     let is_strict = first
         .validate()
         .is_ok_and(|findings| !findings.iter().any(|finding| finding.severity() >= Severity::Forbidden));
@@ -46,12 +46,11 @@ fn check<T>(result: Result<T>) -> Option<T> {
 }
 
 fn mesh(mesh: &Mesh, options: &Options) {
-    let _ = (mesh.header(), mesh.method(), mesh.mg2_header(), check(mesh.comment()), format!("{mesh:?}"));
     let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
     assert!(vertices > 0 && triangles > 0);
     let mut scratch = Scratch::default();
-    let (indices, positions) = (check(mesh.indices()), check(mesh.positions()));
-    same(indices.as_ref(), triangles, |out| mesh.indices_into(out, &mut scratch));
+    let (indices, positions) = (check(mesh.raw_triangles()), check(mesh.positions()));
+    same(indices.as_ref(), triangles, |out| mesh.raw_triangles_into(out, &mut scratch));
     same(positions.as_ref(), vertices, |out| mesh.positions_into(out, &mut scratch));
     let normals = check(mesh.normals());
     if let Some(Some(normals)) = &normals {
@@ -59,15 +58,13 @@ fn mesh(mesh: &Mesh, options: &Options) {
     }
     let mut all_good = indices.is_some() && positions.is_some() && normals.is_some();
     for map in mesh.uv_maps().take(MOST) {
-        let _ = (map.name().to_string(), map.file().to_string(), map.precision());
-        let coords = check(map.coords());
-        same(coords.as_ref(), vertices, |out| map.coords_into(out, &mut scratch));
+        let coords = check(map.read());
+        same(coords.as_ref(), vertices, |out| map.read_into(out, &mut scratch));
         all_good &= coords.is_some();
     }
     for map in mesh.attribute_maps().take(MOST) {
-        let _ = (map.name().to_string(), map.precision());
-        let values = check(map.values());
-        same(values.as_ref(), vertices, |out| map.values_into(out, &mut scratch));
+        let values = check(map.read());
+        same(values.as_ref(), vertices, |out| map.read_into(out, &mut scratch));
         all_good &= values.is_some();
     }
     let arrays = check(mesh.arrays());
@@ -77,7 +74,7 @@ fn mesh(mesh: &Mesh, options: &Options) {
     if let Some(arrays) = arrays {
         assert!(all_good && Some(&arrays.positions) == positions.as_ref());
         assert_eq!(Array::from_vec(buffer.positions), arrays.positions);
-        assert_eq!(Array::from_vec(buffer.indices), arrays.indices);
+        assert_eq!(Array::from_vec(buffer.triangles), arrays.triangles);
         assert_eq!(arrays.normals.is_some(), mesh.has_normals());
         assert_eq!(
             arrays.normals.unwrap_or_else(|| Array::from_vec(Vec::new())),

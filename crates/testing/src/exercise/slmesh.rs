@@ -1,12 +1,10 @@
 //! Calls everything that a user can call on a mesh asset, and asserts what the documentation promises of any bytes.
 
 use meshmap::slmesh::llsd::{Event, MAX_DEPTH, Reader};
-use meshmap::slmesh::{
-    Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, ReadOptions, UploadCache, WeightScale, rules,
-};
+use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale, rules};
 use meshmap::{ErrorKind, Options, Result, Scratch, Severity, Source, Strictness};
 
-use super::{assert_finding, assert_mesh, bits, options, seen};
+use super::check::{assert_finding, assert_mesh, bits, options, seen};
 
 /// Faces that are looked at.
 const MOST: usize = 16;
@@ -16,20 +14,16 @@ const MOST: usize = 16;
 /// Returns whether the bytes are a file that opens.
 pub fn bytes(bytes: &[u8]) -> bool {
     let source = || Source::from_bytes(bytes.to_vec());
-    let open = |options: &Options| {
-        Asset::from_source_with(source(), options, &ReadOptions::default().with_max_version(i32::MAX))
-    };
-    let read = ReadOptions::default();
-    if let Some(cache) = check(UploadCache::from_source_with(source(), &options(), &read)) {
+    let open =
+        |options: &Options| Asset::from_source_with(source(), &options.with_slmesh_max_version(i32::MAX));
+    if let Some(cache) = check(UploadCache::from_source_with(source(), &options())) {
         assert!(cache.is_empty() == cache.ranges().is_empty() && cache.len() == cache.ranges().len());
         cache.ranges().iter().for_each(|range| assert!(range.start <= range.end));
         if let Some(Some(asset)) = check(cache.asset(0)) {
             everything(&asset);
         }
     }
-    let _ = CacheEntry::detect(&source());
-    if let Some(entry) = check(CacheEntry::from_source_with(source(), &options(), &read)) {
-        let _ = entry.has("high_lod");
+    if let Some(entry) = check(CacheEntry::from_source_with(source(), &options())) {
         everything(entry.asset());
     }
     let strict = check(open(&options().with_strictness(Strictness::Strict)));
@@ -57,16 +51,7 @@ fn check<T>(result: Result<T>) -> Option<T> {
 }
 
 fn everything(asset: &Asset) {
-    let _ = (asset.version(), asset.creator(), asset.date(), asset.submodel_id(), asset.cost_data());
-    let _ = (asset.is_not_found(), asset.items().count(), format!("{asset:?}"), asset.header_range());
-    for (name, value) in asset.header().take(MOST) {
-        let _ = (name.to_str(), Reader::new(&value).skip_value());
-    }
     let blocks = check(asset.blocks());
-    for entry in asset.entries().take(MOST) {
-        let _ = (entry.hash(), entry.mesh_triangles(), check(entry.range()));
-        let _ = entry.name().to_str().map(|name| check(asset.raw_block(name)));
-    }
     assert!(blocks.is_none_or(|blocks| blocks.len() <= asset.entries().len()));
     let decoded = asset.decode_all().expect("bytes in memory can be read");
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
@@ -107,19 +92,15 @@ fn everything(asset: &Asset) {
     if let Some(Some(mesh)) = check(asset.physics_mesh()) {
         self::mesh(&mesh);
     }
-    if let Some(Some(skin)) = check(asset.skin()) {
-        let _ = format!("{skin:?}");
-    }
     if let Some(Some(convex)) = check(asset.physics_convex()) {
         let sizes: Vec<_> = convex.hull_sizes().map(Iterator::collect).unwrap_or_default();
         let hulls: Vec<_> = convex.raw_hulls().map(|hull| hull.len()).collect();
         assert_eq!(sizes, hulls);
-        let _ = (check(convex.hull_points()), check(convex.bounding_verts()), format!("{convex:?}"));
     }
 }
 
 fn same(mesh: &Mesh, buffer: &MeshBuffer) {
-    assert_eq!(mesh.len(), buffer.faces().len());
+    assert_eq!(mesh.face_count(), buffer.faces().len());
     for (face, buffer) in mesh.faces().zip(buffer.faces()) {
         assert_eq!(face.has_geometry(), buffer.has_geometry);
         assert_eq!(
@@ -128,9 +109,9 @@ fn same(mesh: &Mesh, buffer: &MeshBuffer) {
         );
         let normals = face.normals().unwrap().map(|array| array.to_vec()).unwrap_or_default();
         assert_eq!(bits(normals.as_flattened()), bits(buffer.normals.as_flattened()));
-        let tex_coords = face.tex_coords().unwrap().map(|array| array.to_vec()).unwrap_or_default();
-        assert_eq!(bits(tex_coords.as_flattened()), bits(buffer.tex_coords.as_flattened()));
-        assert_eq!(face.indices().to_vec(), buffer.indices);
+        let tex_coords = face.texcoords(0).unwrap().map(|array| array.to_vec()).unwrap_or_default();
+        assert_eq!(bits(tex_coords.as_flattened()), bits(buffer.texcoords.as_flattened()));
+        assert_eq!(face.raw_indices().to_vec(), buffer.indices);
         let arrays = face.weights().map(|weights| weights.arrays(WeightScale::Stored).unwrap());
         let joints = arrays.as_ref().map(|arrays| arrays.joints.to_vec()).unwrap_or_default();
         assert_eq!(joints, buffer.joints);
@@ -140,25 +121,21 @@ fn same(mesh: &Mesh, buffer: &MeshBuffer) {
 }
 
 fn mesh(mesh: &Mesh) {
-    assert!(mesh.face(mesh.len()).is_none() && mesh.is_empty() == mesh.face(0).is_none());
+    assert_eq!(mesh.face(mesh.face_count()).unwrap_err().kind(), ErrorKind::OutOfRange);
+    assert!((0..mesh.face_count()).all(|index| mesh.face(index).unwrap().index() == index));
     let faces =
-        mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangles().len()));
+        mesh.faces().fold((0, 0), |sum, face| (sum.0 + face.vertex_count(), sum.1 + face.triangle_count()));
     assert_eq!(faces, (mesh.vertex_count(), mesh.triangle_count()));
     mesh.faces().take(MOST).for_each(|face| self::face(&face));
 }
 
 fn face(face: &Face) {
     let count = face.vertex_count();
-    assert!(face.has_geometry() || count == 0 && face.indices().is_empty());
+    assert!(face.has_geometry() || count == 0 && face.raw_indices().is_empty());
     assert_eq!(face.raw_positions().len(), count);
     assert!(face.raw_normals().is_none_or(|normals| normals.len() == count));
-    assert!(face.raw_tex_coords().is_none_or(|tex_coords| tex_coords.len() == count));
-    assert_eq!(face.triangles().len() * 3, face.indices().len());
-    let _ = (face.position_domain(), face.tex_coord_domain(), face.normalized_scale(), format!("{face:?}"));
-    assert_eq!(
-        face.raw_field("Position").is_some(),
-        face.has_geometry() || face.raw_field("Position").is_some()
-    );
+    assert!(face.raw_texcoords().is_none_or(|tex_coords| tex_coords.len() == count));
+    assert_eq!(face.triangle_count() * 3, face.raw_indices().len());
     if let Some(weights) = face.weights() {
         assert_eq!(weights.len(), count);
         assert_eq!(weights.is_empty(), count == 0);
@@ -171,9 +148,10 @@ fn face(face: &Face) {
             assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-6, "{weights:?}");
         }
     }
-    match (face.view().map_err(seen), face.checked_indices().map_err(seen)) {
+    match (face.view().map_err(seen), face.indices().map_err(seen)) {
         (Ok(view), Ok(indices)) => {
-            assert_eq!(indices, face.indices());
+            assert_eq!(indices, face.raw_indices());
+            assert_eq!(face.triangles().unwrap().as_bytes(), indices.as_bytes());
             assert_mesh(&view);
         }
         (Err(_), Err(error)) => {

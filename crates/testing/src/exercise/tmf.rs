@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use meshmap::tmf::{CustomValues, Document, Mesh, Packed, PackedElement, rules};
 use meshmap::{Address, ErrorKind, MeshView, Options, Result, Severity, Source, Strictness};
 
-use super::{assert_finding, assert_mesh, options, seen};
+use super::check::{assert_finding, assert_mesh, options, seen};
 
 /// Parts of a kind that are looked at.
 const MOST: usize = 16;
@@ -28,7 +28,6 @@ pub fn bytes(bytes: &[u8]) -> bool {
         findings.iter().any(|finding| finding.severity() >= Severity::Forbidden),
         "strict reading"
     );
-    let _ = (document.header(), document.file_layout(), document.items().count());
     for mesh in document.meshes().take(MOST) {
         self::mesh(&document, &mesh);
         // Indices that are wrong are all that can be wrong with a mesh that was opened.
@@ -54,15 +53,14 @@ fn mesh(document: &Document, mesh: &Mesh) {
     assert!(document.mesh_named(mesh.name().as_bytes()).is_some());
     assert!(mesh.segments().all(|segment| segment.data.end == segment.range.end));
     assert!(check(mesh.load()).is_some());
-    packed(mesh.vertices());
+    packed(mesh.positions());
     packed(mesh.normals());
-    packed(mesh.uvs());
+    packed(mesh.texcoords(0));
     packed(mesh.tangents());
-    packed(mesh.vertex_triangles());
-    packed(mesh.normal_triangles());
-    packed(mesh.uv_triangles());
-    packed(mesh.tangent_triangles());
-    check(mesh.triangles());
+    packed(mesh.position_indices());
+    packed(mesh.normal_indices());
+    packed(mesh.texcoord_indices());
+    packed(mesh.tangent_indices());
     for custom in mesh.custom().expect("names were read when opening").into_iter().take(MOST) {
         assert!(mesh.custom_named(custom.name.as_bytes()).unwrap().is_some());
         match custom.values {
@@ -78,9 +76,8 @@ fn mesh(document: &Document, mesh: &Mesh) {
 /// but for those of numbers that are none.
 fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     let Some(array) = array else { return };
-    let _ = (array.address(), array.ranges().len(), array.precisions().len(), format!("{array:?}"));
     assert!(array.shares(&array.clone()) && array.get(array.len()).unwrap().is_none());
-    let Some(whole) = check(array.decode()) else { return };
+    let Some(whole) = check(array.read()) else { return };
     let len = whole.len();
     assert_eq!(len, array.len());
     for index in (0..len).take(MOST).chain(len.saturating_sub(MOST)..len) {
@@ -89,7 +86,7 @@ fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     }
     let part = len / 3..len - len / 5;
     let mut out = vec![T::default(); part.len()];
-    array.range_into(part.clone(), &mut out).unwrap();
+    array.read_range_into(part.clone(), &mut out).unwrap();
     assert_eq!(format!("{out:?}"), format!("{:?}", whole.slice(part).unwrap().to_vec()));
     assert_eq!(array.iter().take(3000).filter(Result::is_ok).count(), len.min(3000));
 }

@@ -1,7 +1,7 @@
 use meshmap::Codec;
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning, raw};
 
-use super::Kind;
+use super::kind::Kind;
 use crate::fixtures::cgeo::{Mesh, Snapshot, compress, file, header, snapshot, snapshot_bytes};
 
 /// As many sections of a snapshot are read.
@@ -141,7 +141,7 @@ fn naming_one(n: usize, sections: usize) -> Vec<u8> {
 
 /// Snapshots with so many empty map channels; all but the first are differences.
 pub fn channels(n: usize, count: usize) -> Vec<u8> {
-    let mesh = Mesh { triangles: Vec::new(), map_channels: vec![Vec::new(); n], ..Mesh::sheet(2, 0, 0.0) };
+    let mesh = Mesh { triangles: Vec::new(), texcoords: vec![Vec::new(); n], ..Mesh::sheet(2, 0, 0.0) };
     let whole = snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored());
     let difference = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), stored());
     let all = (0..count).map(|index| if index == 0 { whole.clone() } else { difference.clone() });

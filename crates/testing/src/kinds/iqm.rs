@@ -1,4 +1,5 @@
-use super::{Kind, words};
+use super::kind::{Kind, words};
+use crate::fixtures::iqm::{Writer, shared_vertices};
 
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("iqm", "empty meshes", |n| meshes(n, 0, &["a"])),
@@ -33,6 +34,11 @@ pub(super) const KINDS: &[Kind] = &[
         file.poses(n);
         file.finish()
     }),
+    Kind::new("iqm", "anims x frames x joints", |n| {
+        let n = n as u32;
+        Writer::sheets(1, 2, 2).frozen(n, n, n).to_bytes()
+    }),
+    Kind::new("iqm", "meshes x shared vertices", |n| shared_vertices(n as u32, n as u32)).shared(),
     Kind::new("iqm", "frames x poses without channels", |n| {
         let mut file = anims(1, n);
         file.poses(n);

@@ -1,4 +1,4 @@
-use super::Kind;
+use super::kind::Kind;
 use crate::fixtures::openctm::{Body, MG1, MG2, RAW};
 
 pub(super) const KINDS: &[Kind] = &[

@@ -1,4 +1,4 @@
-use super::Kind;
+use super::kind::Kind;
 use crate::fixtures::slmesh::{Llsd, Writer, entry, hulls, no_geometry, sheet, skin};
 
 /// The most keys, faces and joints that are read.

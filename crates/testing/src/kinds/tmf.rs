@@ -1,4 +1,4 @@
-use super::Kind;
+use super::kind::Kind;
 use crate::fixtures::tmf::{Writer, floats};
 
 /// The most segments of a mesh.

@@ -41,7 +41,7 @@ pub fn plain_loop(poses: &[Pose], stored: &[u8], out: &mut [Trs]) {
                 }
             }
             let [a, b, c, x, y, z, w, d, e, f] = channels;
-            *trs = Trs { translate: [a, b, c], rotate: [x, y, z, w], scale: [d, e, f] };
+            *trs = Trs::new([a, b, c], [x, y, z, w], [d, e, f]);
         }
     }
 }

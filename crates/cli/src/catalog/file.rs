@@ -1,0 +1,104 @@
+//! The rows of a file.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::UNIX_EPOCH;
+
+use meshmap::{MeshFile, Severity, Source};
+use sha2::{Digest, Sha256};
+
+use super::How;
+use super::item::{Item, Kind};
+use super::look;
+use super::row::Row;
+use crate::inputs::{Problem, Reading};
+
+/// The rows of a file: at least one, but for a file that was found and holds no mesh at all.
+///
+/// Never fails, whatever the file is.
+#[must_use]
+pub fn rows(item: &Item, how: How) -> Vec<Row> {
+    let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
+    read.unwrap_or_else(|_| {
+        let problem = Problem::other("panic", "a defect of this program; please report the file".to_owned());
+        vec![Row { path: path(item), ..Row::default() }.problem(&problem)]
+    })
+}
+
+fn path(item: &Item) -> String {
+    match &item.0 {
+        Kind::File(input) => input.path.to_string_lossy().into_owned(),
+        Kind::Source { name, .. } => name.clone(),
+        Kind::Unreadable(path, _) => path.to_string_lossy().into_owned(),
+    }
+}
+
+fn read(item: &Item, how: How) -> Vec<Row> {
+    let mut row = Row { path: path(item), ..Row::default() };
+    // Files are worked on side by side, each by one thread.
+    let reading = Reading { mmap: how.mmap, is_one_of_many: true, ..Reading::default() };
+    let opened = match &item.0 {
+        Kind::Unreadable(_, error) => return vec![row.problem(&Problem::other("io", error.clone()))],
+        Kind::File(input) => input.source(how.mmap).and_then(|source| {
+            describe(&mut row, &source, None, how)?;
+            input.open(&source, &reading)
+        }),
+        Kind::Source { identity, open, .. } => open().map_err(Problem::from).and_then(|source| {
+            describe(&mut row, &source, identity.as_deref(), how)?;
+            Ok(Some(MeshFile::from_source_with(source, &reading.options())?))
+        }),
+    };
+    match opened {
+        Ok(None) => Vec::new(),
+        Ok(Some(file)) => {
+            row.format = Some(file.format().name());
+            findings(&mut row, &file);
+            look::meshes(&file, &row, how.full)
+        }
+        Err(problem) => vec![row.problem(&problem)],
+    }
+}
+
+/// What is known of a file before it is opened.
+fn describe(row: &mut Row, source: &Source, identity: Option<&str>, how: How) -> Result<(), Problem> {
+    row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
+    row.identity = identity.map(str::to_owned).or_else(|| of_file(source));
+    if how.hash {
+        row.hash = Some(hash(source)?);
+    }
+    Ok(())
+}
+
+fn of_file(source: &Source) -> Option<String> {
+    let identity = source.identity()?;
+    let (device, inode) = identity.file_id.unwrap_or_default();
+    let modified = identity.modified?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    Some(format!("{device:x}-{inode:x}-{modified:x}-{:x}", identity.len))
+}
+
+/// Of the bytes, a part at a time.
+fn hash(source: &Source) -> Result<String, Problem> {
+    const PART: u64 = 1 << 20;
+    let mut hash = Sha256::new();
+    let Some(len) = source.len()? else {
+        return Err(Problem::other("unsupported", "a hash of a source of unknown length".to_owned()));
+    };
+    let mut start = 0;
+    while start < len {
+        let end = start.saturating_add(PART).min(len);
+        hash.update(source.read(start..end)?);
+        start = end;
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn findings(row: &mut Row, file: &MeshFile) {
+    for finding in file.findings() {
+        let place = match finding.severity() {
+            Severity::Note => 0,
+            Severity::Suspicious => 1,
+            Severity::Forbidden => 2,
+            _ => 3,
+        };
+        row.findings[place] += i64::try_from(finding.count.max(1)).unwrap_or(i64::MAX);
+    }
+}

@@ -1,0 +1,388 @@
+//! The model of a file: its parts, their states, its meshes and its damage, whatever its format.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use meshmap::openctm::{Bodies, Mesh, Method};
+use meshmap::{Address, Finding, Format, Item, MeshFile, ReadStats, Rule, Segment};
+use serde::Serialize;
+
+use crate::inputs::{Input, Problem};
+use crate::{text, words};
+
+/// Stored bytes that may be read for an exact number without being asked to.
+pub(super) const WORTH_READING: u64 = 16 << 20;
+
+/// How much of a file is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// What costs little.
+    Look,
+    /// Whatever makes numbers exact.
+    Full,
+    /// Every value.
+    Check,
+}
+
+/// How a part of a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) enum State {
+    #[serde(rename = "intact")]
+    Intact,
+    #[serde(rename = "not checked")]
+    NotChecked,
+    #[serde(rename = "broken")]
+    Broken,
+    #[serde(rename = "incomplete")]
+    Incomplete,
+    #[serde(rename = "missing")]
+    Missing,
+}
+
+impl State {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Intact => "intact",
+            Self::NotChecked => "not checked",
+            Self::Broken => "broken",
+            Self::Incomplete => "incomplete",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// A part that cannot be used.
+#[derive(Clone, Debug)]
+pub(crate) struct Damage {
+    pub(crate) address: Address,
+    pub(crate) state: State,
+    pub(crate) range: Option<Range<u64>>,
+    pub(crate) problem: Problem,
+    /// The rule, where a value breaks one.
+    pub(crate) rule: Option<Rule>,
+}
+
+impl Damage {
+    /// What an error says of the part at an address, of a file of this length.
+    pub(super) fn of(address: Address, error: &meshmap::Error, bytes: Option<u64>) -> Self {
+        let range = error.byte_range();
+        let state = match (&range, bytes) {
+            (Some(range), Some(bytes)) if range.start >= bytes && range.start < range.end => State::Missing,
+            (Some(range), Some(bytes)) if range.end > bytes => State::Incomplete,
+            _ => State::Broken,
+        };
+        Self { address, state, range, problem: error.clone().into(), rule: None }
+    }
+
+    /// How many of its bytes are there, where it is cut off.
+    pub(crate) fn there(&self, bytes: Option<u64>) -> Option<(u64, u64)> {
+        let (range, bytes) = (self.range.as_ref()?, bytes?);
+        (range.end > bytes).then(|| (bytes.saturating_sub(range.start), range.end - range.start))
+    }
+
+    /// What is wrong, without where.
+    pub(crate) fn reason(&self) -> String {
+        match self.problem.library() {
+            Some(error) => words::of_part(error, Some(&self.address)),
+            None => self.problem.to_string(),
+        }
+    }
+}
+
+/// The parts of a file that cannot be used, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Damages {
+    pub(super) list: Vec<Damage>,
+    seen: HashSet<String>,
+}
+
+impl Damages {
+    /// The first that is said of a part counts.
+    pub(super) fn add(&mut self, damage: Damage) {
+        if self.seen.insert(damage.address.to_string()) {
+            self.list.push(damage);
+        }
+    }
+
+    /// Whether something at the address, or in it, is damaged.
+    pub(super) fn has(&self, address: &str) -> bool {
+        self.seen.contains(address)
+    }
+}
+
+/// A mesh, as JSON lists it.
+#[derive(Debug, Serialize)]
+pub(crate) struct MeshInfo {
+    pub(crate) address: String,
+    pub(crate) name: Option<String>,
+    pub(crate) role: &'static str,
+    pub(crate) material: Option<String>,
+    pub(crate) vertices: Option<u64>,
+    pub(crate) triangles: Option<u64>,
+    pub(crate) attributes: Arc<[AttributeInfo]>,
+    #[serde(rename = "box")]
+    pub(crate) bounds: Option<[[f32; 3]; 2]>,
+    pub(crate) groups: Option<Vec<Group>>,
+}
+
+/// A property of the vertices.
+#[derive(Debug, Serialize)]
+pub(crate) struct AttributeInfo {
+    pub(crate) semantic: String,
+    pub(crate) format: String,
+}
+
+impl AttributeInfo {
+    pub(super) fn new(semantic: impl ToString, format: impl ToString) -> Self {
+        Self { semantic: semantic.to_string(), format: format.to_string() }
+    }
+}
+
+/// Triangles of one material.
+#[derive(Debug, Serialize)]
+pub(crate) struct Group {
+    pub(crate) material: u32,
+    pub(crate) triangles: u64,
+}
+
+/// What is known of an item that the library does not list.
+#[derive(Debug, Default)]
+pub(crate) struct PartDetail {
+    pub(crate) decoded: Option<u64>,
+    pub(crate) counts: Vec<(&'static str, u64)>,
+    pub(crate) is_intact: bool,
+}
+
+/// All that is known of a file, whatever its format.
+pub(crate) struct Inspection {
+    pub(crate) input: Input,
+    pub(crate) bytes: Option<u64>,
+    /// Why it could not be opened.
+    pub(crate) problem: Option<Problem>,
+    pub(crate) format: Option<meshmap::Format>,
+    pub(crate) file: Option<MeshFile>,
+    pub(crate) depth: Depth,
+    pub(crate) variant: Option<String>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) damage: Vec<Damage>,
+    pub(crate) meshes: Vec<MeshInfo>,
+    pub(crate) details: HashMap<String, PartDetail>,
+    /// Sections of a file that could not be opened, as its header tells them.
+    pub(crate) salvaged: Vec<Part>,
+    pub(crate) reads: ReadStats,
+}
+
+/// What a format's module finds out.
+pub(super) struct Look<F> {
+    pub(super) variant: String,
+    pub(super) facts: F,
+    pub(super) meshes: Vec<MeshInfo>,
+    pub(super) details: HashMap<String, PartDetail>,
+}
+
+impl<F> Look<F> {
+    pub(super) fn map<G>(self, facts: impl FnOnce(F) -> G) -> Look<G> {
+        let Self { variant, meshes, details, .. } = self;
+        Look { variant, facts: facts(self.facts), meshes, details }
+    }
+}
+
+/// What is said of a part that ends beyond the end of the file.
+pub(super) fn cut_off(range: &Range<u64>, bytes: u64) -> String {
+    let (there, all) = (bytes.saturating_sub(range.start), range.end - range.start);
+    format!("cut off: {} announced, there are {}", text::plural(all, "byte"), text::count(there))
+}
+
+impl Inspection {
+    pub(super) fn new(input: Input, depth: Depth) -> Self {
+        Self {
+            input,
+            bytes: None,
+            problem: None,
+            format: None,
+            file: None,
+            depth,
+            variant: None,
+            findings: Vec::new(),
+            damage: Vec::new(),
+            meshes: Vec::new(),
+            details: HashMap::new(),
+            salvaged: Vec::new(),
+            reads: ReadStats::default(),
+        }
+    }
+
+    /// Whether something cannot be used.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.problem.is_some() || !self.damage.is_empty()
+    }
+
+    /// Where the file ends though parts of it lie beyond; and where it would end, as far as that is told.
+    pub(crate) fn cut_at(&self) -> Option<(u64, Option<u64>)> {
+        let bytes = self.bytes?;
+        let salvaged = self.salvaged.iter().map(|part| part.range.end);
+        let ends = self.damage.iter().filter_map(|damage| Some(damage.range.as_ref()?.end)).chain(salvaged);
+        let whole = self.problem.as_ref().and_then(Problem::library).and_then(meshmap::Error::byte_range);
+        let whole = whole.filter(|_| !self.salvaged.is_empty()).map(|range| range.end);
+        let end = ends.chain(whole).max().filter(|end| *end > bytes);
+        let is_cut = self.damage.iter().any(|damage| damage.state >= State::Incomplete);
+        (end.is_some() || is_cut).then_some((bytes, end))
+    }
+
+    /// `file cut off at 4,000,000 of 7,073,072 bytes`.
+    pub(crate) fn cut_words(&self) -> Option<String> {
+        let (bytes, end) = self.cut_at()?;
+        Some(match end {
+            Some(end) => {
+                format!("file cut off at {} of {}", text::count(bytes), text::plural(end, "byte"))
+            }
+            None => format!("file cut off at {}", text::plural(bytes, "byte")),
+        })
+    }
+
+    /// The parts with what is known of each.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+        let states = self.states();
+        let salvaged = self.salvaged.iter().cloned();
+        let usual = if self.depth == Depth::Check { State::Intact } else { State::NotChecked };
+        let items = self.file.iter().flat_map(MeshFile::items).map(move |item| {
+            let address = item.address.to_string();
+            let detail = self.details.get(&address);
+            let state = match states.get(&address) {
+                Some(state) => *state,
+                None if detail.is_some_and(|detail| detail.is_intact) => State::Intact,
+                None => usual,
+            };
+            let codec = self.file.as_ref().map_or("none", |file| codec(file, &item));
+            let mut part = Part::new(item, state, codec);
+            if let Some(detail) = detail {
+                part.decoded = part.decoded.or(detail.decoded);
+                part.counts.extend(detail.counts.iter().copied());
+            }
+            part
+        });
+        items.chain(salvaged).chain(self.damage_of_no_item())
+    }
+
+    /// What is damaged and is no part of an item, because nothing is known of it but that.
+    fn damage_of_no_item(&self) -> impl Iterator<Item = Part> + '_ {
+        let known: HashSet<String> = match self.damage.is_empty() {
+            true => HashSet::new(),
+            false => {
+                self.file.iter().flat_map(MeshFile::items).map(|item| item.address.to_string()).collect()
+            }
+        };
+        self.damage.iter().filter_map(move |damage| {
+            let address = damage.address.to_string();
+            if ancestors(&address).any(|ancestor| known.contains(ancestor)) {
+                return None;
+            }
+            let range = damage.range.clone().unwrap_or_default();
+            let stored = range.end.saturating_sub(range.start);
+            Some(Part {
+                address,
+                range,
+                codec: "none",
+                stored,
+                decoded: None,
+                counts: Vec::new(),
+                state: damage.state,
+            })
+        })
+    }
+
+    /// The states of what is damaged, and of whatever it is a part of.
+    fn states(&self) -> HashMap<String, State> {
+        let mut states: HashMap<String, State> = HashMap::new();
+        for damage in &self.damage {
+            let address = damage.address.to_string();
+            for ancestor in ancestors(&address) {
+                let state = if ancestor == address { damage.state } else { State::Broken };
+                let known = states.entry(ancestor.to_owned()).or_insert(state);
+                *known = (*known).max(state);
+            }
+        }
+        states
+    }
+}
+
+/// An address and what it is a part of: `snapshots`, `snapshots[3]` and `snapshots[3].positions`.
+fn ancestors(address: &str) -> impl Iterator<Item = &str> {
+    let ends = address.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
+    ends.chain([address.len()]).map(|end| &address[..end])
+}
+
+/// A part of a file, as JSON lists it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) address: String,
+    pub(crate) range: Range<u64>,
+    pub(crate) codec: &'static str,
+    pub(crate) stored: u64,
+    pub(crate) decoded: Option<u64>,
+    pub(crate) counts: Vec<(&'static str, u64)>,
+    pub(crate) state: State,
+}
+
+impl Part {
+    pub(super) fn new(item: Item, state: State, codec: &'static str) -> Self {
+        let Item { address, counts, stored, decoded, range, .. } = item;
+        Self { address: address.to_string(), range, codec, stored, decoded, counts, state }
+    }
+}
+
+/// How an item is compressed.
+fn codec(file: &MeshFile, item: &Item) -> &'static str {
+    let first = match item.address.segments().first() {
+        Some(meshmap::Segment::Field(name)) => name.as_ref(),
+        _ => "",
+    };
+    if let Some(proxy) = file.as_cgeo().filter(|_| first == "snapshots") {
+        return codec_name(proxy.dialect().codec);
+    }
+    if let Some(bodies) = file.as_openctm() {
+        return body_codec(bodies, &item.address);
+    }
+    match file.format() {
+        Format::SlMesh if first != "header" => "zlib",
+        Format::Tmf => "bits",
+        _ => "none",
+    }
+}
+
+/// How an array is compressed.
+fn body_codec(bodies: &Bodies, address: &Address) -> &'static str {
+    let index = match address.segments() {
+        [_, Segment::Index(index), ..] => usize::try_from(*index).unwrap_or(usize::MAX),
+        _ => 0,
+    };
+    match bodies.mesh(index).map(Mesh::method) {
+        Ok(Method::Raw) | Err(_) => "none",
+        Ok(_) => "lzma",
+    }
+}
+
+pub(super) fn codec_name(codec: meshmap::Codec) -> &'static str {
+    match codec {
+        meshmap::Codec::Stored => "none",
+        meshmap::Codec::Zlib => "zlib",
+        meshmap::Codec::Deflate => "deflate",
+        meshmap::Codec::Gzip => "gzip",
+        meshmap::Codec::Lzma { .. } => "lzma",
+        _ => "other",
+    }
+}
+
+/// A text of a file, with U+FFFD in place of what is not UTF-8. Long texts are cut: thousands of names can be parts of one.
+pub(super) fn lossy(text: &meshmap::Text) -> String {
+    const LONGEST: usize = 1024;
+    let bytes = text.as_bytes();
+    match bytes.get(..LONGEST) {
+        Some(begin) if bytes.len() > LONGEST => {
+            let begin = String::from_utf8_lossy(begin);
+            format!("{}.. ({} bytes)", begin.trim_end_matches('\u{fffd}'), bytes.len())
+        }
+        _ => text.to_string_lossy().into_owned(),
+    }
+}

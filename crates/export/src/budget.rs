@@ -1,0 +1,204 @@
+//! The memory and the output of one call, which no number in a file can exceed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use meshmap::MeshFile;
+
+use crate::error::{Error, Limit, Result};
+
+/// Output that a small file may always become.
+const FREE_OUTPUT: u64 = 64 << 20;
+
+/// Bytes of output for each byte of the mesh file, if these are more.
+const OUTPUT_RATIO: u64 = 256;
+
+/// Pictures that a small file may always become, and stored bytes for each further one.
+const FREE_PICTURES: u64 = 4096;
+const BYTES_OF_PICTURE: u64 = 16;
+
+/// What one call may still take. Clones charge the same call.
+///
+/// Memory is charged before it is allocated: either kept until the call ends, such as parts of a document, or given back by a
+/// [`Scope`], such as the arrays of one mesh. Output is charged twice: when the geometry for it
+/// is about to be read, so that a mesh that thousands of others repeat is refused before it costs time, and when bytes are
+/// written.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
+    max_memory: u64,
+    /// Memory that is held until the call ends.
+    kept: AtomicU64,
+    /// Memory that a scope gives back.
+    working: AtomicU64,
+    max_output: u64,
+    max_written: u64,
+    max_pictures: u64,
+    /// Bytes of geometry read for the output.
+    geometry: AtomicU64,
+    written: AtomicU64,
+}
+
+impl Budget {
+    /// The budget of a call that reads a whole file. `max_output` replaces the usual limit.
+    pub(crate) fn of(file: &MeshFile, max_output: Option<u64>) -> Self {
+        let limits = file.limits();
+        let stored = file.source().len().ok().flatten().unwrap_or_default();
+        let max_memory = limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio));
+        let usual = FREE_OUTPUT.max(stored.saturating_mul(OUTPUT_RATIO));
+        let max_output = max_output.unwrap_or(usual);
+        Self::new(max_memory, max_output, max_output, FREE_PICTURES.max(stored / BYTES_OF_PICTURE))
+    }
+
+    /// The budget of a call that draws a file: the size of each picture is the caller's choice.
+    pub(crate) fn of_pictures(file: &MeshFile) -> Self {
+        let Counts { max_memory, max_output, max_pictures, .. } = *Self::of(file, None).0;
+        Self::new(max_memory, max_output, u64::MAX, max_pictures)
+    }
+
+    /// A budget for what a caller asks for by itself, such as a picture of a size.
+    pub(crate) fn unlimited() -> Self {
+        Self::new(u64::MAX, u64::MAX, u64::MAX, u64::MAX)
+    }
+
+    fn new(max_memory: u64, max_output: u64, max_written: u64, max_pictures: u64) -> Self {
+        let [kept, working, geometry, written] = [const { AtomicU64::new(0) }; 4];
+        Self(Arc::new(Counts {
+            max_memory,
+            kept,
+            working,
+            max_output,
+            max_written,
+            max_pictures,
+            geometry,
+            written,
+        }))
+    }
+
+    /// Charges memory that is about to be allocated, and that is given back when the scope around it ends.
+    pub(crate) fn charge(&self, bytes: u64, what: &'static str) -> Result<()> {
+        let most = self.0.max_memory.saturating_sub(self.0.kept.load(Ordering::Relaxed));
+        add(&self.0.working, bytes, most, Limit::Memory, what)
+    }
+
+    /// Charges memory that is about to be allocated, and held until the call ends.
+    pub(crate) fn keep(&self, bytes: u64, what: &'static str) -> Result<()> {
+        let most = self.0.max_memory.saturating_sub(self.0.working.load(Ordering::Relaxed));
+        add(&self.0.kept, bytes, most, Limit::Memory, what)
+    }
+
+    /// Charges memory for this many elements.
+    pub(crate) fn charge_for<T>(&self, count: usize, what: &'static str) -> Result<()> {
+        self.charge((count as u64).saturating_mul(size_of::<T>() as u64), what)
+    }
+
+    /// An empty vector with room for this many elements.
+    pub(crate) fn vec<T>(&self, count: usize, what: &'static str) -> Result<Vec<T>> {
+        self.charge_for::<T>(count, what)?;
+        let mut vec = Vec::new();
+        match vec.try_reserve_exact(count) {
+            Ok(()) => Ok(vec),
+            Err(_) => {
+                let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
+                Err(Error::LimitExceeded { what, limit: Limit::Memory, most: self.0.max_memory, needed })
+            }
+        }
+    }
+
+    /// The elements of an iterator.
+    pub(crate) fn collect<T>(
+        &self,
+        elements: impl ExactSizeIterator<Item = T>,
+        what: &'static str,
+    ) -> Result<Vec<T>> {
+        let mut vec = self.vec(elements.len(), what)?;
+        vec.extend(elements);
+        Ok(vec)
+    }
+
+    /// Begins a scope: memory charged from here on is given back when the scope ends.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope { budget: self.clone(), working: self.0.working.load(Ordering::Relaxed) }
+    }
+
+    /// Charges vertices and triangles that are about to be read and written.
+    pub(crate) fn read_geometry(&self, vertices: u64, triangles: u64) -> Result<()> {
+        let bytes = vertices.saturating_add(triangles).saturating_mul(size_of::<[f32; 3]>() as u64);
+        self.read(bytes, "vertices and triangles of all meshes")
+    }
+
+    /// Charges numbers that are about to be read and written.
+    pub(crate) fn read(&self, bytes: u64, what: &'static str) -> Result<()> {
+        add(&self.0.geometry, bytes, self.0.max_output, Limit::Output, what)
+    }
+
+    /// Charges bytes that are about to be written.
+    pub(crate) fn write(&self, bytes: u64) -> Result<()> {
+        add(&self.0.written, bytes, self.0.max_written, Limit::Output, "output")
+    }
+
+    /// Begins the next scene of several, each of which may have as much geometry.
+    pub(crate) fn begin_scene(&self) {
+        self.0.geometry.store(0, Ordering::Relaxed);
+    }
+
+    /// Checks the number of pictures.
+    pub(crate) fn check_pictures(&self, count: u64) -> Result<()> {
+        add(&AtomicU64::new(0), count, self.0.max_pictures, Limit::Pictures, "snapshots or frames")
+    }
+
+    /// Forgets all charges: everything has been dropped, and is written again from the beginning.
+    pub(crate) fn restart(&self) {
+        let Counts { kept, working, geometry, written, .. } = &*self.0;
+        for count in [kept, working, geometry, written] {
+            count.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+fn add(count: &AtomicU64, bytes: u64, most: u64, limit: Limit, what: &'static str) -> Result<()> {
+    let sum = |count: u64| count.checked_add(bytes).filter(|sum| *sum <= most);
+    match count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum) {
+        Ok(_) => Ok(()),
+        Err(count) => Err(Error::LimitExceeded { what, limit, most, needed: count.saturating_add(bytes) }),
+    }
+}
+
+/// Gives memory back when it ends.
+pub(crate) struct Scope {
+    budget: Budget,
+    working: u64,
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        self.budget.0.working.store(self.working, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scopes_give_memory_back_and_no_output() {
+        let budget = Budget::new(100, 50, 50, 9);
+        budget.charge(10, "a").unwrap();
+        let scope = budget.scope();
+        assert!(budget.collect([1_u8; 91].into_iter(), "b").is_err());
+        assert_eq!(budget.collect([1_u8; 60].into_iter(), "b").unwrap().len(), 60);
+        budget.keep(30, "c").unwrap();
+        assert!(budget.charge(1, "d").is_err() && budget.keep(1, "d").is_err());
+        budget.write(50).unwrap();
+        drop(scope);
+        budget.charge(60, "d").unwrap();
+        assert!(budget.charge(1, "d").is_err());
+        let error = budget.write(1).unwrap_err();
+        assert!(matches!(error, Error::LimitExceeded { limit: Limit::Output, most: 50, needed: 51, .. }));
+        budget.restart();
+        budget.write(50).unwrap();
+        assert!(budget.check_pictures(9).is_ok() && budget.check_pictures(10).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! The scene of a glTF file, and what its nodes and meshes have in common.
+
+use meshmap::{Axis, Format, VOrigin};
+
+use super::document::{Index, Material, Mesh, Node, Primitive, Scene};
+use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE};
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::settings::Job;
+use crate::source::assume;
+
+/// How the numbers of a file become those of glTF.
+pub(super) struct Rules {
+    /// Whether triangles are turned around.
+    pub(super) turns: bool,
+    /// Whether the texture coordinate V is written as 1 - V.
+    pub(super) flips_v: bool,
+    pub(super) up: Axis,
+}
+
+impl Rules {
+    pub(super) fn of(format: Format, job: &Job<'_>, outcome: &mut Outcome) -> Self {
+        let conventions = format.conventions();
+        let up = assume::up(format, job.up, |note| outcome.note(note));
+        // Where a format does not say it, programs write V as in OBJ, from the bottom.
+        let flips_v = conventions.v_origin != Some(VOrigin::Top);
+        Self { turns: job.turns(format), flips_v, up }
+    }
+}
+
+/// The scene: a root with the rotation and the scale, and `beside` it what may not be below it.
+pub(super) fn finish_scene(
+    gltf: &mut Gltf,
+    rules: &Rules,
+    metres: f64,
+    children: Vec<Index>,
+    beside: Vec<Index>,
+) -> Result<()> {
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    let rotation = match rules.up {
+        Axis::X => Some([0.0, 0.0, half, half]),
+        Axis::Z => Some([-half, 0.0, 0.0, half]),
+        _ => None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is written")]
+    let scale = (metres != 1.0).then_some([metres as f32; 3]);
+    gltf.charge(children.len() + beside.len(), OF_LIST_ITEM)?;
+    let root = Node { name: "meshmap_root".to_owned(), rotation, scale, children, ..Node::default() };
+    let mut nodes = vec![add_node(gltf, root)?];
+    nodes.extend(beside);
+    gltf.document.scenes.push(Scene { nodes });
+    gltf.document.scene = Some(0);
+    Ok(())
+}
+
+/// A mesh of one primitive and a node for it, which has no place of its own.
+pub(super) fn add_mesh(
+    gltf: &mut Gltf,
+    name: String,
+    primitive: Primitive,
+    skin: Option<Index>,
+) -> Result<Index> {
+    gltf.charge_named(OF_MESH, &name)?;
+    let mesh = Mesh { name: name.clone(), primitives: vec![primitive], weights: Vec::new() };
+    gltf.document.meshes.push(mesh);
+    let mesh = Some(gltf.document.meshes.len() - 1);
+    add_node(gltf, Node { name, mesh, skin, ..Node::default() })
+}
+
+/// A node without a place of its own.
+pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
+    gltf.charge_named(OF_NODE, &node.name)?;
+    gltf.document.nodes.push(node);
+    Ok(gltf.document.nodes.len() - 1)
+}
+
+/// The material of this name, which is added where it is new.
+pub(super) fn material(gltf: &mut Gltf, name: &str) -> Result<Index> {
+    if let Some(index) = gltf.materials.get(name) {
+        return Ok(*index);
+    }
+    gltf.charge_named(OF_NODE, name)?;
+    let index = gltf.document.materials.len();
+    gltf.document.materials.push(Material { name: name.to_owned(), double_sided: true });
+    gltf.materials.insert(name.to_owned(), index);
+    Ok(index)
+}

@@ -1,0 +1,55 @@
+//! What is taken for true where a file does not say it, and is told.
+
+use meshmap::cgeo::Proxy;
+use meshmap::{Axis, Format, MeshFile};
+
+use crate::moment::USUAL_RATE;
+use crate::outcome::Outcome;
+use crate::settings::Job;
+
+/// The axis that points up: the one that is `said`, or that of the format.
+pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
+    said.or(format.conventions().up).unwrap_or_else(|| {
+        let (up, name) = match format {
+            // 3ds Max, from which most of these files come, has Z up.
+            Format::CGeo => (Axis::Z, "Z"),
+            _ => (Axis::Y, "Y"),
+        };
+        note(format!("{format} does not say which axis points up: taken for {name}"));
+        up
+    })
+}
+
+/// What a length of 1 is, in metres.
+pub(crate) fn metres(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    match file.as_cgeo() {
+        Some(proxy) => metres_of(proxy, job, outcome),
+        None => job.metres(None).unwrap_or(1.0),
+    }
+}
+
+/// What a length of 1 is in a CGeo file, in metres.
+pub(crate) fn metres_of(proxy: &Proxy, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    job.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
+        outcome.note("the file does not say what a length of 1 is: taken for a metre");
+        1.0
+    })
+}
+
+/// The seconds from one snapshot to the next; which matters where `is_animated`.
+pub(crate) fn step(proxy: &Proxy, job: &Job<'_>, is_animated: bool, outcome: &mut Outcome) -> f64 {
+    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
+    match (job.rate, stored) {
+        (Some(rate), _) => 1.0 / rate,
+        (None, Some(step)) => step,
+        (None, None) => {
+            if is_animated {
+                let what = format!(
+                    "the file does not say how long a snapshot takes: taken for {USUAL_RATE} a second"
+                );
+                outcome.note(what);
+            }
+            1.0 / f64::from(USUAL_RATE)
+        }
+    }
+}

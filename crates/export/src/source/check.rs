@@ -1,0 +1,84 @@
+//! Numbers that targets cannot hold, and triangles that look inside out.
+
+use meshmap::MeshView;
+
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::settings::{Job, NonFinite};
+use crate::vector::{dot, face_normal};
+
+/// Fails for the first number that is infinite, or none, or replaces them all, and says so.
+pub(crate) fn finite<const N: usize>(
+    elements: &mut [[f32; N]],
+    address: impl Fn() -> String,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let address_of = |index| format!("{}[{index}]", address());
+    let replaced = replace_non_finite(elements, address_of, job.non_finite)?;
+    outcome.change("numbers that are infinite, or none, replaced by 0", replaced);
+    Ok(())
+}
+
+/// Fails for the first number that is infinite, or none, or replaces them all; returns how many.
+pub(crate) fn replace_non_finite<const N: usize>(
+    elements: &mut [[f32; N]],
+    address_of: impl Fn(usize) -> String,
+    non_finite: NonFinite,
+) -> Result<u64> {
+    // The usual case, without a branch for each number.
+    let greatest =
+        elements.as_flattened().iter().fold(0, |most: u32, number| most.max(number.abs().to_bits()));
+    if greatest < f32::INFINITY.to_bits() {
+        return Ok(0);
+    }
+    let mut replaced = 0;
+    for (index, element) in elements.iter_mut().enumerate() {
+        for number in element.iter_mut().filter(|number| !number.is_finite()) {
+            if non_finite == NonFinite::Refuse {
+                return Err(Error::NonFinite { address: address_of(index), value: *number });
+            }
+            *number = 0.0;
+            replaced += 1;
+        }
+    }
+    Ok(replaced)
+}
+
+/// Notes where most corners' normals point away from the fronts of their triangles.
+pub(crate) fn winding(
+    triangles: impl Iterator<Item = [u32; 3]>,
+    positions: &[[f32; 3]],
+    normal_of: impl Fn(usize, usize) -> Option<[f32; 3]>,
+    outcome: &mut Outcome,
+) {
+    let (mut with, mut against) = (0_u64, 0_u64);
+    for (index, corners) in triangles.enumerate() {
+        let [Some(a), Some(b), Some(c)] = corners.map(|corner| positions.get(corner as usize).copied())
+        else {
+            continue;
+        };
+        let front = face_normal([a, b, c]);
+        for corner in 0..3 {
+            let Some(normal) = normal_of(index, corner) else { continue };
+            let along = dot(front, normal.map(f64::from));
+            with += u64::from(along > 0.0);
+            against += u64::from(along < 0.0);
+        }
+    }
+    if against > with {
+        outcome.note(format!(
+            "{against} of {} normals point away from the fronts of their triangles: the triangles may have to be turned around",
+            with + against
+        ));
+    }
+}
+
+/// The triangles of a mesh, as they are written.
+pub(crate) fn triangles(view: &MeshView, turns: bool) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
+    view.indices().triangles().map(move |triangle| turned(triangle, turns))
+}
+
+pub(crate) fn turned([a, b, c]: [u32; 3], turns: bool) -> [u32; 3] {
+    if turns { [a, c, b] } else { [a, b, c] }
+}

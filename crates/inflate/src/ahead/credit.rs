@@ -1,0 +1,139 @@
+//! How long helpers may work on what may turn out to be of no use.
+//!
+//! Nobody knows whether a part is one before the thread in front comes to it: bytes can be made that look like the beginning
+//! of a block everywhere, or nowhere. So helpers work on credit, which is earned by the thread in front, and by parts that it
+//! came to. Ordinary streams prove their parts one after the other, so that the credit grows as fast as the parts do. A stream
+//! that makes helpers work in vain costs what its last parts took, and three tenths of what one thread needs, at most.
+
+use std::time::Duration;
+
+/// The time that helpers may spend on a stream, and what earned it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Credit {
+    /// Decoding that was needed, by any thread.
+    proven: Duration,
+    /// What helpers did for parts that the thread in front has not come to, or are allowed to be doing.
+    open: Duration,
+    /// What helpers did in vain, and their searches.
+    lost: Duration,
+    /// Bytes of the input that the thread in front has decoded itself, and the time it took.
+    own: (usize, Duration),
+}
+
+impl Credit {
+    /// Credit without end.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn unlimited() -> Self {
+        Self { proven: Duration::from_secs(1 << 32), ..Self::default() }
+    }
+
+    /// The thread in front has decoded so many bytes of the input.
+    pub(super) fn decoded(&mut self, bytes: usize, time: Duration) {
+        self.proven = self.proven.saturating_add(time);
+        self.own = (self.own.0.saturating_add(bytes), self.own.1.saturating_add(time));
+    }
+
+    /// The time that one of so many idle helpers may spend next, and how many bytes of the input the thread in front decodes in
+    /// it: at least `least`. `None` where the credit is used up.
+    pub(super) fn share(&self, idle: usize, least: usize) -> Option<(Duration, usize)> {
+        /// Of each so much that was needed, so much may be lost.
+        const LOSSES: (u32, u32) = (10, 3);
+        let idle = u32::try_from(idle).unwrap_or(u32::MAX).max(1);
+        let left = self.proven.saturating_sub(self.open).saturating_sub(self.lost);
+        let needed = self.time_of(least);
+        let is_trusted = self.lost.saturating_mul(LOSSES.0) <= self.proven.saturating_mul(LOSSES.1);
+        (is_trusted && needed <= left && !left.is_zero()).then(|| {
+            let time = left.checked_div(idle).unwrap_or(left).max(needed);
+            (time, self.bytes_in(time).max(least))
+        })
+    }
+
+    /// A helper is allowed to spend this time.
+    pub(super) fn lend(&mut self, time: Duration) {
+        self.open = self.open.saturating_add(time);
+    }
+
+    /// A helper has spent the second time where it was allowed the first one.
+    pub(super) fn settle(&mut self, lent: Duration, spent: Duration) {
+        self.open = self.open.saturating_sub(lent).saturating_add(spent);
+    }
+
+    /// What a helper did in this time was needed.
+    pub(super) fn prove(&mut self, time: Duration) {
+        self.open = self.open.saturating_sub(time);
+        self.proven = self.proven.saturating_add(time);
+    }
+
+    /// What a helper did in this time is of no use.
+    pub(super) fn lose(&mut self, time: Duration) {
+        self.open = self.open.saturating_sub(time);
+        self.lost = self.lost.saturating_add(time);
+    }
+
+    fn time_of(&self, bytes: usize) -> Duration {
+        let (decoded, time) = self.own;
+        let nanoseconds = time.as_nanos().saturating_mul(wide(bytes)).checked_div(wide(decoded));
+        Duration::from_nanos(nanoseconds.and_then(|time| u64::try_from(time).ok()).unwrap_or(0))
+    }
+
+    fn bytes_in(&self, time: Duration) -> usize {
+        let (decoded, own) = self.own;
+        let bytes = time.as_nanos().saturating_mul(wide(decoded)).checked_div(own.as_nanos());
+        bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX)
+    }
+}
+
+fn wide(bytes: usize) -> u128 {
+    u128::try_from(bytes).unwrap_or(u128::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLISECOND: Duration = Duration::from_millis(1);
+
+    /// The thread in front has decoded 10 KiB in each of 10 ms.
+    fn earned() -> Credit {
+        let mut credit = Credit::default();
+        credit.decoded(100 << 10, 10 * MILLISECOND);
+        credit
+    }
+
+    #[test]
+    fn helpers_may_do_as_much_as_was_needed_so_far() {
+        assert_eq!(earned().share(1, 1 << 10), Some((10 * MILLISECOND, 100 << 10)));
+        assert_eq!(earned().share(4, 1 << 10), Some((MILLISECOND * 5 / 2, 25 << 10)), "one of four");
+        assert_eq!(earned().share(4, 50 << 10), Some((5 * MILLISECOND, 50 << 10)), "no part is shorter");
+        assert_eq!(earned().share(1, 101 << 10), None, "more than was needed");
+    }
+
+    #[test]
+    fn what_is_open_is_lent_only_once() {
+        let mut credit = earned();
+        credit.lend(8 * MILLISECOND);
+        assert_eq!(credit.share(1, 1 << 10), Some((2 * MILLISECOND, 20 << 10)));
+        credit.settle(8 * MILLISECOND, 6 * MILLISECOND);
+        assert_eq!(credit.share(1, 1 << 10), Some((4 * MILLISECOND, 40 << 10)));
+        credit.prove(6 * MILLISECOND);
+        assert_eq!(credit.share(1, 1 << 10), Some((16 * MILLISECOND, 160 << 10)), "proven parts earn credit");
+    }
+
+    #[test]
+    fn three_tenths_may_be_lost() {
+        let mut credit = earned();
+        credit.lend(3 * MILLISECOND);
+        credit.settle(3 * MILLISECOND, 3 * MILLISECOND);
+        credit.lose(3 * MILLISECOND);
+        assert_eq!(credit.share(1, 1 << 10), Some((7 * MILLISECOND, 70 << 10)));
+        credit.lose(MILLISECOND);
+        assert_eq!(credit.share(1, 1 << 10), None);
+        credit.decoded(40 << 10, 4 * MILLISECOND);
+        assert!(credit.share(1, 1 << 10).is_some(), "the thread in front has earned more");
+    }
+
+    #[test]
+    fn nothing_is_lent_before_anything_is_earned() {
+        assert_eq!(Credit::default().share(1, 1), None);
+    }
+}

@@ -1,0 +1,374 @@
+//! A part of a stream that is decoded before what comes before it.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::bits::Position;
+use crate::copy::{BEYOND, Unit, copy};
+use crate::decoder::Deflate;
+use crate::history::{FAR, History};
+
+/// A byte of the output; or, from [`UNKNOWN`] on, one that lies so many bytes after the beginning of the [`FAR`] bytes that
+/// come before the part.
+pub(super) type Marked = u16;
+pub(super) const UNKNOWN: Marked = 1 << 15;
+
+/// How many units of the output a piece of memory has room for.
+const PIECE: usize = if cfg!(any(test, fuzzing)) { 2 << 10 } else { 128 << 10 };
+/// What lies before them, for matches, and what may be written beyond.
+const LENGTH: usize = FAR + PIECE + Deflate::MARGIN;
+
+/// What the thread that is in front tells the one that decodes a part.
+pub(super) struct Control {
+    /// The part is not wanted any more.
+    pub(super) is_dropped: AtomicBool,
+    /// The part is to end where the next block begins.
+    pub(super) is_awaited: AtomicBool,
+    /// The part is to end at the first block that begins in this byte of the input or after it.
+    pub(super) end: AtomicUsize,
+    /// When the part was begun, and how long it may take.
+    time: (Instant, Duration),
+}
+
+/// Memory for some of the output, with [`FAR`] units before it.
+pub(super) struct Piece<U> {
+    units: Vec<U>,
+    filled: usize,
+}
+
+/// Where pieces come from.
+pub(super) trait Memory {
+    /// A piece for marked bytes, of any content; `None` where there is no more memory.
+    fn marked(&self) -> Option<Vec<Marked>>;
+    /// The same for bytes that are known.
+    fn known(&self) -> Option<Vec<u8>>;
+}
+
+/// What is decoded of a part.
+pub(super) struct Part {
+    /// Where the first block begins.
+    pub(super) start: Position,
+    /// Where the block begins that comes after the last one.
+    pub(super) end: Position,
+    /// Whether the stream ends there.
+    pub(super) has_ended: bool,
+    /// How long it took to decode it.
+    pub(super) time: Duration,
+    /// What may refer to what comes before.
+    marked: Vec<Piece<Marked>>,
+    /// The rest.
+    known: Vec<Piece<u8>>,
+}
+
+/// Where a block has ended.
+#[derive(Clone, Copy)]
+struct Boundary {
+    position: Position,
+    has_ended: bool,
+    /// How many pieces there were, and how far the last one was filled.
+    pieces: usize,
+    filled: usize,
+}
+
+/// A part that is being decoded.
+struct Decoding<'a> {
+    deflate: &'a mut Deflate,
+    input: &'a [u8],
+    control: &'a Control,
+    /// The last place where the part can end.
+    last: Option<Boundary>,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    IsFull,
+    IsOver,
+}
+
+impl Control {
+    /// Of a part that is begun now and may take so long.
+    pub(super) fn new(lent: Duration) -> Self {
+        let no = || AtomicBool::new(false);
+        let end = AtomicUsize::new(usize::MAX);
+        Self { is_dropped: no(), is_awaited: no(), end, time: (Instant::now(), lent) }
+    }
+
+    pub(super) fn is_dropped(&self) -> bool {
+        self.is_dropped.load(Ordering::Relaxed)
+    }
+
+    /// Whether the part is not to be searched for from this byte on.
+    pub(super) fn is_passed(&self, byte: usize) -> bool {
+        self.is_dropped() || byte >= self.end.load(Ordering::Relaxed) || self.is_late()
+    }
+
+    /// Whether the part has taken as long as it may.
+    fn is_late(&self) -> bool {
+        let (begun, lent) = self.time;
+        begun.elapsed() >= lent
+    }
+
+    fn is_over(&self, position: Position) -> bool {
+        let is_awaited = self.is_awaited.load(Ordering::Relaxed);
+        is_awaited || position.byte >= self.end.load(Ordering::Relaxed) || self.is_late()
+    }
+}
+
+impl<U: Unit> Piece<U> {
+    /// How many bytes of memory one takes.
+    pub(super) const SIZE: u64 = (LENGTH * size_of::<U>()) as u64;
+
+    /// A piece that comes after these [`FAR`] units.
+    fn after(before: impl Iterator<Item = U>, mut units: Vec<U>) -> Self {
+        units.resize(LENGTH, U::from(0));
+        units.iter_mut().zip(before).for_each(|(place, unit)| *place = unit);
+        Self { units, filled: FAR }
+    }
+
+    fn content(&self) -> &[U] {
+        self.units.get(FAR..self.filled).unwrap_or_default()
+    }
+
+    /// The last [`FAR`] units.
+    fn last(&self) -> &[U] {
+        self.units.get(self.filled.saturating_sub(FAR)..self.filled).unwrap_or_default()
+    }
+
+    /// The memory, to be used again.
+    fn into_units(self) -> Vec<U> {
+        self.units
+    }
+}
+
+impl Part {
+    /// Decodes what begins at `start`, until the part is to end, something is wrong, or there is no more memory. `None` where
+    /// not even one block was decoded, or the part is not wanted any more.
+    pub(super) fn decode(
+        input: &[u8],
+        start: Position,
+        deflate: &mut Deflate,
+        control: &Control,
+        memory: &impl Memory,
+    ) -> Option<Self> {
+        let begun = Instant::now();
+        deflate.reset(start);
+        let mut decoding = Decoding { deflate, input, control, last: None };
+        let mut marked = Vec::new();
+        let mut known = Vec::new();
+        decoding.pieces(&mut marked, &mut known, memory);
+        let Boundary { position, has_ended, pieces, filled } = decoding.last?;
+        let of_marked = pieces.min(marked.len());
+        let of_known = pieces.saturating_sub(marked.len());
+        marked.truncate(of_marked);
+        known.truncate(of_known);
+        match known.last_mut() {
+            Some(last) => last.filled = filled,
+            None => marked.last_mut()?.filled = filled,
+        }
+        let part = Self { start, end: position, has_ended, time: begun.elapsed(), marked, known };
+        (!control.is_dropped()).then_some(part)
+    }
+
+    /// How many bytes come before a place: a piece and how much of it.
+    pub(super) fn length_before(&self, (piece, offset): (usize, usize)) -> usize {
+        let marked = self.marked.iter().map(|piece| piece.content().len());
+        let known = self.known.iter().map(|piece| piece.content().len());
+        marked.chain(known).take(piece).fold(offset, usize::saturating_add)
+    }
+
+    /// How many pieces it is made of.
+    pub(super) fn pieces(&self) -> usize {
+        self.marked.len().saturating_add(self.known.len())
+    }
+
+    /// Copies from the place `done`, a piece and how much of it has been copied; returns the number of bytes.
+    pub(super) fn copy(&self, bytes: &Bytes, done: &mut (usize, usize), out: &mut [u8]) -> usize {
+        let (piece, offset) = *done;
+        let copied = match (self.marked.get(piece), piece.checked_sub(self.marked.len())) {
+            (Some(piece), _) => {
+                let from = piece.content().get(offset..).unwrap_or_default();
+                bytes.write(from, out);
+                (out.len().min(from.len()), offset.saturating_add(out.len()) >= piece.content().len())
+            }
+            (None, index) => {
+                let piece = index.and_then(|index| self.known.get(index));
+                let content = piece.map(Piece::content).unwrap_or_default();
+                let from = content.get(offset..).unwrap_or_default();
+                let length = out.len().min(from.len());
+                if let (Some(to), Some(from)) = (out.get_mut(..length), from.get(..length)) {
+                    to.copy_from_slice(from);
+                }
+                (length, offset.saturating_add(length) >= content.len())
+            }
+        };
+        let (length, is_whole) = copied;
+        *done = if is_whole { (piece.saturating_add(1), 0) } else { (piece, offset.saturating_add(length)) };
+        length
+    }
+
+    /// The memory, to be used again.
+    pub(super) fn into_memory(self) -> (Vec<Vec<Marked>>, Vec<Vec<u8>>) {
+        let marked = self.marked.into_iter().map(Piece::into_units).collect();
+        (marked, self.known.into_iter().map(Piece::into_units).collect())
+    }
+}
+
+impl Decoding<'_> {
+    fn pieces(&mut self, marked: &mut Vec<Piece<Marked>>, known: &mut Vec<Piece<u8>>, memory: &impl Memory) {
+        let Some(units) = memory.marked() else { return };
+        let mut piece = Piece::after(UNKNOWN..=Marked::MAX, units);
+        let bytes = loop {
+            let state = self.fill(&mut piece, marked.len());
+            let is_known = piece.last().iter().all(|unit| *unit < 1 << 8);
+            let next = (state == State::IsFull && !is_known).then(|| memory.marked()).flatten();
+            let next = next.map(|units| Piece::after(piece.last().iter().copied(), units));
+            let bytes = (state == State::IsFull && is_known).then(|| memory.known()).flatten();
+            let low = |unit: &Marked| u8::try_from(*unit).unwrap_or(0);
+            let bytes = bytes.map(|units| Piece::after(piece.last().iter().map(low), units));
+            marked.push(piece);
+            match next {
+                Some(next) => piece = next,
+                None => break bytes,
+            }
+        };
+        let Some(mut piece) = bytes else { return };
+        loop {
+            let state = self.fill(&mut piece, marked.len().saturating_add(known.len()));
+            let next = (state == State::IsFull).then(|| memory.known()).flatten();
+            let next = next.map(|units| Piece::after(piece.last().iter().copied(), units));
+            known.push(piece);
+            let Some(next) = next else { return };
+            piece = next;
+        }
+    }
+
+    /// Fills a piece that comes after so many others.
+    fn fill<U: Unit>(&mut self, piece: &mut Piece<U>, before: usize) -> State {
+        let until = FAR + PIECE;
+        loop {
+            let begin = Position::default();
+            let result = self.deflate.run(self.input, &mut piece.units, &mut piece.filled, until, begin);
+            if result.is_err() || self.control.is_dropped() {
+                return State::IsOver;
+            }
+            let has_ended = self.deflate.has_ended();
+            if has_ended || self.deflate.is_between_blocks() {
+                let position = self.deflate.position();
+                let pieces = before.saturating_add(1);
+                self.last = Some(Boundary { position, has_ended, pieces, filled: piece.filled });
+                if has_ended || self.control.is_over(position) {
+                    return State::IsOver;
+                }
+            }
+            if piece.filled >= until {
+                return if self.control.is_late() { State::IsOver } else { State::IsFull };
+            }
+        }
+    }
+}
+
+/// What marked bytes are, where it is known what comes before their part.
+pub(super) struct Bytes(Box<[u8; 1 << 16]>);
+
+impl Bytes {
+    pub(super) fn new() -> Self {
+        let mut bytes = vec![0; 1 << 16];
+        bytes.iter_mut().zip(0..=u8::MAX).for_each(|(place, byte)| *place = byte);
+        Self(bytes.try_into().unwrap_or_else(|_| Box::new([0; 1 << 16])))
+    }
+
+    /// Sets the last [`FAR`] bytes before a part, of which some may lie before `out`. `false` where there are fewer.
+    pub(super) fn set(&mut self, history: &History, out: &[u8]) -> bool {
+        let Some(unknown) = self.0.last_chunk_mut::<FAR>() else { return false };
+        let near = out.get(out.len().saturating_sub(FAR)..).unwrap_or_default();
+        let (before, rest) = unknown.split_at_mut(FAR.saturating_sub(near.len()));
+        rest.copy_from_slice(near);
+        let far = history.last(before.len());
+        let is_there = far.len() == before.len();
+        if is_there {
+            before.copy_from_slice(far);
+        }
+        is_there
+    }
+
+    /// The bytes before the part.
+    pub(super) fn before(&self) -> &[u8] {
+        self.0.last_chunk::<FAR>().map_or(&[], |before| before)
+    }
+
+    /// Writes what marked bytes are, as many as there is room for.
+    fn write(&self, from: &[Marked], out: &mut [u8]) {
+        /// So many are written at once where all of them are known.
+        const GROUP: usize = 32;
+        let length = from.len().min(out.len());
+        let (from, last) = from.get(..length).unwrap_or_default().as_chunks::<GROUP>();
+        let (out, rest) = out.get_mut(..length).unwrap_or_default().as_chunks_mut::<GROUP>();
+        for (from, out) in from.iter().zip(out) {
+            if from.iter().fold(0, |all, unit| all | unit) < UNKNOWN {
+                *out = from.map(|unit| unit.to_le_bytes()[0]);
+            } else {
+                *out = from.map(|unit| self.of(unit));
+            }
+        }
+        rest.iter_mut().zip(last).for_each(|(to, unit)| *to = self.of(*unit));
+    }
+
+    #[inline]
+    fn of(&self, marked: Marked) -> u8 {
+        self.0.get(usize::from(marked)).copied().unwrap_or(0)
+    }
+}
+
+const _: () = assert!(FAR == 1 << 15);
+
+impl Unit for Marked {
+    #[inline(always)]
+    fn repeat(out: &mut [Self], at: usize, distance: usize, length: usize) {
+        repeat(out, at, distance, length);
+    }
+
+    /// There is always enough before a place: [`FAR`] units.
+    #[inline(always)]
+    fn repeat_history(_: &mut [Self], _: usize, _: usize, _: usize, _: &History) -> Option<()> {
+        None
+    }
+}
+
+/// Copies a match that lies `distance` back to `at`. Most are short and do not overlap with themselves: one move.
+#[expect(clippy::arithmetic_side_effects, reason = "the caller has compared the distance with `at`")]
+#[inline(always)]
+fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
+    let Some(out) = out.get_mut(at - distance..) else { return };
+    if length <= 16 && distance >= length {
+        copy::<_, 16>(out, 0, distance);
+    } else {
+        repeat_long(out, distance, length);
+    }
+}
+
+/// How many units are copied at once.
+const AT_ONCE: usize = 8;
+const _: () = assert!(2 * AT_ONCE <= BEYOND);
+
+/// The others: `out` begins where they are copied from. Not inlined: the caller has no registers to spare.
+#[expect(clippy::arithmetic_side_effects, reason = "lengths are at most 258")]
+#[inline(never)]
+fn repeat_long(out: &mut [Marked], distance: usize, length: usize) {
+    let end = distance + length;
+    let (mut from, mut to) = (0, distance);
+    if distance < AT_ONCE {
+        // As many units one by one as make a distance that is long enough, and a multiple of this one.
+        while to < AT_ONCE + distance {
+            let Some(unit) = out.get(from).copied() else { return };
+            if let Some(place) = out.get_mut(to) {
+                *place = unit;
+            }
+            (from, to) = (from + 1, to + 1);
+        }
+        from = to % distance;
+    }
+    while to < end {
+        copy::<_, AT_ONCE>(out, from, to);
+        (from, to) = (from + AT_ONCE, to + AT_ONCE);
+    }
+}

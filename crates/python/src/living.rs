@@ -1,0 +1,108 @@
+//! A file, and parts of it, in the process that uses them: a forked child makes its own.
+
+use std::sync::{Mutex, PoisonError};
+
+use meshmap::{MeshFile, Options, Parallelism, Source};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::error::OrRaise;
+use crate::pool;
+use crate::readers::Reading;
+
+/// What opens a file once more, in a process that was forked.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    source: Source,
+    reading: Option<Reading>,
+    options: Options,
+    /// Whether work on it is worth several threads.
+    pub(crate) is_large: bool,
+}
+
+impl Handle {
+    pub(crate) fn new(source: Source, reading: Option<Reading>, options: Options) -> meshmap::Result<Self> {
+        const LARGE: u64 = 256 << 10;
+        let is_large =
+            options.parallelism != Parallelism::Off && source.len()?.is_none_or(|bytes| bytes > LARGE);
+        let parallelism = if is_large { Parallelism::Rayon } else { Parallelism::Off };
+        Ok(Self { source, reading, options: options.with_parallelism(parallelism), is_large })
+    }
+
+    pub(crate) fn open(&self) -> meshmap::Result<MeshFile> {
+        MeshFile::from_source_with(self.source.clone(), &self.options)
+    }
+
+    /// Runs `work` without the interpreter's lock, on as many threads as the file is worth.
+    pub(crate) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> meshmap::Result<T> + Send,
+    ) -> PyResult<T> {
+        self.detached(py, self.is_large, work)?.or_raise(py)
+    }
+
+    /// Runs `work` without the GIL; in the pool if it is large. Readers in Python must not get here for their own file.
+    pub(crate) fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        is_large: bool,
+        work: impl FnOnce() -> T + Send,
+    ) -> PyResult<T> {
+        detached(py, self.reading.as_ref(), is_large, work)
+    }
+}
+
+/// Like [`pool::detached`], for work that may call a reader in Python. Raises what interrupted the reader, whatever the work
+/// made of it.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    reading: Option<&Reading>,
+    is_large: bool,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let Some(reading) = reading else { return pool::detached(py, is_large, work) };
+    reading.refuse_reentry(py)?;
+    let done = pool::detached(py, is_large, work);
+    reading.interrupt.take().map_or(done, Err)
+}
+
+/// Something of a file that this process may use.
+///
+/// What a parent was decoding when it was forked stays as it was for ever, so a child makes its own. The lock is held only
+/// with the interpreter's lock, and forks happen with it: no child finds it locked.
+pub(crate) struct Living<T> {
+    pub(crate) handle: Handle,
+    state: Mutex<(u32, T)>,
+}
+
+impl<T: Clone + Send> Living<T> {
+    pub(crate) fn new(handle: Handle, value: T) -> Self {
+        Self { handle, state: Mutex::new((std::process::id(), value)) }
+    }
+
+    /// Something that does not depend on the process.
+    pub(crate) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
+    pub(crate) fn get(
+        &self,
+        py: Python<'_>,
+        make: impl FnOnce(&MeshFile) -> meshmap::Result<Option<T>> + Send,
+    ) -> PyResult<T> {
+        let process = std::process::id();
+        {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            if state.0 == process {
+                return Ok(state.1.clone());
+            }
+        }
+        let handle = &self.handle;
+        let made = handle.run(py, || make(&handle.open()?))?;
+        let value =
+            made.ok_or_else(|| PyValueError::new_err("the file has been changed since it was opened"))?;
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (process, value.clone());
+        Ok(value)
+    }
+}

@@ -1,0 +1,39 @@
+//! Opens files, as the class of their format.
+
+use meshmap::{Format, Parallelism};
+use pyo3::prelude::*;
+
+use crate::cgeo::CGeoFile;
+use crate::error::OrRaise;
+use crate::file::File;
+use crate::iqm::IqmFile;
+use crate::living::{Handle, detached};
+use crate::openctm::OpenCtmFile;
+use crate::slmesh::SlMeshFile;
+use crate::source::{How, Opened};
+use crate::tmf::TmfFile;
+
+/// Opens what the arguments mean, as the class of its format.
+pub(crate) fn open(py: Python<'_>, opened: Opened, how: How) -> PyResult<Py<PyAny>> {
+    let (source, reading) = (opened.source.clone(), opened.reading.clone());
+    let options = how.options;
+    let make = move || {
+        let handle = Handle::new(source, reading, options)?;
+        let file = handle.open()?;
+        Ok::<_, meshmap::Error>((handle, file))
+    };
+    // Strict opening checks every value.
+    let is_strict = how.options.strictness == meshmap::Strictness::Strict;
+    let parallel = is_strict && options.parallelism != Parallelism::Off;
+    let (handle, file) = detached(py, opened.reading.as_ref(), parallel, make).or_raise(py)?;
+    let format = file.format();
+    let base = PyClassInitializer::from(File::new(opened, how, handle, file));
+    Ok(match format {
+        Format::CGeo => Py::new(py, base.add_subclass(CGeoFile))?.into_any(),
+        Format::Iqm => Py::new(py, base.add_subclass(IqmFile))?.into_any(),
+        Format::OpenCtm => Py::new(py, base.add_subclass(OpenCtmFile))?.into_any(),
+        Format::SlMesh => Py::new(py, base.add_subclass(SlMeshFile))?.into_any(),
+        Format::Tmf => Py::new(py, base.add_subclass(TmfFile))?.into_any(),
+        _ => Py::new(py, base)?.into_any(),
+    })
+}

@@ -1,0 +1,20 @@
+//! Where a decoded array goes.
+
+use super::rules::FILE;
+use crate::num::as_u64;
+use crate::report::Result;
+
+/// Memory for an array: a vector of any length, or a slice that has to be as long as the array.
+pub(crate) enum Out<'a> {
+    Vec(&'a mut Vec<[f32; 3]>),
+    Slice(&'a mut [[f32; 3]]),
+}
+
+/// The slice, unless it has another length than the array.
+pub(super) fn of_length(out: &mut [[f32; 3]], number: u64) -> Result<&mut [[f32; 3]]> {
+    if as_u64(out.len()) == number {
+        return Ok(out);
+    }
+    let error = FILE.out_of_range("length of the slice");
+    Err(error.expected(number.to_string()).found(out.len()))
+}

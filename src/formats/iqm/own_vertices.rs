@@ -1,0 +1,157 @@
+//! The vertices of one mesh: a range of the file's vertices, or a list where meshes share vertices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::model::run;
+use super::raw;
+use crate::bytes::{Array, Source};
+use crate::limits::Budget;
+use crate::num::{Span, as_u64, as_usize};
+use crate::report::Result;
+
+/// The vertices of a view.
+#[derive(Clone)]
+pub(super) enum OwnVertices {
+    /// The declared range, which no other mesh uses.
+    Range(Range<u32>),
+    /// The vertices that the triangles use, in ascending order.
+    List(Arc<[u32]>),
+}
+
+impl OwnVertices {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Range(range) => as_usize(range.end.saturating_sub(range.start)),
+            Self::List(list) => list.len(),
+        }
+    }
+
+    /// Returns the vertices that triangles use, and the triangles with indices into that list.
+    pub(super) fn used_by(corners: &Array<u32>, budget: &Budget) -> Result<(Self, Array<u32>)> {
+        let stored = as_u64(corners.as_bytes().len());
+        let mut used: Vec<u32> = budget.vec(stored, corners.len_u64(), "vertices of a mesh")?;
+        used.iter_mut().zip(corners.iter()).for_each(|(place, corner)| *place = corner);
+        used.sort_unstable();
+        used.dedup();
+        let mut indices: Vec<u32> = budget.vec(stored, corners.len_u64(), "triangles of a mesh")?;
+        for (index, corner) in indices.iter_mut().zip(corners.iter()) {
+            // The list has at most as many vertices as indices can name.
+            *index = u32::try_from(used.binary_search(&corner).unwrap_or_default()).unwrap_or(u32::MAX);
+        }
+        Ok((Self::List(used.into()), Array::from_vec(indices)))
+    }
+
+    /// Reads the elements of these vertices from a vertex array at a range of the source.
+    pub(super) fn read(
+        &self,
+        source: &Source,
+        array: &Range<u64>,
+        size: usize,
+        budget: &Budget,
+    ) -> Result<bytes::Bytes> {
+        const WHAT: &str = "vertex array";
+        let list = match self {
+            Self::Range(vertices) => return source.get(elements(array, vertices, size), WHAT),
+            Self::List(list) => list,
+        };
+        let runs = runs(list, size);
+        runs.clone().for_each(|run| budget.count_read(&elements(array, &span(run), size)));
+        let stored = as_u64(list.len()).saturating_mul(as_u64(size));
+        let mut out: Vec<u8> = budget.vec(stored, stored, WHAT)?;
+        let mut places = out.chunks_exact_mut(size.max(1));
+        source.want(runs.clone().map(|run| elements(array, &span(run), size)), WHAT)?;
+        for run in runs {
+            let vertices = span(run);
+            let bytes = source.get(elements(array, &vertices, size), WHAT)?;
+            for (vertex, place) in run.iter().zip(&mut places) {
+                let at = as_usize(vertex.saturating_sub(vertices.start)).saturating_mul(size);
+                if let Some(element) = bytes.get(at..at.saturating_add(size)) {
+                    place.copy_from_slice(element);
+                }
+            }
+        }
+        Ok(out.into())
+    }
+}
+
+/// Returns `true` for each mesh whose range of vertices overlaps the range of another mesh.
+pub(super) fn overlaps(meshes: &Array<raw::Mesh>) -> Arc<[bool]> {
+    let range = |mesh: raw::Mesh| run(mesh.first_vertex.get(), mesh.num_vertexes.get());
+    let mut ranges: Vec<(usize, Range<u32>)> = meshes.iter().map(range).enumerate().collect();
+    ranges.retain(|(_, range)| !range.is_empty());
+    ranges.sort_unstable_by_key(|(_, range)| range.start);
+    let mut overlaps = vec![false; meshes.len()];
+    let mut mark = |mesh: usize| {
+        if let Some(overlaps) = overlaps.get_mut(mesh) {
+            *overlaps = true;
+        }
+    };
+    // The mesh whose range ends last, of those before.
+    let mut last: Option<(usize, u32)> = None;
+    for (mesh, range) in ranges {
+        if let Some((other, _)) = last.filter(|(_, end)| range.start < *end) {
+            mark(mesh);
+            mark(other);
+        }
+        if last.is_none_or(|(_, end)| range.end > end) {
+            last = Some((mesh, range.end));
+        }
+    }
+    overlaps.into()
+}
+
+/// Splits ascending vertices where more than a page of a vertex array lies between two: reading the whole range of each mesh
+/// would multiply the number of meshes by the number of vertices.
+fn runs(vertices: &[u32], size: usize) -> impl Iterator<Item = &[u32]> + Clone {
+    const GAP: u64 = 4 << 10;
+    let is_near = move |a: &u32, b: &u32| u64::from(b.saturating_sub(*a)).saturating_mul(as_u64(size)) <= GAP;
+    vertices.chunk_by(is_near)
+}
+
+/// The range from the first to the last of ascending vertices.
+fn span(vertices: &[u32]) -> Range<u32> {
+    let first = vertices.first().copied().unwrap_or_default();
+    first..vertices.last().copied().unwrap_or_default().saturating_add(1)
+}
+
+/// The bytes of vertices in a vertex array.
+fn elements(array: &Range<u64>, vertices: &Range<u32>, size: usize) -> Range<u64> {
+    let [first, end] =
+        [vertices.start, vertices.end].map(|vertex| u64::from(vertex).saturating_mul(as_u64(size)));
+    array.part(first, end.saturating_sub(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meshes(ranges: &[Range<u32>]) -> Array<raw::Mesh> {
+        let fields = ranges.iter().flat_map(|range| [0, 0, range.start, range.end - range.start, 0, 0]);
+        Array::new(fields.flat_map(u32::to_le_bytes).collect::<Vec<u8>>().into())
+    }
+
+    #[test]
+    fn overlaps_are_found_whatever_lies_between() {
+        let cases: &[(&[Range<u32>], &[bool])] = &[
+            (&[], &[]),
+            (&[0..3, 3..6, 6..9], &[false; 3]),
+            (&[6..9, 0..4, 3..6], &[false, true, true]),
+            (&[0..100, 1..2, 50..51, 100..101], &[true, true, true, false]),
+            (&[0..10, 2..4, 9..12, 11..13], &[true; 4]),
+            (&[5..5, 0..10, 10..10], &[false; 3]),
+            (&[0..4, 0..4], &[true, true]),
+        ];
+        for (ranges, expected) in cases {
+            assert_eq!(*overlaps(&meshes(ranges)), **expected, "{ranges:?}");
+        }
+    }
+
+    #[test]
+    fn vertices_far_apart_are_runs_of_their_own() {
+        let vertices = [3, 4, 300, 1000, 1001];
+        assert_eq!(runs(&vertices, 12).map(<[u32]>::len).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(runs(&vertices, 1).count(), 1);
+        assert_eq!(runs(&[], 12).count(), 0);
+    }
+}

@@ -1,0 +1,322 @@
+use std::ops::Range;
+#[cfg(feature = "rayon")]
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use zerocopy::FromZeros;
+
+use super::kept::give_back;
+use super::settings::Limits;
+use super::share::Share;
+use crate::num::{Span, as_u64, as_usize, decimal, size_u64};
+use crate::report::{Error, ErrorKind, Result};
+
+/// What one call may hold of memory by numbers from a file.
+///
+/// Made of [`Limits`] when a public call begins, and handed down by reference, to all threads of the call. It is the only
+/// way in this library to allocate by such a number. It is spent before memory is taken; what the call gives back before
+/// it ends can be spent again.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: Limits,
+    held: AtomicU64,
+    /// Stored bytes that the call has read, each range as often as it was read.
+    read: AtomicU64,
+    /// The end of what it has read: a call that reads the same bytes again and again has read no more than these.
+    end: AtomicU64,
+    shared: Option<Share>,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { limits: *limits, held: zero(), read: zero(), end: zero(), shared: None }
+    }
+
+    /// A budget of one of several calls that together hold no more than `all` allows, which counts so many bytes for this
+    /// call already: memory that it uses again.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn sharing(limits: &Limits, all: &Arc<Self>, counted: u64) -> Self {
+        Self { shared: Some(Share::new(all, counted)), ..Self::new(limits) }
+    }
+
+    /// Whether other calls share what this one may hold.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Whether this call was refused what its own limits allow, because of what others hold.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn is_refused(&self) -> bool {
+        self.shared.as_ref().is_some_and(Share::is_refused)
+    }
+
+    /// What is counted for this call of what it shares with others.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn counted(&self) -> u64 {
+        self.shared.as_ref().map_or(0, Share::counted)
+    }
+
+    /// Counts other bytes in place of some that were spent, however many may be held.
+    #[cfg(feature = "rayon")]
+    pub(crate) fn replace(&self, spent: u64, bytes: u64) {
+        let replaced = |held: u64| Some(held.saturating_sub(spent).saturating_add(bytes));
+        let _ = self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, replaced);
+    }
+
+    /// A budget of a call that has read a part of the file.
+    pub(crate) fn of_part(limits: &Limits, stored: &Range<u64>) -> Self {
+        let budget = Self::new(limits);
+        budget.count_read(stored);
+        budget
+    }
+
+    /// Counts a part of the file that has been read. What is stored large may decode large.
+    pub(crate) fn count_read(&self, stored: &Range<u64>) {
+        self.read.fetch_add(stored.length(), Ordering::Relaxed);
+        self.end.fetch_max(stored.end, Ordering::Relaxed);
+    }
+
+    /// The most that the call may hold.
+    fn total(&self) -> u64 {
+        self.limits.total(self.read())
+    }
+
+    /// How many different bytes of the file the call has read, at most.
+    pub(crate) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed).min(self.end.load(Ordering::Relaxed))
+    }
+
+    /// The size of the largest block that is stored in so many bytes.
+    pub(crate) fn block(&self, stored: u64) -> u64 {
+        self.limits.block(stored)
+    }
+
+    /// What may still be taken.
+    pub(crate) fn left(&self) -> u64 {
+        self.total().saturating_sub(self.held.load(Ordering::Relaxed))
+    }
+
+    /// Spends the bytes of one array or block that is stored in so many bytes.
+    pub(crate) fn spend(&self, stored: u64, bytes: u64, what: &'static str) -> Result<()> {
+        if bytes > self.limits.block(stored) {
+            return Err(self.over_block(stored, bytes, what));
+        }
+        self.spend_all(bytes, what)
+    }
+
+    /// Spends the bytes of several blocks, each of which is no larger than a block may be.
+    pub(crate) fn spend_all(&self, bytes: u64, what: &'static str) -> Result<()> {
+        self.try_spend(bytes).then_some(()).ok_or_else(|| self.over_total(bytes, what))
+    }
+
+    /// Spends bytes, if there are as many left.
+    pub(crate) fn try_spend(&self, bytes: u64) -> bool {
+        if !self.try_spend_own(bytes) {
+            return false;
+        }
+        let is_granted = self.shared.as_ref().is_none_or(|share| share.try_spend(bytes));
+        if !is_granted {
+            give_back(&self.held, bytes);
+        }
+        is_granted
+    }
+
+    /// Spends bytes that this call holds together with the others that it shares with.
+    pub(crate) fn try_spend_own(&self, bytes: u64) -> bool {
+        let total = self.total();
+        let held = |held: u64| held.checked_add(bytes).filter(|held| *held <= total);
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, held).is_ok()
+    }
+
+    /// Gives back bytes that were spent.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        give_back(&self.held, bytes);
+        if let Some(share) = &self.shared {
+            share.give_back(bytes);
+        }
+    }
+
+    /// Bytes that the call holds.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Gives back what was spent since the call held this much.
+    pub(crate) fn give_back_to(&self, held: u64) {
+        self.give_back(self.held().saturating_sub(held));
+    }
+
+    /// The error of a block, stored in so many bytes, that may not be as large.
+    pub(crate) fn exceeded(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
+        if bytes > self.limits.block(stored) {
+            return self.over_block(stored, bytes, what);
+        }
+        self.over_total(bytes, what)
+    }
+
+    fn over_block(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
+        let most = self.limits.block(stored);
+        over_limit(what, "max_block_bytes", most, most > self.limits.max_block_bytes).found(decimal(bytes))
+    }
+
+    /// The error of bytes that are more than what is left.
+    pub(crate) fn over_total(&self, bytes: u64, what: &'static str) -> Error {
+        let most = self.total();
+        let held = self.held.load(Ordering::Relaxed);
+        let error = over_limit(what, "max_total_bytes", most, most > self.limits.max_total_bytes);
+        error.found(decimal(held.saturating_add(bytes)))
+    }
+
+    /// Zeroed elements of an array that is stored in so many bytes. Their pages are fresh ones of the system: what is
+    /// never written costs nothing.
+    pub(crate) fn vec<T: FromZeros>(&self, stored: u64, count: u64, what: &'static str) -> Result<Vec<T>> {
+        let bytes = count.saturating_mul(size_u64::<T>());
+        self.spend(stored, bytes, what)?;
+        T::new_vec_zeroed(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))
+    }
+
+    /// Makes a vector this long. Its elements may be old ones or zero: they are to be overwritten.
+    pub(crate) fn resize<T: FromZeros + Clone>(
+        &self,
+        out: &mut Vec<T>,
+        stored: u64,
+        count: u64,
+        what: &'static str,
+    ) -> Result<()> {
+        if count <= as_u64(out.capacity()) {
+            self.spend(stored, count.saturating_mul(size_u64::<T>()), what)?;
+            out.resize(as_usize(count), T::new_zeroed());
+        } else {
+            // The old memory goes first, so that never both are held.
+            *out = Vec::new();
+            *out = self.vec(stored, count, what)?;
+        }
+        Ok(())
+    }
+}
+
+/// The error of memory that the limits allow and the machine does not have.
+pub(crate) fn exceeded_by_machine(bytes: u64, what: &'static str) -> Error {
+    Error::new(ErrorKind::LimitExceeded, what)
+        .expected("as much memory as the machine has free")
+        .found(format_args!("{} bytes", decimal(bytes)))
+}
+
+fn over_limit(what: &'static str, limit: &str, most: u64, is_by_ratio: bool) -> Error {
+    let why = if is_by_ratio { "free_ratio" } else { limit };
+    let expected = format!("at most {} bytes ({why}; raised by Limits::with_{limit})", decimal(most));
+    Error::new(ErrorKind::LimitExceeded, what).expected(expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
+        let budget = Budget::new(&Limits::default().with_max_block_bytes(64));
+        assert_eq!(budget.vec::<u32>(0, 16, "x").unwrap(), [0; 16]);
+        for count in [17, u64::MAX / 4, u64::MAX] {
+            let error = budget.vec::<u32>(0, count, "x").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+            let expected = "at most 64 bytes (max_block_bytes; raised by Limits::with_max_block_bytes)";
+            assert_eq!(error.expected_text(), expected);
+        }
+    }
+
+    #[test]
+    fn blocks_together_are_at_most_the_total() {
+        let budget = Budget::new(&Limits::default().with_max_total_bytes(100));
+        budget.spend(0, 60, "x").unwrap();
+        let error = budget.spend(0, 60, "x").unwrap_err();
+        let expected = "at most 100 bytes (max_total_bytes; raised by Limits::with_max_total_bytes)";
+        assert_eq!((error.expected_text(), error.found_text()), (expected, "120"));
+        assert_eq!(budget.left(), 40);
+        budget.spend(0, 40, "x").unwrap();
+        assert!(!budget.try_spend(1));
+        budget.give_back(41);
+        assert_eq!(budget.left(), 41);
+        budget.give_back_to(20);
+        assert_eq!((budget.held(), budget.left()), (20, 80));
+    }
+
+    #[test]
+    fn errors_name_the_limit_that_is_exceeded() {
+        let budget = Budget::new(&Limits::default().with_max_block_bytes(64).with_max_total_bytes(32));
+        for (bytes, limit) in [(64, "max_total_bytes"), (65, "max_block_bytes")] {
+            let error = budget.exceeded(0, bytes, "x");
+            assert!(error.expected_text().contains(limit), "{error}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "rayon")]
+    fn calls_that_share_a_budget_hold_no_more_than_it_allows_together() {
+        let limits = Limits::default().with_max_total_bytes(100);
+        let all = Arc::new(Budget::new(&limits.with_max_total_bytes(150)));
+        let [first, second] = [0; 2].map(|counted| Budget::sharing(&limits, &all, counted));
+        assert!(first.is_shared() && second.is_shared() && !all.is_shared());
+        // The call's own limits refuse the second charge, not the common budget.
+        assert!(first.try_spend(100) && !first.try_spend(1) && !first.is_refused() && !all.is_refused());
+        assert!(!second.try_spend(51) && second.is_refused());
+        assert_eq!((second.held(), second.counted(), all.left()), (0, 0, 50));
+        assert!(second.try_spend(50) && !first.is_refused());
+
+        // Bytes that a call gives back stay counted, so that no other call can take them.
+        first.give_back(60);
+        assert_eq!((first.held(), first.counted(), all.left()), (40, 100, 0));
+        assert!(first.try_spend(20) && first.try_spend(40) && !first.is_refused());
+        assert_eq!((first.counted(), all.left()), (100, 0));
+        // The call has ended with a result of 30 bytes.
+        all.replace(first.counted(), 30);
+        assert_eq!((all.held(), all.left()), (80, 70));
+    }
+
+    #[test]
+    #[cfg(feature = "rayon")]
+    fn memory_that_a_call_uses_again_is_charged_once() {
+        let limits = Limits::default().with_max_total_bytes(100);
+        let all = Arc::new(Budget::new(&limits));
+        assert!(all.try_spend(40));
+        let call = Budget::sharing(&limits, &all, 40);
+        assert!(call.try_spend(30) && call.try_spend(30));
+        assert_eq!((call.held(), call.counted(), all.held()), (60, 60, 60));
+    }
+
+    #[test]
+    fn what_is_stored_large_may_decode_large() {
+        let limits = Limits::default().with_max_block_bytes(10).with_max_total_bytes(20);
+        let budget = Budget::of_part(&limits, &(100..110));
+        assert_eq!((budget.block(10), budget.block(1), budget.block(0), budget.left()), (160, 16, 10, 160));
+        budget.spend(10, 160, "x").unwrap();
+        let error = budget.spend(10, 161, "x").unwrap_err();
+        assert_eq!(
+            error.expected_text(),
+            "at most 160 bytes (free_ratio; raised by Limits::with_max_block_bytes)"
+        );
+        let error = Budget::of_part(&limits, &(100..110)).spend_all(161, "x").unwrap_err();
+        assert_eq!(
+            error.expected_text(),
+            "at most 160 bytes (free_ratio; raised by Limits::with_max_total_bytes)"
+        );
+        let strict = Budget::of_part(&limits.with_free_ratio(0), &(100..110));
+        assert_eq!((strict.block(10), strict.left()), (10, 20));
+    }
+
+    #[test]
+    fn reading_the_same_bytes_again_allows_no_more() {
+        let budget = Budget::new(&Limits::default().with_max_total_bytes(0));
+        (0..100).for_each(|_| budget.count_read(&(5..15)));
+        assert_eq!(budget.left(), 15 * 16);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri ends the program where memory runs out")]
+    fn vec_that_the_machine_cannot_give_is_an_error() {
+        let limits = Limits::default().with_max_block_bytes(u64::MAX).with_max_total_bytes(u64::MAX);
+        let error = Budget::new(&limits).vec::<u64>(0, 1 << 59, "x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    }
+}

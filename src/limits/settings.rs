@@ -1,0 +1,102 @@
+/// How much memory a file may make the library take.
+///
+/// The limits are against small files that become huge, not against huge files: what is stored large may decode large. A
+/// block may always decode to [`free_ratio`](Self::free_ratio) times its stored bytes, and a call to as many times what it
+/// reads; beyond that, [`max_block_bytes`](Self::max_block_bytes) and [`max_total_bytes`](Self::max_total_bytes) count.
+///
+/// A call that returns what it decoded takes no more memory than that at any time, and beside it the stored bytes that it
+/// reads, the headers, and 1 MiB for each thread at work. Bytes of a map cost nothing. Arrays that a caller copies out of
+/// views are the caller's.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::{Limits, MeshFile, Options, Source};
+///
+/// // At most 64 MiB for one call, however large the file is.
+/// let limits = Limits::default().with_max_total_bytes(64 << 20).with_free_ratio(0);
+/// let source = Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+/// let file = MeshFile::from_source_with(source, &Options::default().with_limits(limits))?;
+/// # assert!(!file.findings().iter().any(|finding| finding.detail.is_empty()));
+/// # Ok::<(), meshmap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The size in bytes of the largest decoded array or block. 512 MiB by default.
+    pub max_block_bytes: u64,
+    /// The most bytes that one call holds of what it decodes, all blocks together, and the most that a file object keeps
+    /// for later calls. 1 GiB by default.
+    pub max_total_bytes: u64,
+    /// How many times its stored bytes a block may decode to, whatever the other limits say. 16 by default; 0 switches
+    /// this off.
+    pub free_ratio: u64,
+    /// How deep containers may be nested, in formats that nest them (LLSD). 96 by default, and never more than 256.
+    pub max_depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_block_bytes: 512 << 20, max_total_bytes: 1 << 30, free_ratio: 16, max_depth: 96 }
+    }
+}
+
+impl Limits {
+    /// Sets [`max_block_bytes`](Self::max_block_bytes).
+    #[must_use]
+    pub fn with_max_block_bytes(mut self, bytes: u64) -> Self {
+        self.max_block_bytes = bytes;
+        self
+    }
+
+    /// Sets [`max_total_bytes`](Self::max_total_bytes).
+    #[must_use]
+    pub fn with_max_total_bytes(mut self, bytes: u64) -> Self {
+        self.max_total_bytes = bytes;
+        self
+    }
+
+    /// Sets [`free_ratio`](Self::free_ratio).
+    #[must_use]
+    pub fn with_free_ratio(mut self, ratio: u64) -> Self {
+        self.free_ratio = ratio;
+        self
+    }
+
+    /// Sets [`max_depth`](Self::max_depth).
+    #[must_use]
+    pub fn with_max_depth(mut self, depth: u32) -> Self {
+        self.max_depth = depth;
+        self
+    }
+
+    /// The size of the largest block that is stored in so many bytes.
+    pub(super) fn block(&self, stored: u64) -> u64 {
+        self.max_block_bytes.max(stored.saturating_mul(self.free_ratio))
+    }
+
+    /// The most that a call holds which reads so many bytes.
+    pub(super) fn total(&self, read: u64) -> u64 {
+        self.max_total_bytes.max(read.saturating_mul(self.free_ratio))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setter_sets_one_limit() {
+        let set = Limits::default()
+            .with_max_block_bytes(1)
+            .with_max_total_bytes(2)
+            .with_free_ratio(3)
+            .with_max_depth(4);
+        assert_eq!(set, Limits { max_block_bytes: 1, max_total_bytes: 2, free_ratio: 3, max_depth: 4 });
+    }
+}

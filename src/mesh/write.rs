@@ -1,0 +1,49 @@
+//! Callbacks that converted vertices and indices are handed to.
+
+use std::io;
+
+use crate::report::{Error, ErrorKind, Result};
+
+/// What a write callback returns: nothing, or an [`io::Result`] whose error ends the call.
+///
+/// The error is that of the call, as the [`source`](std::error::Error::source) of an [`ErrorKind::Io`].
+pub trait WriteResult: sealed::Sealed {
+    #[doc(hidden)]
+    fn into_result(self) -> io::Result<()>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for () {}
+    impl Sealed for std::io::Result<()> {}
+}
+
+impl WriteResult for () {
+    fn into_result(self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WriteResult for io::Result<()> {
+    fn into_result(self) -> io::Result<()> {
+        self
+    }
+}
+
+/// The result of a callback as that of the call.
+pub(super) fn written(result: impl WriteResult) -> Result<()> {
+    result.into_result().map_err(|error| Error::io(error, "callback"))
+}
+
+/// A callback that writes into `out`, which must hold `needed` bytes.
+pub(super) fn into_slice(out: &mut [u8], needed: usize) -> Result<impl FnMut(usize, &[u8])> {
+    if out.len() < needed {
+        let error = Error::new(ErrorKind::OutOfRange, "length of the output");
+        return Err(error.expected(format!("at least {needed} bytes")).found(out.len()));
+    }
+    Ok(move |offset: usize, bytes: &[u8]| {
+        if let Some(place) = out.get_mut(offset..offset.saturating_add(bytes.len())) {
+            place.copy_from_slice(bytes);
+        }
+    })
+}

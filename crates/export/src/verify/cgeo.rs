@@ -7,18 +7,18 @@ use meshmap::cgeo::Proxy;
 use meshmap::{Format, Scratch};
 
 use super::expected::{self, Rules};
-use super::gltf::Gltf;
-use super::obj;
+use super::gltf::{self, Gltf};
 use super::pc2::PointCache;
 use super::shape::{Shape, compare, same};
 use super::tally::Tally;
+use super::{charge_file, charge_numbers, obj};
 use crate::error::Result;
-use crate::settings::Convert;
+use crate::settings::Job;
 
-pub(super) fn check_gltf(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, convert);
-    let Some(mut gltf) = tally.read(Gltf::open(path)) else { return Ok(()) };
-    let snapshots = convert.snapshots(proxy)?;
+pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
+    let rules = Rules::of(Format::CGeo, job);
+    let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
+    let snapshots = job.snapshots(proxy)?;
     let mut rest = snapshots.iter().copied();
     for mesh in 0..gltf.mesh_count() {
         // A snapshot without triangles is not written.
@@ -63,7 +63,7 @@ pub(super) fn check_gltf(proxy: &Proxy, convert: &Convert, path: &Path, tally: &
             tally.differs(|| format!("snapshots[{index}] was not written"));
         }
     }
-    check_times(proxy, convert, &snapshots, &mut gltf, tally);
+    check_times(proxy, job, &snapshots, &mut gltf, tally);
     Ok(())
 }
 
@@ -102,10 +102,10 @@ fn check_target(
     Ok(())
 }
 
-fn check_times(proxy: &Proxy, convert: &Convert, snapshots: &[usize], gltf: &mut Gltf, tally: &mut Tally) {
+fn check_times(proxy: &Proxy, job: &Job<'_>, snapshots: &[usize], gltf: &mut Gltf, tally: &mut Tally) {
     let Some(Some(times)) = tally.read(gltf.times()) else { return };
     let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
-    let step = convert.rate.map(|rate| 1.0 / rate).or(stored).unwrap_or(1.0 / 24.0);
+    let step = job.rate.map(|rate| 1.0 / rate).or(stored).unwrap_or(1.0 / 24.0);
     let first = snapshots.first().copied().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the nearest is meant")]
     let expected: Vec<f32> = snapshots.iter().map(|index| ((index - first) as f64 * step) as f32).collect();
@@ -116,10 +116,11 @@ fn check_times(proxy: &Proxy, convert: &Convert, snapshots: &[usize], gltf: &mut
     }
 }
 
-pub(super) fn check_pc2(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, convert);
+pub(super) fn check_pc2(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
+    let rules = Rules::of(Format::CGeo, job);
     let Some(mut cache) = tally.read(PointCache::open(path)) else { return Ok(()) };
-    let snapshots = convert.snapshots(proxy)?;
+    charge_numbers(cache.sample_bytes(), &job.budget)?;
+    let snapshots = job.snapshots(proxy)?;
     if cache.samples != snapshots.len() {
         tally.differs(|| format!("{} samples of {} snapshots", cache.samples, snapshots.len()));
         return Ok(());
@@ -142,13 +143,13 @@ pub(super) fn check_pc2(proxy: &Proxy, convert: &Convert, path: &Path, tally: &m
             same("positions", Some(*from), Some(to), || format!("snapshots[{index}]"), tally);
         }
     }
-    check_obj(proxy, convert, &path.with_extension("obj"), tally)
+    check_obj(proxy, job, &path.with_extension("obj"), tally)
 }
 
-pub(super) fn check_obj(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
-    let first = convert.snapshots(proxy)?.first().copied().unwrap_or_default();
-    let expected =
-        expected::snapshot(&proxy.snapshot(first)?.mesh()?, Rules::of(Format::CGeo, convert).of_obj());
+pub(super) fn check_obj(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
+    let first = job.snapshots(proxy)?.first().copied().unwrap_or_default();
+    let expected = expected::snapshot(&proxy.snapshot(first)?.mesh()?, Rules::of(Format::CGeo, job).of_obj());
+    charge_file(path, &job.budget)?;
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {
             compare("the object", &expected, found, tally);

@@ -1,6 +1,6 @@
 //! Reads glTF: meshes with their morph targets, and the keys of animations.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,7 +8,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::charge_numbers;
 use super::shape::{Shape, Stream};
+use super::tally::Tally;
+use crate::budget::Budget;
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -33,8 +36,22 @@ struct Numbers {
     components: usize,
 }
 
+/// Opens a file, whose JSON and largest mesh are charged. `None` where it cannot be read, which is what differs.
+pub(super) fn open(path: &Path, budget: &Budget, tally: &mut Tally) -> crate::error::Result<Option<Gltf>> {
+    /// What values take for each byte of their text.
+    const OF_JSON_BYTE: u64 = 24;
+    budget.charge(json_length(path).unwrap_or_default(), "JSON of the written file")?;
+    let Some((text, buffer)) = tally.read(read_json(path)) else { return Ok(None) };
+    // Binary files have spaces at the end.
+    let text = text.trim_ascii_end();
+    budget.charge((text.len() as u64).saturating_mul(OF_JSON_BYTE), "JSON of the written file")?;
+    let Some(gltf) = tally.read(Gltf::new(text, buffer, path)) else { return Ok(None) };
+    charge_numbers(gltf.largest_mesh(), budget)?;
+    Ok(Some(gltf))
+}
+
 /// The number of bytes of JSON in a file.
-pub(super) fn json_length(path: &Path) -> std::io::Result<u64> {
+fn json_length(path: &Path) -> std::io::Result<u64> {
     let (mut file, mut head) = (File::open(path)?, [0; 16]);
     if file.read_exact(&mut head).is_ok() && head.starts_with(b"glTF") {
         return Ok(head.last_chunk().map_or(0, |length| u32::from_le_bytes(*length).into()));
@@ -42,33 +59,42 @@ pub(super) fn json_length(path: &Path) -> std::io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
+/// The JSON of a file, and of a binary one the buffer behind it.
+fn read_json(path: &Path) -> Result<(Vec<u8>, Option<(File, u64)>)> {
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = File::open(path).map_err(told)?;
+    let mut head = [0; 20];
+    if file.read_exact(&mut head).is_err() || !head.starts_with(b"glTF") {
+        return Ok((std::fs::read(path).map_err(told)?, None));
+    }
+    let word = |at: usize| {
+        let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+        u64::from(bytes.map_or(0, u32::from_le_bytes))
+    };
+    let length = file.metadata().map_err(told)?.len();
+    if word(8) != length || word(12) > length {
+        return Err(format!("the header says {} bytes, where the file has {length}", word(8)));
+    }
+    let mut text = Vec::new();
+    Read::by_ref(&mut file).take(word(12)).read_to_end(&mut text).map_err(told)?;
+    Ok((text, Some((file, 20 + word(12) + 8))))
+}
+
 impl Gltf {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let told = |error: std::io::Error| format!("{}: {error}", path.display());
-        let mut file = File::open(path).map_err(told)?;
-        let mut head = [0; 20];
-        let is_binary = file.read_exact(&mut head).is_ok() && head.starts_with(b"glTF");
-        if !is_binary {
-            let text = std::fs::read(path).map_err(told)?;
-            let json: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-            let uris = list(&json, "buffers").iter().map(|buffer| buffer["uri"].as_str().unwrap_or_default());
-            let open =
-                |uri| File::open(path.with_file_name(unescaped(uri))).map(|file| (file, 0)).map_err(told);
-            let buffers = uris.map(open).collect::<Result<_>>()?;
-            return Ok(Self { json, buffers, before: Attributes::default() });
-        }
-        let word = |at: usize| {
-            let bytes = head.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
-            u64::from(bytes.map_or(0, u32::from_le_bytes))
+    /// A file of this JSON. Without a buffer of its own, its buffers are files beside it.
+    fn new(text: &[u8], buffer: Option<(File, u64)>, path: &Path) -> Result<Self> {
+        let json: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let open = |uri| {
+            let path = path.with_file_name(unescaped(uri));
+            File::open(&path).map(|file| (file, 0)).map_err(|error| format!("{}: {error}", path.display()))
         };
-        let length = file.metadata().map_err(told)?.len();
-        if word(8) != length || word(12) > length {
-            return Err(format!("the header says {} bytes, where the file has {length}", word(8)));
-        }
-        let mut text = Vec::new();
-        Read::by_ref(&mut file).take(word(12)).read_to_end(&mut text).map_err(told)?;
-        let json = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
-        let buffers = vec![(file, 20 + word(12) + 8)];
+        let buffers = match buffer {
+            Some(buffer) => vec![buffer],
+            None => {
+                let uris = list(&json, "buffers").iter().map(|of| of["uri"].as_str().unwrap_or_default());
+                uris.map(open).collect::<Result<_>>()?
+            }
+        };
         Ok(Self { json, buffers, before: Attributes::default() })
     }
 
@@ -82,6 +108,28 @@ impl Gltf {
 
     pub(super) fn target_count(&self, mesh: usize) -> usize {
         list(self.primitive(mesh, 0), "targets").len()
+    }
+
+    /// The most bytes that the numbers of one mesh take, which are read together: those of its primitives, and of one morph target.
+    fn largest_mesh(&self) -> u64 {
+        let bytes = |accessor: usize| {
+            let of = list(&self.json, "accessors").get(accessor);
+            let components = of.and_then(|of| components(of).ok()).unwrap_or_default() as u64;
+            let count = of.and_then(|of| of["count"].as_u64()).unwrap_or_default();
+            count.saturating_mul(components * 4)
+        };
+        let most = |mesh: &Value| {
+            let primitives = list(mesh, "primitives");
+            let attributes = primitives.iter().filter_map(|of| of["attributes"].as_object());
+            let read =
+                attributes.flat_map(|of| of.values()).chain(primitives.iter().map(|of| &of["indices"]));
+            // Primitives share them.
+            let read: BTreeSet<usize> = read.filter_map(index).collect();
+            let targets = primitives.iter().flat_map(|of| list(of, "targets"));
+            let target = targets.filter_map(|of| index(&of["POSITION"])).map(bytes).max();
+            read.into_iter().map(bytes).fold(target.unwrap_or_default(), u64::saturating_add)
+        };
+        list(&self.json, "meshes").iter().map(most).max().unwrap_or_default()
     }
 
     /// The name of the material of a primitive.
@@ -177,13 +225,7 @@ impl Gltf {
 
     fn numbers(&mut self, accessor: usize, is_normalized: bool) -> Result<Numbers> {
         let of = list(&self.json, "accessors").get(accessor).cloned().ok_or("no such accessor")?;
-        let components = match of["type"].as_str() {
-            Some("SCALAR") => 1,
-            Some("VEC2") => 2,
-            Some("VEC3") => 3,
-            Some("VEC4") => 4,
-            other => return Err(format!("accessors[{accessor}] is of the type {other:?}")),
-        };
+        let components = components(&of).map_err(|why| format!("accessors[{accessor}] is {why}"))?;
         let count = index(&of["count"]).ok_or("an accessor without a count")?;
         let kind = of["componentType"].as_u64().unwrap_or_default();
         let is_normalized = is_normalized && of["normalized"] == true;
@@ -268,6 +310,17 @@ impl Gltf {
         };
         let elements = bytes.chunks(stride.max(1)).take(count);
         Ok(elements.flat_map(|bytes| bytes.chunks_exact(size).take(components).map(number)).collect())
+    }
+}
+
+/// The number of components of each element of an accessor.
+fn components(accessor: &Value) -> Result<usize> {
+    match accessor["type"].as_str() {
+        Some("SCALAR") => Ok(1),
+        Some("VEC2") => Ok(2),
+        Some("VEC3") => Ok(3),
+        Some("VEC4") => Ok(4),
+        other => Err(format!("of the type {other:?}")),
     }
 }
 

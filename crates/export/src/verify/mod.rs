@@ -36,28 +36,29 @@ impl Convert {
     /// than the call may. What is wrong with the written one is in [`Checked::differs`].
     pub fn check_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Checked> {
         let (path, mut tally, job) = (path.as_ref(), Tally::default(), self.job(file));
-        charge(path, self.target, &job.budget)?;
         match (self.target, file.as_cgeo().filter(|_| self.meshes.is_empty())) {
-            (Target::Glb | Target::Gltf, Some(proxy)) => cgeo::check_gltf(proxy, self, path, &mut tally)?,
-            (Target::Pc2, Some(proxy)) => cgeo::check_pc2(proxy, self, path, &mut tally)?,
-            (Target::Usdc, Some(proxy)) => usd::check_cgeo(proxy, self, path, &mut tally)?,
-            (Target::Obj, Some(proxy)) => cgeo::check_obj(proxy, self, path, &mut tally)?,
+            (Target::Glb | Target::Gltf, Some(proxy)) => cgeo::check_gltf(proxy, &job, path, &mut tally)?,
+            (Target::Pc2, Some(proxy)) => cgeo::check_pc2(proxy, &job, path, &mut tally)?,
+            (Target::Usdc, Some(proxy)) => usd::check_cgeo(proxy, &job, path, &mut tally)?,
+            (Target::Obj, Some(proxy)) => cgeo::check_obj(proxy, &job, path, &mut tally)?,
             _ => views::check(file, &job, path, &mut tally)?,
         }
         Ok(tally.into_checked())
     }
 }
 
-/// Charges what reading a written file takes: its numbers, converted and as shapes, and values of its JSON.
-fn charge(path: &Path, target: Target, budget: &Budget) -> Result<()> {
-    const OF_NUMBER_BYTE: u64 = 6;
-    const OF_JSON_BYTE: u64 = 24;
-    // A file that is not there is what differs.
-    let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let json = match target {
-        Target::Glb | Target::Gltf => gltf::json_length(path).unwrap_or_default(),
-        _ => 0,
-    };
-    budget.charge(length.saturating_mul(OF_NUMBER_BYTE), "numbers of the written file")?;
-    budget.charge(json.saturating_mul(OF_JSON_BYTE), "JSON of the written file")
+/// Charges what reading numbers of these many bytes takes: the numbers themselves, converted and as shapes.
+fn charge_numbers(bytes: u64, budget: &Budget) -> Result<()> {
+    const OF_BYTE: u64 = 6;
+    budget.charge(bytes.saturating_mul(OF_BYTE), "numbers of the written file")
+}
+
+/// Charges what reading all numbers of a written file takes.
+fn charge_file(path: &Path, budget: &Budget) -> Result<()> {
+    charge_numbers(length(path), budget)
+}
+
+/// The length of a written file. A file that is not there is what differs.
+fn length(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

@@ -24,11 +24,16 @@ impl PointCache {
         if !head.starts_with(b"POINTCACHE2\0") || i32::from_le_bytes(word(3)) != 1 {
             return Err("no point cache of version 1".to_owned());
         }
-        let expected = 32 + 12 * points as u64 * samples as u64;
-        if length != expected {
+        let expected = 32 + 12 * points as u128 * samples as u128;
+        if u128::from(length) != expected {
             return Err(format!("{length} bytes, where {points} points x {samples} samples take {expected}"));
         }
         Ok(Self { file, points, samples })
+    }
+
+    /// The bytes of each sample.
+    pub(super) fn sample_bytes(&self) -> u64 {
+        12 * self.points as u64
     }
 
     pub(super) fn sample(&mut self) -> Result<Vec<[f32; 3]>, String> {

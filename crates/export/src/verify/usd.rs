@@ -10,18 +10,18 @@ use super::expected::{self, Origin, Rules};
 use super::shape::{Shape, Stream, compare};
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
+use super::{charge_numbers, length};
+use crate::budget::Budget;
 use crate::error::Result;
-use crate::settings::Convert;
+use crate::settings::Job;
 
 type Read<T> = std::result::Result<T, String>;
 
-pub(super) fn check_cgeo(proxy: &Proxy, convert: &Convert, path: &Path, tally: &mut Tally) -> Result<()> {
-    let rules = Rules::of(Format::CGeo, convert);
-    let Some(bytes) = tally.read(std::fs::read(path).map_err(|error| error.to_string())) else {
-        return Ok(());
-    };
-    let Some(stage) = tally.read(usdc::read(&bytes)) else { return Ok(()) };
-    let snapshots = convert.snapshots(proxy)?;
+pub(super) fn check_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
+    let rules = Rules::of(Format::CGeo, job);
+    let Some(bytes) = read(path, &job.budget, tally)? else { return Ok(()) };
+    let Some(stage) = stage(&bytes, &job.budget, tally)? else { return Ok(()) };
+    let snapshots = job.snapshots(proxy)?;
     let meshes = meshes(&stage);
     let [mesh] = meshes.as_slice() else {
         tally.differs(|| format!("{} meshes, where one is meant", meshes.len()));
@@ -46,12 +46,11 @@ pub(super) fn check_views(
     views: &[&MeshView],
     origin: &Origin,
     path: &Path,
+    budget: &Budget,
     tally: &mut Tally,
 ) -> Result<()> {
-    let Some(bytes) = tally.read(std::fs::read(path).map_err(|error| error.to_string())) else {
-        return Ok(());
-    };
-    let Some(stage) = tally.read(usdc::read(&bytes)) else { return Ok(()) };
+    let Some(bytes) = read(path, budget, tally)? else { return Ok(()) };
+    let Some(stage) = stage(&bytes, budget, tally)? else { return Ok(()) };
     let meshes = meshes(&stage);
     if meshes.len() != views.len() {
         tally.differs(|| format!("{} meshes, where the file has {}", meshes.len(), views.len()));
@@ -62,6 +61,23 @@ pub(super) fn check_views(
         compare(&view.address().to_string(), &origin.shape(view, false)?, &found, tally);
     }
     Ok(())
+}
+
+/// The bytes of a file, `None` where it cannot be read.
+fn read(path: &Path, budget: &Budget, tally: &mut Tally) -> Result<Option<Vec<u8>>> {
+    budget.charge(length(path), "the written file")?;
+    Ok(tally.read(std::fs::read(path).map_err(|error| error.to_string())))
+}
+
+/// What a file holds, of which one mesh at one time is made into a shape.
+fn stage<'a>(bytes: &'a [u8], budget: &Budget, tally: &mut Tally) -> Result<Option<Stage<'a>>> {
+    const OF_TABLE_BYTE: u64 = 24;
+    let tables = usdc::table_bytes(bytes).unwrap_or_default();
+    budget.charge(tables.saturating_mul(OF_TABLE_BYTE), "names and paths of the written file")?;
+    let stage = tally.read(usdc::read(bytes));
+    let prims = stage.iter().flat_map(|stage| &stage.prims);
+    charge_numbers(prims.map(Prim::largest_bytes).max().unwrap_or_default(), budget)?;
+    Ok(stage)
 }
 
 fn meshes<'a, 'b>(stage: &'b Stage<'a>) -> Vec<&'b Prim<'a>> {

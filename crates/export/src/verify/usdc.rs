@@ -56,6 +56,18 @@ impl<'a> Samples<'a> {
     }
 }
 
+impl Prim<'_> {
+    /// The most bytes that its arrays have at one time.
+    #[allow(dead_code, reason = "tests charge nothing")]
+    pub(crate) fn largest_bytes(&self) -> u64 {
+        let most = |samples: &Samples<'_>| {
+            let arrays = samples.times.iter().map(|(_, array)| array).chain(&samples.default);
+            arrays.map(|array| array.bytes.len() as u64).max().unwrap_or_default()
+        };
+        self.arrays.values().map(most).sum()
+    }
+}
+
 impl<'a> Array<'a> {
     fn words(self) -> impl ExactSizeIterator<Item = [u8; 4]> + 'a {
         self.bytes.as_chunks::<4>().0.iter().copied()
@@ -196,17 +208,7 @@ struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     fn read(bytes: &'a [u8]) -> Result<Self> {
-        let mut header = Cursor(bytes);
-        if header.take(8)? != b"PXR-USDC" || header.take(8)? != [0, 8, 0, 0, 0, 0, 0, 0] {
-            return Err("no crate file of version 0.8.0".to_owned());
-        }
-        let mut contents = Cursor::at(bytes, header.number()?)?;
-        let mut sections = BTreeMap::new();
-        for _ in 0..contents.number()?.min(64) {
-            let name = contents.take(16)?;
-            let (start, size) = (contents.number()?, contents.number()?);
-            sections.insert(name, Cursor(Cursor::at(bytes, start)?.take(size)?));
-        }
+        let sections = sections(bytes)?;
         let section = |name: &str| {
             let mut key = [0; 16];
             key.iter_mut().zip(name.bytes()).for_each(|(place, byte)| *place = byte);
@@ -373,6 +375,28 @@ impl<'a> Tables<'a> {
         }
         Ok(samples)
     }
+}
+
+/// The bytes of all tables.
+#[allow(dead_code, reason = "tests charge nothing")]
+pub(crate) fn table_bytes(bytes: &[u8]) -> Result<u64> {
+    Ok(sections(bytes)?.values().map(|section| section.0.len() as u64).sum())
+}
+
+/// All tables, by their names.
+fn sections(bytes: &[u8]) -> Result<BTreeMap<&[u8], Cursor<'_>>> {
+    let mut header = Cursor(bytes);
+    if header.take(8)? != b"PXR-USDC" || header.take(8)? != [0, 8, 0, 0, 0, 0, 0, 0] {
+        return Err("no crate file of version 0.8.0".to_owned());
+    }
+    let mut contents = Cursor::at(bytes, header.number()?)?;
+    let mut sections = BTreeMap::new();
+    for _ in 0..contents.number()?.min(64) {
+        let name = contents.take(16)?;
+        let (start, size) = (contents.number()?, contents.number()?);
+        sections.insert(name, Cursor(Cursor::at(bytes, start)?.take(size)?));
+    }
+    Ok(sections)
 }
 
 fn tokens(mut section: Cursor<'_>) -> Result<Vec<String>> {

@@ -6,10 +6,10 @@ use meshmap::{MeshFile, MeshView};
 
 use super::expected::{Origin, Rules};
 use super::frame::Frame;
-use super::gltf::Gltf;
 use super::shape::{Shape, compare};
 use super::tally::Tally;
-use super::{obj, ply, stl, usd};
+use super::{charge_file, gltf, obj, ply, stl, usd};
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::moment::{Moment, Still};
 use crate::outcome::Outcome;
@@ -31,22 +31,25 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
     let origin = Origin { rules: Rules::of(file.format(), job), frame };
     match job.target {
         Target::Obj => {
+            charge_file(path, &job.budget)?;
             let Some(found) = tally.read(obj::read(path)) else { return Ok(()) };
             check_each(&views, &origin, found, tally)
         }
         Target::Ply => {
+            charge_file(path, &job.budget)?;
             let Some(found) = tally.read(ply::read(path)) else { return Ok(()) };
             check_joined(&views, &origin, &found, tally)
         }
         Target::Stl => {
+            charge_file(path, &job.budget)?;
             let Some(found) = tally.read(stl::read(path)) else { return Ok(()) };
             check_joined(&views, &origin, &found, tally)
         }
         Target::Usdc => {
             let drawn: Vec<&MeshView> = views.iter().filter(|view| view.triangle_count() > 0).collect();
-            usd::check_views(&drawn, &origin, path, tally)
+            usd::check_views(&drawn, &origin, path, &job.budget, tally)
         }
-        Target::Glb | Target::Gltf => check_gltf(&views, &origin, path, tally),
+        Target::Glb | Target::Gltf => check_gltf(&views, &origin, path, &job.budget, tally),
         // Written from the snapshots of a CGeo file, whatever meshes are asked for: see `cgeo::check_pc2`.
         Target::Pc2 => {
             tally.differs(|| "a point cache is compared with all snapshots of a CGeo file".to_owned());
@@ -55,8 +58,14 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
     }
 }
 
-fn check_gltf(views: &[MeshView], origin: &Origin, path: &Path, tally: &mut Tally) -> Result<()> {
-    let Some(mut gltf) = tally.read(Gltf::open(path)) else { return Ok(()) };
+fn check_gltf(
+    views: &[MeshView],
+    origin: &Origin,
+    path: &Path,
+    budget: &Budget,
+    tally: &mut Tally,
+) -> Result<()> {
+    let Some(mut gltf) = gltf::open(path, budget, tally)? else { return Ok(()) };
     let drawn: Vec<&MeshView> = views.iter().filter(|view| view.triangle_count() > 0).collect();
     if drawn.len() != gltf.mesh_count() {
         let (found, expected) = (gltf.mesh_count(), drawn.len());

@@ -17,11 +17,13 @@ type Result<T> = std::result::Result<T, String>;
 
 pub(super) struct Gltf {
     json: Value,
-    /// The file of each buffer, and where in it the buffer begins.
-    buffers: Vec<(File, u64)>,
+    buffers: Vec<Buffer>,
     /// What the primitive before had, by accessor: primitives of many materials share their vertices.
     before: Attributes,
 }
+
+/// The file of a buffer, and where in it the buffer begins.
+type Buffer = (File, u64);
 
 /// The attributes of a primitive, by accessor.
 #[derive(Default)]
@@ -60,7 +62,7 @@ fn json_length(path: &Path) -> std::io::Result<u64> {
 }
 
 /// The JSON of a file, and of a binary one the buffer behind it.
-fn read_json(path: &Path) -> Result<(Vec<u8>, Option<(File, u64)>)> {
+fn read_json(path: &Path) -> Result<(Vec<u8>, Option<Buffer>)> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = File::open(path).map_err(told)?;
     let mut head = [0; 20];
@@ -82,7 +84,7 @@ fn read_json(path: &Path) -> Result<(Vec<u8>, Option<(File, u64)>)> {
 
 impl Gltf {
     /// A file of this JSON. Without a buffer of its own, its buffers are files beside it.
-    fn new(text: &[u8], buffer: Option<(File, u64)>, path: &Path) -> Result<Self> {
+    fn new(text: &[u8], buffer: Option<Buffer>, path: &Path) -> Result<Self> {
         let json: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let open = |uri| {
             let path = path.with_file_name(unescaped(uri));

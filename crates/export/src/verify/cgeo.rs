@@ -11,7 +11,7 @@ use super::gltf::{self, Gltf};
 use super::pc2::PointCache;
 use super::shape::{Shape, compare, same};
 use super::tally::Tally;
-use super::{charge_file, charge_numbers, obj};
+use super::{charge, obj};
 use crate::error::Result;
 use crate::settings::Job;
 
@@ -119,7 +119,7 @@ fn check_times(proxy: &Proxy, job: &Job<'_>, snapshots: &[usize], gltf: &mut Glt
 pub(super) fn check_pc2(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
     let rules = Rules::of(Format::CGeo, job);
     let Some(mut cache) = tally.read(PointCache::open(path)) else { return Ok(()) };
-    charge_numbers(cache.sample_bytes(), &job.budget)?;
+    charge::numbers(cache.sample_bytes(), &job.budget)?;
     let snapshots = job.snapshots(proxy)?;
     if cache.samples != snapshots.len() {
         tally.differs(|| format!("{} samples of {} snapshots", cache.samples, snapshots.len()));
@@ -149,7 +149,7 @@ pub(super) fn check_pc2(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut T
 pub(super) fn check_obj(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
     let first = job.snapshots(proxy)?.first().copied().unwrap_or_default();
     let expected = expected::snapshot(&proxy.snapshot(first)?.mesh()?, Rules::of(Format::CGeo, job).of_obj());
-    charge_file(path, &job.budget)?;
+    charge::file(path, &job.budget)?;
     match tally.read(obj::read(path)).as_deref() {
         Some([found]) => {
             compare("the object", &expected, found, tally);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::charge_numbers;
+use super::charge;
 use super::shape::{Shape, Stream};
 use super::tally::Tally;
 use crate::budget::Budget;
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path, budget: &Budget, tally: &mut Tally) -> crate::er
     let text = text.trim_ascii_end();
     budget.charge((text.len() as u64).saturating_mul(OF_JSON_BYTE), "JSON of the written file")?;
     let Some(gltf) = tally.read(Gltf::new(text, buffer, path)) else { return Ok(None) };
-    charge_numbers(gltf.largest_mesh(), budget)?;
+    charge::numbers(gltf.largest_mesh(), budget)?;
     Ok(Some(gltf))
 }
 

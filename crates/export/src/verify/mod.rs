@@ -1,6 +1,7 @@
 //! Reads what was written, and compares it with the mesh file. Nothing here is shared with what writes.
 
 mod cgeo;
+mod charge;
 mod expected;
 mod frame;
 mod gltf;
@@ -20,7 +21,6 @@ use meshmap::MeshFile;
 
 pub use self::tally::Checked;
 use self::tally::Tally;
-use crate::budget::Budget;
 use crate::error::Result;
 use crate::settings::{Convert, Target};
 
@@ -45,20 +45,4 @@ impl Convert {
         }
         Ok(tally.into_checked())
     }
-}
-
-/// Charges what reading numbers of these many bytes takes: the numbers themselves, converted and as shapes.
-fn charge_numbers(bytes: u64, budget: &Budget) -> Result<()> {
-    const OF_BYTE: u64 = 6;
-    budget.charge(bytes.saturating_mul(OF_BYTE), "numbers of the written file")
-}
-
-/// Charges what reading all numbers of a written file takes.
-fn charge_file(path: &Path, budget: &Budget) -> Result<()> {
-    charge_numbers(length(path), budget)
-}
-
-/// The length of a written file. A file that is not there is what differs.
-fn length(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
 }

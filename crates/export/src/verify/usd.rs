@@ -6,11 +6,11 @@ use std::rc::Rc;
 use meshmap::cgeo::Proxy;
 use meshmap::{Format, MeshView};
 
+use super::charge;
 use super::expected::{self, Origin, Rules};
 use super::shape::{Shape, Stream, compare};
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
-use super::{charge_numbers, length};
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::settings::Job;
@@ -65,7 +65,7 @@ pub(super) fn check_views(
 
 /// The bytes of a file, `None` where it cannot be read.
 fn read(path: &Path, budget: &Budget, tally: &mut Tally) -> Result<Option<Vec<u8>>> {
-    budget.charge(length(path), "the written file")?;
+    budget.charge(charge::length(path), "the written file")?;
     Ok(tally.read(std::fs::read(path).map_err(|error| error.to_string())))
 }
 
@@ -76,7 +76,7 @@ fn stage<'a>(bytes: &'a [u8], budget: &Budget, tally: &mut Tally) -> Result<Opti
     budget.charge(tables.saturating_mul(OF_TABLE_BYTE), "names and paths of the written file")?;
     let stage = tally.read(usdc::read(bytes));
     let prims = stage.iter().flat_map(|stage| &stage.prims);
-    charge_numbers(prims.map(Prim::largest_bytes).max().unwrap_or_default(), budget)?;
+    charge::numbers(prims.map(Prim::largest_bytes).max().unwrap_or_default(), budget)?;
     Ok(stage)
 }
 

@@ -8,7 +8,7 @@ use super::expected::{Origin, Rules};
 use super::frame::Frame;
 use super::shape::{Shape, compare};
 use super::tally::Tally;
-use super::{charge_file, gltf, obj, ply, stl, usd};
+use super::{charge, gltf, obj, ply, stl, usd};
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::moment::{Moment, Still};
@@ -31,17 +31,17 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
     let origin = Origin { rules: Rules::of(file.format(), job), frame };
     match job.target {
         Target::Obj => {
-            charge_file(path, &job.budget)?;
+            charge::file(path, &job.budget)?;
             let Some(found) = tally.read(obj::read(path)) else { return Ok(()) };
             check_each(&views, &origin, found, tally)
         }
         Target::Ply => {
-            charge_file(path, &job.budget)?;
+            charge::file(path, &job.budget)?;
             let Some(found) = tally.read(ply::read(path)) else { return Ok(()) };
             check_joined(&views, &origin, &found, tally)
         }
         Target::Stl => {
-            charge_file(path, &job.budget)?;
+            charge::file(path, &job.budget)?;
             let Some(found) = tally.read(stl::read(path)) else { return Ok(()) };
             check_joined(&views, &origin, &found, tally)
         }

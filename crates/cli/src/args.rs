@@ -14,9 +14,7 @@ use meshmap::cgeo::Dialect;
 use meshmap::{Address, Axis, Severity};
 use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Target};
 
-#[cfg(feature = "catalog")]
 use crate::catalog::How;
-#[cfg(feature = "catalog")]
 use crate::commands::catalog;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
 use crate::inputs::{Choice, Memory, parse_size as parse_bytes};
@@ -263,14 +261,14 @@ enum Command {
         choice: Choice,
     },
     /// Write a table with a row for each mesh of many files: what its headers say, or why it cannot be read.
-    #[cfg(feature = "catalog")]
     #[command(after_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
         --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
     Catalog {
         /// Files, and directories to walk.
         #[arg(required = true)]
         paths: Vec<PathBuf>,
-        /// The file to write: .parquet, .arrow or .csv. Without it, CSV on standard output.
+        /// The file to write: .csv or .jsonl, and .parquet or .arrow in builds with the feature `parquet`. Without it, CSV on
+        /// standard output.
         #[arg(short, long)]
         output: Option<PathBuf>,
         /// Decode all meshes: every count and box, and errors of what cannot be decoded.
@@ -659,10 +657,11 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             threads(&choice);
             render::run(&paths, &how.into_wish(output, force), &choice, screen, out)
         }
-        #[cfg(feature = "catalog")]
         Command::Catalog { paths, output, full, hash, force, choice } => {
             threads(&choice);
-            let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
+            let limits = choice.memory.limits_of(2);
+            let how =
+                How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap).with_limits(limits);
             catalog::run(&paths, &catalog::Wish { output, how, force }, &choice, out)
         }
         Command::Digest { path, all, mmap, memory } => digest::run(&path, all, (mmap, memory), out),

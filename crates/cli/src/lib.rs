@@ -3,11 +3,8 @@
 //! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too, and [`info`], [`catalog`]
 //! and [`is_address`] are for bindings to other languages.
 
-#![cfg_attr(not(feature = "catalog"), allow(dead_code, reason = "parts that only the catalogue uses"))]
-
 mod args;
 mod blocks;
-#[cfg(feature = "catalog")]
 pub mod catalog;
 mod commands;
 mod cross_check;

@@ -7,10 +7,11 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_ipc::reader::FileReader;
 use meshmap::{Bytes, Format, ReadRange, Source};
 use meshmap_cli::catalog::{self, How, Item, Row};
 use meshmap_testing::data;
+use meshmap_testing::kinds::small_before_large;
+use serde_json::Value;
 
 fn run(arguments: &[&str], paths: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
@@ -59,7 +60,7 @@ fn what_headers_say_is_what_decoding_finds() {
 }
 
 #[test]
-fn the_command_writes_csv_arrow_and_parquet() {
+fn the_command_writes_files_of_all_kinds() {
     let folder = tempfile::tempdir().unwrap();
     let expected = rows(&data::root(), How::default());
     let done = run(&[], &[&data::root()]);
@@ -71,7 +72,11 @@ fn the_command_writes_csv_arrow_and_parquet() {
         *c == '\n' && !is_quoted
     });
     assert_eq!(ends.count(), expected.len() + 1);
-    for name in ["assets.arrow", "assets.parquet", "assets.csv"] {
+    let names: &[&str] = match cfg!(feature = "parquet") {
+        true => &["assets.csv", "assets.jsonl", "assets.arrow", "assets.parquet"],
+        false => &["assets.csv", "assets.jsonl"],
+    };
+    for name in names {
         let output = folder.path().join(name);
         let done = run(&["-o", output.to_str().unwrap()], &[&data::root()]);
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
@@ -81,13 +86,56 @@ fn the_command_writes_csv_arrow_and_parquet() {
         let forced = run(&["--force", "-o", output.to_str().unwrap()], &[&data::root()]);
         assert_eq!(forced.status.code(), Some(0));
     }
-    let reader =
-        FileReader::try_new(fs::File::open(folder.path().join("assets.arrow")).unwrap(), None).unwrap();
-    assert_eq!(reader.schema(), catalog::schema());
-    assert_eq!(reader.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), expected.len());
-    let parquet = fs::read(folder.path().join("assets.parquet")).unwrap();
-    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+    let objects = fs::read_to_string(folder.path().join("assets.jsonl")).unwrap();
+    let csv = fs::read_to_string(folder.path().join("assets.csv")).unwrap();
+    let columns: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let mut count = 0;
+    for (line, row) in objects.lines().zip(&expected) {
+        let object: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
+        assert_eq!(object.keys().collect::<Vec<_>>(), columns);
+        let unusable = Value::from(row.findings[3]);
+        assert_eq!((&object["path"], &object["unusable"]), (&Value::from(row.path.as_str()), &unusable));
+        assert_eq!(object["error"], Value::from(row.error.clone()));
+        count += 1;
+    }
+    assert_eq!((count, objects.lines().count()), (expected.len(), expected.len()));
     assert_eq!(run(&["-o", "assets.txt"], &[&data::root()]).status.code(), Some(2));
+}
+
+#[test]
+#[cfg(feature = "parquet")]
+fn arrow_and_parquet_files_hold_all_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let [arrow, parquet] = ["assets.arrow", "assets.parquet"].map(|name| folder.path().join(name));
+    for output in [&arrow, &parquet] {
+        assert_eq!(run(&["-o", output.to_str().unwrap()], &[&data::root()]).status.code(), Some(0));
+    }
+    let reader = arrow_ipc::reader::FileReader::try_new(fs::File::open(arrow).unwrap(), None).unwrap();
+    assert_eq!(reader.schema(), catalog::schema());
+    let count: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(count, rows(&data::root(), How::default()).len());
+    let parquet = fs::read(parquet).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"));
+}
+
+#[test]
+#[cfg(not(feature = "parquet"))]
+fn a_build_without_parquet_says_how_to_get_it() {
+    let done = run(&["-o", "assets.parquet"], &[&data::root()]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("--features parquet"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn files_that_take_too_much_memory_are_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bomb.cgeo");
+    fs::write(&file, small_before_large(1, 200_000)).unwrap();
+    let errors = |limit: &str| {
+        let done = run(&["--full", limit], &[&file]);
+        text(&done.stdout).matches("limit_exceeded").count()
+    };
+    assert_eq!((errors("--max-memory=1MiB"), errors("--max-memory=64MiB")), (1, 0));
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn path(item: &Item) -> String {
 fn read(item: &Item, how: How) -> Vec<Row> {
     let mut row = Row { path: path(item), ..Row::default() };
     // Files are worked on side by side, each by one thread.
-    let reading = Reading { mmap: how.mmap, is_one_of_many: true, ..Reading::default() };
+    let reading = Reading { mmap: how.mmap, limits: how.limits, is_one_of_many: true, ..Reading::default() };
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => return vec![row.problem(&Problem::other("io", error.clone()))],
         Kind::File(input) => input.source(how.mmap).and_then(|source| {

@@ -1,14 +1,19 @@
-//! Catalogues: a row for each mesh of many files, as Arrow tables. A bad file is a row, too.
+//! Catalogues: a row for each mesh of many files. A bad file is a row, too.
 //!
 //! Headers alone are read, unless all is asked for: of files in stores that answer ranges, a few kilobytes each.
 
+use meshmap::Limits;
+
+#[cfg(feature = "parquet")]
 mod batch;
+mod columns;
 mod file;
 mod item;
 mod look;
 mod row;
 mod write;
 
+#[cfg(feature = "parquet")]
 pub use batch::{batch, schema};
 pub use file::rows;
 pub(crate) use item::items;
@@ -26,6 +31,8 @@ pub struct How {
     pub hash: bool,
     /// Whether files are mapped; they must not change meanwhile.
     pub mmap: bool,
+    /// The limits for each file.
+    pub limits: Limits,
 }
 
 impl How {
@@ -45,5 +52,11 @@ impl How {
     #[must_use]
     pub fn with_mmap(self, mmap: bool) -> Self {
         Self { mmap, ..self }
+    }
+
+    /// Sets [`limits`](Self::limits).
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 }

@@ -1,48 +1,75 @@
-//! Catalogues as files: Parquet, Arrow IPC and CSV.
+//! Catalogues as files: CSV and JSON Lines, and with the feature `parquet` also Parquet and Arrow IPC.
 
 use std::io::{self, Write};
 use std::path::Path;
 
+#[cfg(feature = "parquet")]
 use arrow_ipc::writer::FileWriter;
+#[cfg(feature = "parquet")]
 use parquet::arrow::ArrowWriter;
+#[cfg(feature = "parquet")]
 use parquet::basic::{Compression, GzipLevel};
+#[cfg(feature = "parquet")]
 use parquet::file::properties::WriterProperties;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
+#[cfg(feature = "parquet")]
 use super::batch::{batch, schema};
+use super::columns::{COLUMNS, Of};
 use super::row::Row;
-use crate::text;
+use crate::{json_text, text};
 
 /// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    Parquet,
-    Arrow,
     Csv,
+    /// An object on each line.
+    Json,
+    #[cfg(feature = "parquet")]
+    Parquet,
+    #[cfg(feature = "parquet")]
+    Arrow,
 }
 
 impl Kind {
-    /// By the ending of the file's name.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        match ending.as_str() {
-            "parquet" => Some(Self::Parquet),
-            "arrow" | "feather" => Some(Self::Arrow),
-            "csv" => Some(Self::Csv),
-            _ => None,
+    /// By the ending of the file's name. An error says what is expected.
+    pub(crate) fn of_path(path: &Path) -> Result<Self, &'static str> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        match ending.to_ascii_lowercase().as_str() {
+            "csv" => Ok(Self::Csv),
+            "jsonl" | "ndjson" => Ok(Self::Json),
+            #[cfg(feature = "parquet")]
+            "parquet" => Ok(Self::Parquet),
+            #[cfg(feature = "parquet")]
+            "arrow" | "feather" => Ok(Self::Arrow),
+            #[cfg(not(feature = "parquet"))]
+            "parquet" | "arrow" | "feather" => Err(
+                "this build writes .csv and .jsonl; for .parquet and .arrow, build it with `--features parquet`",
+            ),
+            _ => Err("expected an ending .parquet, .arrow, .csv or .jsonl"),
         }
     }
 }
 
 /// Writes rows, some at a time.
 pub(crate) enum Writer<W: Write + Send> {
-    Parquet(ArrowWriter<W>),
-    Arrow(FileWriter<W>),
     Csv(W),
+    Json(W),
+    #[cfg(feature = "parquet")]
+    Parquet(ArrowWriter<W>),
+    #[cfg(feature = "parquet")]
+    Arrow(FileWriter<W>),
 }
 
 impl<W: Write + Send> Writer<W> {
     pub(crate) fn new(kind: Kind, mut out: W) -> io::Result<Self> {
         Ok(match kind {
+            Kind::Csv => {
+                writeln!(out, "{}", COLUMNS.map(|column| column.name).join(","))?;
+                Self::Csv(out)
+            }
+            Kind::Json => Self::Json(out),
+            #[cfg(feature = "parquet")]
             Kind::Parquet => {
                 let properties = WriterProperties::builder()
                     .set_compression(Compression::GZIP(GzipLevel::default()))
@@ -50,43 +77,63 @@ impl<W: Write + Send> Writer<W> {
                 let writer = ArrowWriter::try_new(out, schema(), Some(properties));
                 Self::Parquet(writer.map_err(io::Error::other)?)
             }
+            #[cfg(feature = "parquet")]
             Kind::Arrow => Self::Arrow(FileWriter::try_new(out, &schema()).map_err(io::Error::other)?),
-            Kind::Csv => {
-                let schema = schema();
-                let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-                writeln!(out, "{}", names.join(","))?;
-                Self::Csv(out)
-            }
         })
     }
 
     pub(crate) fn write(&mut self, rows: &[Row]) -> io::Result<()> {
         match self {
+            Self::Csv(out) => rows.iter().try_for_each(|row| {
+                let cells: Vec<String> = COLUMNS.iter().map(|column| cell(&column.of, row)).collect();
+                writeln!(out, "{}", cells.join(","))
+            }),
+            Self::Json(out) => rows.iter().try_for_each(|row| {
+                json_text::write(&mut *out, &Object(row))?;
+                writeln!(out)
+            }),
+            #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
                 writer.write(&batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
             }
+            #[cfg(feature = "parquet")]
             Self::Arrow(writer) => {
                 writer.write(&batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
             }
-            Self::Csv(out) => rows.iter().try_for_each(|row| line(out, row)),
         }
     }
 
     pub(crate) fn finish(self) -> io::Result<W> {
         match self {
+            Self::Csv(out) | Self::Json(out) => Ok(out),
+            #[cfg(feature = "parquet")]
             Self::Parquet(writer) => writer.into_inner().map_err(io::Error::other),
+            #[cfg(feature = "parquet")]
             Self::Arrow(mut writer) => {
                 writer.finish().map_err(io::Error::other)?;
                 writer.into_inner().map_err(io::Error::other)
             }
-            Self::Csv(out) => Ok(out),
         }
+    }
+}
+
+/// A cell of CSV. Without a value it is empty.
+fn cell(of: &Of, row: &Row) -> String {
+    fn shown<T: ToString>(value: Option<T>) -> String {
+        value.map_or_else(String::new, |value| value.to_string())
+    }
+    match of {
+        Of::Text(of) => of(row).map_or_else(String::new, text_cell),
+        Of::Int32(of) => shown(of(row)),
+        Of::Int64(of) => shown(of(row)),
+        Of::Float32(of) => shown(of(row)),
+        Of::Float64(of) => shown(of(row)),
     }
 }
 
 /// A text of a file as a cell: control characters are escaped, and what spreadsheets take for a formula begins with an
 /// apostrophe.
-fn cell(text: &str) -> String {
+fn text_cell(text: &str) -> String {
     let mut cell = text::line(text);
     if cell.starts_with(['=', '+', '-', '@']) {
         cell.insert(0, '\'');
@@ -97,39 +144,21 @@ fn cell(text: &str) -> String {
     }
 }
 
-fn line(out: &mut impl Write, row: &Row) -> io::Result<()> {
-    fn shown<T: ToString>(value: Option<T>) -> String {
-        value.map_or_else(String::new, |value| value.to_string())
+/// A row as a JSON object with all columns: `null` stands for a missing value, and for a number that JSON cannot represent.
+struct Object<'a>(&'a Row);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(Some(COLUMNS.len()))?;
+        for column in &COLUMNS {
+            match column.of {
+                Of::Text(of) => object.serialize_entry(column.name, &of(self.0))?,
+                Of::Int32(of) => object.serialize_entry(column.name, &of(self.0))?,
+                Of::Int64(of) => object.serialize_entry(column.name, &of(self.0))?,
+                Of::Float32(of) => object.serialize_entry(column.name, &of(self.0))?,
+                Of::Float64(of) => object.serialize_entry(column.name, &of(self.0))?,
+            }
+        }
+        object.end()
     }
-    let words = |text: Option<&String>| text.map_or_else(String::new, |text| cell(text));
-    let corner = |corner: usize, axis: usize| shown(row.bounds.map(|bounds| bounds[corner][axis]));
-    let cells = [
-        cell(&row.path),
-        shown(row.format),
-        words(row.address.as_ref()),
-        words(row.name.as_ref()),
-        shown(row.role),
-        shown(row.level),
-        shown(row.seconds),
-        shown(row.file_bytes),
-        shown(row.mesh_bytes),
-        shown(row.vertices),
-        shown(row.triangles),
-        corner(0, 0),
-        corner(0, 1),
-        corner(0, 2),
-        corner(1, 0),
-        corner(1, 1),
-        corner(1, 2),
-        words(row.material.as_ref()),
-        row.findings[0].to_string(),
-        row.findings[1].to_string(),
-        row.findings[2].to_string(),
-        row.findings[3].to_string(),
-        words(row.identity.as_ref()),
-        words(row.hash.as_ref()),
-        shown(row.error_kind),
-        words(row.error.as_ref()),
-    ];
-    writeln!(out, "{}", cells.join(","))
 }

@@ -30,9 +30,12 @@ pub(crate) fn run(
         let (done, _) = write(&items, wish, choice, Writer::new(Kind::Csv, out)?)?;
         return Ok(done.outcome());
     };
-    let Some(kind) = Kind::of_path(path) else {
-        tell(format_args!("{}: expected an ending .parquet, .arrow or .csv", text::path(path)));
-        return Ok(Outcome::Usage);
+    let kind = match Kind::of_path(path) {
+        Ok(kind) => kind,
+        Err(why) => {
+            tell(format_args!("{}: {why}", text::path(path)));
+            return Ok(Outcome::Usage);
+        }
     };
     if path.exists() && !wish.force {
         tell(format_args!("{} is there already; --force replaces it", text::path(path)));

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-#[cfg(feature = "catalog")]
 pub(crate) mod catalog;
 pub(crate) mod convert;
 pub(crate) mod diff;

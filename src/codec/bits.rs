@@ -218,6 +218,19 @@ mod tests {
         assert_eq!(out.map(u64::from).to_vec(), expected);
     }
 
+    /// All groups are unpacked as such, if eight bytes follow the last one.
+    #[test]
+    fn groups_are_not_left_to_the_slow_way() {
+        let bytes = noise(8 * 32 + 8);
+        for width in 0..=32 {
+            let stored = &bytes[..8 * width as usize + 8];
+            let mut out = [7; 64];
+            assert_eq!(by_groups(stored, width, &mut out), 64, "{width}");
+            let expected = std::array::from_fn(|index| naive(stored, index * width as usize, width));
+            assert_eq!(out.map(u64::from), expected, "{width}");
+        }
+    }
+
     #[test]
     fn bulk_unpacking_is_what_single_fields_make() {
         let bytes = noise(300);

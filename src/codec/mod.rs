@@ -83,3 +83,16 @@ impl Codec {
         Fault { kind, stream: self.name(), decoded: 0, bit: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_name_the_kind_of_stream() {
+        let lzma = Codec::Lzma { properties: [0; 5] };
+        let names = [Codec::Stored, Codec::Zlib, Codec::Gzip, Codec::Deflate, lzma]
+            .map(|codec| codec.fault(FaultKind::Long).stream);
+        assert_eq!(names, ["uncompressed", "zlib", "gzip", "deflate", "LZMA"]);
+    }
+}

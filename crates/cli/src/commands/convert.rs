@@ -147,18 +147,22 @@ fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
     if !way.check {
         return Done::Written(lines);
     }
-    let (checked, differs) = match convert.check_file(file, output) {
-        Ok(checked) => (checked.lines, checked.differs),
-        Err(error) => (Vec::new(), vec![error.to_string()]),
-    };
-    lines.extend(checked.iter().map(|line| format!("checked: {}", text::line(line))));
-    if differs.is_empty() {
-        return Done::Written(lines);
+    let checked = convert.check_file(file, output);
+    if !checked.as_ref().is_ok_and(|checked| checked.differs.is_empty()) {
+        // The next run would take it for up to date.
+        outcome.files.iter().for_each(|file| drop(fs::remove_file(file)));
     }
-    // It would be up to date the next time.
-    outcome.files.iter().for_each(|file| drop(fs::remove_file(file)));
-    lines.extend(differs.iter().map(|line| format!("differs: {}", text::line(line))));
-    Done::Differs(lines)
+    match checked {
+        Ok(checked) => {
+            lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
+            if checked.differs.is_empty() {
+                return Done::Written(lines);
+            }
+            lines.extend(checked.differs.iter().map(|line| format!("differs: {}", text::line(line))));
+            Done::Differs(lines)
+        }
+        Err(error) => Done::Failed(format!("the output cannot be checked: {}", said(error))),
+    }
 }
 
 /// What was written, what was left out and changed, and what looks wrong.

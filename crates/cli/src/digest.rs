@@ -29,6 +29,18 @@ pub enum Refused {
         /// What there is.
         found: u64,
     },
+    /// The list of its arrays and texts takes more memory than the limits allow.
+    #[error(
+        "{format}: limit exceeded by the list of arrays: expected at most {most} bytes of memory, found {found}; raise the limit with --max-memory"
+    )]
+    TooMany {
+        /// The format of the file.
+        format: Format,
+        /// The most memory that the list may take.
+        most: u64,
+        /// The memory that is needed.
+        found: u64,
+    },
 }
 
 impl Refused {
@@ -118,6 +130,10 @@ struct Listing {
     hashed: u64,
     /// How many there may be.
     most: u64,
+    /// Memory that the list takes.
+    kept: u64,
+    /// The most memory that it may take.
+    most_kept: u64,
 }
 
 impl Listing {
@@ -130,7 +146,9 @@ impl Listing {
         };
         let file_bytes = file.source().len().ok().flatten().unwrap_or(0);
         let most = file_bytes.saturating_mul(64).saturating_add(512 << 20);
-        Self { digest, places: HashMap::new(), hashed: 0, most }
+        let limits = file.limits();
+        let most_kept = limits.max_total_bytes.max(file_bytes.saturating_mul(limits.free_ratio));
+        Self { digest, places: HashMap::new(), hashed: 0, most, kept: 0, most_kept }
     }
 
     fn read(
@@ -145,6 +163,7 @@ impl Listing {
             let array = array?;
             // Only the bodies after the first one have no path.
             let Some(path) = path(array.address.to_string()) else { break };
+            self.keep(&path)?;
             let known = array.same_as.as_ref().and_then(|first| self.places.get(first));
             let hashed = if let Some((_, hashed)) = known.and_then(|place| self.digest.arrays.get(*place)) {
                 let hashed = hashed.clone();
@@ -176,9 +195,21 @@ impl Listing {
             let (address, text) = text?;
             let Some(path) = path(address.to_string()) else { break };
             self.charge(&address, text.as_bytes().len() as u64)?;
+            self.keep(&path)?;
             self.digest.strings.push((path, text.to_string_lossy().into()));
         }
         Ok(self.digest)
+    }
+
+    /// Charges the memory of an entry of the list with this path.
+    fn keep(&mut self, path: &str) -> Result<(), Refused> {
+        /// An entry of the list, the address as a key with its segments, and the room that vectors and maps keep free.
+        const OF_ENTRY: u64 = 512;
+        self.kept = self.kept.saturating_add(OF_ENTRY + 2 * path.len() as u64);
+        if self.kept <= self.most_kept {
+            return Ok(());
+        }
+        Err(Refused::TooMany { format: self.digest.format, most: self.most_kept, found: self.kept })
     }
 
     fn charge(&mut self, what: &Address, bytes: u64) -> Result<(), Refused> {

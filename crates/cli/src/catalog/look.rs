@@ -8,18 +8,15 @@ use meshmap::{Bounds, MeshEntry, MeshFile, Result, Scratch};
 
 use super::row::Row;
 
-/// A file that lists more has one row that says so.
-const MOST: usize = 1_000_000;
-
 /// The rows of an open file. `file_row` is what all of them share.
 pub(super) fn meshes(file: &MeshFile, file_row: &Row, full: bool) -> Vec<Row> {
     let rows = if let Some(proxy) = file.as_cgeo() {
-        few(proxy.snapshot_count(), file_row, || cgeo(proxy, file_row, full))
+        few(file, proxy.snapshot_count(), file_row, || cgeo(proxy, file_row, full))
     } else if let Some(asset) = file.as_slmesh() {
         slmesh(asset, file_row, full)
     } else {
         match file.meshes() {
-            Ok(entries) => few(entries.len(), file_row, || geometry(file, entries, file_row, full)),
+            Ok(entries) => few(file, entries.len(), file_row, || geometry(file, entries, file_row, full)),
             Err(error) => vec![file_row.clone().failed(&error)],
         }
     };
@@ -27,12 +24,23 @@ pub(super) fn meshes(file: &MeshFile, file_row: &Row, full: bool) -> Vec<Row> {
     if rows.is_empty() { vec![file_row.clone()] } else { rows }
 }
 
-/// The rows of a file that lists `count` meshes, unless these are too many.
-fn few(count: usize, file_row: &Row, rows: impl FnOnce() -> Vec<Row>) -> Vec<Row> {
-    if count <= MOST {
+/// The rows of a file that lists `count` meshes, or one row with an error if they take more memory than the limits allow.
+fn few(file: &MeshFile, count: usize, file_row: &Row, rows: impl FnOnce() -> Vec<Row>) -> Vec<Row> {
+    /// The texts of a mesh: its address, its name and its material.
+    const OWN_TEXTS: usize = 128;
+    let texts =
+        [Some(&file_row.path), file_row.identity.as_ref(), file_row.hash.as_ref()].into_iter().flatten();
+    let row = size_of::<Row>() + OWN_TEXTS + texts.map(|text| text.len()).sum::<usize>();
+    let limits = file.limits();
+    let stored = file_row.file_bytes.map_or(0, i64::unsigned_abs);
+    let memory = limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio));
+    let most = memory / row as u64;
+    if count as u64 <= most {
         return rows();
     }
-    let error = Some(format!("{count} meshes, and at most {MOST} of a file are listed"));
+    let error = Some(format!(
+        "{count} meshes, and the memory is enough for {most} rows; raise the memory limit (--max-memory)"
+    ));
     vec![Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() }]
 }
 

@@ -118,6 +118,43 @@ fn help_that_is_offered_within_a_block_is_used() {
     assert!((0..100).any(|_| pool.install(read) > 0), "no part was ever used");
 }
 
+/// Help that ends within a part: what is left of the part is decoded once more.
+#[test]
+#[cfg(not(miri))]
+fn help_that_is_removed_within_a_part_leaves_no_trace() {
+    let content: Vec<u8> = (0..16_u32 << 20).map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63).collect();
+    let stream: Arc<[u8]> = Arc::from(miniz_oxide::deflate::compress_to_vec(&content, 1));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let read = || {
+        let mut inflater = Inflater::default();
+        let mut inflate = Stream::new(&mut inflater, &stream, Format::Raw).unwrap();
+        inflate.set_helpers(Helpers::new(Arc::clone(&stream), 64 << 20));
+        let mut out = vec![0; content.len()];
+        let mut is_removed = false;
+        for piece in out.chunks_mut(100_000) {
+            inflate.read_exact(piece).unwrap();
+            // No part is as short as a piece, so that this one has not ended.
+            if !is_removed && PARTS.take() > 0 {
+                inflate.remove_helpers();
+                is_removed = true;
+            }
+        }
+        assert!(out == content);
+        inflate.finish().unwrap();
+        is_removed
+    };
+    // Another thread comes when it has nothing else to do.
+    assert!((0..100).any(|_| pool.install(read)), "no part was ever used");
+}
+
+#[test]
+fn helpers_know_their_input() {
+    let input: Arc<[u8]> = Arc::from([7; 9]);
+    let helpers = Helpers::new(Arc::clone(&input), 5);
+    assert!(helpers.are_for(&input) && !helpers.are_for(&[7; 9]) && !helpers.are_for(&input[1..]));
+    assert_eq!(format!("{helpers:?}"), "Helpers { max_memory: 5, .. }");
+}
+
 /// Files of many short members, with bytes between them that take long to search, have no help.
 #[test]
 #[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/miri runs it where leaks are ignored")]

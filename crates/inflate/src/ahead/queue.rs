@@ -115,6 +115,11 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[cfg(test)]
+    pub(super) fn is_closed(&self) -> bool {
+        self.state().is_closed
+    }
+
     /// Asks as many threads to help as there is work for. They come when they have nothing else to do, or never.
     pub(super) fn ask(self: &Arc<Self>, front: usize, end: usize) {
         let mut state = self.state();

@@ -1,7 +1,8 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::Helpers;
+use super::{Ahead, Helpers, Spare};
+use crate::bits::Position;
 use crate::error::Error;
 use crate::format::Format;
 use crate::inflater::Inflater;
@@ -148,11 +149,23 @@ fn help_that_is_removed_within_a_part_leaves_no_trace() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/miri runs it where leaks are ignored")]
+fn help_ends_with_the_stream() {
+    let helpers = Helpers::new([0; 9], 1 << 20);
+    let ahead = Ahead::new(&helpers, Position::default(), Spare::default());
+    let queue = Arc::clone(&ahead.queue);
+    assert!(!queue.is_closed());
+    drop(ahead);
+    assert!(queue.is_closed());
+}
+
+#[test]
 fn helpers_know_their_input() {
     let input: Arc<[u8]> = Arc::from([7; 9]);
     let helpers = Helpers::new(Arc::clone(&input), 5);
     assert!(helpers.are_for(&input) && !helpers.are_for(&[7; 9]) && !helpers.are_for(&input[1..]));
     assert_eq!(format!("{helpers:?}"), "Helpers { max_memory: 5, .. }");
+    assert_eq!(Helpers::MIN_INPUT, 512 << 10);
 }
 
 /// Files of many short members, with bytes between them that take long to search, have no help.

@@ -201,6 +201,15 @@ fn errors_have_the_bit_of_the_stream() {
     );
 }
 
+/// Code lengths may end with the last bit of the input. What is wrong with them comes before the end.
+#[test]
+fn the_last_code_length_may_be_the_last_bits() {
+    // 256 zeros, 2 for the end of the block, and 0 for the only distance.
+    let stream = [0x05, 0xa0, 0x81, 0x08, 0, 0, 0, 0x80, 0xe0, 0x6f, 0x7d];
+    let found = inflate(&stream, Format::Raw, Decoder::Fast, &[1]);
+    assert_eq!(found, Err(ErrorKind::Corrupt("an incomplete code of literals and lengths")));
+}
+
 #[test]
 fn other_headers_are_errors() {
     let dictionary = [0x78, 0xbb, 0, 0, 0, 0];

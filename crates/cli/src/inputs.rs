@@ -53,8 +53,11 @@ impl Memory {
     /// call, and one for data made from its result. The limits apply to each share.
     pub(crate) fn limits_of(self, parts: u64) -> Limits {
         let limits = Limits::default();
-        let bytes = self.max_memory.unwrap_or(limits.max_total_bytes) / parts;
-        limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes)
+        // Who names a limit means it for large files, too.
+        let (bytes, ratio) =
+            self.max_memory.map_or((limits.max_total_bytes, limits.free_ratio), |bytes| (bytes, 0));
+        let bytes = bytes / parts;
+        limits.with_max_total_bytes(bytes).with_max_block_bytes(bytes).with_free_ratio(ratio)
     }
 }
 

@@ -37,6 +37,18 @@ fn values_are_those_of_the_library() {
     assert_eq!(text(&head.stdout).lines().count(), 2);
 }
 
+/// Otherwise a call may take 16 times what it reads.
+#[test]
+fn a_limit_that_is_named_is_the_limit() {
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let dump = |limit: &[&str]| meshmap(&["dump"], &[&path], &[&["snapshots[0].positions"], limit].concat());
+    assert_eq!(dump(&[]).status.code(), Some(0));
+    assert_eq!(dump(&["--max-memory=1MiB"]).status.code(), Some(0));
+    let refused = dump(&["--max-memory=2KiB"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("--max-memory"), "{}", text(&refused.stderr));
+}
+
 /// Each array that has a digest can be dumped.
 #[test]
 fn every_array_of_the_digest_has_an_address() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use meshmap::Format;
-use meshmap_testing::{data, fixtures};
+use meshmap_testing::{data, fixtures, kinds};
 use unicode_width::UnicodeWidthStr;
 
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
@@ -369,4 +369,20 @@ fn full_devices_and_closed_pipes_are_no_panic() {
     }
     let usage = Command::new(env!("CARGO_BIN_EXE_meshmap")).stdout(full()).stderr(full()).status().unwrap();
     assert_eq!(usage.code(), Some(2));
+}
+
+/// A page, or an object, holds what is known of each part.
+#[test]
+fn parts_count_towards_the_limit_of_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("many.tmf");
+    let kind = kinds::all().into_iter().find(|kind| kind.format == "tmf" && kind.name == "empty meshes");
+    fs::write(&file, (kind.unwrap().build)(10_000)).unwrap();
+    for arguments in [&["info"][..], &["info", "--json"], &["verify", "--json"]] {
+        assert_eq!(meshmap(arguments, &[&file]).status.code(), Some(0));
+        let refused = meshmap(&[arguments, &["--max-memory=2MiB"]].concat(), &[&file]);
+        assert_eq!(refused.status.code(), Some(1));
+        let said = [refused.stdout, refused.stderr].concat();
+        assert!(text(&said).contains("more than 1365 parts"), "{}", text(&said));
+    }
 }

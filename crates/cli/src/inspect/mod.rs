@@ -121,7 +121,9 @@ fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<
         inspection.findings = check(file, bytes, &mut damages);
     }
     let mut known = None;
-    if facts {
+    if facts && let Some(problem) = too_many_parts(file, bytes) {
+        inspection.problem = Some(problem);
+    } else if facts {
         let threads = if inspection.input.is_in_store() { REQUESTS } else { 1 };
         let look = if let Some(proxy) = file.as_cgeo() {
             cgeo::look(proxy, depth, threads, bytes, &mut damages).map(Facts::CGeo)
@@ -143,6 +145,20 @@ fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<
     }
     inspection.damage = damages.list;
     known
+}
+
+/// Returns an error if the lists of parts, meshes and facts take more memory than the limits allow.
+fn too_many_parts(file: &MeshFile, bytes: Option<u64>) -> Option<Problem> {
+    const OF_PART: u64 = 768;
+    let limits = file.limits();
+    let memory = limits.max_total_bytes.max(bytes.unwrap_or(0).saturating_mul(limits.free_ratio));
+    let most = memory / OF_PART;
+    file.items().nth(usize::try_from(most).unwrap_or(usize::MAX)).map(|_| {
+        let why = format!(
+            "more than {most} parts, for which the memory is not enough; raise the limit with --max-memory"
+        );
+        Problem::other("limit_exceeded", why)
+    })
 }
 
 /// Parts whose bytes are not there.

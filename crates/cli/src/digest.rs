@@ -145,7 +145,7 @@ impl Listing {
             left_out: Vec::new(),
         };
         let file_bytes = file.source().len().ok().flatten().unwrap_or(0);
-        let most = file_bytes.saturating_mul(64).saturating_add(512 << 20);
+        let most = file_bytes.saturating_mul(64).saturating_add(16 << 20);
         let limits = file.limits();
         let most_kept = limits.max_total_bytes.max(file_bytes.saturating_mul(limits.free_ratio));
         Self { digest, places: HashMap::new(), hashed: 0, most, kept: 0, most_kept }

@@ -253,6 +253,19 @@ mod tests {
         }
     }
 
+    /// The first symbol is a match. What it repeats is known when six bytes have been read.
+    #[test]
+    fn faults_that_need_bytes_after_the_end_are_truncations() {
+        let stream = [0, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        for decoder in DECODERS {
+            let found: Vec<_> = (0..=stream.len()).map(|end| decode(&stream[..end], 10, decoder)).collect();
+            let is_cut = |found: &Result<_, _>| *found == Err(FaultKind::Truncated);
+            let cut = found.iter().take_while(|found| is_cut(found)).count();
+            assert_eq!(cut, 6, "{decoder:?}");
+            assert!(found[cut..].iter().all(|found| matches!(found, Err(FaultKind::Corrupt(_)))), "{found:?}");
+        }
+    }
+
     #[test]
     fn distances_before_the_beginning_are_faults() {
         for decoder in DECODERS {

@@ -262,7 +262,10 @@ mod tests {
             let is_cut = |found: &Result<_, _>| *found == Err(FaultKind::Truncated);
             let cut = found.iter().take_while(|found| is_cut(found)).count();
             assert_eq!(cut, 6, "{decoder:?}");
-            assert!(found[cut..].iter().all(|found| matches!(found, Err(FaultKind::Corrupt(_)))), "{found:?}");
+            assert!(
+                found[cut..].iter().all(|found| matches!(found, Err(FaultKind::Corrupt(_)))),
+                "{found:?}"
+            );
         }
     }
 

@@ -7,6 +7,8 @@ use meshmap::{Address, Encoding, Finding, Format, MeshFile, Scalar, Severity};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
+use crate::inputs::memory_for;
+
 /// Why there is no digest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -146,8 +148,7 @@ impl Listing {
         };
         let file_bytes = file.source().len().ok().flatten().unwrap_or(0);
         let most = file_bytes.saturating_mul(64).saturating_add(16 << 20);
-        let limits = file.limits();
-        let most_kept = limits.max_total_bytes.max(file_bytes.saturating_mul(limits.free_ratio));
+        let most_kept = memory_for(file.limits(), file_bytes);
         Self { digest, places: HashMap::new(), hashed: 0, most, kept: 0, most_kept }
     }
 

@@ -61,6 +61,11 @@ impl Memory {
     }
 }
 
+/// The memory that these limits allow for a file of `stored` bytes.
+pub(crate) fn memory_for(limits: &Limits, stored: u64) -> u64 {
+    limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio))
+}
+
 /// Parses a size such as `512MiB`, `4G` or a number of bytes. Units are powers of 1024.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || "expected a size such as 512MiB or 4GiB".to_owned();

@@ -7,6 +7,7 @@ use meshmap::slmesh::{self, Asset, Lod};
 use meshmap::{Bounds, MeshEntry, MeshFile, Result, Scratch};
 
 use super::row::Row;
+use crate::inputs::memory_for;
 
 /// The rows of an open file. `file_row` is what all of them share.
 pub(super) fn meshes(file: &MeshFile, file_row: &Row, full: bool) -> Vec<Row> {
@@ -31,10 +32,8 @@ fn few(file: &MeshFile, count: usize, file_row: &Row, rows: impl FnOnce() -> Vec
     let texts =
         [Some(&file_row.path), file_row.identity.as_ref(), file_row.hash.as_ref()].into_iter().flatten();
     let row = size_of::<Row>() + OWN_TEXTS + texts.map(|text| text.len()).sum::<usize>();
-    let limits = file.limits();
     let stored = file_row.file_bytes.map_or(0, i64::unsigned_abs);
-    let memory = limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio));
-    let most = memory / row as u64;
+    let most = memory_for(file.limits(), stored) / row as u64;
     if count as u64 <= most {
         return rows();
     }

@@ -6,7 +6,7 @@ use meshmap::{Address, Finding, MeshFile, Severity, Source};
 
 pub(crate) use self::model::{Damage, Depth, Inspection, State};
 use self::model::{Damages, cut_off};
-use crate::inputs::{Input, Problem, Reading};
+use crate::inputs::{Input, Problem, Reading, memory_for};
 use crate::{json_text, words};
 
 mod block;
@@ -150,9 +150,7 @@ fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<
 /// Returns an error if the lists of parts, meshes and facts take more memory than the limits allow.
 fn too_many_parts(file: &MeshFile, bytes: Option<u64>) -> Option<Problem> {
     const OF_PART: u64 = 768;
-    let limits = file.limits();
-    let memory = limits.max_total_bytes.max(bytes.unwrap_or(0).saturating_mul(limits.free_ratio));
-    let most = memory / OF_PART;
+    let most = memory_for(file.limits(), bytes.unwrap_or(0)) / OF_PART;
     file.items().nth(usize::try_from(most).unwrap_or(usize::MAX)).map(|_| {
         let why = format!(
             "more than {most} parts, for which the memory is not enough; raise the limit with --max-memory"

@@ -97,12 +97,19 @@ fn threads_change_nothing() {
     assert!(cfg!(miri) || parts > 0, "no part was ever used");
 }
 
+/// 16 MiB, and a stream of them that has many blocks.
+#[cfg(not(miri))]
+fn long_stream() -> (Vec<u8>, Arc<[u8]>) {
+    let content: Vec<u8> = (0..16_u32 << 20).map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63).collect();
+    let stream = Arc::from(miniz_oxide::deflate::compress_to_vec(&content, 1));
+    (content, stream)
+}
+
 /// Not in Miri, which takes minutes to compress what is inflated; `.ci/miri` runs what is ignored here.
 #[test]
 #[cfg(not(miri))]
 fn help_that_is_offered_within_a_block_is_used() {
-    let content: Vec<u8> = (0..16_u32 << 20).map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63).collect();
-    let stream: Arc<[u8]> = Arc::from(miniz_oxide::deflate::compress_to_vec(&content, 1));
+    let (content, stream) = long_stream();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let read = || {
         let mut inflater = Inflater::default();
@@ -123,8 +130,7 @@ fn help_that_is_offered_within_a_block_is_used() {
 #[test]
 #[cfg(not(miri))]
 fn help_that_is_removed_within_a_part_leaves_no_trace() {
-    let content: Vec<u8> = (0..16_u32 << 20).map(|i| (i.wrapping_mul(i >> 7) >> 9) as u8 & 63).collect();
-    let stream: Arc<[u8]> = Arc::from(miniz_oxide::deflate::compress_to_vec(&content, 1));
+    let (content, stream) = long_stream();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let read = || {
         let mut inflater = Inflater::default();

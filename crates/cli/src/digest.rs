@@ -147,7 +147,7 @@ impl Listing {
             left_out: Vec::new(),
         };
         let file_bytes = file.source().len().ok().flatten().unwrap_or(0);
-        let most = file_bytes.saturating_mul(64).saturating_add(16 << 20);
+        let most = file_bytes.saturating_mul(64).saturating_add(512 << 20);
         let most_kept = memory_for(file.limits(), file_bytes);
         Self { digest, places: HashMap::new(), hashed: 0, most, kept: 0, most_kept }
     }

@@ -128,10 +128,14 @@ struct Listing {
     digest: FileDigest,
     /// The place of each array in the list.
     places: HashMap<Address, usize>,
-    /// Bytes hashed so far that more decoding of the file does not account for.
+    /// Bytes hashed so far that more decoding of the file does not account for, other than those of channels.
     hashed: u64,
+    /// Bytes of channels hashed so far.
+    of_channels: u64,
     /// How many there may be.
     most: u64,
+    /// How many of channels there may be.
+    most_of_channels: u64,
     /// Memory that the list takes.
     kept: u64,
     /// The most memory that it may take.
@@ -147,9 +151,18 @@ impl Listing {
             left_out: Vec::new(),
         };
         let file_bytes = file.source().len().ok().flatten().unwrap_or(0);
-        let most = file_bytes.saturating_mul(64).saturating_add(512 << 20);
+        let most_of = |free: u64| file_bytes.saturating_mul(64).saturating_add(free);
         let most_kept = memory_for(file.limits(), file_bytes);
-        Self { digest, places: HashMap::new(), hashed: 0, most, kept: 0, most_kept }
+        Self {
+            digest,
+            places: HashMap::new(),
+            hashed: 0,
+            of_channels: 0,
+            most: most_of(512 << 20),
+            most_of_channels: most_of(16 << 20),
+            kept: 0,
+            most_kept,
+        }
     }
 
     fn read(
@@ -174,9 +187,13 @@ impl Listing {
                 let bytes = array.byte_len().unwrap_or(0);
                 match array.encoding {
                     // Channels that never change take up no bytes of the file, so the size says nothing about its validity.
-                    Encoding::Channels if self.charge(&array.address, bytes).is_err() => {
-                        self.digest.left_out.push((path, bytes));
-                        continue;
+                    Encoding::Channels => {
+                        let found = self.of_channels.saturating_add(bytes);
+                        if found > self.most_of_channels {
+                            self.digest.left_out.push((path, bytes));
+                            continue;
+                        }
+                        self.of_channels = found;
                     }
                     // Arrays may share bytes of the file; if thousands do, hashing them would take hours.
                     _ if array.is_view() => {

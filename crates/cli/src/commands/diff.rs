@@ -8,7 +8,7 @@ use meshmap::{Address, Array, ArrayData, Arrays, MeshFile, Scalar, Segment, Sema
 use meshmap_export::Render;
 
 use super::{Outcome, tell};
-use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
+use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES, memory_for};
 use crate::screen::{Screen, Style};
 use crate::text;
 use crate::topology::{self, Match};
@@ -181,7 +181,7 @@ fn files(a: &Input, b: &Input, wish: &Wish, how: &Reading) -> Result<Report, Str
     let (a, b) = (open(a, how)?, open(b, how)?);
     let mut report = Report::default();
     match (a, b) {
-        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, wish, &mut report),
+        (Some(a), Some(b)) if a.format() == b.format() => same_format(&a, &b, wish, &mut report)?,
         (Some(a), Some(b)) => {
             let (a, b) = (views(&a)?, views(&b)?);
             report
@@ -198,46 +198,110 @@ fn files(a: &Input, b: &Input, wish: &Wish, how: &Reading) -> Result<Report, Str
 /// An array with its address, or why it cannot be read.
 type Loaded = (String, meshmap::Result<ArrayData>);
 
-/// The arrays of a file, those of one snapshot, body, mesh or block at a time.
+/// The memory that the arrays of a file take while they are compared.
+struct Held {
+    bytes: u64,
+    most: u64,
+}
+
+impl Held {
+    fn new(file: &MeshFile) -> Self {
+        let stored = file.source().len().ok().flatten().unwrap_or(0);
+        Self { bytes: 0, most: memory_for(file.limits(), stored) }
+    }
+
+    /// Charges the entry of an array in the lists, and its values.
+    fn charge(&mut self, address: &str, values: u64) -> Result<(), String> {
+        /// An entry in the list, one in the map by addresses, one in the list of pairs, and the room that these keep free.
+        const OF_ENTRY: u64 = 1 << 10;
+        self.spend(values.saturating_add(OF_ENTRY + 2 * address.len() as u64))
+    }
+
+    fn spend(&mut self, bytes: u64) -> Result<(), String> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes <= self.most {
+            return Ok(());
+        }
+        Err(format!(
+            "limit exceeded by the arrays that are compared at a time: expected at most {} bytes of memory, found {}; \
+             raise the limit with --max-memory",
+            self.most, self.bytes
+        ))
+    }
+}
+
+/// The arrays of a snapshot, body, mesh or block.
+struct Group {
+    /// `None` for arrays that belong to the file as a whole.
+    address: Option<Address>,
+    arrays: Vec<Loaded>,
+    /// What was charged for them.
+    memory: u64,
+}
+
+/// The arrays of a file, those of one group at a time.
 struct Groups {
     arrays: std::iter::Peekable<Arrays>,
     /// Groups that were read while another one was looked for.
-    ahead: VecDeque<(Option<Address>, Vec<Loaded>)>,
+    ahead: VecDeque<Group>,
+    held: Held,
 }
 
 impl Groups {
     fn new(file: &MeshFile) -> Self {
-        Self { arrays: file.arrays().together().peekable(), ahead: VecDeque::new() }
+        let arrays = file.arrays().together().peekable();
+        Self { arrays, ahead: VecDeque::new(), held: Held::new(file) }
     }
 
-    fn read_next(&mut self) -> Option<(Option<Address>, Vec<Loaded>)> {
-        let group = group_of(self.arrays.peek()?);
-        let mut loaded = Vec::new();
-        while let Some(array) = self.arrays.next_if(|array| group_of(array) == group) {
-            loaded.push(match array {
-                Ok(array) => (array.address.to_string(), array.read()),
-                Err(error) => (error.address().map(Address::to_string).unwrap_or_default(), Err(error)),
-            });
+    fn read_next(&mut self) -> Result<Option<Group>, String> {
+        let Some(first) = self.arrays.peek() else { return Ok(None) };
+        let (address, before) = (group_of(first), self.held.bytes);
+        let mut arrays = Vec::new();
+        while let Some(array) = self.arrays.next_if(|array| group_of(array) == address) {
+            let (name, values) = match array {
+                Ok(array) => {
+                    let name = array.address.to_string();
+                    self.held.charge(&name, array.byte_len().unwrap_or(0))?;
+                    let values = array.read();
+                    if let (None, Ok(values)) = (array.byte_len(), &values) {
+                        self.held.spend(values.as_bytes().len() as u64)?;
+                    }
+                    (name, values)
+                }
+                Err(error) => {
+                    let name = error.address().map(Address::to_string).unwrap_or_default();
+                    self.held.charge(&name, 0)?;
+                    (name, Err(error))
+                }
+            };
+            arrays.push((name, values));
         }
-        Some((group, loaded))
+        Ok(Some(Group { address, arrays, memory: self.held.bytes - before }))
     }
 
-    fn next(&mut self) -> Option<(Option<Address>, Vec<Loaded>)> {
-        self.ahead.pop_front().or_else(|| self.read_next())
+    /// The arrays of a group that is now compared. The memory for the groups that stay is still charged.
+    fn give(&mut self, group: Group) -> Group {
+        self.held.bytes -= group.memory;
+        group
+    }
+
+    fn next(&mut self) -> Result<Option<Group>, String> {
+        let next = if let Some(group) = self.ahead.pop_front() { Some(group) } else { self.read_next()? };
+        Ok(next.map(|group| self.give(group)))
     }
 
     /// The arrays of a group; none if the file does not have it. Groups before it stay for later.
-    fn take(&mut self, group: &Option<Address>) -> Vec<Loaded> {
-        if let Some(place) = self.ahead.iter().position(|(other, _)| other == group) {
-            return self.ahead.remove(place).map(|(_, loaded)| loaded).unwrap_or_default();
-        }
-        while let Some((other, loaded)) = self.read_next() {
-            if other == *group {
-                return loaded;
+    fn take(&mut self, address: &Option<Address>) -> Result<Vec<Loaded>, String> {
+        let known = self.ahead.iter().position(|group| group.address == *address);
+        let mut found = known.and_then(|place| self.ahead.remove(place));
+        while found.is_none() {
+            match self.read_next()? {
+                Some(group) if group.address == *address => found = Some(group),
+                Some(group) => self.ahead.push_back(group),
+                None => break,
             }
-            self.ahead.push_back((other, loaded));
         }
-        Vec::new()
+        Ok(found.map(|group| self.give(group).arrays).unwrap_or_default())
     }
 }
 
@@ -257,20 +321,25 @@ fn group_of(array: &meshmap::Result<meshmap::ArrayEntry>) -> Option<Address> {
     }
 }
 
-fn same_format(a: &MeshFile, b: &MeshFile, wish: &Wish, report: &mut Report) {
+fn same_format(a: &MeshFile, b: &MeshFile, wish: &Wish, report: &mut Report) -> Result<(), String> {
     let (mut left, mut right) = (Groups::new(a), Groups::new(b));
-    while let Some((group, loaded)) = left.next() {
-        let other = right.take(&group);
-        compare(loaded, other, wish, report);
+    while let Some(group) = left.next()? {
+        let other = right.take(&group.address)?;
+        compare(group.arrays, other, wish, report);
     }
-    while let Some((_, loaded)) = right.next() {
-        compare(Vec::new(), loaded, wish, report);
+    while let Some(group) = right.next()? {
+        compare(Vec::new(), group.arrays, wish, report);
     }
+    Ok(())
 }
 
 /// Meshes of any format: positions, normals, texture coordinates and indices.
 fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
+    /// A position, a normal or a texture coordinate; and an index, in the list and in a triangle.
+    const OF_ELEMENT: u64 = 12;
+    const OF_INDEX: u64 = 8;
     let said = |error: meshmap::Error| Problem::from(error).to_string();
+    let mut held = Held::new(file);
     let mut loaded = Vec::new();
     let drawn = file.meshes_where(meshmap::Role::is_drawn_by_default).map_err(said)?;
     for (index, entry) in drawn.enumerate() {
@@ -278,6 +347,7 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
         let view = match file.mesh(&entry.address) {
             Ok(view) => view,
             Err(error) => {
+                held.charge(&name(""), 0)?;
                 loaded.push((name(""), Err(error)));
                 continue;
             }
@@ -286,6 +356,12 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
             if !view.has(&semantic) {
                 continue;
             }
+            let array = match semantic {
+                Semantic::Position => "positions",
+                Semantic::Normal => "normals",
+                _ => "tex_coords",
+            };
+            held.charge(&name(array), view.vertex_count() as u64 * OF_ELEMENT)?;
             let values = view.attribute(&semantic).map(|attribute| match attribute {
                 None => Array::from_vec(Vec::<[f32; 3]>::new()).into(),
                 Some(attribute) if matches!(semantic, Semantic::TexCoord(_)) => {
@@ -293,13 +369,9 @@ fn views(file: &MeshFile) -> Result<Vec<Loaded>, String> {
                 }
                 Some(attribute) => Array::from_vec(attribute.to_f32::<3>()).into(),
             });
-            let array = match semantic {
-                Semantic::Position => "positions",
-                Semantic::Normal => "normals",
-                _ => "tex_coords",
-            };
             loaded.push((name(array), values));
         }
+        held.charge(&name("indices"), view.indices().len() as u64 * OF_INDEX)?;
         let indices: Vec<u32> = view.indices().iter().collect();
         loaded.push((name("indices"), Ok(Array::from_vec(indices.as_chunks::<3>().0.to_vec()).into())));
     }

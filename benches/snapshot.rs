@@ -239,7 +239,7 @@ fn play(animation: &Path, table: &mut Table) {
     let run = |pool: &rayon::ThreadPool| {
         pool.install(|| {
             let proxy = map(animation);
-            proxy.play(0..proxy.snapshot_count(), CAPACITY, |_, mesh| {
+            proxy.play(0..proxy.snapshot_count()).capacity(CAPACITY).for_each(|_, mesh| {
                 black_box(mesh.expect("a mesh"));
                 ControlFlow::Continue(())
             });

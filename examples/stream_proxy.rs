@@ -2,8 +2,6 @@
 //!
 //!     cargo run --release --example stream_proxy [FILE.cgeo]
 
-use std::ops::ControlFlow;
-
 use meshmap::cgeo::Proxy;
 
 /// Bytes of decoded snapshots that are held at a time.
@@ -13,7 +11,7 @@ fn main() -> meshmap::Result<()> {
     let path = std::env::args().nth(1).unwrap_or_else(|| "tests/data/cgeo/valid/anim_a.cgeo".to_owned());
     let proxy = Proxy::open(path)?;
     println!("{} snapshots, {}", proxy.snapshot_count(), proxy.dialect());
-    proxy.play(0..proxy.snapshot_count(), CAPACITY, |index, mesh| {
+    for (index, mesh) in proxy.play(0..proxy.snapshot_count()).capacity(CAPACITY) {
         match mesh {
             Ok(mesh) => {
                 println!("{index}: {} positions, {} triangles", mesh.positions.len(), mesh.triangles.len())
@@ -21,7 +19,6 @@ fn main() -> meshmap::Result<()> {
             // The others are still good.
             Err(error) => println!("{index}: {error}"),
         }
-        ControlFlow::Continue(())
-    });
+    }
     Ok(())
 }

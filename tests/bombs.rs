@@ -423,7 +423,7 @@ mod cgeo {
         drop(base);
         const CAPACITY: u64 = 8 << 20;
         let ((), count) = counted(|| {
-            proxy.play(0..30, CAPACITY, |_, mesh| {
+            proxy.play(0..30).capacity(CAPACITY).for_each(|_, mesh| {
                 mesh.unwrap();
                 std::ops::ControlFlow::Continue(())
             })

@@ -261,7 +261,7 @@ fn playing_counts_what_is_really_held() {
     let proxy = Proxy::from_source(Source::from_bytes(file.clone())).unwrap();
     let mut seen = Vec::new();
     let ((), peak) = peak(|| {
-        proxy.play(0..SNAPSHOTS, 5 * MIB, |index, mesh| {
+        proxy.play(0..SNAPSHOTS).capacity(5 * MIB).for_each(|index, mesh| {
             seen.push((index, mesh.unwrap().triangles.len()));
             ControlFlow::Continue(())
         });
@@ -277,7 +277,7 @@ fn snapshots_larger_than_the_capacity_are_played_one_by_one() {
     let proxy = Proxy::from_source(Source::from_bytes(uneven(9, 80_000))).unwrap();
     let mut triangles = 0;
     let ((), peak) = peak(|| {
-        proxy.play(0..9, 1, |_, mesh| {
+        proxy.play(0..9).capacity(1).for_each(|_, mesh| {
             triangles += mesh.unwrap().triangles.len();
             ControlFlow::Continue(())
         });

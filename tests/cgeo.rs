@@ -209,7 +209,7 @@ fn broken_snapshot_spoils_itself_only() {
     assert_eq!(wrong[0].address.as_ref().unwrap().to_string(), "snapshots[3]");
 
     let mut outcomes = Vec::new();
-    proxy.play(0..6, 1 << 20, |index, mesh| {
+    proxy.play(0..6).capacity(1 << 20).for_each(|index, mesh| {
         outcomes.push((index, mesh.is_ok()));
         std::ops::ControlFlow::Continue(())
     });

@@ -244,7 +244,7 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
         let proxy = cgeo::Proxy::from_source(Source::from_bytes(file)).unwrap();
         searching(|| {
             let mut played = 0;
-            proxy.play(0..count, 1 << 20, |_, mesh| {
+            proxy.play(0..count).capacity(1 << 20).for_each(|_, mesh| {
                 played += mesh.unwrap().triangles.len();
                 std::ops::ControlFlow::Continue(())
             });

@@ -52,7 +52,7 @@ fn playing_ends_where_the_reader_uses_the_same_pool() {
     in_a_small_pool(|| {
         let proxy = proxy();
         let mut seen = 0;
-        proxy.play(0..proxy.snapshot_count(), 16 << 20, |_, mesh| {
+        proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
             mesh.unwrap();
             seen += 1;
             std::ops::ControlFlow::Continue(())
@@ -87,7 +87,7 @@ fn playing_ends_where_the_reader_needs_every_worker() {
         for last in [16, 5] {
             let proxy = Proxy::from_source(Source::ranged(Everyone(file.clone().into()))).unwrap();
             let mut seen = 0;
-            proxy.play(0..proxy.snapshot_count(), 16 << 20, |_, mesh| {
+            proxy.play(0..proxy.snapshot_count()).capacity(16 << 20).for_each(|_, mesh| {
                 mesh.unwrap();
                 seen += 1;
                 // Meanwhile another worker begins to read the next one.

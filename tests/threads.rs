@@ -83,7 +83,7 @@ fn sheets(side: u32, snapshots: usize) -> Proxy {
 /// All bytes of all snapshots, as playing hands them out.
 fn played(proxy: &Proxy) -> Vec<u8> {
     let mut all = Vec::new();
-    proxy.play(0..proxy.snapshot_count(), 1 << 20, |_, mesh| {
+    proxy.play(0..proxy.snapshot_count()).capacity(1 << 20).for_each(|_, mesh| {
         let mesh = mesh.unwrap();
         all.extend_from_slice(mesh.positions.as_bytes());
         all.extend_from_slice(mesh.normals.as_bytes());
@@ -101,7 +101,7 @@ fn playing_is_the_same_for_any_number_of_threads() {
         assert!(pool(threads).install(|| played(&sheets(20, 40))) == expected, "{threads} threads");
     }
     let mut seen = Vec::new();
-    sheets(5, 40).play(3..30, 1 << 20, |index, _| {
+    sheets(5, 40).play(3..30).capacity(1 << 20).for_each(|index, _| {
         seen.push(index);
         if index == 7 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
     });
@@ -137,7 +137,7 @@ fn playing_is_the_same_for_any_capacity() {
     assert_eq!(expected.iter().filter(|mesh| mesh.is_err()).count(), 1);
     let play = |range: std::ops::Range<usize>, capacity| {
         let (proxy, mut played) = (uneven(), Vec::new());
-        proxy.play(range.clone(), capacity, |index, mesh| {
+        proxy.play(range.clone()).capacity(capacity).for_each(|index, mesh| {
             assert_eq!(index, range.start + played.len());
             let mesh = mesh.map(|mesh| (mesh.positions.clone(), mesh.triangles.as_bytes().to_vec()));
             played.push(mesh.map_err(|error| error.to_string()));
@@ -165,8 +165,8 @@ fn playing_goes_on_while_the_caller_works_and_ends_where_it_panics() {
         // Playing inside of playing, in the same pool.
         let (mut inner, all) = (Vec::new(), proxy.snapshot_count());
         pool.install(|| {
-            proxy.play(0..all, 1 << 20, |_, _| {
-                proxy.play(0..all, 1 << 20, |index, mesh| {
+            proxy.play(0..all).capacity(1 << 20).for_each(|_, _| {
+                proxy.play(0..all).capacity(1 << 20).for_each(|index, mesh| {
                     inner.push(mesh.map(|_| index).unwrap());
                     std::ops::ControlFlow::Continue(())
                 });
@@ -174,7 +174,11 @@ fn playing_goes_on_while_the_caller_works_and_ends_where_it_panics() {
             });
         });
         assert_eq!(inner, (0..all).flat_map(|_| 0..all).collect::<Vec<_>>());
-        let play = || pool.install(|| proxy.play(0..all, 1 << 20, |index, _| std::panic::panic_any(index)));
+        let play = || {
+            pool.install(|| {
+                proxy.play(0..all).capacity(1 << 20).for_each(|index, _| std::panic::panic_any(index))
+            })
+        };
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play));
         assert_eq!(ended.unwrap_err().downcast_ref(), Some(&0_usize));
     });
@@ -402,6 +406,93 @@ mod cache {
                 }
             }
         });
+    }
+
+    /// A reader of the caller's that takes a moment.
+    struct Slow(bytes::Bytes);
+
+    impl meshmap::ReadRange for Slow {
+        fn len(&self) -> std::io::Result<Option<u64>> {
+            Ok(Some(self.0.len() as u64))
+        }
+
+        fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(self.0.slice(range.start as usize..range.end as usize))
+        }
+    }
+
+    /// Nine snapshots, asked for nine times by eight threads while they are prefetched: nine decodes with any source.
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+    fn snapshots_are_decoded_once_with_any_source() {
+        let bytes: bytes::Bytes = {
+            let (_, snapshots) = fixtures::cgeo::animation(30, 9);
+            fixtures::cgeo::file(&snapshots, Dialect::default()).into()
+        };
+        let sources = || [Source::from_bytes(bytes.clone()), Source::ranged(Slow(bytes.clone()))];
+        let ask = |cache: &SnapshotCache, proxy: &Proxy, thread: usize| {
+            for request in 0..9 * 9 {
+                assert_eq!(cache.get(proxy, (request * 5 + thread) % 9).unwrap().positions.len(), 900);
+            }
+        };
+        with_watchdog(Duration::from_secs(120), || {
+            for round in 0..20 {
+                for source in sources() {
+                    let proxy = Proxy::from_source(source).unwrap();
+                    let cache = SnapshotCache::new(64 << 20);
+                    let pool = pool(1 + round % 4);
+                    pool.install(|| cache.prefetch(&proxy, (0..9).chain(0..9)));
+                    if round % 2 == 0 {
+                        let (cache, proxy) = (&cache, &proxy);
+                        std::thread::scope(|scope| {
+                            (0..8).for_each(|thread| drop(scope.spawn(move || ask(cache, proxy, thread))));
+                        });
+                    } else {
+                        pool.install(|| {
+                            (0..8).into_par_iter().for_each(|thread| ask(&cache, &proxy, thread))
+                        });
+                    }
+                    let stats = cache.stats();
+                    assert_eq!((stats.decodes, stats.repeated_decodes), (9, 0), "{stats:?}");
+                }
+            }
+        });
+    }
+
+    /// A job of the pool does not wait for all that is prefetched and played before it.
+    #[test]
+    #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+    fn other_jobs_run_between_snapshots() {
+        let proxy = sheets(60, 40);
+        for threads in [1, 2] {
+            let (pool, cache) = (pool(threads), SnapshotCache::new(1 << 30));
+            pool.install(|| cache.prefetch(&proxy, 0..40));
+            let (done, wait) = std::sync::mpsc::channel();
+            let stats = cache.clone();
+            pool.spawn(move || done.send(stats.stats().decodes).unwrap());
+            let before = wait.recv_timeout(Duration::from_secs(60)).unwrap();
+            assert!(before <= 2 * threads as u64 + 2, "{before} snapshots were decoded before the job ran");
+            with_watchdog(Duration::from_secs(60), || {
+                while cache.stats().decodes < 40 {
+                    std::thread::yield_now();
+                }
+            });
+            let mut played = 0;
+            let (done, wait) = std::sync::mpsc::channel();
+            proxy.play(0..40).pool(&pool).for_each(|_, mesh| {
+                mesh.unwrap();
+                played += 1;
+                if played == 1 {
+                    let done = done.clone();
+                    pool.spawn(move || done.send(()).unwrap());
+                }
+                // The thread that plays takes its time, and decodes nothing itself.
+                std::thread::sleep(Duration::from_millis(2));
+                std::ops::ControlFlow::Continue(())
+            });
+            wait.try_recv().expect("the job ran while playing went on");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use meshmap::cgeo::{Dialect, Mesh, Proxy, SnapshotCache};
+use meshmap::cgeo::{Dialect, Mesh, Parts, Proxy, SnapshotCache};
 use meshmap::{ErrorKind, Source};
 use meshmap_testing::fixtures::cgeo as fixtures;
 
@@ -39,6 +39,24 @@ fuzz_target!(|data: &[u8]| {
                 expected_requests += 1;
                 if let Some(mesh) = cache.try_get(proxy, index) {
                     assert_eq!(Some(&mesh.positions), meshes[index].as_ref().map(|mesh| &mesh.positions));
+                }
+            }
+            3 => {
+                expected_requests += 1;
+                let parts = Parts::from_bits((held.len() * 5 + index) as u8 & 15).expect("four bits");
+                if let (Ok(mesh), Some(Some(expected))) =
+                    (cache.get_parts(proxy, index, parts), meshes.get(index))
+                {
+                    assert!(mesh.parts.contains(parts));
+                    let there = |part| mesh.parts.contains(part);
+                    assert!(!there(Parts::POSITIONS) || mesh.positions == expected.positions);
+                    assert!(!there(Parts::NORMALS) || mesh.normals == expected.normals);
+                    assert!(!there(Parts::TEXCOORDS) || mesh.texcoords == expected.texcoords);
+                    assert!(
+                        !there(Parts::TRIANGLES)
+                            || mesh.triangles.as_bytes() == expected.triangles.as_bytes()
+                    );
+                    held.push(mesh);
                 }
             }
             _ => {

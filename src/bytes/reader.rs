@@ -225,6 +225,12 @@ pub(crate) fn is_rayon_worker() -> bool {
     is_worker
 }
 
+/// `true` if this thread is in a call of any reader.
+#[cfg(feature = "cache")]
+pub(crate) fn is_in_reader() -> bool {
+    RUNNING.try_with(|running| !running.borrow().is_empty()).unwrap_or(false)
+}
+
 thread_local! {
     /// The addresses of the readers that are running on this thread. The innermost one is the last.
     static RUNNING: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };

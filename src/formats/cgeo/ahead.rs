@@ -1,13 +1,17 @@
 //! Snapshots in order, which the threads of a pool decode ahead, in bounded memory.
 
 use std::collections::VecDeque;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rayon::ThreadPool;
+
 use super::mesh::MeshBuffer;
+use super::parts::Parts;
 use super::proxy::Proxy;
+use super::turns::{Free, Order, Slot};
 use crate::decode::{Scratch, may_wait_for};
 use crate::limits::{Budget, Limits};
 use crate::report::Result;
@@ -18,103 +22,103 @@ const AHEAD_OF_EACH: usize = 2;
 /// What came of decoding a snapshot: its error, or the panic of a reader.
 type Outcome = std::thread::Result<Result<()>>;
 
-/// Plays snapshots as [`Proxy::play`] says.
-pub(super) fn play(
-    proxy: &Proxy,
-    snapshots: Range<usize>,
-    capacity: u64,
-    mut each: impl FnMut(usize, Result<&MeshBuffer>) -> ControlFlow<()>,
-) {
-    let ahead = Ahead::new(proxy, capacity);
-    let threads = if ahead.others == 0 { 0 } else { rayon::current_num_threads() };
-    let mut player = Player {
-        left: snapshots.clone(),
-        most: threads.saturating_mul(AHEAD_OF_EACH).max(1),
-        size: first_size(proxy, &snapshots),
-        free: Vec::new(),
-        scratch: Scratch::default(),
-        ahead,
-    };
-    for index in snapshots {
-        let (slot, outcome) = player.next(index);
-        let outcome = outcome.unwrap_or_else(|payload| resume_unwind(payload));
-        if outcome.is_ok() {
-            player.size = Some(slot.held);
-        }
-        if each(index, outcome.map(|()| &slot.mesh)).is_break() {
-            return;
-        }
-        player.free.push(slot);
-    }
-}
-
-/// What the thread that plays knows.
-struct Player {
+/// The snapshots that are played, as the thread that plays them knows them. A snapshot is named by its turn.
+pub(super) struct Queue<'a> {
     ahead: Arc<Ahead>,
-    /// Snapshots that have not been added yet.
+    pool: Option<&'a ThreadPool>,
+    /// Turns that have not been added yet.
     left: Range<usize>,
     /// How many may be decoded ahead.
     most: usize,
     /// About how many bytes the next one takes, if that is known.
     size: Option<u64>,
     /// Memory of those that have been played.
-    free: Vec<Slot>,
-    scratch: Scratch,
+    free: Free,
 }
 
-impl Player {
+impl<'a> Queue<'a> {
+    pub(super) fn new(
+        proxy: &Proxy,
+        order: Order,
+        parts: Parts,
+        capacity: u64,
+        pool: Option<&'a ThreadPool>,
+        free: Free,
+    ) -> Self {
+        let threads = pool.map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads);
+        let worker = pool.map_or_else(rayon::current_thread_index, ThreadPool::current_thread_index);
+        let others = threads.saturating_sub(worker.is_some().into());
+        let threads = if others == 0 { 0 } else { threads };
+        let left = 0..order.len();
+        let size = first_size(proxy, &order, parts);
+        let ahead = Ahead::new(proxy, order, parts, capacity, others);
+        Self { ahead, pool, left, most: threads.saturating_mul(AHEAD_OF_EACH).max(1), size, free }
+    }
+
+    /// The snapshot of this turn, which is the next one to be played. Threads go on with those that come after it.
+    pub(super) fn next(&mut self, turn: usize, scratch: &mut Scratch) -> (Slot, Result<()>) {
+        let (slot, outcome) = self.decoded(turn, scratch);
+        let outcome = outcome.unwrap_or_else(|payload| resume_unwind(payload));
+        if outcome.is_ok() {
+            self.size = Some(slot.held);
+        }
+        (slot, outcome)
+    }
+
     /// Decodes the next snapshot, and lets threads decode those that come after it.
-    fn next(&mut self, index: usize) -> (Slot, Outcome) {
-        let mut slots = self.slots(index);
-        if self.left.start == index && slots.len() < 2 {
-            return self.alone(index, slots.pop().unwrap_or_default());
+    fn decoded(&mut self, turn: usize, scratch: &mut Scratch) -> (Slot, Outcome) {
+        let mut slots = self.slots(turn);
+        if self.left.start == turn && slots.len() < 2 {
+            return self.alone(turn, slots.pop().unwrap_or_default(), scratch);
         }
         for slot in slots {
-            let Some(index) = self.left.next() else { break };
-            self.ahead.add(index, slot);
+            let Some(turn) = self.left.next() else { break };
+            self.ahead.add(turn, slot, self.pool);
         }
-        let slot = match self.ahead.take(index, &mut self.scratch) {
+        let slot = match self.ahead.take(turn, scratch) {
             (slot, Some(outcome)) => return (slot, outcome),
             (slot, None) => slot,
         };
-        self.free.drain(..).for_each(|slot| self.ahead.release(slot));
-        let slot = match self.ahead.decode(index, slot, &mut self.scratch) {
+        self.free.lock().drain(..).for_each(|slot| self.ahead.release(slot));
+        let slot = match self.ahead.decode(turn, slot, scratch) {
             (slot, Some(outcome)) => return (slot, outcome),
             (slot, None) => slot,
         };
         // Nothing fits beside it. What comes after it is decoded once more.
         self.ahead.clear();
-        self.alone(index, slot)
+        self.alone(turn, slot, scratch)
     }
 
     /// Memory for as many snapshots as may be added now.
-    fn slots(&mut self, index: usize) -> Vec<Slot> {
-        let begun = self.left.start.saturating_sub(index);
+    fn slots(&mut self, turn: usize) -> Vec<Slot> {
+        let begun = self.left.start.saturating_sub(turn);
         let wanted = self.most.saturating_sub(begun).min(self.left.len());
-        let slot = |_| self.free.pop().or_else(|| self.ahead.slot(self.size?));
+        let mut free = self.free.lock();
+        let slot = |_| free.pop().or_else(|| self.ahead.slot(self.size?));
         (0..wanted).map_while(slot).collect()
     }
 
     /// Decodes a snapshot which none is decoded ahead of.
-    fn alone(&mut self, index: usize, slot: Slot) -> (Slot, Outcome) {
-        self.left.start = index.saturating_add(1);
-        self.ahead.decode_alone(index, slot, &mut self.scratch)
+    fn alone(&mut self, turn: usize, slot: Slot, scratch: &mut Scratch) -> (Slot, Outcome) {
+        self.left.start = turn.saturating_add(1);
+        self.ahead.decode_alone(turn, slot, scratch)
     }
 }
 
-impl Drop for Player {
+impl Drop for Queue<'_> {
     /// Leaves nothing to threads that come when playing has ended, in whatever way.
     fn drop(&mut self) {
         self.ahead.clear();
     }
 }
 
-/// About how many bytes a snapshot takes, where the second one of the range is a difference from the first one of the file:
+/// About how many bytes a snapshot takes, if the second one that is played is a difference from the first one of the file:
 /// as many as the arrays of that one. Of complete ones nothing is known, and the first one of the file may not be needed.
-fn first_size(proxy: &Proxy, snapshots: &Range<usize>) -> Option<u64> {
-    let second = snapshots.clone().nth(1)?;
+fn first_size(proxy: &Proxy, order: &Order, parts: Parts) -> Option<u64> {
+    let second = (order.len() > 1).then(|| order.at(1))?;
     let is_complete = proxy.snapshot(second).and_then(|snapshot| snapshot.is_complete()).ok()?;
-    if is_complete { None } else { proxy.base().ok().map(|base| base.arrays_size()) }
+    let base = || proxy.base_within(parts, &Budget::new(&proxy.options().limits)).ok();
+    if is_complete { None } else { base().map(|base| base.mesh().size_of(parts)) }
 }
 
 /// Snapshots that are decoded ahead of the thread that plays them.
@@ -124,6 +128,8 @@ fn first_size(proxy: &Proxy, snapshots: &Range<usize>) -> Option<u64> {
 /// caller's, which may need that worker.
 struct Ahead {
     proxy: Proxy,
+    order: Order,
+    parts: Parts,
     limits: Limits,
     /// What all slots hold.
     held: Arc<Budget>,
@@ -146,23 +152,16 @@ struct State {
     scratches: Vec<Scratch>,
 }
 
-/// Memory for a snapshot.
-#[derive(Default)]
-struct Slot {
-    mesh: MeshBuffer,
-    /// What is counted for it.
-    held: u64,
-}
-
 impl Ahead {
-    fn new(proxy: &Proxy, capacity: u64) -> Arc<Self> {
+    fn new(proxy: &Proxy, order: Order, parts: Parts, capacity: u64, others: usize) -> Arc<Self> {
         let limits = Limits::default().with_max_block_bytes(u64::MAX).with_max_total_bytes(capacity);
-        let is_worker = rayon::current_thread_index().is_some();
         Arc::new(Self {
             proxy: proxy.clone(),
+            order,
+            parts,
             limits: proxy.options().limits,
             held: Arc::new(Budget::new(&limits.with_free_ratio(0))),
-            others: rayon::current_num_threads().saturating_sub(is_worker.into()),
+            others,
             state: Mutex::default(),
             changed: Condvar::new(),
         })
@@ -183,38 +182,45 @@ impl Ahead {
     }
 
     /// Lets a thread decode a snapshot.
-    fn add(self: &Arc<Self>, index: usize, slot: Slot) {
+    fn add(self: &Arc<Self>, turn: usize, slot: Slot, pool: Option<&ThreadPool>) {
         let mut state = self.state();
-        state.waiting.push_back((index, slot));
+        state.waiting.push_back((turn, slot));
         if state.asked < self.others {
             state.asked = state.asked.saturating_add(1);
             let this = Arc::clone(self);
-            rayon::spawn(move || this.help());
+            let help = move || this.help();
+            match pool {
+                Some(pool) => pool.spawn(help),
+                None => rayon::spawn(help),
+            }
         }
     }
 
-    /// Decodes snapshots as long as there are some to begin.
+    /// Decodes snapshots as long as there are some to begin, and lets other jobs of the pool run between them.
     fn help(&self) {
         let mut state = self.state();
         let mut scratch = state.scratches.pop().unwrap_or_default();
-        while let Some((index, slot)) = state.waiting.pop_front() {
+        while let Some((turn, slot)) = state.waiting.pop_front() {
             state.running = state.running.saturating_add(1);
             drop(state);
-            let (slot, outcome) = self.decode(index, slot, &mut scratch);
+            let (slot, outcome) = self.decode(turn, slot, &mut scratch);
             state = self.state();
             state.running = state.running.saturating_sub(1);
-            state.decoded.push((index, slot, outcome));
+            state.decoded.push((turn, slot, outcome));
             self.changed.notify_all();
+            drop(state);
+            while rayon::yield_now() == Some(rayon::Yield::Executed) {}
+            state = self.state();
         }
         state.scratches.push(scratch);
         state.asked = state.asked.saturating_sub(1);
     }
 
     /// Takes a snapshot that was added. Decodes others as long as it is not decoded.
-    fn take(&self, index: usize, scratch: &mut Scratch) -> (Slot, Option<Outcome>) {
+    fn take(&self, turn: usize, scratch: &mut Scratch) -> (Slot, Option<Outcome>) {
         let mut state = self.state();
         loop {
-            if let Some(place) = state.decoded.iter().position(|(found, ..)| *found == index) {
+            if let Some(place) = state.decoded.iter().position(|(found, ..)| *found == turn) {
                 let (_, slot, outcome) = state.decoded.swap_remove(place);
                 return (slot, outcome);
             }
@@ -244,9 +250,9 @@ impl Ahead {
     }
 
     /// Decodes a snapshot, if it fits beside what others hold.
-    fn decode(&self, index: usize, slot: Slot, scratch: &mut Scratch) -> (Slot, Option<Outcome>) {
+    fn decode(&self, turn: usize, slot: Slot, scratch: &mut Scratch) -> (Slot, Option<Outcome>) {
         let budget = Budget::sharing(&self.limits, &self.held, slot.held);
-        let (mut mesh, outcome) = self.decode_within(&budget, index, slot.mesh, scratch);
+        let (mut mesh, outcome) = self.decode_within(&budget, turn, slot.mesh, scratch);
         let is_refused = budget.is_refused();
         if is_refused {
             mesh = MeshBuffer::default();
@@ -257,8 +263,8 @@ impl Ahead {
     }
 
     /// Decodes a snapshot whether it fits or not. Threads that are idle help.
-    fn decode_alone(&self, index: usize, slot: Slot, scratch: &mut Scratch) -> (Slot, Outcome) {
-        let (mesh, outcome) = self.decode_within(&Budget::new(&self.limits), index, slot.mesh, scratch);
+    fn decode_alone(&self, turn: usize, slot: Slot, scratch: &mut Scratch) -> (Slot, Outcome) {
+        let (mesh, outcome) = self.decode_within(&Budget::new(&self.limits), turn, slot.mesh, scratch);
         let held = mesh.memory();
         self.held.replace(slot.held, held);
         (Slot { mesh, held }, outcome)
@@ -267,16 +273,16 @@ impl Ahead {
     fn decode_within(
         &self,
         budget: &Budget,
-        index: usize,
+        turn: usize,
         mut mesh: MeshBuffer,
         scratch: &mut Scratch,
     ) -> (MeshBuffer, Outcome) {
         let decode = || {
-            let snapshot = self.proxy.snapshot(index)?;
-            if snapshot.copy_first(budget, &mut mesh) {
+            let snapshot = self.proxy.snapshot(self.order.at(turn))?;
+            if snapshot.copy_first(self.parts, budget, &mut mesh) {
                 return Ok(());
             }
-            snapshot.mesh_into_within(budget, &mut mesh, scratch).map(drop)
+            snapshot.mesh_into_within(self.parts, budget, &mut mesh, scratch).map(drop)
         };
         // A reader that panics must not leave the thread that plays waiting.
         let outcome = catch_unwind(AssertUnwindSafe(decode));

@@ -38,6 +38,35 @@ pub(crate) struct BaseArray {
     pub(crate) memory: u64,
 }
 
+/// The mesh, or parts of it.
+pub(crate) struct BaseMesh {
+    /// The counts of the whole mesh.
+    pub(crate) counts: Counts,
+    kind: Kind,
+}
+
+enum Kind {
+    Whole(Arc<Mesh>),
+    Parts(Mesh),
+}
+
+impl BaseMesh {
+    pub(super) fn whole(mesh: Arc<Mesh>) -> Self {
+        Self { counts: mesh.counts(), kind: Kind::Whole(mesh) }
+    }
+
+    pub(super) fn of_parts(counts: Counts, mesh: Mesh) -> Self {
+        Self { counts, kind: Kind::Parts(mesh) }
+    }
+
+    pub(crate) fn mesh(&self) -> &Mesh {
+        match &self.kind {
+            Kind::Whole(mesh) => mesh,
+            Kind::Parts(mesh) => mesh,
+        }
+    }
+}
+
 /// The parts of the mesh, each of them once. A part that is damaged stays so; errors of reading are not kept.
 pub(super) struct Base {
     pub(super) head: Once<Head>,

@@ -1,32 +1,31 @@
 //! Decoded snapshots, shared by all threads.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use moka::policy::EvictionPolicy;
-use moka::sync::Cache;
-
-use super::mesh::FileKey;
+use super::flight::{Flight, may_wait_for};
+use super::held::{Held, Key};
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::motion::{self, Frames};
+use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
-use crate::bytes::Array;
-use crate::decode::{Scratch, may_wait_for};
+use crate::decode::Scratch;
 use crate::limits::Budget;
-use crate::num::{as_u64, size_u64};
-use crate::report::{Error, Result};
+use crate::report::Result;
 
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
-/// However many threads ask for a snapshot, one of them decodes it, and the others wait. Only workers of a rayon pool do
-/// not wait where the source is a reader of the caller's, which may need them: each decodes. The least recently used
-/// snapshots are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes that
-/// callers hold are not counted.
+/// However many threads ask for a snapshot, one of them decodes it, and the others wait; a worker of a rayon pool runs other
+/// jobs of its pool meanwhile. Only what runs inside of a [`ReadRange`](crate::ReadRange) does not wait, and decodes. The least
+/// recently used snapshots are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes
+/// that callers hold are not counted.
+///
+/// The cache holds those [parts](Parts) of a snapshot that were asked for. If others are asked for later, they are decoded and
+/// added.
 ///
 /// A file that is opened again shares what is there of it, as long as it has not been changed and is read with the same
 /// dialect and [`Options`](crate::Options). Sources that are not files, and files of systems that do not identify them, are
@@ -37,60 +36,69 @@ use crate::report::{Error, Result};
 /// # Examples
 ///
 /// ```
-/// use meshmap::cgeo::{Proxy, SnapshotCache};
+/// use meshmap::cgeo::{Parts, Proxy, SnapshotCache};
 ///
 /// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 /// let cache = SnapshotCache::new(256 << 20);
-/// let mesh = cache.get(&proxy, 3)?;
-/// assert_eq!(cache.try_get(&proxy, 3).map(|mesh| mesh.positions.len()), Some(mesh.positions.len()));
-/// assert_eq!(cache.stats().decodes, 1);
+/// let mesh = cache.get_parts(&proxy, 3, Parts::POSITIONS)?;
+/// assert!(mesh.triangles.is_empty() && cache.try_get(&proxy, 3).is_none());
+/// let whole = cache.get(&proxy, 3)?;
+/// assert_eq!(whole.positions.as_bytes().as_ptr(), mesh.positions.as_bytes().as_ptr(), "shared, not decoded again");
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct SnapshotCache {
-    capacity: u64,
-    cache: Cache<Key, Arc<Mesh>>,
-    shared: Arc<Shared>,
+    shared: Arc<Mutex<Shared>>,
 }
 
-/// A snapshot of a file: entries of its table that name the same offset are one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    file: Arc<FileKey>,
-    offset: u64,
-}
-
-impl Key {
-    fn new(snapshot: &Snapshot) -> Self {
-        Self { file: Arc::clone(snapshot.proxy.key()), offset: snapshot.extent.start }
-    }
-}
-
-#[derive(Default)]
 struct Shared {
-    hits: AtomicU64,
-    misses: AtomicU64,
-    decodes: AtomicU64,
-    repeated: AtomicU64,
-    held: AtomicU64,
-    peak: AtomicU64,
+    held: Held,
+    /// Snapshots that threads are decoding.
+    flights: HashMap<Key, Decoding>,
+    /// Snapshots that are to be decoded by threads of a pool.
+    #[cfg(feature = "rayon")]
+    wanted: std::collections::VecDeque<(Snapshot, Parts)>,
+    /// Jobs in pools that decode them.
+    #[cfg(feature = "rayon")]
+    jobs: usize,
     /// What has been decoded before, of late.
-    seen: Mutex<HashSet<Key>>,
+    seen: HashMap<Key, Parts>,
     /// Scratches that no thread is using.
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Vec<Scratch>,
+    hits: u64,
+    misses: u64,
+    decodes: u64,
+    repeated: u64,
+}
+
+/// A snapshot that a thread is decoding.
+#[derive(Clone)]
+struct Decoding {
+    /// The parts that were asked for.
+    parts: Parts,
+    flight: Arc<Flight<Result<Arc<Mesh>>>>,
+}
+
+/// What to do for a mesh.
+enum Next {
+    /// It is there.
+    Take(Arc<Mesh>),
+    Wait(Decoding),
+    /// Decode what is missing, if there is a part of it.
+    Decode(Option<Arc<Mesh>>, Decoding),
 }
 
 /// Statistics of a [`SnapshotCache`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
-    /// Requests that found their snapshot.
+    /// Requests that found all parts that they asked for.
     pub hits: u64,
     /// Requests that did not, including those that waited for another thread.
     pub misses: u64,
-    /// Snapshots decoded.
+    /// Snapshots decoded. One of which more parts are decoded later counts again.
     pub decodes: u64,
-    /// Snapshots decoded again after they were dropped: a sign that the capacity is too small.
+    /// Snapshots of which a part was decoded again after it was dropped: a sign that the capacity is too small.
     pub repeated_decodes: u64,
     /// Bytes of decoded snapshots in the cache.
     pub bytes_held: u64,
@@ -98,108 +106,207 @@ pub struct CacheStats {
     pub peak_bytes: u64,
 }
 
-/// The cache counts in these, since it has but 32 bits for the size of an entry.
-const UNIT: u64 = 1 << 10;
-
 impl SnapshotCache {
     /// An empty cache with a capacity in bytes of decoded snapshots.
     #[must_use]
     pub fn new(capacity_bytes: u64) -> Self {
-        let shared = Arc::<Shared>::default();
-        let listener = Arc::clone(&shared);
-        let cache = Cache::builder()
-            // A capacity of 0 would switch the cache off, its account of what it drops included.
-            .max_capacity(capacity_bytes.checked_div(UNIT).unwrap_or(0).max(1))
-            .weigher(|_: &Key, mesh: &Arc<Mesh>| {
-                u32::try_from(mesh.size().div_ceil(UNIT)).unwrap_or(u32::MAX)
-            })
-            .eviction_policy(EvictionPolicy::lru())
-            .eviction_listener(move |_, mesh, _| {
-                listener.held.fetch_sub(mesh.size(), Ordering::Relaxed);
-            })
-            .build();
-        Self { capacity: capacity_bytes, cache, shared }
+        let shared = Shared {
+            held: Held::new(capacity_bytes),
+            flights: HashMap::new(),
+            #[cfg(feature = "rayon")]
+            wanted: std::collections::VecDeque::new(),
+            #[cfg(feature = "rayon")]
+            jobs: 0,
+            seen: HashMap::new(),
+            scratches: Vec::new(),
+            hits: 0,
+            misses: 0,
+            decodes: 0,
+            repeated: 0,
+        };
+        Self { shared: Arc::new(Mutex::new(shared)) }
     }
 
     /// A snapshot's first mesh, decoded unless it is in the cache.
     ///
     /// # Errors
     ///
-    /// Those of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again. A
+    /// Returns the errors of [`Snapshot::mesh`](super::Snapshot::mesh). They are not kept; the next request tries again. A
     /// [`ReadRange`](crate::ReadRange) that asks for a snapshot of the file that it reads, and that is not in the cache, gets
     /// [`Io`](crate::ErrorKind::Io) with [`Deadlock`](std::io::ErrorKind::Deadlock).
     pub fn get(&self, proxy: &Proxy, index: usize) -> Result<Arc<Mesh>> {
-        let missing = |_: &Error| {
-            self.shared.misses.fetch_add(1, Ordering::Relaxed);
-        };
-        self.snapshot(&proxy.snapshot(index).inspect_err(missing)?)
+        self.get_parts(proxy, index, Parts::ALL)
     }
 
-    fn snapshot(&self, snapshot: &Snapshot) -> Result<Arc<Mesh>> {
-        let key = Key::new(snapshot);
-        if let Some(mesh) = self.cache.get(&key) {
-            self.shared.hits.fetch_add(1, Ordering::Relaxed);
-            return Ok(mesh);
-        }
-        self.shared.misses.fetch_add(1, Ordering::Relaxed);
-        let decode = || self.decode(snapshot, &key).and_then(|mesh| self.keep(mesh));
-        let source = snapshot.proxy.source();
-        let found = if may_wait_for(source) {
-            source.refuse_reentry()?;
-            self.cache.try_get_with_by_ref(&key, decode).map_err(|other| (*other).clone())
-        } else {
-            decode().inspect(|mesh| self.cache.insert(key.clone(), Arc::clone(mesh)))
-        };
-        // Drops what is too much now, not when the cache finds the time.
-        self.cache.run_pending_tasks();
-        match found {
-            Ok(mesh) | Err(NotKept::TooLarge(mesh)) => Ok(mesh),
-            Err(NotKept::Error(error)) => Err(error),
+    /// Like [`get`](Self::get), with these parts of the mesh at least; others may be empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`get`](Self::get). Damage behind the last part that is wanted is not noticed.
+    pub fn get_parts(&self, proxy: &Proxy, index: usize, parts: Parts) -> Result<Arc<Mesh>> {
+        let snapshot = proxy.snapshot(index).inspect_err(|_| {
+            let mut shared = self.lock();
+            shared.misses = shared.misses.saturating_add(1);
+        })?;
+        self.snapshot(&snapshot, parts)
+    }
+
+    fn snapshot(&self, snapshot: &Snapshot, parts: Parts) -> Result<Arc<Mesh>> {
+        let (key, source) = (Key::new(snapshot), snapshot.proxy.source());
+        let mut next = self.lock().begin(&key, parts);
+        loop {
+            let (have, decoding) = match next {
+                Next::Take(mesh) => return Ok(mesh),
+                Next::Decode(have, decoding) => (have, decoding),
+                Next::Wait(decoding) if may_wait_for(source) => {
+                    source.refuse_reentry()?;
+                    match decoding.flight.wait() {
+                        Some(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
+                        // Another thread asked for the same parts.
+                        Some(Err(error)) if decoding.parts == parts => return Err(error),
+                        _ => {}
+                    }
+                    next = self.lock().next(&key, parts);
+                    continue;
+                }
+                Next::Wait(_) => {
+                    source.refuse_reentry()?;
+                    return self.decode(snapshot, &key, parts, None);
+                }
+            };
+            return self.fly(snapshot, &key, have, &decoding);
         }
     }
 
-    /// A snapshot's first mesh if it is in the cache. Never waits.
+    /// Decodes what is missing of a mesh, for this thread and those that wait.
+    fn fly(
+        &self,
+        snapshot: &Snapshot,
+        key: &Key,
+        have: Option<Arc<Mesh>>,
+        decoding: &Decoding,
+    ) -> Result<Arc<Mesh>> {
+        /// Lets those who come later look for the mesh, or decode it themselves, even if a reader panics.
+        struct Ending<'a>(&'a SnapshotCache, &'a Key);
+        impl Drop for Ending<'_> {
+            fn drop(&mut self) {
+                self.0.lock().flights.remove(self.1);
+            }
+        }
+        decoding.flight.fly(|| {
+            let _ending = Ending(self, key);
+            snapshot.proxy.source().refuse_reentry()?;
+            self.decode(snapshot, key, decoding.parts, have)
+        })
+    }
+
+    /// Decodes what is missing of a mesh, and keeps it.
+    fn decode(
+        &self,
+        snapshot: &Snapshot,
+        key: &Key,
+        parts: Parts,
+        have: Option<Arc<Mesh>>,
+    ) -> Result<Arc<Mesh>> {
+        let missing = have.as_ref().map_or(parts, |have| parts.without(have.parts));
+        let mut scratch = self.lock().scratches.pop().unwrap_or_default();
+        let mut buffer = MeshBuffer::default();
+        let decoded = snapshot.mesh_parts_into(missing, &mut buffer, &mut scratch);
+        let mut shared = self.lock();
+        shared.scratches.push(scratch);
+        decoded?;
+        shared.count_decoded(key, missing);
+        let mesh = buffer.into_mesh(snapshot.proxy.topology_at(0));
+        // There may be more of it by now than there was.
+        let have = shared.held.get(key).cloned().or(have);
+        let mesh = Arc::new(have.map_or_else(|| mesh.clone(), |have| have.with(&mesh)));
+        let dropped = shared.held.insert(key.clone(), Arc::clone(&mesh));
+        drop(shared);
+        drop(dropped);
+        Ok(mesh)
+    }
+
+    /// A snapshot's first mesh if it is in the cache with all parts. Never waits for another thread to decode it.
     #[must_use]
     pub fn try_get(&self, proxy: &Proxy, index: usize) -> Option<Arc<Mesh>> {
-        let found = proxy.snapshot(index).ok().and_then(|snapshot| self.cache.get(&Key::new(&snapshot)));
-        let counter = if found.is_some() { &self.shared.hits } else { &self.shared.misses };
-        counter.fetch_add(1, Ordering::Relaxed);
+        self.try_get_parts(proxy, index, Parts::ALL)
+    }
+
+    /// Like [`try_get`](Self::try_get), with these parts of the mesh at least.
+    #[must_use]
+    pub fn try_get_parts(&self, proxy: &Proxy, index: usize, parts: Parts) -> Option<Arc<Mesh>> {
+        let key = proxy.snapshot(index).ok().map(|snapshot| Key::new(&snapshot));
+        let mut shared = self.lock();
+        let found =
+            key.and_then(|key| shared.held.get(&key).filter(|mesh| mesh.parts.contains(parts)).cloned());
+        shared.count_request(found.is_some());
         found
     }
 
     /// Starts to decode snapshots in the caller's rayon pool, and returns at once. [`get`](Self::get) reports errors.
     ///
+    /// After each snapshot, the threads give way to other jobs of the pool. What is being decoded already is not decoded again.
     /// Does nothing without the feature `rayon`.
     pub fn prefetch(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>) {
-        for index in snapshots {
-            let Ok(snapshot) = proxy.snapshot(index) else { continue };
-            if self.cache.contains_key(&Key::new(&snapshot)) {
+        self.prefetch_parts(proxy, snapshots, Parts::ALL);
+    }
+
+    /// Like [`prefetch`](Self::prefetch), for these parts of the meshes.
+    pub fn prefetch_parts(&self, proxy: &Proxy, snapshots: impl IntoIterator<Item = usize>, parts: Parts) {
+        #[cfg(feature = "rayon")]
+        for snapshot in snapshots.into_iter().filter_map(|index| proxy.snapshot(index).ok()) {
+            let mut shared = self.lock();
+            if !shared.is_to_be_decoded(&Key::new(&snapshot), parts) {
                 continue;
             }
-            #[cfg(feature = "rayon")]
-            {
+            shared.wanted.push_back((snapshot, parts));
+            if shared.jobs < rayon::current_num_threads() {
+                shared.jobs = shared.jobs.saturating_add(1);
+                drop(shared);
                 let this = self.clone();
-                rayon::spawn(move || {
-                    // A reader that panics ends this job, and not the program.
-                    let get = || drop(this.snapshot(&snapshot));
-                    drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)));
-                });
+                rayon::spawn(move || this.decode_wanted());
             }
+        }
+        #[cfg(not(feature = "rayon"))]
+        let _ = (proxy, snapshots, parts);
+    }
+
+    /// Decodes snapshots as long as some are wanted, and lets other jobs of the pool run between them.
+    #[cfg(feature = "rayon")]
+    fn decode_wanted(&self) {
+        loop {
+            let mut shared = self.lock();
+            let Some((snapshot, parts)) = shared.wanted.pop_front() else {
+                shared.jobs = shared.jobs.saturating_sub(1);
+                return;
+            };
+            let key = Key::new(&snapshot);
+            if !shared.is_to_be_decoded(&key, parts) {
+                continue;
+            }
+            if let Next::Decode(have, decoding) = shared.begin(&key, parts) {
+                drop(shared);
+                // A reader that panics ends this snapshot, and not the program.
+                let fly = || drop(self.fly(&snapshot, &key, have, &decoding));
+                drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(fly)));
+            } else {
+                drop(shared);
+            }
+            while rayon::yield_now() == Some(rayon::Yield::Executed) {}
         }
     }
 
     /// Statistics since the cache was made.
     #[must_use]
     pub fn stats(&self) -> CacheStats {
-        let shared = &self.shared;
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let shared = self.lock();
         CacheStats {
-            hits: read(&shared.hits),
-            misses: read(&shared.misses),
-            decodes: read(&shared.decodes),
-            repeated_decodes: read(&shared.repeated),
-            bytes_held: read(&shared.held),
-            peak_bytes: read(&shared.peak),
+            hits: shared.hits,
+            misses: shared.misses,
+            decodes: shared.decodes,
+            repeated_decodes: shared.repeated,
+            bytes_held: shared.held.bytes,
+            peak_bytes: shared.held.peak,
         }
     }
 
@@ -241,52 +348,70 @@ impl SnapshotCache {
 
     /// Drops every snapshot of a proxy, and of others that are the same file. What is being decoded meanwhile may stay.
     pub fn remove(&self, proxy: &Proxy) {
-        for (key, _) in &self.cache {
-            if key.file == *proxy.key() {
-                self.cache.invalidate(&*key);
-            }
-        }
-        self.cache.run_pending_tasks();
+        let mut shared = self.lock();
+        let dropped = shared.held.drop_where(|key| key.is_of(proxy));
         // To decode them again is no sign that the capacity is too small.
-        lock(&self.shared.seen).retain(|key| key.file != *proxy.key());
+        shared.seen.retain(|key, _| !key.is_of(proxy));
+        drop(shared);
+        drop(dropped);
     }
 
     /// Drops every snapshot.
     pub fn clear(&self) {
-        self.cache.invalidate_all();
-        self.cache.run_pending_tasks();
+        let dropped = self.lock().held.drop_where(|_| true);
+        drop(dropped);
     }
 
-    /// Counts a mesh as held, if it fits.
-    fn keep(&self, mesh: Arc<Mesh>) -> Result<Arc<Mesh>, NotKept> {
-        let size = mesh.size();
-        if size > self.capacity {
-            return Err(NotKept::TooLarge(mesh));
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shared {
+    /// What to do for a request, which is counted.
+    fn begin(&mut self, key: &Key, parts: Parts) -> Next {
+        let next = self.next(key, parts);
+        self.count_request(matches!(next, Next::Take(_)));
+        next
+    }
+
+    fn next(&mut self, key: &Key, parts: Parts) -> Next {
+        let have = self.held.get(key).cloned();
+        if let Some(mesh) = have.as_ref().filter(|mesh| mesh.parts.contains(parts)) {
+            return Next::Take(Arc::clone(mesh));
         }
-        let held = self.shared.held.fetch_add(size, Ordering::Relaxed).saturating_add(size);
-        self.shared.peak.fetch_max(held, Ordering::Relaxed);
-        Ok(mesh)
+        if let Some(decoding) = self.flights.get(key) {
+            return Next::Wait(decoding.clone());
+        }
+        let decoding = Decoding { parts, flight: Arc::new(Flight::new()) };
+        self.flights.insert(key.clone(), decoding.clone());
+        Next::Decode(have, decoding)
     }
 
-    fn decode(&self, snapshot: &Snapshot, key: &Key) -> Result<Arc<Mesh>, NotKept> {
+    /// Whether a prefetch of a snapshot has something to do.
+    #[cfg(feature = "rayon")]
+    fn is_to_be_decoded(&self, key: &Key, parts: Parts) -> bool {
+        let is_in_flight = self.flights.get(key).is_some_and(|decoding| decoding.parts.contains(parts));
+        !is_in_flight && !self.held.has(key, parts)
+    }
+
+    fn count_request(&mut self, is_hit: bool) {
+        let counter = if is_hit { &mut self.hits } else { &mut self.misses };
+        *counter = counter.saturating_add(1);
+    }
+
+    fn count_decoded(&mut self, key: &Key, parts: Parts) {
         /// The most that are remembered to have been decoded.
         const MOST_SEEN: usize = 1 << 16;
-        let mut scratch = lock(&self.shared.scratches).pop().unwrap_or_default();
-        let mut buffer = MeshBuffer::default();
-        let decoded = snapshot.mesh_into(&mut buffer, &mut scratch);
-        lock(&self.shared.scratches).push(scratch);
-        decoded.map_err(NotKept::Error)?;
-
-        let shared = &self.shared;
-        shared.decodes.fetch_add(1, Ordering::Relaxed);
-        let mut seen = lock(&shared.seen);
-        if seen.len() >= MOST_SEEN {
-            seen.clear();
+        self.decodes = self.decodes.saturating_add(1);
+        if self.seen.len() >= MOST_SEEN {
+            self.seen.clear();
         }
-        if !seen.insert(key.clone()) {
-            shared.repeated.fetch_add(1, Ordering::Relaxed);
+        let seen = self.seen.entry(key.clone()).or_default();
+        if parts.without(*seen) != parts {
+            self.repeated = self.repeated.saturating_add(1);
         }
-        Ok(Arc::new(buffer.into_mesh(snapshot.proxy.topology_at(0))))
+        *seen |= parts;
     }
 }
 
@@ -300,7 +425,7 @@ impl Frames for Cached<'_> {
     type Frame = Arc<Mesh>;
 
     fn frame(&mut self, snapshot: &Snapshot, _: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)> {
-        let mesh = self.cache.snapshot(snapshot)?;
+        let mesh = self.cache.snapshot(snapshot, Parts::POSITIONS)?;
         self.budget.count_read(&snapshot.extent);
         let topology = mesh.topology;
         Ok((mesh, topology))
@@ -311,23 +436,19 @@ impl Frames for Cached<'_> {
     }
 }
 
-/// Why a mesh is not in the cache.
-#[derive(Clone)]
-enum NotKept {
-    TooLarge(Arc<Mesh>),
-    Error(Error),
-}
-
 impl Mesh {
-    /// The memory that this mesh alone takes in the cache, in bytes. Triangles shared with another mesh are not counted.
-    fn size(&self) -> u64 {
-        /// What the cache has for an entry, and an array for what owns its memory.
-        const ENTRY: u64 = 512;
-        const OWNER: u64 = 64;
-        let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
-        let arrays = as_u64(self.texcoords.len()).saturating_add(2);
-        let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
-        self.arrays_size().saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
+    /// This mesh with the parts of another one of the same snapshot. Shares the arrays of both.
+    fn with(&self, other: &Self) -> Self {
+        let newer = |part| if other.parts.contains(part) { other } else { self };
+        Self {
+            positions: newer(Parts::POSITIONS).positions.clone(),
+            normals: newer(Parts::NORMALS).normals.clone(),
+            texcoords: newer(Parts::TEXCOORDS).texcoords.clone(),
+            triangles: newer(Parts::TRIANGLES).triangles.clone(),
+            topology: other.topology,
+            is_complete: other.is_complete,
+            parts: self.parts | other.parts,
+        }
     }
 }
 
@@ -335,8 +456,4 @@ impl fmt::Debug for SnapshotCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SnapshotCache").field("stats", &self.stats()).finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

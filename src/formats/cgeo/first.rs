@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use super::base::{BaseArray, Head, Part};
+use bytes::Bytes;
+
+use super::arrays::Arrays;
+use super::base::{BaseArray, BaseMesh, Head, Part};
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
 #[cfg(feature = "rayon")]
 use super::mesh::MeshBuffer;
 use super::out::Out;
+use super::parts::Parts;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
-use super::stream::Arrays;
 use super::triangles::Triangles;
 use crate::bytes::Array;
 use crate::decode::Scratch;
@@ -42,11 +45,31 @@ impl Proxy {
         mesh
     }
 
-    /// The mesh of the first snapshot, whose memory counts as that of a call that adds a difference to it.
-    pub(super) fn base_within(&self, budget: &Budget) -> Result<Arc<Mesh>> {
-        let base = self.base()?;
-        self.count_base(base.memory(), budget)?;
-        Ok(base)
+    /// Parts of the mesh of the first snapshot, whose memory counts as that of a call that adds a difference to them.
+    pub(super) fn base_within(&self, parts: Parts, budget: &Budget) -> Result<BaseMesh> {
+        // The length of each map channel is stored before its elements: they are found by decoding all of them.
+        if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
+            let base = self.base()?;
+            self.count_base(base.memory(), budget)?;
+            return Ok(BaseMesh::whole(base));
+        }
+        let head = self.base_head_first()?;
+        let array = |part, wanted| -> Result<Array<[f32; 3]>> {
+            let of_part = || Ok(self.base_array(&head, part, budget)?.array);
+            if parts.contains(wanted) { of_part() } else { Ok(Array::new(Bytes::new())) }
+        };
+        let positions = array(Part::Positions, Parts::POSITIONS)?;
+        let normals = array(Part::Normals, Parts::NORMALS)?;
+        let triangles = if parts.contains(Parts::TRIANGLES) {
+            let triangles = self.base_triangles()?;
+            self.count_base(as_u64(triangles.as_bytes().len()), budget)?;
+            triangles
+        } else {
+            Triangles::default()
+        };
+        let (texcoords, topology, is_complete) = (Vec::new(), head.topology, true);
+        let mesh = Mesh { positions, normals, texcoords, triangles, topology, is_complete, parts };
+        Ok(BaseMesh::of_parts(head.counts, mesh))
     }
 
     /// How the mesh begins. Reads no more of a snapshot that has not been read.
@@ -138,12 +161,13 @@ impl Proxy {
 }
 
 impl Snapshot {
-    /// Copies the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it did.
+    /// Copies parts of the mesh of the first snapshot, if this is it and it has been decoded for differences; returns whether it
+    /// did.
     #[cfg(feature = "rayon")]
-    pub(super) fn copy_first(&self, budget: &Budget, out: &mut MeshBuffer) -> bool {
+    pub(super) fn copy_first(&self, parts: Parts, budget: &Budget, out: &mut MeshBuffer) -> bool {
         match self.proxy.base_slots().whole.get() {
             Some(Ok(whole)) if self.index == 0 && self.sample == 0 => {
-                whole.copy_into(self.extent.length(), budget, out).is_ok()
+                whole.copy_into(parts, self.extent.length(), budget, out).is_ok()
             }
             _ => false,
         }
@@ -156,7 +180,7 @@ impl Snapshot {
             return Ok(found);
         }
         let mut out = Vec::new();
-        let before = self.mesh_stream_with(&budget, &mut scratch, |stream, skipped| {
+        let before = self.mesh_stream_with(&budget, &mut scratch, |_, stream, skipped| {
             let counts = stream.in_part().complete_counts()?;
             stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))
         })?;
@@ -167,7 +191,7 @@ impl Snapshot {
     /// The triangles of the mesh, which must be complete.
     fn base_triangles(&self) -> Result<Triangles> {
         let mut out = Triangles::default();
-        self.mesh_stream_with(&self.budget(), &mut Scratch::default(), |stream, skipped| {
+        self.mesh_stream_with(&self.budget(), &mut Scratch::default(), |_, stream, skipped| {
             let counts = stream.complete_counts()?;
             stream.triangles_alone(&counts, skipped, &mut out)
         })?;

@@ -1,6 +1,7 @@
 //! A decoded mesh.
 
-use super::triangles::Triangles;
+use super::parts::Parts;
+use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Identity, Source};
 use crate::dialect::Dialect;
 #[cfg(feature = "rayon")]
@@ -37,6 +38,8 @@ pub struct Mesh {
     pub topology: TopologyId,
     /// Whether the mesh is stored complete. A difference shares the triangles of the first snapshot.
     pub is_complete: bool,
+    /// The parts that were decoded. The others are empty.
+    pub parts: Parts,
 }
 
 /// A decoded mesh in memory that is reused for the next one.
@@ -56,6 +59,8 @@ pub struct MeshBuffer {
     pub topology: Option<TopologyId>,
     /// Whether the mesh is stored complete. A difference shares the triangles of the first snapshot.
     pub is_complete: bool,
+    /// The parts that were decoded. The others are empty.
+    pub parts: Parts,
 }
 
 /// Memory for a map channel beside its coordinates, in bytes: a vector, and the array that it becomes.
@@ -68,6 +73,15 @@ impl Mesh {
         arrays.fold(0, |sum, array| sum.saturating_add(as_u64(array.as_bytes().len())))
     }
 
+    /// The bytes of the arrays of these parts.
+    #[cfg(any(feature = "cache", feature = "rayon"))]
+    pub(crate) fn size_of(&self, parts: Parts) -> u64 {
+        let arrays = [(Parts::POSITIONS, &self.positions), (Parts::NORMALS, &self.normals)];
+        let of_channels = self.texcoords.iter().map(|array| (Parts::TEXCOORDS, array));
+        let wanted = arrays.into_iter().chain(of_channels).filter(|(part, _)| parts.contains(*part));
+        wanted.fold(0, |sum, (_, array)| sum.saturating_add(as_u64(array.as_bytes().len())))
+    }
+
     /// The memory of all arrays, triangles included, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let channels = as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL);
@@ -75,22 +89,48 @@ impl Mesh {
         self.arrays_size().saturating_add(channels).saturating_add(triangles)
     }
 
-    /// Copies it, which is stored in so many bytes. The triangles are shared.
+    /// The numbers of elements of a mesh with all parts.
+    pub(crate) fn counts(&self) -> Counts {
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        Counts {
+            vertices: count(self.positions.len()),
+            normals: count(self.normals.len()),
+            texcoord_sets: count(self.texcoords.len()),
+            triangles: count(self.triangles.len()),
+        }
+    }
+
+    /// Copies parts of it, which is stored in so many bytes. The triangles are shared.
     #[cfg(feature = "rayon")]
-    pub(crate) fn copy_into(&self, stored: u64, budget: &Budget, out: &mut MeshBuffer) -> Result<()> {
+    pub(crate) fn copy_into(
+        &self,
+        parts: Parts,
+        stored: u64,
+        budget: &Budget,
+        out: &mut MeshBuffer,
+    ) -> Result<()> {
         const WHAT: &str = "mesh of the first snapshot";
-        budget.spend_all(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?;
+        out.clear_all_but(parts);
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
             budget.resize(to, stored, from.len_u64(), WHAT)?;
             to.iter_mut().zip(from).for_each(|(to, from)| *to = from);
             Ok(())
         };
-        copy(&self.positions, &mut out.positions)?;
-        copy(&self.normals, &mut out.normals)?;
-        out.texcoords.resize_with(self.texcoords.len(), Vec::new);
-        self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
-        out.triangles = self.triangles.clone();
-        (out.topology, out.is_complete) = (Some(self.topology), self.is_complete);
+        if parts.contains(Parts::POSITIONS) {
+            copy(&self.positions, &mut out.positions)?;
+        }
+        if parts.contains(Parts::NORMALS) {
+            copy(&self.normals, &mut out.normals)?;
+        }
+        if parts.contains(Parts::TEXCOORDS) {
+            budget.spend_all(as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL), WHAT)?;
+            out.texcoords.resize_with(self.texcoords.len(), Vec::new);
+            self.texcoords.iter().zip(&mut out.texcoords).try_for_each(|(from, to)| copy(from, to))?;
+        }
+        if parts.contains(Parts::TRIANGLES) {
+            out.triangles = self.triangles.clone();
+        }
+        (out.topology, out.is_complete, out.parts) = (Some(self.topology), self.is_complete, parts);
         Ok(())
     }
 }
@@ -105,6 +145,22 @@ impl MeshBuffer {
         triples.saturating_mul(12).saturating_add(channels).saturating_add(self.triangles.memory())
     }
 
+    /// Empties what belongs to other parts than these, and keeps the memory of positions and normals.
+    pub(crate) fn clear_all_but(&mut self, parts: Parts) {
+        if !parts.contains(Parts::POSITIONS) {
+            self.positions.clear();
+        }
+        if !parts.contains(Parts::NORMALS) {
+            self.normals.clear();
+        }
+        if !parts.contains(Parts::TEXCOORDS) {
+            self.texcoords.clear();
+        }
+        if !parts.contains(Parts::TRIANGLES) && !self.triangles.is_empty() {
+            self.triangles = Triangles::default();
+        }
+    }
+
     /// The mesh as shared arrays, which take over the memory.
     pub(crate) fn into_mesh(self, topology: TopologyId) -> Mesh {
         Mesh {
@@ -114,6 +170,7 @@ impl MeshBuffer {
             triangles: self.triangles,
             topology: self.topology.unwrap_or(topology),
             is_complete: self.is_complete,
+            parts: self.parts,
         }
     }
 }

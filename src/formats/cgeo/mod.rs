@@ -21,18 +21,16 @@
 //! # Examples
 //!
 //! ```
-//! use meshmap::{Scratch, cgeo};
+//! use meshmap::cgeo;
 //!
 //! let proxy = cgeo::Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
 //! let snapshot = proxy.snapshot(7)?;
 //! let bounds = snapshot.bounding_box()?;
 //! let positions = snapshot.positions()?;
 //!
-//! // Playing: memory is reused, and the first snapshot is decoded once for all differences.
-//! let (mut mesh, mut scratch) = (cgeo::MeshBuffer::default(), Scratch::default());
-//! for index in 0..proxy.snapshot_count() {
-//!     proxy.snapshot(index)?.mesh_into(&mut mesh, &mut scratch)?;
-//!     assert_eq!(mesh.positions.len(), positions.len());
+//! // Playing: memory is reused, and threads decode the next snapshots meanwhile.
+//! for (_, mesh) in proxy.play(0..proxy.snapshot_count()).parts(cgeo::Parts::POSITIONS) {
+//!     assert_eq!(mesh?.positions.len(), positions.len());
 //! }
 //! # Ok::<(), meshmap::Error>(())
 //! ```
@@ -40,16 +38,23 @@
 #[cfg(feature = "rayon")]
 mod ahead;
 mod array_list;
+mod arrays;
 mod base;
 #[cfg(feature = "cache")]
 mod cache;
 mod dialect_search;
 mod first;
+#[cfg(feature = "cache")]
+mod flight;
 mod header;
+#[cfg(feature = "cache")]
+mod held;
 mod layout;
 mod mesh;
 mod motion;
 mod out;
+mod parts;
+mod play;
 mod proxy;
 #[cfg(feature = "raw")]
 pub mod raw;
@@ -63,6 +68,7 @@ mod snapshot;
 mod stream;
 mod time;
 mod triangles;
+mod turns;
 mod validate;
 mod view;
 
@@ -71,6 +77,8 @@ pub use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 pub use cache::{CacheStats, SnapshotCache};
 pub use header::Properties;
 pub use mesh::{Mesh, MeshBuffer, TopologyId};
+pub use parts::Parts;
+pub use play::{Play, PlayedMesh, Player};
 pub use proxy::Proxy;
 pub use proxy::{UnitEvidence, UnitLength};
 pub use sections::Section;

@@ -142,12 +142,12 @@ impl Snapshot {
         &self,
         budget: &Budget,
         scratch: &mut Scratch,
-        job: impl FnOnce(&mut Stream<'_>, &mut [u8]) -> Result<T>,
+        job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
         const SKIPPED_AT_ONCE: usize = 32 << 10;
         let mut skipped = std::mem::take(&mut scratch.bytes);
         skipped.resize(SKIPPED_AT_ONCE, 0);
-        let result = self.mesh_section(budget, scratch, |_, stream| job(stream, &mut skipped));
+        let result = self.mesh_section(budget, scratch, |section, stream| job(section, stream, &mut skipped));
         scratch.bytes = skipped;
         result
     }

@@ -3,15 +3,16 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::arrays::Arrays;
 use super::base::{BaseArray, Part};
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::out::Out;
+use super::parts::Parts;
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
 use super::sections::{Listed, Section};
-use super::stream::Arrays;
 use super::triangles::Counts;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
@@ -358,7 +359,7 @@ impl Snapshot {
     }
 
     fn array_into(&self, part: Part, budget: &Budget, out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_stream_with(budget, scratch, |stream, skipped| {
+        self.mesh_stream_with(budget, scratch, |_, stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
@@ -423,7 +424,7 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
-        let is_complete = self.mesh_stream_with(&self.budget(), scratch, |stream, skipped| {
+        let is_complete = self.mesh_stream_with(&self.budget(), scratch, |_, stream, skipped| {
             if !stream.is_complete()? {
                 return Ok(false);
             }
@@ -451,7 +452,7 @@ impl Snapshot {
 
     pub(super) fn mesh_within(&self, budget: &Budget) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into_within(budget, &mut buffer, &mut Scratch::default())?;
+        self.mesh_into_within(Parts::ALL, budget, &mut buffer, &mut Scratch::default())?;
         let topology = buffer.topology.unwrap_or_else(|| self.proxy.topology_at(0));
         Ok(buffer.into_mesh(topology))
     }
@@ -462,19 +463,30 @@ impl Snapshot {
     ///
     /// Those of [`mesh`](Self::mesh).
     pub fn mesh_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_into_within(&self.budget(), out, scratch).map(drop)
+        self.mesh_parts_into(Parts::ALL, out, scratch)
     }
 
-    /// Reads the whole mesh; returns the number of bytes in the section after its stream.
+    /// Like [`mesh_into`](Self::mesh_into), for some parts of the mesh; the others are empty. The stream is decoded no further,
+    /// and the checksum verified only if all parts are wanted.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`mesh`](Self::mesh). Damage behind the last part that is wanted is not noticed.
+    pub fn mesh_parts_into(&self, parts: Parts, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
+        self.mesh_into_within(parts, &self.budget(), out, scratch).map(drop)
+    }
+
+    /// Reads parts of the mesh. Returns the number of bytes in the section after its stream, if all parts are read.
     pub(super) fn mesh_into_within(
         &self,
+        parts: Parts,
         budget: &Budget,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        self.mesh_section(budget, scratch, |section, stream| {
+        self.mesh_stream_with(budget, scratch, |section, stream, skipped| {
             let id = self.proxy.topology_at(section.range.start);
-            stream.mesh(&|| self.proxy.base_within(budget), out, id)?;
+            stream.mesh(parts, &|parts| self.proxy.base_within(parts, budget), skipped, out, id)?;
             Ok(stream.unused())
         })
     }
@@ -484,7 +496,7 @@ impl Snapshot {
         let mut buffer = MeshBuffer::default();
         self.mesh_section(&self.budget(), &mut Scratch::default(), |section, stream| {
             let id = self.proxy.topology_at(section.range.start);
-            let none = || {
+            let none = |_| {
                 let error = FILE.malformed("TAG_MESH_DATA").at(section.content.clone());
                 Err(self
                     .place()
@@ -492,7 +504,7 @@ impl Snapshot {
                     .expected("a complete mesh in the first snapshot")
                     .found("a difference"))
             };
-            stream.mesh(&none, &mut buffer, id)?;
+            stream.mesh(Parts::ALL, &none, &mut [], &mut buffer, id)?;
             Ok(id)
         })
         .map(|id| buffer.into_mesh(id))

@@ -1,22 +1,21 @@
 //! The content of a section while it is inflated, no further than it must be.
 
-use std::ops::Range;
-use std::sync::Arc;
-
 use bytes::Bytes;
+use std::ops::Range;
 use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::base::{BaseArray, Part};
+use super::arrays::Arrays;
+use super::base::{BaseMesh, Part};
 use super::layout::snapshot_address;
-use super::mesh::{MAP_CHANNEL, Mesh, MeshBuffer, TopologyId};
+use super::mesh::{MAP_CHANNEL, MeshBuffer, TopologyId};
 use super::out::{self, Out};
+use super::parts::Parts;
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};
 use super::triangles::Counts;
 use super::triangles::{Shape, Triangles};
-use crate::bytes::Array;
 use crate::codec::{Codec, Fault};
 use crate::decode::{Content, Help, fault_error};
 use crate::limits::Budget;
@@ -51,80 +50,6 @@ pub(crate) struct Stream<'a> {
     is_whole: bool,
 }
 
-/// Where the lengths of the arrays come from.
-#[derive(Clone, Copy)]
-pub(crate) enum Arrays<'a> {
-    /// The counts of a complete mesh.
-    Complete(&'a Counts),
-    /// The mesh that a difference is added to.
-    Difference(&'a Mesh),
-    /// One array of a mesh that begins like this, which that of a difference is added to.
-    DifferenceOf(&'a Counts, Part, &'a BaseArray),
-}
-
-impl Part {
-    /// The name that errors give the array.
-    fn name(self, arrays: Arrays<'_>) -> &'static str {
-        match (self, arrays) {
-            (Self::Positions, Arrays::Complete(_)) => "Vertex Count",
-            (Self::Positions, _) => "Vertex Differences",
-            (Self::Normals, Arrays::Complete(_)) => "Normal Count",
-            (Self::Normals, _) => "Normal Differences",
-            (Self::MapChannel(_), Arrays::Complete(_)) => "Map Coord Count",
-            (Self::MapChannel(_), _) => "Texture Coordinate Differences",
-            (Self::Triangles, _) => "Triangle Count",
-        }
-    }
-}
-
-impl<'a> Arrays<'a> {
-    fn positions(self) -> u64 {
-        match self {
-            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => counts.vertices.into(),
-            Self::Difference(base) => base.positions.len_u64(),
-        }
-    }
-
-    fn normals(self) -> u64 {
-        match self {
-            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => counts.normals.into(),
-            Self::Difference(base) => base.normals.len_u64(),
-        }
-    }
-
-    fn map_channels(self) -> usize {
-        match self {
-            Self::Complete(counts) | Self::DifferenceOf(counts, ..) => as_usize(counts.texcoord_sets),
-            Self::Difference(base) => base.texcoords.len(),
-        }
-    }
-
-    /// The length of a map channel, where the stream does not say it.
-    fn map_channel(self, channel: usize) -> Option<u64> {
-        match self {
-            Self::Complete(_) => None,
-            Self::Difference(base) => Some(base.texcoords.get(channel).map_or(0, Array::len_u64)),
-            // All channels before the one that is wanted as if they were the first: nothing lies between them.
-            Self::DifferenceOf(_, part, base) => Some(match channel {
-                _ if part == Part::MapChannel(channel) => base.array.len_u64(),
-                0 => base.before,
-                _ => 0,
-            }),
-        }
-    }
-
-    /// The array of the base that a difference is added to.
-    fn base(self, part: Part) -> Option<&'a Array<[f32; 3]>> {
-        match (self, part) {
-            (Self::Complete(_), _) | (_, Part::Triangles) => None,
-            (Self::Difference(base), Part::Positions) => Some(&base.positions),
-            (Self::Difference(base), Part::Normals) => Some(&base.normals),
-            (Self::Difference(base), Part::MapChannel(channel)) => base.texcoords.get(channel),
-            (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
-        }
-    }
-}
-
 /// A number of elements: how many bytes they take, and where in the content the number is stored.
 struct Counted {
     what: &'static str,
@@ -146,8 +71,8 @@ impl Counted {
     }
 }
 
-/// Gives the mesh that differences are added to.
-pub(crate) type Base<'a> = &'a dyn Fn() -> Result<Arc<Mesh>>;
+/// Gives the mesh that differences are added to, with these parts at least.
+pub(crate) type Base<'a> = &'a dyn Fn(Parts) -> Result<BaseMesh>;
 
 /// The greatest number of map channels; 3ds Max has a hundred. Each difference has those of the first snapshot, and
 /// stores nothing of empty ones.
@@ -376,25 +301,79 @@ impl<'a> Stream<'a> {
         self.finish()
     }
 
-    /// The whole mesh, complete or the difference from the base, to the end of the stream.
-    pub(crate) fn mesh(&mut self, base: Base<'_>, out: &mut MeshBuffer, id: TopologyId) -> Result<()> {
+    /// Parts of the mesh, complete or the difference from the base. The stream is inflated no further, and to its end if all
+    /// parts are wanted. `skipped` is memory for what is not.
+    pub(crate) fn mesh(
+        &mut self,
+        parts: Parts,
+        base: Base<'_>,
+        skipped: &mut [u8],
+        out: &mut MeshBuffer,
+        id: TopologyId,
+    ) -> Result<()> {
+        if parts != Parts::ALL {
+            self.in_part();
+        }
+        out.clear_all_but(parts);
+        let of_triangles = parts.contains(Parts::TRIANGLES);
         if self.is_complete()? {
             let counts = self.counts()?;
-            self.all_arrays(Arrays::Complete(&counts), out)?;
-            self.triangles(&counts, &mut out.triangles)?;
+            self.arrays(Arrays::Complete(&counts), parts, skipped, out)?;
+            if of_triangles {
+                self.triangles(&counts, &mut out.triangles)?;
+            }
             (out.topology, out.is_complete) = (Some(id), true);
         } else {
-            let base = base()?;
-            self.all_arrays(Arrays::Difference(&base), out)?;
-            self.finish()?;
-            out.triangles = base.triangles.clone();
+            let base = base(parts)?;
+            let (counts, base) = (base.counts, base.mesh());
+            self.arrays(Arrays::Difference(&counts, base), parts.without(Parts::TRIANGLES), skipped, out)?;
+            if parts == Parts::ALL {
+                self.finish()?;
+            }
+            if of_triangles {
+                out.triangles = base.triangles.clone();
+            }
             (out.topology, out.is_complete) = (Some(base.topology), false);
         }
+        out.parts = parts;
         Ok(())
     }
 
-    fn all_arrays(&mut self, arrays: Arrays<'_>, out: &mut MeshBuffer) -> Result<()> {
+    /// The arrays of these parts, and as far as the triangles if they are wanted.
+    fn arrays(
+        &mut self,
+        arrays: Arrays<'_>,
+        parts: Parts,
+        skipped: &mut [u8],
+        out: &mut MeshBuffer,
+    ) -> Result<()> {
+        let has = |part| parts.contains(part);
+        let last = match () {
+            () if has(Parts::TEXCOORDS) || has(Parts::TRIANGLES) => Part::Triangles,
+            () if has(Parts::NORMALS) => Part::Normals,
+            () if has(Parts::POSITIONS) => Part::Positions,
+            () => return Ok(()),
+        };
+        if has(Parts::TEXCOORDS) {
+            self.make_channels(arrays, &mut out.texcoords)?;
+        }
         let MeshBuffer { positions, normals, texcoords: map_channels, .. } = out;
+        self.walk(arrays, last, |stream, part, count| {
+            let out = match part {
+                Part::Positions if has(Parts::POSITIONS) => Some(&mut *positions),
+                Part::Normals if has(Parts::NORMALS) => Some(&mut *normals),
+                Part::MapChannel(channel) => map_channels.get_mut(channel),
+                _ => None,
+            };
+            match out {
+                Some(out) => stream.array(arrays, part, count, Out::Vec(out)),
+                None => stream.skip(&stream.counted(arrays, part, count), skipped),
+            }
+        })
+    }
+
+    /// Makes a vector for each map channel.
+    fn make_channels(&mut self, arrays: Arrays<'_>, map_channels: &mut Vec<Vec<[f32; 3]>>) -> Result<()> {
         let channels = as_u64(arrays.map_channels());
         let at = matches!(arrays, Arrays::Complete(_)).then_some(MAP_CHANNEL_COUNT);
         // Each channel of a complete mesh has a count of four bytes in the stream.
@@ -405,15 +384,7 @@ impl<'a> Stream<'a> {
             budget.spend_all(channels.saturating_mul(MAP_CHANNEL), counted.what)
         })?;
         map_channels.resize_with(arrays.map_channels(), Vec::new);
-        self.walk(arrays, Part::Triangles, |stream, part, count| {
-            let out = match part {
-                Part::Positions => Some(&mut *positions),
-                Part::Normals => Some(&mut *normals),
-                Part::MapChannel(channel) => map_channels.get_mut(channel),
-                Part::Triangles => None,
-            };
-            out.map_or(Ok(()), |out| stream.array(arrays, part, count, Out::Vec(out)))
-        })
+        Ok(())
     }
 
     /// Reads an array; adds that of the base where it is a difference.
@@ -541,7 +512,7 @@ impl<'a> Stream<'a> {
     fn counted(&self, arrays: Arrays<'_>, part: Part, number: u64) -> Counted {
         let produced = self.content.produced();
         let at = match (arrays, part) {
-            (Arrays::Difference(_) | Arrays::DifferenceOf(..), _) => None,
+            (Arrays::Difference(..) | Arrays::DifferenceOf(..), _) => None,
             (Arrays::Complete(_), Part::Positions) => Some(VERTEX_COUNT),
             (Arrays::Complete(_), Part::Normals) => Some(NORMAL_COUNT),
             (Arrays::Complete(_), Part::MapChannel(_)) => Some(produced.saturating_sub(4)..produced),

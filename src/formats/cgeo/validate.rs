@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::header::names;
 use super::layout::snapshot_address;
 use super::mesh::MeshBuffer;
+use super::parts::Parts;
 use super::proxy::Proxy;
 use super::proxy::UnitEvidence;
 use super::raw;
@@ -113,7 +114,8 @@ impl Check {
         let samples = snapshot.samples()?.max(1);
         for sample in 0..samples {
             let sample = snapshot.sample(sample);
-            let unused = sample.mesh_into_within(&sample.budget(), &mut self.buffer, &mut self.scratch)?;
+            let unused =
+                sample.mesh_into_within(Parts::ALL, &sample.budget(), &mut self.buffer, &mut self.scratch)?;
             if unused > 0 {
                 self.findings
                     .add(rules::TRAILING_BYTES, || (FILE.of(snapshot.address()), format!("{unused} bytes")));

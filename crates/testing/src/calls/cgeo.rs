@@ -1,6 +1,6 @@
 use std::ops::ControlFlow;
 
-use meshmap::cgeo::{MeshBuffer, Proxy, Snapshot, Timing, Triangles, Wrap, raw};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy, Snapshot, Timing, Triangles, Wrap, raw};
 use meshmap::{Options, Result, Scratch};
 
 use super::caller::{Caller, few};
@@ -46,13 +46,23 @@ pub(super) fn calls(proxy: &Proxy, options: &Options, caller: &mut impl Caller) 
     let capacity = options.limits.max_total_bytes / 8;
     caller.call("play", || {
         let mut seen = Seen::new(looks);
-        proxy.play(all.clone(), capacity, |_, mesh| {
+        proxy.play(all.clone()).capacity(capacity).for_each(|_, mesh| {
             match mesh {
                 Ok(mesh) => seen.add(&mesh.positions.len()),
                 Err(error) => seen.add(&error),
             }
             ControlFlow::Continue(())
         });
+        Ok(seen)
+    });
+    caller.call("play backwards, positions", || {
+        let mut seen = Seen::new(looks);
+        for (_, mesh) in proxy.play(all.clone()).capacity(capacity).parts(Parts::POSITIONS).backwards() {
+            match mesh {
+                Ok(mesh) => seen.add(&mesh.positions.len()),
+                Err(error) => seen.add(&error),
+            }
+        }
         Ok(seen)
     });
     #[cfg(feature = "cache")]
@@ -97,6 +107,12 @@ fn snapshots(proxy: &Proxy, options: &Options, caller: &mut impl Caller) {
         snapshot.mesh_into(&mut mesh, &mut scratch)?;
         Ok((mesh.positions.len(), mesh.texcoords.len()))
     });
+    for parts in [Parts::POSITIONS, Parts::NORMALS | Parts::TEXCOORDS, Parts::POSITIONS | Parts::TRIANGLES] {
+        each(proxy, caller, "snapshot.mesh_parts_into", |snapshot| {
+            snapshot.mesh_parts_into(parts, &mut mesh, &mut scratch)?;
+            Ok((mesh.positions.len(), mesh.triangles.len()))
+        });
+    }
     drop((mesh, scratch));
     let (mut triangles, mut scratch) = (Triangles::default(), Scratch::default());
     each(proxy, caller, "snapshot.triangles_into", |snapshot| {
@@ -163,6 +179,16 @@ fn cache(proxy: &Proxy, capacity: u64, caller: &mut impl Caller) {
             let _ = cache.try_get(proxy, index);
         }
         cache.remove(proxy);
+        Ok(seen)
+    });
+    caller.call("SnapshotCache::get_parts", || {
+        let cache = meshmap::cgeo::SnapshotCache::new(capacity);
+        let mut seen = Seen::new(looks);
+        for parts in [Parts::POSITIONS, Parts::POSITIONS | Parts::NORMALS, Parts::ALL] {
+            for index in all.clone() {
+                seen.add(&cache.get_parts(proxy, index, parts));
+            }
+        }
         Ok(seen)
     });
     caller.call("SnapshotCache::positions_at", || {

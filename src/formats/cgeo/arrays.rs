@@ -1,0 +1,84 @@
+//! The arrays of a mesh, as its stream has them.
+
+use super::base::{BaseArray, Part};
+use super::mesh::Mesh;
+use super::triangles::Counts;
+use crate::bytes::Array;
+use crate::num::as_usize;
+
+/// Where the lengths of the arrays come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Arrays<'a> {
+    /// The counts of a complete mesh.
+    Complete(&'a Counts),
+    /// The mesh that a difference is added to: its counts, and as many of its parts as are wanted.
+    Difference(&'a Counts, &'a Mesh),
+    /// One array of a mesh that begins like this, which that of a difference is added to.
+    DifferenceOf(&'a Counts, Part, &'a BaseArray),
+}
+
+impl Part {
+    /// The name that errors give the array.
+    pub(super) fn name(self, arrays: Arrays<'_>) -> &'static str {
+        match (self, arrays) {
+            (Self::Positions, Arrays::Complete(_)) => "Vertex Count",
+            (Self::Positions, _) => "Vertex Differences",
+            (Self::Normals, Arrays::Complete(_)) => "Normal Count",
+            (Self::Normals, _) => "Normal Differences",
+            (Self::MapChannel(_), Arrays::Complete(_)) => "Map Coord Count",
+            (Self::MapChannel(_), _) => "Texture Coordinate Differences",
+            (Self::Triangles, _) => "Triangle Count",
+        }
+    }
+}
+
+impl<'a> Arrays<'a> {
+    pub(super) fn positions(self) -> u64 {
+        match self {
+            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => {
+                counts.vertices.into()
+            }
+        }
+    }
+
+    pub(super) fn normals(self) -> u64 {
+        match self {
+            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => {
+                counts.normals.into()
+            }
+        }
+    }
+
+    pub(super) fn map_channels(self) -> usize {
+        match self {
+            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => {
+                as_usize(counts.texcoord_sets)
+            }
+        }
+    }
+
+    /// The length of a map channel, where the stream does not say it.
+    pub(super) fn map_channel(self, channel: usize) -> Option<u64> {
+        match self {
+            Self::Complete(_) => None,
+            Self::Difference(_, base) => Some(base.texcoords.get(channel).map_or(0, Array::len_u64)),
+            // All channels before the one that is wanted as if they were the first: nothing lies between them.
+            Self::DifferenceOf(_, part, base) => Some(match channel {
+                _ if part == Part::MapChannel(channel) => base.array.len_u64(),
+                0 => base.before,
+                _ => 0,
+            }),
+        }
+    }
+
+    /// The array of the base that a difference is added to.
+    pub(super) fn base(self, part: Part) -> Option<&'a Array<[f32; 3]>> {
+        match (self, part) {
+            (Self::Complete(_), _) | (_, Part::Triangles) => None,
+            (Self::Difference(_, base), Part::Positions) => Some(&base.positions),
+            (Self::Difference(_, base), Part::Normals) => Some(&base.normals),
+            (Self::Difference(_, base), Part::MapChannel(channel)) => base.texcoords.get(channel),
+            (Self::DifferenceOf(_, wanted, base), part) => (part == wanted).then_some(&base.array),
+        }
+    }
+}

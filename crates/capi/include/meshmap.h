@@ -287,6 +287,11 @@ typedef int (*mm_array_fn)(void *user, const mm_array_info *array);
 typedef int (*mm_text_fn)(void *user, const char *address, const char *text, size_t length);
 
 /**
+ * Parts of the mesh of a snapshot: MM_PARTS_*, joined by |.
+ */
+typedef uint32_t mm_parts;
+
+/**
  * The times of snapshots. Functions that take one take NULL for those of the file.
  */
 typedef struct {
@@ -1095,6 +1100,10 @@ typedef struct {
      * Whether it is stored complete, and not as a difference from the first one.
      */
     bool is_complete;
+    /**
+     * The parts that are there: MM_PARTS_*, joined by |.
+     */
+    mm_parts parts;
 } mm_snapshot_info;
 
 /**
@@ -1398,6 +1407,31 @@ typedef uint32_t mm_cgeo_array;
  */
 #define MM_CGEO_ARRAY_MAP_CHANNEL 2
 
+/**
+ * The positions.
+ */
+#define MM_PARTS_POSITIONS 1
+
+/**
+ * The normals.
+ */
+#define MM_PARTS_NORMALS 2
+
+/**
+ * The map channels: texture coordinates.
+ */
+#define MM_PARTS_MAP_CHANNELS 4
+
+/**
+ * The triangles: indices, material IDs and visible edges, which are stored together.
+ */
+#define MM_PARTS_TRIANGLES 8
+
+/**
+ * All of them.
+ */
+#define MM_PARTS_ALL 15
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -1485,7 +1519,19 @@ mm_status mm_cache_get(const mm_cache *cache,
                        mm_snapshot *out);
 
 /**
- * A snapshot into a place, if it is in the cache. Never waits, takes no memory.
+ * Like mm_cache_get, with these parts of the mesh at least (MM_PARTS_*, joined by |). The cache holds the parts that were asked
+ * for; if others are asked for later, they are decoded and added.
+ *
+ * Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_get; MM_ERROR_ARGUMENT if `parts` has another bit.
+ */
+mm_status mm_cache_get_parts(const mm_cache *cache,
+                             const mm_file *file,
+                             size_t index,
+                             mm_parts parts,
+                             mm_snapshot *out);
+
+/**
+ * A snapshot into a place, if it is in the cache with all parts. Never waits, takes no memory.
  *
  * Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT where it is not there; the place then has nothing in it.
  */
@@ -1493,6 +1539,17 @@ mm_status mm_cache_try_get(const mm_cache *cache,
                            const mm_file *file,
                            size_t index,
                            mm_snapshot *out);
+
+/**
+ * Like mm_cache_try_get, with these parts of the mesh at least (MM_PARTS_*, joined by |).
+ *
+ * Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_try_get; MM_ERROR_ARGUMENT if `parts` has another bit.
+ */
+mm_status mm_cache_try_get_parts(const mm_cache *cache,
+                                 const mm_file *file,
+                                 size_t index,
+                                 mm_parts parts,
+                                 mm_snapshot *out);
 
 /**
  * Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get tells errors.
@@ -1506,7 +1563,18 @@ mm_status mm_cache_prefetch(const mm_cache *cache,
                             size_t count);
 
 /**
- * Like mm_cgeo_positions_at, by snapshots that the cache has or gets: each is decoded once.
+ * Like mm_cache_prefetch, for these parts of the meshes (MM_PARTS_*, joined by |).
+ *
+ * Ownership, threads: as of mm_cache_prefetch. Errors: as of mm_cache_prefetch; MM_ERROR_ARGUMENT if `parts` has another bit.
+ */
+mm_status mm_cache_prefetch_parts(const mm_cache *cache,
+                                  const mm_file *file,
+                                  const size_t *indices,
+                                  size_t count,
+                                  mm_parts parts);
+
+/**
+ * Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and nothing else.
  *
  * Ownership, threads, errors: as of mm_cgeo_positions_at.
  */
@@ -2397,6 +2465,20 @@ mm_status mm_snapshot_read(const mm_file *file,
                            size_t sample,
                            mm_scratch *scratch,
                            mm_snapshot *out);
+
+/**
+ * Like mm_snapshot_read, for some parts of the mesh (MM_PARTS_*, joined by |); arrays and triangles of others have no elements.
+ * The stream is decoded no further than the last of them, so positions cost the least.
+ *
+ * Ownership, threads: as of mm_snapshot_read. Errors: as of mm_snapshot_read; MM_ERROR_ARGUMENT if `parts` has another bit. Damage
+ * behind the last part is not noticed.
+ */
+mm_status mm_snapshot_read_parts(const mm_file *file,
+                                 size_t index,
+                                 size_t sample,
+                                 mm_parts parts,
+                                 mm_scratch *scratch,
+                                 mm_snapshot *out);
 
 /**
  * What is in a place. `out->size` is set before.

@@ -690,8 +690,9 @@ public:
         MESHMAP_TRY(mm_cgeo_triangles(file_.get(), snapshot, which, scratch.get(), start, 0, count, &count));
         return out;
     }
-    Returns<void> read(std::size_t snapshot, const Scratch &scratch, const Snapshot &out, std::size_t sample = 0) const {
-        MESHMAP_TRY(mm_snapshot_read(file_.get(), snapshot, sample, scratch.get(), out.get()));
+    Returns<void> read(std::size_t snapshot, const Scratch &scratch, const Snapshot &out, std::size_t sample = 0,
+                       mm_parts parts = MM_PARTS_ALL) const {
+        MESHMAP_TRY(mm_snapshot_read_parts(file_.get(), snapshot, sample, parts, scratch.get(), out.get()));
         return Returns<void>();
     }
     /** The times that a shutter needs. `timing` null: those of the file. */
@@ -739,15 +740,17 @@ public:
         MESHMAP_TRY(mm_cache_ref(handle_, &cache));
         return Cache(cache);
     }
-    Returns<void> get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out) const {
-        MESHMAP_TRY(mm_cache_get(handle_, proxy.file().get(), snapshot, out.get()));
+    Returns<void> get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out, mm_parts parts = MM_PARTS_ALL) const {
+        MESHMAP_TRY(mm_cache_get_parts(handle_, proxy.file().get(), snapshot, parts, out.get()));
         return Returns<void>();
     }
-    bool try_get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out) const noexcept {
-        return mm_cache_try_get(handle_, proxy.file().get(), snapshot, out.get()) == MM_OK;
+    bool try_get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out,
+                 mm_parts parts = MM_PARTS_ALL) const noexcept {
+        return mm_cache_try_get_parts(handle_, proxy.file().get(), snapshot, parts, out.get()) == MM_OK;
     }
-    Returns<void> prefetch(const Proxy &proxy, Span<const std::size_t> snapshots) const {
-        MESHMAP_TRY(mm_cache_prefetch(handle_, proxy.file().get(), snapshots.data(), snapshots.size()));
+    Returns<void> prefetch(const Proxy &proxy, Span<const std::size_t> snapshots, mm_parts parts = MM_PARTS_ALL) const {
+        MESHMAP_TRY(
+            mm_cache_prefetch_parts(handle_, proxy.file().get(), snapshots.data(), snapshots.size(), parts));
         return Returns<void>();
     }
     Returns<std::size_t> positions_at(const Proxy &proxy, const Timing *timing, Span<const double> seconds, mm_wrap wrap,

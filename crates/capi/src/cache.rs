@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meshmap::cgeo::{Mesh, Proxy, SnapshotCache};
+use meshmap::cgeo::{Mesh, Parts, Proxy, SnapshotCache};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, again, mm_file};
@@ -11,7 +11,7 @@ use crate::memory::{First, Target, elements, put, put_sized};
 use crate::motion::{mm_timing, timing, write_positions, write_velocities};
 use crate::options::mm_wrap;
 use crate::scratch::mm_scratch;
-use crate::snapshot::{Filled, Place, mm_snapshot};
+use crate::snapshot::{self, Filled, MM_PARTS_ALL, Place, mm_parts, mm_snapshot};
 
 /// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
 /// for a snapshot, one of them decodes it, and the others wait.
@@ -92,10 +92,25 @@ pub unsafe extern "C" fn mm_cache_get(
     index: usize,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    fill(cache, file, out, |cache, proxy| Ok(cache.get(proxy, index)?))
+    fill(cache, file, MM_PARTS_ALL, out, |cache, proxy, parts| Ok(cache.get_parts(proxy, index, parts)?))
 }
 
-/// A snapshot into a place, if it is in the cache. Never waits, takes no memory.
+/// Like mm_cache_get, with these parts of the mesh at least (MM_PARTS_*, joined by |). The cache holds the parts that were asked
+/// for; if others are asked for later, they are decoded and added.
+///
+/// Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_get; MM_ERROR_ARGUMENT if `parts` has another bit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cache_get_parts(
+    cache: *const mm_cache,
+    file: *const mm_file,
+    index: usize,
+    parts: mm_parts,
+    out: *mut mm_snapshot,
+) -> mm_status {
+    fill(cache, file, parts, out, |cache, proxy, parts| Ok(cache.get_parts(proxy, index, parts)?))
+}
+
+/// A snapshot into a place, if it is in the cache with all parts. Never waits, takes no memory.
 ///
 /// Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT where it is not there; the place then has nothing in it.
 #[unsafe(no_mangle)]
@@ -105,22 +120,41 @@ pub unsafe extern "C" fn mm_cache_try_get(
     index: usize,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    fill(cache, file, out, |cache, proxy| cache.try_get(proxy, index).ok_or(Fail::Absent))
+    fill(cache, file, MM_PARTS_ALL, out, |cache, proxy, parts| {
+        cache.try_get_parts(proxy, index, parts).ok_or(Fail::Absent)
+    })
+}
+
+/// Like mm_cache_try_get, with these parts of the mesh at least (MM_PARTS_*, joined by |).
+///
+/// Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_try_get; MM_ERROR_ARGUMENT if `parts` has another bit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cache_try_get_parts(
+    cache: *const mm_cache,
+    file: *const mm_file,
+    index: usize,
+    parts: mm_parts,
+    out: *mut mm_snapshot,
+) -> mm_status {
+    fill(cache, file, parts, out, |cache, proxy, parts| {
+        cache.try_get_parts(proxy, index, parts).ok_or(Fail::Absent)
+    })
 }
 
 /// Fills a place with what a cache gives.
 fn fill(
     cache: *const mm_cache,
     file: *const mm_file,
+    parts: mm_parts,
     out: *mut mm_snapshot,
-    get: impl FnOnce(&SnapshotCache, &Proxy) -> Result<Arc<Mesh>>,
+    get: impl FnOnce(&SnapshotCache, &Proxy, Parts) -> Result<Arc<Mesh>>,
 ) -> mm_status {
     guard(|| {
         let cache = handle::get::<Shared>(cache)?;
         let file = handle::get::<File>(file)?;
         let place = handle::get::<Place>(out)?;
-        let proxy = file.cgeo()?;
-        place.fill(|_| Ok(Filled::Shared(get(&cache.0, proxy)?)))
+        let (proxy, parts) = (file.cgeo()?, snapshot::parts(parts)?);
+        place.fill(|_| Ok(Filled::Shared(get(&cache.0, proxy, parts)?)))
     })
 }
 
@@ -135,17 +169,32 @@ pub unsafe extern "C" fn mm_cache_prefetch(
     indices: *const usize,
     count: usize,
 ) -> mm_status {
+    // SAFETY: the caller's, as the header says.
+    unsafe { mm_cache_prefetch_parts(cache, file, indices, count, MM_PARTS_ALL) }
+}
+
+/// Like mm_cache_prefetch, for these parts of the meshes (MM_PARTS_*, joined by |).
+///
+/// Ownership, threads: as of mm_cache_prefetch. Errors: as of mm_cache_prefetch; MM_ERROR_ARGUMENT if `parts` has another bit.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cache_prefetch_parts(
+    cache: *const mm_cache,
+    file: *const mm_file,
+    indices: *const usize,
+    count: usize,
+    parts: mm_parts,
+) -> mm_status {
     guard(|| {
         let cache = handle::get::<Shared>(cache)?;
         let file = handle::get::<File>(file)?;
         // SAFETY: the caller's, as the header says.
         let indices = unsafe { elements(indices, count) }?;
-        cache.0.prefetch(file.cgeo()?, indices.iter().copied());
+        cache.0.prefetch_parts(file.cgeo()?, indices.iter().copied(), snapshot::parts(parts)?);
         Ok(())
     })
 }
 
-/// Like mm_cgeo_positions_at, by snapshots that the cache has or gets: each is decoded once.
+/// Like mm_cgeo_positions_at, by snapshots that the cache has or gets: the positions of each are decoded once, and nothing else.
 ///
 /// Ownership, threads, errors: as of mm_cgeo_positions_at.
 #[unsafe(no_mangle)]

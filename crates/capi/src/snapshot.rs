@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
 
 use meshmap::Array;
-use meshmap::cgeo::{Mesh, MeshBuffer, TopologyId, Triangles};
+use meshmap::cgeo::{Mesh, MeshBuffer, Parts, TopologyId, Triangles};
 use zerocopy::IntoBytes;
 
 use crate::cgeo::{mm_cgeo_counts, mm_corners, mm_topology, write_corners, write_edges, write_material_ids};
@@ -42,6 +42,8 @@ pub struct mm_snapshot_info {
     pub topology: mm_topology,
     /// Whether it is stored complete, and not as a difference from the first one.
     pub is_complete: bool,
+    /// The parts that are there: MM_PARTS_*, joined by |.
+    pub parts: mm_parts,
 }
 
 // SAFETY: `repr(C)`, begins with its size, and is never read.
@@ -125,6 +127,14 @@ impl Decoded {
         }
     }
 
+    fn parts(&self) -> Parts {
+        match &self.filled {
+            Filled::Nothing => Parts::NONE,
+            Filled::Own => self.buffer.parts,
+            Filled::Shared(mesh) => mesh.parts,
+        }
+    }
+
     fn is_complete(&self) -> bool {
         match &self.filled {
             Filled::Nothing => false,
@@ -174,6 +184,25 @@ pub extern "C" fn mm_snapshot_free(snapshot: *mut mm_snapshot) -> mm_status {
     guard(|| handle::close::<Place>(snapshot))
 }
 
+/// Parts of the mesh of a snapshot: MM_PARTS_*, joined by |.
+pub type mm_parts = u32;
+/// The positions.
+pub const MM_PARTS_POSITIONS: mm_parts = 1;
+/// The normals.
+pub const MM_PARTS_NORMALS: mm_parts = 2;
+/// The map channels: texture coordinates.
+pub const MM_PARTS_MAP_CHANNELS: mm_parts = 4;
+/// The triangles: indices, material IDs and visible edges, which are stored together.
+pub const MM_PARTS_TRIANGLES: mm_parts = 8;
+/// All of them.
+pub const MM_PARTS_ALL: mm_parts = 15;
+
+/// The parts that a number stands for.
+pub(crate) fn parts(number: mm_parts) -> Result<Parts> {
+    let parts = u8::try_from(number).ok().and_then(Parts::from_bits);
+    parts.ok_or_else(|| unknown("mm_parts", number))
+}
+
 /// Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. Of a file that is mapped or in memory,
 /// takes no memory once place and scratch are large enough.
 ///
@@ -187,14 +216,43 @@ pub unsafe extern "C" fn mm_snapshot_read(
     scratch: *mut mm_scratch,
     out: *mut mm_snapshot,
 ) -> mm_status {
+    read(file, index, sample, MM_PARTS_ALL, scratch, out)
+}
+
+/// Like mm_snapshot_read, for some parts of the mesh (MM_PARTS_*, joined by |); arrays and triangles of others have no elements.
+/// The stream is decoded no further than the last of them, so positions cost the least.
+///
+/// Ownership, threads: as of mm_snapshot_read. Errors: as of mm_snapshot_read; MM_ERROR_ARGUMENT if `parts` has another bit. Damage
+/// behind the last part is not noticed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_snapshot_read_parts(
+    file: *const mm_file,
+    index: usize,
+    sample: usize,
+    parts: mm_parts,
+    scratch: *mut mm_scratch,
+    out: *mut mm_snapshot,
+) -> mm_status {
+    read(file, index, sample, parts, scratch, out)
+}
+
+fn read(
+    file: *const mm_file,
+    index: usize,
+    sample: usize,
+    parts: mm_parts,
+    scratch: *mut mm_scratch,
+    out: *mut mm_snapshot,
+) -> mm_status {
     guard(|| {
         let file = handle::get::<File>(file)?;
         let place = handle::get::<Place>(out)?;
+        let parts = self::parts(parts)?;
         let snapshot = file.cgeo()?.snapshot(index)?;
         let snapshot = if sample == 0 { snapshot } else { snapshot.sample(sample) };
         with(scratch, |working| {
             place.fill(|buffer| {
-                snapshot.mesh_into(buffer, &mut working.scratch)?;
+                snapshot.mesh_parts_into(parts, buffer, &mut working.scratch)?;
                 Ok(Filled::Own)
             })
         })
@@ -221,6 +279,7 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
             counts: mm_cgeo_counts { vertices, normals, map_channels, triangles },
             topology: decoded.topology().map(mm_topology::from).unwrap_or_default(),
             is_complete: decoded.is_complete(),
+            parts: decoded.parts().bits().into(),
         };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, info) }

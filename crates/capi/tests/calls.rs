@@ -541,21 +541,50 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut a));
     ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut b));
     assert_eq!((a.data, a.count), (b.data, b.count));
-    let mut stats = sized::<mm_cache_stats>();
-    ok!(mm_cache_get_stats(cache, &raw mut stats));
+    let stats_of = |cache| {
+        let mut stats = sized::<mm_cache_stats>();
+        ok!(mm_cache_get_stats(cache, &raw mut stats));
+        stats
+    };
+    let stats = stats_of(cache);
     assert_eq!((stats.hits, stats.misses, stats.decodes), (1, 2, 1));
 
-    ok!(mm_cache_prefetch(cache, file, [4_usize, 5, 4000].as_ptr(), 3));
+    // Parts alone, and then the others.
+    let parts = MM_PARTS_POSITIONS | MM_PARTS_TRIANGLES;
+    let of = |place: *mut mm_snapshot| {
+        let mut info = sized::<mm_snapshot_info>();
+        ok!(mm_snapshot_get_info(place, &raw mut info));
+        (info.parts, info.counts.vertices > 0, info.counts.normals > 0, info.counts.triangles > 0)
+    };
+    assert_eq!(status!(mm_cache_try_get_parts(cache, file, 7, parts, other)), MM_ABSENT);
+    ok!(mm_cache_get_parts(cache, file, 7, parts, place));
+    ok!(mm_cache_try_get_parts(cache, file, 7, MM_PARTS_POSITIONS, other));
+    assert_eq!(of(place), (parts, true, false, true));
+    assert_eq!(of(other), (parts, true, false, true));
+    ok!(mm_cache_get(cache, file, 7, place));
+    assert_eq!(of(place), (MM_PARTS_ALL, true, true, true));
+    ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut a));
+    ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut b));
+    assert_eq!(a.data, b.data, "shared, not decoded again");
+    let scratch = scratch();
+    ok!(mm_snapshot_read_parts(file, 7, 0, MM_PARTS_NORMALS | MM_PARTS_MAP_CHANNELS, scratch, place));
+    assert_eq!(of(place), (MM_PARTS_NORMALS | MM_PARTS_MAP_CHANNELS, false, true, false));
+    assert_eq!(mm_scratch_free(scratch), MM_OK);
+    ok!(mm_cache_remove(cache, file));
+    ok!(mm_cache_get(cache, file, 3, other));
+
+    let before = stats_of(cache).decodes;
+    ok!(mm_cache_prefetch(cache, file, [4_usize, 4000].as_ptr(), 2));
+    ok!(mm_cache_prefetch_parts(cache, file, [5_usize].as_ptr(), 1, MM_PARTS_ALL));
     ok!(mm_cache_get(cache, file, 4, place));
     ok!(mm_cache_get(cache, file, 5, place));
-    ok!(mm_cache_get_stats(cache, &raw mut stats));
-    assert_eq!(stats.decodes, 3);
+    assert_eq!(stats_of(cache).decodes, before + 2);
     ok!(mm_cache_remove(cache, file));
     assert_eq!(status!(mm_cache_try_get(cache, file, 3, place)), MM_ABSENT);
     // What is shared stays.
     let mut c = sized::<mm_view>();
     ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut c));
-    assert_eq!(c.data, b.data);
+    assert!(!c.data.is_null() && c.count > 0);
     assert_eq!(mm_cache_clear(cache), MM_OK);
     assert_eq!(mm_cache_free(cache), MM_OK);
     ok!(mm_cache_get(second, file, 0, place));

@@ -60,6 +60,8 @@ fn handles_that_were_closed_or_are_of_another_kind_are_refused() {
     gives!(MM_ERROR_HANDLE, mm_file_format(cache.cast(), &mut 0));
     gives!(MM_ERROR_HANDLE, mm_cache_get(others[0].cast(), others[0], 0, place));
     gives!(MM_ERROR_HANDLE, mm_cache_get(cache, others[0], 0, scratch.cast()));
+    gives!(MM_ERROR_ARGUMENT, mm_cache_get_parts(cache, others[0], 0, 16, place));
+    gives!(MM_ERROR_ARGUMENT, mm_snapshot_read_parts(others[0], 0, 0, 1 << 31, scratch, place));
     gives!(MM_ERROR_HANDLE, mm_cgeo_get_counts(others[0], 0, place.cast(), &mut mm_cgeo_counts::default()));
     let text = text(last_error().text);
     assert_eq!(text, "expected a handle of mm_scratch, found one of something else");

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use meshmap::cgeo::{self, Proxy, SnapshotCache};
+use meshmap::cgeo::{self, Parts, Proxy, SnapshotCache};
 use meshmap::{Array, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -351,9 +351,12 @@ impl Snapshot {
         self.run(py, cgeo::Snapshot::triangles).map(Triangles)
     }
 
-    /// Everything of the snapshot, decoded at once.
-    fn decode(&self, py: Python<'_>) -> PyResult<Decoded> {
-        self.run(py, cgeo::Snapshot::mesh).map(|mesh| Decoded::new(&mesh))
+    /// Everything of the snapshot, decoded at once; or, with `parts`, some of `positions`, `normals`, `texcoords` and `triangles`. The
+    /// stream is decoded no further than the last of them.
+    #[pyo3(signature = (*, parts=None))]
+    fn decode(&self, py: Python<'_>, parts: Option<PartNames>) -> PyResult<Decoded> {
+        let parts = PartNames::parts(parts)?;
+        self.run(py, |snapshot| snapshot.mesh_parts(parts)).map(|mesh| Decoded::new(&mesh))
     }
 
     /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
@@ -384,6 +387,38 @@ impl Snapshot {
     }
 }
 
+/// Names of parts of a mesh, as Python has them.
+#[derive(FromPyObject)]
+enum PartNames {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl PartNames {
+    const ALL: [(&str, Parts); 4] = [
+        ("positions", Parts::POSITIONS),
+        ("normals", Parts::NORMALS),
+        ("texcoords", Parts::TEXCOORDS),
+        ("triangles", Parts::TRIANGLES),
+    ];
+
+    /// The parts with these names; all of them without names.
+    fn parts(names: Option<Self>) -> PyResult<Parts> {
+        let names = match names {
+            None => return Ok(Parts::ALL),
+            Some(Self::One(name)) => vec![name],
+            Some(Self::Several(names)) => names,
+        };
+        names.iter().try_fold(Parts::NONE, |parts, name| {
+            let known = Self::ALL.iter().find(|(known, _)| known == name);
+            known.map(|(_, part)| parts | *part).ok_or_else(|| {
+                let known = Self::ALL.map(|(known, _)| known).join(", ");
+                PyValueError::new_err(format!("expected parts of {known}, found {name:?}"))
+            })
+        })
+    }
+}
+
 /// A decoded snapshot. Arrays are shared by all that take them.
 #[pyclass(frozen, module = "meshmap")]
 pub struct Decoded {
@@ -392,9 +427,19 @@ pub struct Decoded {
     texcoords: Vec<Array<[f32; 3]>>,
     triangles: cgeo::Triangles,
     is_complete: bool,
+    parts: Parts,
 }
 
 impl Decoded {
+    /// Returns an error if a part was not decoded.
+    fn has(&self, part: Parts) -> PyResult<()> {
+        if self.parts.contains(part) {
+            return Ok(());
+        }
+        let name = PartNames::ALL.iter().find(|(_, known)| *known == part).map_or("", |(name, _)| name);
+        Err(PyValueError::new_err(format!("the {name} were not decoded: ask for them with `parts`")))
+    }
+
     fn new(mesh: &cgeo::Mesh) -> Self {
         Self {
             positions: mesh.positions.clone(),
@@ -402,6 +447,7 @@ impl Decoded {
             texcoords: mesh.texcoords.clone(),
             triangles: mesh.triangles.clone(),
             is_complete: mesh.is_complete,
+            parts: mesh.parts,
         }
     }
 }
@@ -411,25 +457,36 @@ impl Decoded {
     /// `float32 [vertices, 3]`.
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.has(Parts::POSITIONS)?;
         buffer::of_array(py, self.positions.clone())
     }
 
     /// `float32 [normals, 3]`.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.has(Parts::NORMALS)?;
         buffer::of_array(py, self.normals.clone())
     }
 
     /// The texture coordinates of each set, `float32 [coordinates, 3]`.
     #[getter]
     fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        self.has(Parts::TEXCOORDS)?;
         self.texcoords.iter().map(|channel| buffer::of_array(py, channel.clone())).collect()
     }
 
     /// The triangles.
     #[getter]
-    fn triangles(&self) -> Triangles {
-        Triangles(self.triangles.clone())
+    fn triangles(&self) -> PyResult<Triangles> {
+        self.has(Parts::TRIANGLES)?;
+        Ok(Triangles(self.triangles.clone()))
+    }
+
+    /// The names of the parts that were decoded. Others cannot be taken.
+    #[getter]
+    fn parts(&self) -> Vec<&'static str> {
+        let there = PartNames::ALL.into_iter().filter(|(_, part)| self.parts.contains(*part));
+        there.map(|(name, _)| name).collect()
     }
 
     /// Whether the snapshot holds positions of its own.
@@ -524,19 +581,31 @@ impl Cache {
         Self { max_bytes, state: std::sync::Mutex::new((std::process::id(), cache)) }
     }
 
-    /// A snapshot of a file, decoded if it is not held.
-    #[pyo3(name = "get")]
-    fn snapshot(&self, file: &Bound<'_, CGeoFile>, index: usize) -> PyResult<Decoded> {
-        let (cache, proxy) = (self.get()?, proxy(file)?);
-        let mesh = file.as_super().get().run(file.py(), || cache.get(&proxy, index))?;
+    /// A snapshot of a file, decoded if it is not held. With `parts` (some of `positions`, `normals`, `texcoords` and
+    /// `triangles`), these at least: what is not held yet is decoded and added.
+    #[pyo3(name = "get", signature = (file, index, *, parts=None))]
+    fn snapshot(
+        &self,
+        file: &Bound<'_, CGeoFile>,
+        index: usize,
+        parts: Option<PartNames>,
+    ) -> PyResult<Decoded> {
+        let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
+        let mesh = file.as_super().get().run(file.py(), || cache.get_parts(&proxy, index, parts))?;
         Ok(Decoded::new(&mesh))
     }
 
-    /// Begins to decode snapshots that will be asked for, and does not wait for them.
-    fn prefetch(&self, file: &Bound<'_, CGeoFile>, snapshots: Vec<usize>) -> PyResult<()> {
-        let (cache, proxy) = (self.get()?, proxy(file)?);
+    /// Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are those of `get`.
+    #[pyo3(signature = (file, snapshots, *, parts=None))]
+    fn prefetch(
+        &self,
+        file: &Bound<'_, CGeoFile>,
+        snapshots: Vec<usize>,
+        parts: Option<PartNames>,
+    ) -> PyResult<()> {
+        let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
         // Always in the pool of this process: what is decoded later needs one.
-        detached(file.py(), true, || cache.prefetch(&proxy, snapshots))
+        detached(file.py(), true, || cache.prefetch_parts(&proxy, snapshots, parts))
     }
 
     /// Lets go of all snapshots of a file.

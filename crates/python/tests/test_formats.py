@@ -109,6 +109,26 @@ def test_the_cache_decodes_once(cgeo: Path) -> None:
     cache.remove(file)
 
 
+def test_parts_of_snapshots(cgeo: Path) -> None:
+    file = meshmap.CGeoFile.open(cgeo)
+    cache = meshmap.SnapshotCache(1 << 26)
+    held = cache.get(file, 5, parts="positions")
+    assert held.parts == ["positions"]
+    np.testing.assert_array_equal(held.positions, file.snapshots[5].positions())
+    for absent in ("normals", "texcoords", "triangles"):
+        with pytest.raises(ValueError, match=f"the {absent} were not decoded: ask for them with `parts`"):
+            getattr(held, absent)
+    whole = cache.get(file, 5)
+    assert np.shares_memory(held.positions, whole.positions)
+    assert whole.parts == ["positions", "normals", "texcoords", "triangles"]
+    some = file.snapshots[5].decode(parts=["triangles", "normals"])
+    assert some.parts == ["normals", "triangles"] and len(some.triangles) == len(whole.triangles)
+    np.testing.assert_array_equal(some.normals, whole.normals)
+    cache.prefetch(file, [6], parts=["positions"])
+    with pytest.raises(ValueError, match="expected parts of positions, normals, texcoords, triangles, found 'uvs'"):
+        cache.get(file, 5, parts="uvs")  # type: ignore[arg-type]
+
+
 def test_skinning_matrices_of_the_bind_pose_are_the_identity(iqm: Path) -> None:
     file = meshmap.IqmFile.open(iqm)
     skeleton = file.skeleton

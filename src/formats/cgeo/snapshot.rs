@@ -447,12 +447,21 @@ impl Snapshot {
     /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
     /// that a difference needs the first one.
     pub fn mesh(&self) -> Result<Mesh> {
-        self.mesh_within(&self.budget())
+        self.mesh_parts(Parts::ALL)
     }
 
-    pub(super) fn mesh_within(&self, budget: &Budget) -> Result<Mesh> {
+    /// Like [`mesh`](Self::mesh), for some parts of it; the others are empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`mesh_parts_into`](Self::mesh_parts_into).
+    pub fn mesh_parts(&self, parts: Parts) -> Result<Mesh> {
+        self.mesh_within(parts, &self.budget())
+    }
+
+    pub(super) fn mesh_within(&self, parts: Parts, budget: &Budget) -> Result<Mesh> {
         let mut buffer = MeshBuffer::default();
-        self.mesh_into_within(Parts::ALL, budget, &mut buffer, &mut Scratch::default())?;
+        self.mesh_into_within(parts, budget, &mut buffer, &mut Scratch::default())?;
         let topology = buffer.topology.unwrap_or_else(|| self.proxy.topology_at(0));
         Ok(buffer.into_mesh(topology))
     }

@@ -1,6 +1,7 @@
 //! A snapshot as a renderer sees it: one vertex buffer and one index buffer.
 
 use super::mesh::Mesh;
+use super::parts::Parts;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
@@ -73,7 +74,7 @@ impl Snapshot {
     /// Those of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
     pub fn view(&self) -> Result<MeshView> {
         let budget = self.budget();
-        let mesh = self.mesh_within(&budget)?;
+        let mesh = self.mesh_within(Parts::ALL, &budget)?;
         let streams = mesh.streams();
         let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let size = as_u64(mesh.triangles.len()).saturating_mul(4);

@@ -313,8 +313,11 @@ const MOST: usize = if cfg!(miri) { 1 << 15 } else { 1 << 20 };
 
 /// Reads a stream in pieces of these lengths, each into memory of its own, over and over.
 fn in_pieces(decoders: &mut Decoders, input: &[u8], decoder: Decoder, pieces: &[usize]) -> Outcome {
+    outcome(begin(decoders, input, Format::Raw, decoder).unwrap(), pieces)
+}
+
+fn outcome(mut inflate: Stream<'_>, pieces: &[usize]) -> Outcome {
     let mut content = Vec::new();
-    let mut inflate = begin(decoders, input, Format::Raw, decoder).unwrap();
     for piece in pieces.iter().cycle() {
         let mut out = vec![0x55; *piece];
         match inflate.read(&mut out) {
@@ -374,6 +377,78 @@ fn generated_streams_are_inflated_in_pieces_of_any_size() {
         let pieces = random_pieces(random, expected.content.len());
         let parts = in_pieces(&mut decoders, &stream, Decoder::Fast, &pieces);
         assert!(parts == expected, "{seed} {pieces:?}: {:?} {}", parts.kind, parts.produced);
+    }
+}
+
+/// Reads a stream whose input comes in parts that end at these places.
+fn in_parts(
+    decoders: &mut Decoders,
+    input: &[u8],
+    decoder: Decoder,
+    ends: &[usize],
+    pieces: &[usize],
+) -> Outcome {
+    let parts: Vec<std::cell::OnceCell<Vec<u8>>> = ends.iter().map(|_| Default::default()).collect();
+    let next = std::cell::Cell::new(0);
+    let more = |rest: &[u8]| {
+        let number = next.get();
+        let (from, to) = (*ends.get(number)?, ends.get(number + 1).copied().unwrap_or(input.len()));
+        next.set(number + 1);
+        assert!(
+            input[..from].ends_with(rest)
+                && rest.len() < 400 + usize::from(decoder == Decoder::Reference) * from
+        );
+        Some(parts[number].get_or_init(|| [rest, &input[from..to]].concat()).as_slice())
+    };
+    let first = ends.first().copied().unwrap_or(input.len());
+    outcome(begin(decoders, &input[..first], Format::Raw, decoder).unwrap().continued_by(&more), pieces)
+}
+
+#[test]
+fn input_that_comes_in_parts_makes_the_same() {
+    let mut decoders = Decoders::default();
+    for seed in 0..streams() {
+        let random = &mut Random::new(seed);
+        let (mut stream, content) = generator::stream(random);
+        if seed % 2 == 0 {
+            generator::mutate(random, &mut stream);
+        }
+        let pieces = random_pieces(random, content.len());
+        let most = [1, 3, 30, 1000, 40_000][random.below(5)].max(stream.len() / 300);
+        let mut ends = vec![random.below(most + 1).min(stream.len())];
+        while *ends.last().unwrap() < stream.len() {
+            ends.push((ends.last().unwrap() + 1 + random.below(most)).min(stream.len()));
+        }
+        for decoder in DECODERS {
+            let expected = in_pieces(&mut decoders, &stream, decoder, &pieces);
+            let found = in_parts(&mut decoders, &stream, decoder, &ends, &pieces);
+            assert!(found == expected, "{seed} {decoder:?} {:?} {:?}", found.kind, expected.kind);
+        }
+    }
+}
+
+/// The trailer of a zlib stream is compared wherever it lies.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn trailers_may_come_in_parts() {
+    let data = b"a few bytes that are compressed, a few bytes";
+    let mut stream = wrapped(data, Format::Zlib);
+    for damage in [0, 1] {
+        *stream.last_mut().unwrap() ^= damage;
+        for end in 2..stream.len() {
+            let joined = std::cell::OnceCell::new();
+            let more = |rest: &[u8]| match joined.get() {
+                None => Some(joined.get_or_init(|| [rest, &stream[end..]].concat()).as_slice()),
+                Some(_) => None,
+            };
+            let mut inflater = Inflater::new();
+            let begun = Stream::new(&mut inflater, &stream[..end], Format::Zlib).unwrap();
+            let (mut inflate, mut out) = (begun.continued_by(&more), vec![0; data.len()]);
+            inflate.read_exact(&mut out).unwrap();
+            assert_eq!(&out, data);
+            assert_eq!(inflate.finish().is_ok(), damage == 0, "{end}");
+            assert!(damage > 0 || inflate.consumed() == stream.len());
+        }
     }
 }
 

@@ -161,6 +161,224 @@ fn meshes_that_were_played_can_be_kept() {
     assert_eq!(seen, 5);
 }
 
+/// A proxy whose meshes are longer than what is read at a time.
+fn large() -> &'static bytes::Bytes {
+    static FILE: std::sync::LazyLock<bytes::Bytes> = std::sync::LazyLock::new(|| {
+        let (_, mut snapshots) = fixtures::cgeo::animation(1, 1);
+        snapshots.clear();
+        let noise = |seed: u32| {
+            let mut state = seed | 1;
+            move || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) as f32 / 16_777_216.0
+            }
+        };
+        let mut base = fixtures::cgeo::Mesh::sheet(250, 1, 0.0);
+        let mut next = noise(7);
+        base.positions.iter_mut().flatten().for_each(|number| *number += next());
+        base.normals.iter_mut().flatten().for_each(|number| *number += next());
+        snapshots.push(vec![(TAG_MESH_DATA, base.complete())]);
+        for index in 1..5 {
+            let mut moved = base.clone();
+            let mut next = noise(100 + index);
+            moved.positions.iter_mut().flatten().for_each(|number| *number += next());
+            moved.normals.iter_mut().flatten().for_each(|number| *number += next());
+            snapshots.push(vec![(TAG_MESH_DATA, moved.difference(&base))]);
+        }
+        fixtures::cgeo::file(&snapshots, Dialect::default()).into()
+    });
+    &FILE
+}
+
+/// The tag of the section of a mesh.
+const TAG_MESH_DATA: u32 = meshmap::cgeo::raw::TAG_MESH_DATA;
+
+fn bits_of(mesh: &MeshBuffer) -> Vec<u8> {
+    let arrays = [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.texcoords);
+    let mut bits: Vec<u8> =
+        arrays.flat_map(|array| array.as_flattened()).flat_map(|number| number.to_le_bytes()).collect();
+    bits.extend_from_slice(mesh.triangles.as_bytes());
+    bits
+}
+
+fn fingerprint(bytes: &[u8]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Every part of every snapshot of a proxy, or its error.
+fn everything(open: impl Fn() -> Proxy) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut tell = |result: meshmap::Result<Vec<u8>>| {
+        all.push(match result {
+            Ok(bytes) => format!("{} bytes, {:x}", bytes.len(), fingerprint(&bytes)),
+            // Only one of them knows a path.
+            Err(error) => error.message(),
+        });
+    };
+    let bytes = |array: meshmap::Array<[f32; 3]>| array.as_bytes().to_vec();
+    let shared = open();
+    let some = [Parts::POSITIONS, Parts::NORMALS, Parts::POSITIONS | Parts::TRIANGLES, Parts::ALL];
+    for index in [2, 0, 4] {
+        for proxy in [&shared, &open()] {
+            tell(proxy.snapshot(index).unwrap().positions().map(bytes));
+            tell(proxy.snapshot(index).unwrap().normals().map(bytes));
+            tell(proxy.snapshot(index).unwrap().texcoords(0).map(bytes));
+            for parts in some {
+                let mut mesh = MeshBuffer::default();
+                let snapshot = proxy.snapshot(index).unwrap();
+                let result = snapshot.mesh_parts_into(parts, &mut mesh, &mut Scratch::default());
+                tell(result.map(|()| bits_of(&mesh)));
+            }
+            // Two parts of one snapshot.
+            let snapshot = proxy.snapshot(index).unwrap();
+            tell(snapshot.positions().map(bytes));
+            tell(snapshot.normals().map(bytes));
+        }
+    }
+    all
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn parts_are_the_same_from_any_source() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("large.cgeo");
+    // Intact, cut off, and damaged in several places.
+    let intact = large();
+    let extent = |index| {
+        Proxy::from_source(Source::from_bytes(intact.clone())).unwrap().snapshot(index).unwrap().range()
+    };
+    let mut files = vec![intact.to_vec(), intact[..intact.len() - 1_000_000].to_vec()];
+    for (index, share) in [(0, 3), (2, 9)] {
+        let mut damaged = intact.to_vec();
+        let range = extent(index);
+        let place = usize::try_from(range.start + (range.end - range.start) / share).unwrap();
+        damaged[place..place + 12].fill(0xff);
+        files.push(damaged);
+    }
+    for (number, file) in files.into_iter().enumerate() {
+        std::fs::write(&path, &file).unwrap();
+        let file = bytes::Bytes::from(file);
+        let expected = everything(|| Proxy::from_source(Source::from_bytes(file.clone())).unwrap());
+        assert_eq!(number > 0, expected.iter().any(|line| line.contains("cgeo: ")), "{number}");
+        let found = everything(|| Proxy::open(&path).unwrap());
+        assert!(found == expected, "{number}: {found:#?} {expected:#?}");
+        let found = everything(|| Proxy::from_source(Source::ranged(Recorder::new(file.clone()))).unwrap());
+        assert!(found == expected, "{number}: {found:#?} {expected:#?}");
+    }
+}
+
+/// A reader that knows what it was asked for, and fails once a limit is passed.
+#[derive(Clone)]
+struct Recorder {
+    file: bytes::Bytes,
+    reads: std::sync::Arc<std::sync::Mutex<Vec<std::ops::Range<u64>>>>,
+    /// Reads that succeed.
+    left: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Recorder {
+    fn new(file: bytes::Bytes) -> Self {
+        let left = std::sync::Arc::new(usize::MAX.into());
+        Self { file, reads: std::sync::Arc::default(), left }
+    }
+
+    fn take(&self) -> Vec<std::ops::Range<u64>> {
+        std::mem::take(&mut *self.reads.lock().unwrap())
+    }
+}
+
+impl meshmap::ReadRange for Recorder {
+    fn len(&self) -> std::io::Result<Option<u64>> {
+        Ok(Some(self.file.len() as u64))
+    }
+
+    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<bytes::Bytes> {
+        use std::sync::atomic::Ordering::SeqCst;
+        if self.left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err() {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        self.reads.lock().unwrap().push(range.clone());
+        Ok(self.file.slice(range.start as usize..range.end as usize))
+    }
+}
+
+/// How many bytes of a snapshot, from its beginning, its positions need.
+fn prefix_of_positions(index: usize) -> u64 {
+    let proxy = Proxy::from_source(Source::from_bytes(large().clone())).unwrap();
+    let snapshot = proxy.snapshot(index).unwrap();
+    let block = snapshot.blocks().unwrap().pop().unwrap();
+    let stream = &large()[block.range.start as usize..block.range.end as usize];
+    let mut inflater = meshmap_inflate::Inflater::new();
+    let mut stream =
+        meshmap_inflate::Stream::new(&mut inflater, stream, meshmap_inflate::Format::Zlib).unwrap();
+    let head = if snapshot.is_complete().unwrap() { 17 } else { 1 };
+    let mut content = vec![0; head + 250 * 250 * 12];
+    stream.read_exact(&mut content).unwrap();
+    block.range.start - snapshot.range().start + stream.consumed() as u64
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn stores_are_asked_once_for_the_positions_of_a_difference() {
+    let recorder = Recorder::new(large().clone());
+    let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+    recorder.take();
+    // The first snapshot, and a difference of which nothing is known yet.
+    proxy.snapshot(1).unwrap().positions().unwrap();
+    let first = recorder.take();
+    assert!(first.len() <= 2, "{first:?}");
+    for index in [2, 3, 4] {
+        proxy.snapshot(index).unwrap().positions().unwrap();
+        let reads = recorder.take();
+        let prefix = prefix_of_positions(index);
+        assert_eq!(reads.len(), 1, "{reads:?}");
+        assert!(reads[0].end - reads[0].start <= prefix * 13 / 10, "{reads:?}, {prefix}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn files_are_read_as_far_as_the_positions_go() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("large.cgeo");
+    std::fs::write(&path, large()).unwrap();
+    let proxy = Proxy::open(&path).unwrap();
+    for index in [0, 3, 1] {
+        let before = proxy.source().read_stats().bytes;
+        proxy.snapshot(index).unwrap().positions().unwrap();
+        let read = proxy.source().read_stats().bytes - before;
+        // A piece of 256 KiB may begin just before the end.
+        let most = prefix_of_positions(index) * 9 / 8 + (256 << 10);
+        // The first difference needs the positions of the first snapshot, too.
+        let most = if index == 3 { most + prefix_of_positions(0) * 9 / 8 + (257 << 10) } else { most };
+        let range = proxy.snapshot(index).unwrap().range();
+        assert!(read <= most && most < 2 * (range.end - range.start), "{index}: {read} of at most {most}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn errors_of_reading_are_not_kept() {
+    use std::sync::atomic::Ordering::SeqCst;
+    let expected = Proxy::from_source(Source::from_bytes(large().clone())).unwrap();
+    let expected = expected.snapshot(2).unwrap().positions().unwrap();
+    for succeed in 0..4 {
+        let recorder = Recorder::new(large().clone());
+        let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+        recorder.left.store(succeed, SeqCst);
+        let found = proxy.snapshot(2).unwrap().positions();
+        if let Err(error) = found {
+            assert!(matches!(error.kind(), meshmap::ErrorKind::Io(_)), "{error}");
+        }
+        recorder.left.store(usize::MAX, SeqCst);
+        assert!(proxy.snapshot(2).unwrap().positions().unwrap() == expected, "{succeed}");
+    }
+}
+
 #[cfg(feature = "cache")]
 mod cache {
     use std::sync::Arc;

@@ -72,6 +72,13 @@ impl<'a> Content<'a> {
         }
     }
 
+    /// Goes on with more input where a deflate stream does not end in the input so far, as [`Stream::continued_by`] says.
+    pub(crate) fn continued_by(&mut self, more: &'a dyn Fn(&[u8]) -> Option<&'a [u8]>) {
+        if let Kind::Deflate(stream) = &mut self.kind {
+            stream.set_more(more);
+        }
+    }
+
     /// Accepts any checksum, or none, and does not compute it.
     pub(crate) fn ignore_checksum(&mut self) {
         if let Kind::Deflate(stream) = &mut self.kind {

@@ -175,8 +175,13 @@ impl<'a> Stream<'a> {
     /// ```
     #[must_use]
     pub fn continued_by(mut self, more: &'a dyn Fn(&[u8]) -> Option<&'a [u8]>) -> Self {
-        self.more = Some(more);
+        self.set_more(more);
         self
+    }
+
+    /// Like [`continued_by`](Self::continued_by), for a stream in place.
+    pub fn set_more(&mut self, more: &'a dyn Fn(&[u8]) -> Option<&'a [u8]>) {
+        self.more = Some(more);
     }
 
     /// Does not compute the checksum, and accepts any in the input, or none.

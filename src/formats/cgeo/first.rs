@@ -12,6 +12,7 @@ use super::mesh::Mesh;
 use super::mesh::MeshBuffer;
 use super::out::Out;
 use super::parts::Parts;
+use super::prefix::is_of_reading;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
@@ -84,6 +85,8 @@ impl Proxy {
     pub(super) fn base_head_first(&self) -> Result<Head> {
         match self.base_slots().head.get() {
             Some(head) => Ok(*head),
+            // Of a file, little is read for the head, and no more of the mesh than is needed later.
+            None if self.source().is_file() => self.head_of(&self.snapshot(0)?),
             None => self.head_of(&self.first_snapshot()?),
         }
     }
@@ -117,9 +120,14 @@ impl Proxy {
         if let Some(found) = slot.get() {
             return found.clone();
         }
-        let first = self.first_snapshot()?;
+        let is_read_in_part = self.source().is_file() && base.loaded().is_none();
+        let first = if is_read_in_part { self.snapshot(0)? } else { self.first_snapshot()? };
         let keep = |made: &Result<BaseArray>| made.as_ref().map_or(true, |made| base.admits(made.memory));
-        slot.get_or_try_make_of(self.source(), || Ok(first.base_array(part)), keep)?
+        let make = || match first.base_array(part) {
+            Err(error) if is_of_reading(&error) => Err(error),
+            made => Ok(made),
+        };
+        slot.get_or_try_make_of(self.source(), make, keep)?
     }
 
     /// The triangles of the mesh.
@@ -180,7 +188,7 @@ impl Snapshot {
             return Ok(found);
         }
         let mut out = Vec::new();
-        let before = self.mesh_stream_with(&budget, &mut scratch, |_, stream, skipped| {
+        let before = self.mesh_prefix_with(part, &budget, &mut scratch, |_, stream, skipped| {
             let counts = stream.in_part().complete_counts()?;
             stream.array_alone(Arrays::Complete(&counts), part, skipped, Out::Vec(&mut out))
         })?;

@@ -55,6 +55,7 @@ mod motion;
 mod out;
 mod parts;
 mod play;
+mod prefix;
 mod proxy;
 #[cfg(feature = "raw")]
 pub mod raw;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
+use super::base::Part;
+
 /// Parts of a mesh: what a call decodes, and what a [`Mesh`](super::Mesh) holds.
 ///
 /// A mesh is one compressed stream, with the positions first, then the normals, the map channels and the triangles. It is
@@ -65,6 +67,15 @@ impl Parts {
     #[must_use]
     pub const fn without(self, others: Self) -> Self {
         Self(self.0 & !others.0)
+    }
+
+    /// How far the stream of a difference is decoded for these parts: to its end for map channels, which are the last.
+    pub(super) fn last(self) -> Part {
+        match () {
+            () if self.contains(Self::TEXCOORDS) => Part::Triangles,
+            () if self.contains(Self::NORMALS) => Part::Normals,
+            () => Part::Positions,
+        }
     }
 
     /// The parts with these bits: 1 for positions, 2 for normals, 4 for map channels, 8 for triangles. `None` if another bit is

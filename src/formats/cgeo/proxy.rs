@@ -13,6 +13,7 @@ use super::layout::{Layout, snapshot_address};
 #[cfg(feature = "cache")]
 use super::mesh::FileKey;
 use super::mesh::{FileId, StoredMesh, TopologyId};
+use super::prefix::Prefixes;
 use super::sections::Listed;
 use super::snapshot::Snapshot;
 use super::time::Timing;
@@ -46,6 +47,7 @@ struct Inner {
     #[cfg(feature = "cache")]
     key: Arc<FileKey>,
     base: Base,
+    prefixes: Prefixes,
     findings: Vec<Finding>,
     /// The sections of snapshots that several entries of the table name, by their offsets.
     repeated: OnceLock<HashMap<u64, Arc<Listed>>>,
@@ -103,6 +105,7 @@ impl Proxy {
             #[cfg(feature = "cache")]
             key: Arc::new(FileKey { file, dialect, options: *options }),
             base,
+            prefixes: Prefixes::default(),
             findings,
             repeated: OnceLock::new(),
         };
@@ -219,6 +222,11 @@ impl Proxy {
     /// What has been decoded of the first snapshot's mesh.
     pub(super) fn base_slots(&self) -> &Base {
         &self.inner.base
+    }
+
+    /// How much of differences is read for their first arrays.
+    pub(super) fn prefixes(&self) -> &Prefixes {
+        &self.inner.prefixes
     }
 
     /// Where the sections of the snapshot at an offset are listed, once for all entries that name it.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::prefix::Rest;
 use super::raw;
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
@@ -117,6 +118,18 @@ impl Snapshot {
         section: &Section,
         bytes: &Bytes,
         what: &'static str,
+        with: (&Budget, &mut Scratch),
+        job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.with_stream_of(section, (bytes, None), what, with, job)
+    }
+
+    /// Runs a job on the stream of a section of which these bytes have been read; `rest` reads the others.
+    pub(super) fn with_stream_of<T>(
+        &self,
+        section: &Section,
+        (bytes, rest): (&Bytes, Option<&Rest<'_>>),
+        what: &'static str,
         (budget, scratch): (&Budget, &mut Scratch),
         job: impl FnOnce(&mut Stream<'_>) -> Result<T>,
     ) -> Result<T> {
@@ -131,8 +144,13 @@ impl Snapshot {
         if options.checksums == Checksums::Ignore {
             content.ignore_checksum();
         }
-        let unit =
-            Unit { what, range, snapshot: self.index, codec: dialect.codec, stored: as_u64(input.len()) };
+        let more = |unused: &[u8]| rest?.more(unused);
+        if rest.is_some() {
+            content.continued_by(&more);
+        }
+        let stored = section.content.length().saturating_sub(as_u64(dialect.prefix.size()));
+        let stored = if rest.is_some() { stored } else { as_u64(input.len()) };
+        let unit = Unit { what, range, snapshot: self.index, codec: dialect.codec, stored };
         job(&mut Stream::new(content, input.clone(), unit, options, budget))
             .map_err(|error| self.proxy.layout().source.tell(error))
     }
@@ -144,12 +162,9 @@ impl Snapshot {
         scratch: &mut Scratch,
         job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        const SKIPPED_AT_ONCE: usize = 32 << 10;
-        let mut skipped = std::mem::take(&mut scratch.bytes);
-        skipped.resize(SKIPPED_AT_ONCE, 0);
-        let result = self.mesh_section(budget, scratch, |section, stream| job(section, stream, &mut skipped));
-        scratch.bytes = skipped;
-        result
+        with_skipped(scratch, |scratch, skipped| {
+            self.mesh_section(budget, scratch, |section, stream| job(section, stream, skipped))
+        })
     }
 
     /// Runs a job that needs only the start of the mesh. Reads no more, unless the whole snapshot has been read.
@@ -203,4 +218,14 @@ impl Snapshot {
         let what = "TAG_MESH_DATA";
         self.with_stream(&section, &bytes, what, (budget, scratch), |stream| job(&section, stream))
     }
+}
+
+/// Runs a job with memory for bytes that are skipped.
+pub(super) fn with_skipped<T>(scratch: &mut Scratch, job: impl FnOnce(&mut Scratch, &mut [u8]) -> T) -> T {
+    const SKIPPED_AT_ONCE: usize = 32 << 10;
+    let mut skipped = std::mem::take(&mut scratch.bytes);
+    skipped.resize(SKIPPED_AT_ONCE, 0);
+    let result = job(scratch, &mut skipped);
+    scratch.bytes = skipped;
+    result
 }

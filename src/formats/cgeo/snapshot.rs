@@ -1,6 +1,7 @@
 //! A snapshot: its sections, each read and decoded on demand.
 
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use super::arrays::Arrays;
@@ -25,7 +26,8 @@ use crate::report::{Address, Place, Result};
 
 /// A snapshot of a [`Proxy`]. Everything is read on demand.
 ///
-/// From a lazy source, the bounding box and the point cloud are read alone; anything else reads the whole snapshot, once.
+/// From a lazy source, the bounding box and the point cloud are read alone. The first call for positions or normals reads as much
+/// of the snapshot as these need; any other call reads the whole snapshot, once.
 /// Cloning is cheap; a clone has what has been read, and [samples](Self::sample) share it.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -43,6 +45,8 @@ pub struct Snapshot {
 pub(super) struct Kept {
     /// The source, with the bytes of the snapshot.
     pub(super) loaded: OnceLock<Source>,
+    /// Whether a part of it has been read alone. The next one reads the whole.
+    pub(super) is_read_in_part: AtomicBool,
     /// Shared by all entries of the table that name it.
     pub(super) listed: Arc<Listed>,
 }
@@ -56,7 +60,7 @@ impl Snapshot {
     pub(super) fn kept(&self) -> &Kept {
         self.kept.get_or_init(|| {
             let listed = self.proxy.listed(self.extent.start);
-            Arc::new(Kept { loaded: OnceLock::new(), listed })
+            Arc::new(Kept { loaded: OnceLock::new(), is_read_in_part: AtomicBool::new(false), listed })
         })
     }
 
@@ -359,7 +363,7 @@ impl Snapshot {
     }
 
     fn array_into(&self, part: Part, budget: &Budget, out: Out<'_>, scratch: &mut Scratch) -> Result<()> {
-        self.mesh_stream_with(budget, scratch, |_, stream, skipped| {
+        self.mesh_prefix_with(part, budget, scratch, |_, stream, skipped| {
             if stream.in_part().is_complete()? {
                 let counts = stream.counts()?;
                 stream.array_alone(Arrays::Complete(&counts), part, skipped, out)
@@ -493,7 +497,10 @@ impl Snapshot {
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<u64> {
-        self.mesh_stream_with(budget, scratch, |section, stream, skipped| {
+        // Triangles are stored in the first snapshot, and after everything else.
+        let is_to_the_end = self.index == 0 && parts.contains(Parts::TRIANGLES);
+        let last = if is_to_the_end { Part::Triangles } else { parts.last() };
+        self.mesh_prefix_with(last, budget, scratch, |section, stream, skipped| {
             let id = self.proxy.topology_at(section.range.start);
             stream.mesh(parts, &|parts| self.proxy.base_within(parts, budget), skipped, out, id)?;
             Ok(stream.unused())

@@ -111,6 +111,11 @@ impl<'a> Stream<'a> {
         self
     }
 
+    /// Bytes of the stream that were needed so far.
+    pub(crate) fn used(&self) -> u64 {
+        as_u64(self.content.consumed())
+    }
+
     /// Bytes after the end of the stream, once it has ended.
     pub(crate) fn unused(&self) -> u64 {
         self.unit.stored.saturating_sub(as_u64(self.content.consumed()))
@@ -503,7 +508,9 @@ impl<'a> Stream<'a> {
         if let Some(stream) = self.content.stream().filter(|_| !self.is_whole) {
             stream.will_read(bytes);
         }
-        if self.help.is_none() && bytes >= LEAST && self.unit.stored >= STREAM {
+        // Threads that help need all of the input.
+        let is_there = as_u64(self.input.len()) >= self.unit.stored;
+        if self.help.is_none() && is_there && bytes >= LEAST && self.unit.stored >= STREAM {
             self.help = Some(Help::with(&mut self.content, &self.input, &self.options, self.budget));
         }
     }

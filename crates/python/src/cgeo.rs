@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 
-use meshmap::cgeo::{self, Parts, Proxy, SnapshotCache};
+use meshmap::cgeo::{self, Proxy, SnapshotCache};
 use meshmap::{Array, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::buffer::{self, Floats};
+use crate::decoded::{Decoded, PartNames, Triangles};
 use crate::file::{File, each, place};
 use crate::living::Living;
 use crate::mesh::Mesh;
@@ -384,171 +385,6 @@ impl Snapshot {
         let time =
             self.snapshot.peek(cgeo::Snapshot::time).map(|time| format!(" at {time} s")).unwrap_or_default();
         format!("<meshmap.Snapshot {}{time}>", self.index)
-    }
-}
-
-/// Names of parts of a mesh, as Python has them.
-#[derive(FromPyObject)]
-enum PartNames {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl PartNames {
-    const ALL: [(&str, Parts); 4] = [
-        ("positions", Parts::POSITIONS),
-        ("normals", Parts::NORMALS),
-        ("texcoords", Parts::TEXCOORDS),
-        ("triangles", Parts::TRIANGLES),
-    ];
-
-    /// The parts with these names; all of them without names.
-    fn parts(names: Option<Self>) -> PyResult<Parts> {
-        let names = match names {
-            None => return Ok(Parts::ALL),
-            Some(Self::One(name)) => vec![name],
-            Some(Self::Several(names)) => names,
-        };
-        names.iter().try_fold(Parts::NONE, |parts, name| {
-            let known = Self::ALL.iter().find(|(known, _)| known == name);
-            known.map(|(_, part)| parts | *part).ok_or_else(|| {
-                let known = Self::ALL.map(|(known, _)| known).join(", ");
-                PyValueError::new_err(format!("expected parts of {known}, found {name:?}"))
-            })
-        })
-    }
-}
-
-/// A decoded snapshot. Arrays are shared by all that take them.
-#[pyclass(frozen, module = "meshmap")]
-pub struct Decoded {
-    positions: Array<[f32; 3]>,
-    normals: Array<[f32; 3]>,
-    texcoords: Vec<Array<[f32; 3]>>,
-    triangles: cgeo::Triangles,
-    is_complete: bool,
-    parts: Parts,
-}
-
-impl Decoded {
-    /// Returns an error if a part was not decoded.
-    fn has(&self, part: Parts) -> PyResult<()> {
-        if self.parts.contains(part) {
-            return Ok(());
-        }
-        let name = PartNames::ALL.iter().find(|(_, known)| *known == part).map_or("", |(name, _)| name);
-        Err(PyValueError::new_err(format!("the {name} were not decoded: ask for them with `parts`")))
-    }
-
-    fn new(mesh: &cgeo::Mesh) -> Self {
-        Self {
-            positions: mesh.positions.clone(),
-            normals: mesh.normals.clone(),
-            texcoords: mesh.texcoords.clone(),
-            triangles: mesh.triangles.clone(),
-            is_complete: mesh.is_complete,
-            parts: mesh.parts,
-        }
-    }
-}
-
-#[pymethods]
-impl Decoded {
-    /// `float32 [vertices, 3]`.
-    #[getter]
-    fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.has(Parts::POSITIONS)?;
-        buffer::of_array(py, self.positions.clone())
-    }
-
-    /// `float32 [normals, 3]`.
-    #[getter]
-    fn normals(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.has(Parts::NORMALS)?;
-        buffer::of_array(py, self.normals.clone())
-    }
-
-    /// The texture coordinates of each set, `float32 [coordinates, 3]`.
-    #[getter]
-    fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        self.has(Parts::TEXCOORDS)?;
-        self.texcoords.iter().map(|channel| buffer::of_array(py, channel.clone())).collect()
-    }
-
-    /// The triangles.
-    #[getter]
-    fn triangles(&self) -> PyResult<Triangles> {
-        self.has(Parts::TRIANGLES)?;
-        Ok(Triangles(self.triangles.clone()))
-    }
-
-    /// The names of the parts that were decoded. Others cannot be taken.
-    #[getter]
-    fn parts(&self) -> Vec<&'static str> {
-        let there = PartNames::ALL.into_iter().filter(|(_, part)| self.parts.contains(*part));
-        there.map(|(name, _)| name).collect()
-    }
-
-    /// Whether the snapshot holds positions of its own.
-    #[getter]
-    fn is_complete(&self) -> bool {
-        self.is_complete
-    }
-}
-
-/// The triangles of a snapshot: an index for each of position, normal and map channel.
-#[pyclass(frozen, module = "meshmap")]
-pub struct Triangles(cgeo::Triangles);
-
-#[pymethods]
-impl Triangles {
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
-    fn __bool__(&self) -> bool {
-        true
-    }
-
-    /// Indices of positions, `uint32 [triangles, 3]`.
-    #[getter]
-    fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let indices = py.detach(|| Array::from_vec(self.0.positions()));
-        buffer::of_array(py, indices)
-    }
-
-    /// Indices of normals, `uint32 [triangles, 3]`; None where the file has none.
-    #[getter]
-    fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let indices = py.detach(|| self.0.normals().map(Array::from_vec));
-        buffer::of_optional(py, indices)
-    }
-
-    /// Indices of the coordinates of each map channel, `uint32 [triangles, 3]`.
-    #[getter]
-    fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        (0..self.0.texcoord_sets())
-            .filter_map(|channel| py.detach(|| self.0.texcoords(channel)))
-            .map(|indices| buffer::of_array(py, Array::from_vec(indices)))
-            .collect()
-    }
-
-    /// The material of each triangle, `uint32 [triangles]`; None where the file has none.
-    #[getter]
-    fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let ids = py.detach(|| self.0.material_ids().map(Array::from_vec));
-        buffer::of_optional(py, ids)
-    }
-
-    /// Which edges of each triangle are visible, a bit each, `uint8 [triangles]`; None where the file has none.
-    #[getter]
-    fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let edges = py.detach(|| self.0.edge_visibility().map(Array::from_vec));
-        buffer::of_optional(py, edges)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<meshmap.Triangles: {}>", self.0.len())
     }
 }
 

@@ -4,6 +4,7 @@ mod buffer;
 mod call;
 mod catalog;
 mod cgeo;
+mod decoded;
 mod entry;
 mod error;
 mod export;
@@ -95,8 +96,8 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cgeo::CGeoFile>()?;
     module.add_class::<cgeo::Snapshots>()?;
     module.add_class::<cgeo::Snapshot>()?;
-    module.add_class::<cgeo::Decoded>()?;
-    module.add_class::<cgeo::Triangles>()?;
+    module.add_class::<decoded::Decoded>()?;
+    module.add_class::<decoded::Triangles>()?;
     module.add_class::<timing::TimingInfo>()?;
     module.add_class::<cgeo::Cache>()?;
     module.add_class::<iqm::IqmFile>()?;

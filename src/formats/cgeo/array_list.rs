@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::base::Part;
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
+use super::parts::Part;
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;

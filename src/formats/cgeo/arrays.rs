@@ -1,7 +1,8 @@
 //! The arrays of a mesh, as its stream has them.
 
-use super::base::{BaseArray, Part};
+use super::base::BaseArray;
 use super::mesh::Mesh;
+use super::parts::Part;
 use super::triangles::Counts;
 use crate::bytes::Array;
 use crate::num::as_usize;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::mesh::{Mesh, TopologyId};
+use super::parts::Part;
 use super::triangles::Counts;
 use super::triangles::Triangles;
 use crate::bytes::{Array, Source};
@@ -11,15 +12,6 @@ use crate::decode::Once;
 use crate::limits::{Kept, Limits};
 use crate::num::{Span, as_u64};
 use crate::report::Result;
-
-/// An array of a mesh, or what comes after them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    Positions,
-    Normals,
-    MapChannel(usize),
-    Triangles,
-}
 
 /// How the mesh begins.
 #[derive(Clone, Copy, Debug)]

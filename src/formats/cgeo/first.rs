@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::arrays::Arrays;
-use super::base::{BaseArray, BaseMesh, Head, Part};
+use super::base::{BaseArray, BaseMesh, Head};
 use super::layout::snapshot_address;
 use super::mesh::Mesh;
 #[cfg(feature = "rayon")]
 use super::mesh::MeshBuffer;
 use super::out::Out;
-use super::parts::Parts;
+use super::parts::{Part, Parts};
 use super::prefix::is_of_reading;
 use super::proxy::Proxy;
 use super::rules::FILE;

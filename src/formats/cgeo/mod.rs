@@ -63,6 +63,7 @@ pub mod raw;
 #[allow(dead_code, unreachable_pub, reason = "its items are public with the feature `raw`")]
 mod raw;
 mod reading;
+mod rest;
 pub mod rules;
 mod sections;
 mod snapshot;

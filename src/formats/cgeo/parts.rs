@@ -3,7 +3,14 @@
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
-use super::base::Part;
+/// An array of a mesh, or what comes after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Positions,
+    Normals,
+    MapChannel(usize),
+    Triangles,
+}
 
 /// Parts of a mesh: what a call decodes, and what a [`Mesh`](super::Mesh) holds.
 ///

@@ -13,7 +13,7 @@ use super::layout::{Layout, snapshot_address};
 #[cfg(feature = "cache")]
 use super::mesh::FileKey;
 use super::mesh::{FileId, StoredMesh, TopologyId};
-use super::prefix::Prefixes;
+use super::rest::Prefixes;
 use super::sections::Listed;
 use super::snapshot::Snapshot;
 use super::time::Timing;

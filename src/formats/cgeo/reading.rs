@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-use super::prefix::Rest;
 use super::raw;
+use super::rest::Rest;
 use super::rules::FILE;
 use super::sections::{self, Section, Sections};
 use super::snapshot::Snapshot;

@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use super::arrays::Arrays;
-use super::base::{BaseArray, Part};
+use super::base::BaseArray;
 use super::layout::snapshot_address;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::out::Out;
-use super::parts::Parts;
+use super::parts::{Part, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;

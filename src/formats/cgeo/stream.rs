@@ -6,11 +6,11 @@ use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::arrays::Arrays;
-use super::base::{BaseMesh, Part};
+use super::base::BaseMesh;
 use super::layout::snapshot_address;
 use super::mesh::{MAP_CHANNEL, MeshBuffer, TopologyId};
 use super::out::{self, Out};
-use super::parts::Parts;
+use super::parts::{Part, Parts};
 use super::raw;
 use super::rules::FILE;
 use super::sections::{COMPLETE, DIFFERENCE};

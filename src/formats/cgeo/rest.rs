@@ -1,0 +1,108 @@
+//! Sections that are read in parts: how much of a mesh is read first, and what is read after that.
+
+use std::cell::{Cell, OnceCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::parts::Part;
+use super::sections::Section;
+use crate::bytes::Source;
+use crate::report::Error;
+
+/// Bytes that are read at a time from a file.
+pub(super) const PIECE: u64 = 256 << 10;
+
+/// How much longer than the last prefix the next one may be: this part of it.
+const LONGER: u64 = 8;
+
+/// How many bytes of the last difference, from its beginning, its positions and its normals needed; 0 as long as that is unknown.
+#[derive(Debug, Default)]
+pub(super) struct Prefixes {
+    positions: AtomicU64,
+    normals: AtomicU64,
+}
+
+impl Prefixes {
+    fn of(&self, last: Part) -> Option<&AtomicU64> {
+        match last {
+            Part::Positions => Some(&self.positions),
+            Part::Normals => Some(&self.normals),
+            Part::MapChannel(_) | Part::Triangles => None,
+        }
+    }
+
+    /// About how many bytes are needed.
+    pub(super) fn estimate(&self, last: Part) -> Option<u64> {
+        let known = self.of(last)?.load(Ordering::Relaxed);
+        (known > 0).then(|| known.saturating_add(known / LONGER))
+    }
+
+    pub(super) fn learn(&self, last: Part, bytes: u64) {
+        if let Some(prefix) = self.of(last) {
+            prefix.store(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The rest of a section, which is read as it is needed.
+pub(super) struct Rest<'a> {
+    source: &'a Source,
+    section_start: u64,
+    /// Where what is left begins, and where it ends.
+    next: Cell<u64>,
+    end: u64,
+    /// Whether it is read in pieces.
+    is_file: bool,
+    read: Link,
+    /// Why it could not be read.
+    pub(super) error: Cell<Option<Error>>,
+}
+
+/// Bytes that have been read, each with a link to those that were read after them.
+#[derive(Default)]
+struct Link {
+    bytes: OnceCell<Vec<u8>>,
+    next: OnceCell<Box<Self>>,
+}
+
+impl<'a> Rest<'a> {
+    pub(super) fn new(source: &'a Source, section: &Section, start: u64) -> Self {
+        Self {
+            source,
+            section_start: section.content.start,
+            next: Cell::new(start),
+            end: section.content.end,
+            is_file: source.is_file(),
+            read: Link::default(),
+            error: Cell::new(None),
+        }
+    }
+
+    /// `unused`, with the next bytes of the section after them; `None` at its end, or if they cannot be read.
+    pub(super) fn more(&self, unused: &[u8]) -> Option<&[u8]> {
+        let start = self.next.get();
+        if start >= self.end {
+            return None;
+        }
+        let so_far = start.saturating_sub(self.section_start);
+        let wanted = if self.is_file { PIECE.max(so_far / LONGER) } else { u64::MAX };
+        let end = start.saturating_add(wanted).min(self.end);
+        self.next.set(end);
+        match self.source.get(start..end, "TAG_MESH_DATA") {
+            Ok(bytes) => Some(self.read.push([unused, &bytes].concat())),
+            Err(error) => {
+                self.error.set(Some(error));
+                None
+            }
+        }
+    }
+}
+
+impl Link {
+    fn push(&self, bytes: Vec<u8>) -> &[u8] {
+        let mut link = self;
+        while link.bytes.get().is_some() {
+            link = link.next.get_or_init(Box::default);
+        }
+        link.bytes.get_or_init(|| bytes)
+    }
+}

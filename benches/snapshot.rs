@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Proxy, SnapshotCache, Wrap, raw};
+use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap, raw};
 use meshmap::{Codec, Scratch, Source};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
@@ -31,6 +31,7 @@ fn main() {
     uncompressed(folder.path(), &mut table);
     shutter(&animation, &mut table);
     play(&animation, &mut table);
+    play_positions(folder.path(), &mut table);
     ask(&animation, &mut table);
     print!("{table}");
 }
@@ -207,7 +208,7 @@ fn uncompressed(folder: &Path, table: &mut Table) {
     );
 }
 
-/// Four keys of a shutter through a cache, beside decoding the four snapshots that they need.
+/// Four keys of a shutter through a cache, beside the same without one: both decode the positions of four snapshots.
 fn shutter(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
     proxy.base().expect("a first snapshot");
@@ -215,19 +216,60 @@ fn shutter(animation: &Path, table: &mut Table) {
     let [open, close] = [4, 6].map(|index| timing.time_of(index) + timing.step() / 2.0);
     let keys = timing.keys(open, close, Wrap::Clamp).expect("four keys");
     assert_eq!(keys.len(), 4);
-    let mut out = Vec::new();
+    let (mut out, mut other, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     let mut ours = || {
         let cache = SnapshotCache::new(64 << 20);
         cache.positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out).expect("positions");
         assert_eq!(cache.stats().decodes, 4);
         black_box(&out);
     };
-    let mut decodes = || {
-        let cache = SnapshotCache::new(64 << 20);
-        (4..8).for_each(|index| drop(black_box(cache.get(&proxy, index).expect("a mesh"))));
+    let mut without = || {
+        proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut other, &mut scratch).expect("positions");
+        black_box(&other);
     };
-    let [ours, decodes] = interleave(ROUNDS / 4, [&mut ours, &mut decodes]);
-    table.slower("four keys through a cache", "decoding their four snapshots", [ours, decodes], 1.2);
+    let [ours, without] = interleave(ROUNDS / 4, [&mut ours, &mut without]);
+    table.slower("four keys through a cache", "without a cache", [ours, without], 1.1);
+}
+
+/// Positions of 240,000 vertices, played by one thread beside inflating the prefixes that they are in, and by two threads.
+fn play_positions(folder: &Path, table: &mut Table) {
+    const SNAPSHOTS: usize = 12;
+    let path = folder.join("positions.cgeo");
+    let (_, snapshots) = cgeo::animation(SIDE, SNAPSHOTS);
+    std::fs::write(&path, cgeo::file(&snapshots, Dialect::default())).expect("room for a temporary file");
+    let proxy = map(&path);
+    let positions = (SIDE * SIDE) as usize * 12;
+    let sections: Vec<_> = (0..SNAPSHOTS).map(|index| mesh_section(&proxy, index)).collect();
+    let mut inflater = meshmap_inflate::Inflater::new();
+    let mut out = vec![0; 17 + positions];
+    let mut bare = || {
+        for (index, section) in sections.iter().enumerate() {
+            let format = meshmap_inflate::Format::Zlib;
+            let mut stream = meshmap_inflate::Stream::new(&mut inflater, section, format).expect("a stream");
+            stream.ignore_checksum();
+            let length = positions + if index == 0 { 17 } else { 1 };
+            stream.read_exact(&mut out[..length]).expect("a prefix");
+            black_box(&out);
+        }
+    };
+    let pools = [1, 2].map(|threads| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of threads")
+    });
+    let run = |pool: &rayon::ThreadPool, parts| {
+        pool.install(|| {
+            for (_, mesh) in proxy.play(0..SNAPSHOTS).parts(parts) {
+                black_box(mesh.expect("a mesh"));
+            }
+        });
+    };
+    let [one, two] = &pools;
+    let mut ours = || run(one, Parts::POSITIONS);
+    let mut both = || run(two, Parts::POSITIONS);
+    let mut whole = || run(one, Parts::ALL);
+    let [bare, ours, both, whole] = interleave(ROUNDS / 10, [&mut bare, &mut ours, &mut both, &mut whole]);
+    table.slower("positions played, 1 thread", "inflating their prefixes", [ours, bare], 1.15);
+    table.faster("positions played, 1 thread", "whole meshes played", [ours, whole], 1.5);
+    table.faster("positions played, 2 threads", "1 thread", [both, ours], 1.7);
 }
 
 /// All snapshots in order, by two threads and by one; and, for what the machine allows, twice at once by one thread each.

@@ -44,6 +44,11 @@ impl Attribute {
         Self { dequant: Some(dequant), ..self }
     }
 
+    /// This attribute with other elements in the same format.
+    pub(super) fn with_bytes(&self, bytes: Bytes) -> Self {
+        Self { bytes, ..self.clone() }
+    }
+
     /// Sets the mesh that the attribute is of.
     pub(super) fn of_mesh(self, mesh: Place) -> Self {
         Self { mesh: Some(mesh), ..self }

@@ -18,8 +18,8 @@ pub use caller::Caller;
 use caller::FEW;
 pub use look::{Look, Looked, Seen};
 use meshmap::{
-    Address, ArrayEntry, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role, Semantic, Source,
-    Strictness, VertexFormat, VertexLayout,
+    Address, ArrayEntry, Axis, Conventions, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role,
+    Semantic, Source, Strictness, VOrigin, VertexFormat, VertexLayout, Winding,
 };
 pub use meter::{Measured, Meter};
 
@@ -142,6 +142,36 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
     caller.each("mesh.by_material", meshes, |address| {
         let view = file.mesh(address)?.by_material()?;
         Ok(view.groups().fold(0, |sum, group| sum + group.triangles.len()))
+    });
+    // All attributes of some meshes, which may be the same ones, and some attributes of all meshes.
+    caller.each("mesh.load", meshes.get(..FEW).unwrap_or(meshes), |address| {
+        let view = file.mesh(address)?.load()?;
+        let mut seen = Seen::new(looks);
+        for info in view.attributes().iter().take(most) {
+            seen.add(&view.attribute(&info.semantic));
+        }
+        Ok(seen)
+    });
+    caller.each("mesh.group", meshes, |address| {
+        let view = file.mesh(address)?;
+        let mut seen = Seen::new(looks);
+        if let Some(group) = view.groups().last() {
+            let part = view.group(group.index)?;
+            for info in part.attributes().iter().take(most.min(FEW)) {
+                seen.add(&part.attribute(&info.semantic));
+            }
+        }
+        Ok(seen)
+    });
+    let y_up = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom);
+    let x_up = y_up.with_up(Axis::X).with_front_face(Winding::Clockwise).with_v_origin(VOrigin::Top);
+    caller.each("mesh.turned", meshes, |address| {
+        let view = file.mesh(address)?.turned(y_up, x_up)?;
+        let mut seen = Seen::new(looks);
+        for info in view.attributes().iter().take(most.min(FEW)) {
+            seen.add(&view.attribute(&info.semantic));
+        }
+        Ok(seen)
     });
     caller.each("mesh.indices", meshes, |address| {
         let view = file.mesh(address)?;

@@ -70,7 +70,7 @@ impl VertexFormat {
     #[must_use]
     pub fn size(self) -> usize {
         if self.packed {
-            return self.scalar.size();
+            return 4;
         }
         usize::try_from(self.components).unwrap_or(usize::MAX).saturating_mul(self.scalar.size())
     }

@@ -15,8 +15,15 @@ use crate::report::{Address, Error, Finding, Place, Result};
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///
 /// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are the file's. Axes,
-/// winding and units are those of the format (see its module). Indices are read and checked when a view is made, an
-/// attribute on demand. Cloning is cheap.
+/// winding and units are those of the format (see its module). Indices are read and checked when a view is made,
+/// attributes on demand: see [`attribute`](Self::attribute) for the cost. Cloning is cheap.
+///
+/// Other views of the same mesh, which can be combined:
+///
+/// * [`load`](Self::load) reads and decodes all attributes once.
+/// * [`by_material`](Self::by_material) orders triangles by material.
+/// * [`group`](Self::group) has the triangles of one material, with their own vertices.
+/// * [`turned`](Self::turned) has another up axis, winding or texture origin.
 ///
 /// # Examples
 ///

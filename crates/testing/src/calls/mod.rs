@@ -143,32 +143,16 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
         let view = file.mesh(address)?.by_material()?;
         Ok(view.groups().fold(0, |sum, group| sum + group.triangles.len()))
     });
-    // All attributes of some meshes, which may be the same ones, and some attributes of all meshes.
-    caller.each("mesh.load", meshes.get(..FEW).unwrap_or(meshes), |address| {
-        let view = file.mesh(address)?.load()?;
-        let mut seen = Seen::new(looks);
-        for info in view.attributes().iter().take(most) {
-            seen.add(&view.attribute(&info.semantic));
-        }
-        Ok(seen)
-    });
-    caller.each("mesh.group", meshes, |address| {
-        let view = file.mesh(address)?;
-        let mut seen = Seen::new(looks);
-        if let Some(group) = view.groups().last() {
-            let part = view.group(group.index)?;
-            for info in part.attributes().iter().take(most.min(FEW)) {
-                seen.add(&part.attribute(&info.semantic));
-            }
-        }
-        Ok(seen)
-    });
+    // All attributes of a mesh, which may be the same ones in many meshes.
     let y_up = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom);
     let x_up = y_up.with_up(Axis::X).with_front_face(Winding::Clockwise).with_v_origin(VOrigin::Top);
-    caller.each("mesh.turned", meshes, |address| {
-        let view = file.mesh(address)?.turned(y_up, x_up)?;
+    caller.each("mesh.load, group, turned", meshes.get(..FEW).unwrap_or(meshes), |address| {
+        let mut view = file.mesh(address)?.load()?.turned(y_up, x_up)?;
+        if let Some(group) = view.groups().last() {
+            view = view.group(group.index)?;
+        }
         let mut seen = Seen::new(looks);
-        for info in view.attributes().iter().take(most.min(FEW)) {
+        for info in view.attributes().iter().take(most) {
             seen.add(&view.attribute(&info.semantic));
         }
         Ok(seen)

@@ -225,8 +225,9 @@ fn arrays_that_are_the_same_bytes_are_charged_each() {
     let position: Vec<u8> = stored.chunks(20).find(|array| field(array, 0) == 0).unwrap().to_vec();
     let end = bytes.len() as u32;
     bytes.extend(&stored);
-    for array in 0..ARRAYS {
-        bytes.extend((0x10 + array).to_le_bytes());
+    // Texture coordinates, of which a file may have any number of sets.
+    for _ in 0..ARRAYS {
+        bytes.extend(1_u32.to_le_bytes());
         bytes.extend(&position[4..]);
     }
     bytes[44..48].copy_from_slice(&(count as u32 + ARRAYS).to_le_bytes());

@@ -19,7 +19,11 @@ fn load(path: &str, layout: &VertexLayout) -> meshmap::Result<Vec<Drawable>> {
     let file = MeshFile::open(path)?;
     let mut drawables = Vec::new();
     for entry in file.meshes_where(Role::is_drawn_by_default)? {
-        let mesh = file.mesh(&entry.address)?.by_material()?;
+        let mesh = file.mesh(&entry.address)?;
+        if mesh.is_empty() {
+            continue; // no triangles, or no positions
+        }
+        let mesh = mesh.by_material()?;
         let mut vertices = Vec::with_capacity(mesh.vertex_count() * layout.stride());
         mesh.write_interleaved(layout, |_, bytes| vertices.extend_from_slice(bytes))?;
         let mut indices = Vec::with_capacity(mesh.indices().len() * 4);

@@ -2,9 +2,34 @@
 
 use crate::format::Format;
 
-/// How numbers of a format are meant: `None` where the format does not say.
+/// Up axis, front face, texture origin and unit of a format, a file or a program; `None` for what is not known.
 ///
-/// The library converts nothing; values are the file's.
+/// Values that the library returns are those of the file. [`MeshView::turned`](crate::MeshView::turned) converts them.
+///
+/// All axes are right-handed. A conversion from one up axis to another is a rotation by 90 degrees:
+///
+/// | from | to | x, y, z becomes |
+/// |---|---|---|
+/// | Z | Y | x, z, -y |
+/// | Y | Z | x, -z, y |
+/// | X | Y | -y, x, z |
+/// | Y | X | y, -x, z |
+/// | X | Z | -y, -z, x |
+/// | Z | X | z, -x, -y |
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::{Axis, Conventions, VOrigin, Winding};
+///
+/// // glTF and wgpu: Y up, counter-clockwise, V from the top.
+/// let gltf = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Top);
+/// assert_eq!((gltf.up, gltf.front_face), (Some(Axis::Y), Some(Winding::CounterClockwise)));
+///
+/// // Files of 3ds Max: Z up, V from the bottom.
+/// let max = Conventions::Y_UP_CCW.with_up(Axis::Z).with_v_origin(VOrigin::Bottom);
+/// assert_eq!(max.unit, None);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -17,6 +42,31 @@ pub struct Conventions {
     pub v_origin: Option<VOrigin>,
     /// What a length of 1 is.
     pub unit: Option<LengthUnit>,
+}
+
+impl Conventions {
+    /// Y up and counter-clockwise front faces, as in glTF, OBJ and most engines. The texture origin is unknown, so that
+    /// texture coordinates stay as they are: see [`with_v_origin`](Self::with_v_origin).
+    pub const Y_UP_CCW: Self =
+        Self { up: Some(Axis::Y), front_face: Some(Winding::CounterClockwise), v_origin: None, unit: None };
+
+    /// Sets [`up`](Self::up).
+    #[must_use]
+    pub const fn with_up(self, up: Axis) -> Self {
+        Self { up: Some(up), ..self }
+    }
+
+    /// Sets [`front_face`](Self::front_face).
+    #[must_use]
+    pub const fn with_front_face(self, front_face: Winding) -> Self {
+        Self { front_face: Some(front_face), ..self }
+    }
+
+    /// Sets [`v_origin`](Self::v_origin).
+    #[must_use]
+    pub const fn with_v_origin(self, v_origin: VOrigin) -> Self {
+        Self { v_origin: Some(v_origin), ..self }
+    }
 }
 
 /// A coordinate axis, in its positive direction.

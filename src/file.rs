@@ -214,7 +214,8 @@ impl MeshFile {
 
     /// The meshes whose role is `wanted`; of a Second Life mesh asset, no other blocks are read.
     ///
-    /// `file.meshes_where(Role::is_drawn_by_default)` has what a viewer draws.
+    /// `file.meshes_where(Role::is_drawn_by_default)` lists what a viewer draws. Some of these meshes may be empty: skip
+    /// them with [`MeshEntry::is_drawn_by_default`] or [`MeshView::is_empty`].
     ///
     /// # Errors
     ///

@@ -32,6 +32,9 @@
 //! * `bytemuck`: `Pod` and `Zeroable` for [`F16`], [`Bounds`] and [`iqm::Trs`], which GPUs take as they are.
 //! * `cache` (default): `cgeo::SnapshotCache`.
 //! * `hash`: `slmesh::Asset::check_hashes`.
+//! * `mint`: conversions between [`iqm::Trs`] and the types of the `mint` crate, which glam, nalgebra and others convert.
+//!   Vectors and matrices of this library are arrays, from which `mint` converts itself: `mint::Vector3::from(position)`,
+//!   `mint::RowMatrix3x4::from(matrix)`.
 //! * `mmap` (default): [`Source::map`].
 //! * `raw`: modules `raw` with the structures of each specification as stored, and headers as such.
 //! * `rayon` (default): [`Parallelism::Rayon`] uses the caller's thread pool.

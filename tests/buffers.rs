@@ -304,3 +304,76 @@ fn material_ids_of_a_proxy_are_those_of_its_triangles() {
     let stored = file.as_cgeo().unwrap().snapshot(0).unwrap().mesh().unwrap().triangles.material_ids();
     assert_eq!(mesh.material_ids().map(|ids| ids.to_vec()), stored);
 }
+
+#[test]
+fn packed_formats_fill_a_word_of_each_vertex() {
+    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let mesh = file.mesh(&"meshes[0]".parse().unwrap()).unwrap();
+    let normal = |format| {
+        let layout = VertexLayout::new()
+            .with(Semantic::Position, VertexFormat::FLOAT32X3)
+            .with(Semantic::Normal, format)
+            .with_default(Semantic::Color(0), format, [1.0, 0.0, -1.0, 1.0]);
+        assert_eq!(layout.stride(), 20);
+        let vertices = written(&mesh, &layout).unwrap();
+        let word = |vertex: &[u8], at: usize| u32::from_ne_bytes(vertex[at..at + 4].try_into().unwrap());
+        vertices.chunks(20).map(|vertex| (word(vertex, 12), word(vertex, 16))).collect::<Vec<_>>()
+    };
+    let normals = mesh.attribute(&Semantic::Normal).unwrap().unwrap().to_f32::<3>();
+    for ((word, default), normal) in normal(VertexFormat::SNORM10_10_10_2).into_iter().zip(&normals) {
+        let bits = [0, 10, 20].map(|shift| (word << (22 - shift)).cast_signed() >> 22);
+        for (bits, number) in bits.into_iter().zip(normal) {
+            assert_eq!(bits as f32, (number * 511.0).round_ties_even());
+        }
+        // A normal has no fourth component.
+        assert_eq!((word >> 30, default), (0, 0b01_1000000001_0000000000_0111111111));
+    }
+    for ((word, default), normal) in normal(VertexFormat::UNORM10_10_10_2).into_iter().zip(&normals) {
+        let expected = normal.map(|number| (number.max(0.0) * 1023.0).round_ties_even() as u32);
+        assert_eq!([word & 0x3ff, word >> 10 & 0x3ff, word >> 20 & 0x3ff], expected);
+        assert_eq!(default, 0b11_0000000000_0000000000_1111111111);
+    }
+    let joints = mesh.attribute(&Semantic::Joints(0)).unwrap().unwrap();
+    assert_eq!(VertexFormat::SNORM10_10_10_2.to_string(), "snorm10-10-10-2");
+    let mut out = vec![0; joints.len() * 4];
+    let error = joints.write_into(VertexFormat::UNORM10_10_10_2, 4, &mut out);
+    let stored = joints.to_uint::<4>().unwrap();
+    // Integers that are not normalized keep their value, and the fourth has two bits.
+    assert_eq!(error.is_err(), stored.iter().any(|joints| joints[3] > 3));
+}
+
+test_files!(integers_are_read_as_such);
+
+fn integers_are_read_as_such(root: &Path) {
+    let mut count = 0;
+    for (name, mesh) in all(root) {
+        for info in mesh.attributes() {
+            let attribute = mesh.attribute(&info.semantic).unwrap().unwrap();
+            let VertexFormat { scalar, components, normalized, .. } = info.format;
+            if normalized || !matches!(scalar, meshmap::Scalar::U8 | meshmap::Scalar::U16) || components > 4 {
+                continue;
+            }
+            let integers = attribute.to_uint::<4>().unwrap();
+            let floats = attribute.to_f32::<4>();
+            assert!(
+                integers.iter().map(|element| element.map(|integer| integer as f32)).eq(floats),
+                "{name}"
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
+#[test]
+fn numbers_that_are_no_unsigned_integers_are_errors() {
+    let file = MeshFile::open(data::valid("openctm", "conv_sphere_obj_MG1.ctm")).unwrap();
+    let mesh = file.mesh(&"bodies[0]".parse().unwrap()).unwrap();
+    let positions = mesh.attribute(&Semantic::Position).unwrap().unwrap();
+    let error = positions.to_uint::<3>().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    assert!(
+        error.message().contains("u32x3 can hold") && error.message().contains("bodies[0].position"),
+        "{error}"
+    );
+}

@@ -34,6 +34,8 @@ mod serde {
         there_and_back(Lod::Lowest, json!("lowest_lod"));
         let format = json!({"scalar": "u8", "components": 4, "normalized": true});
         there_and_back(VertexFormat::UNORM8X4, format);
+        let packed = json!({"scalar": "u32", "components": 4, "normalized": true, "packed": true});
+        there_and_back(VertexFormat::UNORM10_10_10_2, packed);
         there_and_back(Role::Geometry, json!("geometry"));
         let snapshot = Role::Snapshot { index: 7, seconds: Some(0.5) };
         there_and_back(snapshot, json!({"snapshot": {"index": 7, "seconds": 0.5}}));
@@ -85,5 +87,44 @@ mod bytemuck {
         assert_eq!(cast_slice::<Bounds, f32>(&boxes), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!(bytes_of(&Trs::default()).len(), 40);
         assert_eq!(Trs::zeroed().scale, [0.0; 3]);
+    }
+}
+
+#[cfg(feature = "mint")]
+mod mint {
+    use meshmap::iqm::{Trs, to_cols_array};
+    use mint::{ColumnMatrix4, Quaternion, RowMatrix3x4, RowMatrix4, Vector3};
+
+    #[test]
+    fn transformations_are_those_of_other_libraries() {
+        let half = 0.5_f32.sqrt();
+        let trs = Trs::new([1.0, 2.0, 3.0], [0.0, 0.0, half, half], [2.0, 3.0, 4.0]);
+        let parts: (Vector3<f32>, Quaternion<f32>, Vector3<f32>) = trs.into();
+        let (translate, rotate, scale) = parts;
+        assert_eq!((translate.x, rotate.v.z, rotate.s, scale.y), (1.0, half, half, 3.0));
+        assert_eq!(Trs::from(parts), trs);
+
+        // Rows of the one are columns of the other, with a last row of 0, 0, 0, 1.
+        let matrix = trs.to_matrix();
+        let rows = RowMatrix3x4::from(trs);
+        assert_eq!(rows, RowMatrix3x4::from(matrix));
+        assert_eq!([rows.x, rows.y, rows.z].map(<[f32; 4]>::from), matrix);
+        let columns = ColumnMatrix4::from(trs);
+        assert_eq!(columns, ColumnMatrix4::from(to_cols_array(&matrix)));
+        let four: [[f32; 4]; 4] = RowMatrix4::from(columns).into();
+        assert_eq!((four[..3].to_vec(), four[3]), (matrix.to_vec(), [0.0, 0.0, 0.0, 1.0]));
+        assert_eq!(<[f32; 4]>::from(columns.w), [1.0, 2.0, 3.0, 1.0]);
+    }
+
+    #[test]
+    fn positions_are_vectors() {
+        let file = meshmap::MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm").unwrap();
+        let mesh = file.mesh(&"meshes[0]".parse().unwrap()).unwrap();
+        let positions = mesh.attribute(&meshmap::Semantic::Position).unwrap().unwrap();
+        let vectors: Vec<Vector3<f32>> = positions.iter_f32().map(Vector3::from).collect();
+        assert_eq!(
+            vectors.iter().map(|vector| [vector.x, vector.y, vector.z]).collect::<Vec<_>>(),
+            positions.to_f32()
+        );
     }
 }

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 use super::bounds::Bounds;
 use super::component::component_to_f32;
@@ -42,6 +42,11 @@ impl Attribute {
     /// Sets the dequantization of normalized integers.
     pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
         Self { dequant: Some(dequant), ..self }
+    }
+
+    /// This attribute with other elements in the same format.
+    pub(super) fn with_bytes(&self, bytes: Bytes) -> Self {
+        Self { bytes, ..self.clone() }
     }
 
     /// Sets the mesh that the attribute is of.
@@ -124,18 +129,54 @@ impl Attribute {
     #[must_use]
     pub fn to_f32<const N: usize>(&self) -> Vec<[f32; N]> {
         let mut out = vec![[0.0; N]; self.len()];
-        let format =
-            VertexFormat { components: u32::try_from(N).unwrap_or(u32::MAX), ..VertexFormat::FLOAT32 };
+        // Every number is a float.
+        let _ = self.convert_all(VertexFormat::FLOAT32, &mut out);
+        out
+    }
+
+    /// Converts the elements to `[u32; N]`: joint indices, for example.
+    ///
+    /// Integers keep their value, also normalized ones. Floats become the nearest integer, the even one of two. Of
+    /// components that are not stored, the fourth of positions and colours is 1, and others are 0; those beyond `N` are left
+    /// out.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{MeshFile, Semantic};
+    ///
+    /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+    /// let mesh = file.mesh(&"meshes[0]".parse()?)?;
+    /// let joints = mesh.attribute(&Semantic::Joints(0))?.expect("this mesh has joints");
+    /// let joint_count = file.as_iqm().expect("an IQM file").joint_count();
+    /// assert!(joints.to_uint::<4>()?.as_flattened().iter().all(|joint| (*joint as usize) < joint_count));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) for a number that is negative, NaN, infinite or too large.
+    pub fn to_uint<const N: usize>(&self) -> Result<Vec<[u32; N]>> {
+        let mut out = vec![[0; N]; self.len()];
+        self.convert_all(VertexFormat::UINT32, &mut out)?;
+        Ok(out)
+    }
+
+    /// Converts all elements to `N` components of the type of `component`.
+    fn convert_all<T: IntoBytes + FromBytes, const N: usize>(
+        &self,
+        component: VertexFormat,
+        out: &mut [[T; N]],
+    ) -> Result<()> {
+        let format = VertexFormat { components: u32::try_from(N).unwrap_or(u32::MAX), ..component };
         let converter = self.converter(format);
         let per_block = self.per_block(format.size());
         let mut work = Work::default();
         for (block, first) in out.chunks_mut(per_block).zip((0..).step_by(per_block)) {
             let (count, out) = (block.len(), block.as_flattened_mut().as_mut_bytes());
-            // Every number is a float.
-            let _ =
-                self.convert_part(&converter, first, count, Places::packed(out, format.size()), &mut work);
+            self.convert_part(&converter, first, count, Places::packed(out, format.size()), &mut work)?;
         }
-        out
+        Ok(())
     }
 
     /// Iterates over the elements as [`to_f32`](Self::to_f32) converts them.
@@ -186,6 +227,8 @@ impl Attribute {
     ///   numbers outside 0..=1 or -1..=1 are moved to its ends; NaN becomes 0. Plain integers are the nearest, too.
     /// * Between plain integers, and between plain and normalized ones: the integer itself is kept.
     /// * To the stored type: the stored bits. Dequantization is then left to the shader.
+    ///
+    /// * To a [packed](VertexFormat::packed) format: as to normalized integers, each with its own number of bits.
     ///
     /// Components beyond those of the target are left out. Of components that are not stored, the fourth of positions and
     /// colours is 1, and others are 0.

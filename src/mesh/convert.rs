@@ -4,7 +4,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, little_e
 
 use super::component::component_to_f32;
 use super::dequant::Dequant;
+use super::packed;
 use super::place::{Places, place};
+use super::round::{limited, low, nearest};
 use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 use crate::codec::dequant;
@@ -21,6 +23,8 @@ pub(super) struct Converter {
     step: Step,
     /// Components that are not stored, as bytes of the target.
     fill: Vec<u8>,
+    /// A fourth component that is not stored.
+    fourth: Fourth,
 }
 
 /// What happens to a component.
@@ -52,17 +56,19 @@ impl Converter {
         fourth: Fourth,
     ) -> Self {
         let are_integers = !from.scalar.is_float() && !to.scalar.is_float();
-        let step = match from.scalar == to.scalar {
+        let step = match from.scalar == to.scalar && !to.packed {
             true if from.normalized == to.normalized || !are_integers => Step::Keep,
             _ if are_integers && !(from.normalized && to.normalized) => Step::Integer,
             _ => Step::Number,
         };
         let (mut fill, one) = (Vec::new(), to.one());
-        for component in from.components..to.components {
+        // Components of a packed word have no bytes of their own.
+        let missing = if to.packed { 0..0 } else { from.components..to.components };
+        for component in missing {
             let is_one = component == 3 && fourth == Fourth::One;
             fill.extend_from_slice(if is_one { &one } else { to.zero() });
         }
-        Self { from, to, dequant, step, fill }
+        Self { from, to, dequant, step, fill, fourth }
     }
 
     /// The format that elements become.
@@ -114,12 +120,22 @@ impl Converter {
             }
             Step::Integer => {
                 read_integers(from.scalar, elements, integers);
-                write_integers(integers, to.scalar, bytes)?;
+                if to.packed {
+                    packed::write_integers(integers, self.packing(), bytes).map_err(|component| {
+                        let value = integers.get(component).copied().unwrap_or(0).to_string();
+                        NotHeld { component, value }
+                    })?;
+                } else {
+                    write_integers(integers, to.scalar, bytes)?;
+                }
                 bytes.as_slice()
             }
             Step::Number => {
                 read_floats(kept, self.dequant.as_ref(), elements, floats);
-                if to.scalar == Scalar::F32 {
+                if to.packed {
+                    packed::write_floats(floats, self.packing(), bytes);
+                    bytes.as_slice()
+                } else if to.scalar == Scalar::F32 {
                     floats.as_bytes()
                 } else {
                     write_floats(floats, *to, bytes)?;
@@ -127,9 +143,18 @@ impl Converter {
                 }
             }
         };
-        let size = components(kept).saturating_mul(to.scalar.size());
+        let size = if to.packed { to.size() } else { components(kept).saturating_mul(to.scalar.size()) };
         place(converted, size, size, &self.fill, places);
         Ok(())
+    }
+
+    /// How components become packed words.
+    fn packing(&self) -> packed::Packing {
+        packed::Packing {
+            components: self.components(),
+            is_signed: self.to.scalar == Scalar::I32,
+            has_one: self.fourth == Fourth::One,
+        }
     }
 }
 
@@ -281,28 +306,9 @@ fn write_small<const N: usize>(
     }
 }
 
-/// The number in `least..=1`; 0 for what is none.
-#[inline(always)]
-fn limited(float: f32, least: f32) -> f32 {
-    let number = if float.is_nan() { 0.0 } else { float };
-    number.max(least).min(1.0)
-}
-
 /// The lowest 16 bits, in the byte order of the host.
 fn host_order(bits: u32) -> [u8; 2] {
     u16::from_le_bytes(low(bits)).to_ne_bytes()
-}
-
-/// The integer nearest to a number of at most 32 bits, the even one of two; a negative one as its two's complement.
-fn nearest(number: f64) -> u32 {
-    /// So large that the last bit of a sum counts ones: adding rounds.
-    const ONES: f64 = 6_755_399_441_055_744.0;
-    u32::from_le_bytes(low((number + ONES).to_bits()))
-}
-
-/// The lowest bytes of an integer, the lowest first.
-fn low<const N: usize>(integer: impl Into<u64>) -> [u8; N] {
-    integer.into().to_le_bytes().first_chunk().copied().unwrap_or([0; N])
 }
 
 /// The integer nearest to a float, the even one of two; `None` where there is none.

@@ -41,6 +41,37 @@ impl MeshEntry {
     pub(crate) fn with_counts(self, counts: MeshCounts) -> Self {
         Self { counts: Some(counts), ..self }
     }
+
+    /// Returns `true` if a viewer draws the mesh by default: its [role](Role::is_drawn_by_default) is drawn, and its counts,
+    /// if they are known, are not [empty](MeshCounts::is_empty).
+    ///
+    /// Only CGeo entries do not know their counts. [`MeshView::is_empty`](super::MeshView::is_empty) decides for every format.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{MeshFile, Semantic};
+    ///
+    /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+    /// for entry in file.meshes()?.filter(|entry| entry.is_drawn_by_default()) {
+    ///     assert!(file.mesh(&entry.address)?.has(&Semantic::Position));
+    /// }
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_drawn_by_default(&self) -> bool {
+        self.role.is_drawn_by_default() && !self.counts.is_some_and(MeshCounts::is_empty)
+    }
+}
+
+impl MeshCounts {
+    /// Returns `true` if there is nothing to draw: no triangles, or no positions.
+    ///
+    /// A mesh with triangles always has vertices. A point cloud, which has vertices only, counts as empty.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.triangles == 0 || !self.has_positions
+    }
 }
 
 /// The meshes of a file, each described when it is asked for.
@@ -67,8 +98,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether a viewer draws the mesh unless told otherwise: all geometry, the finest level of detail, the first
+    /// Returns `true` if a viewer draws meshes with this role by default: all geometry, the finest level of detail, the first
     /// snapshot.
+    ///
+    /// A role does not depend on the contents of a mesh: see [`MeshEntry::is_drawn_by_default`].
     #[must_use]
     pub fn is_drawn_by_default(self) -> bool {
         match self {

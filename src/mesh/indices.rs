@@ -1,9 +1,11 @@
 use std::ops::Range;
 
-use zerocopy::little_endian as le;
+use zerocopy::{FromZeros, little_endian as le};
 
 use super::write::{WriteResult, into_slice, written};
-use crate::bytes::Array;
+use crate::bytes::{Array, Element};
+use crate::limits::Budget;
+use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
 /// The triangle indices of a mesh, in place, of 16 or 32 bits.
@@ -132,8 +134,27 @@ impl Indices {
         }
     }
 
+    /// The indices of a run of triangles, shared.
+    pub(super) fn slice(&self, triangles: Range<usize>) -> Self {
+        let corners = triangles.start.saturating_mul(3)..triangles.end.saturating_mul(3);
+        let stored = match &self.stored {
+            Stored::Narrow(narrow) => narrow.slice(corners).map(Stored::Narrow),
+            Stored::Wide(wide) => wide.slice(corners).map(Stored::Wide),
+        };
+        Self { stored: stored.unwrap_or_else(|| self.stored.clone()), base: self.base }
+    }
+
+    /// The triangles with their second and third corner exchanged, which reverses their winding.
+    pub(super) fn reversed(&self, budget: &Budget) -> Result<Self> {
+        let stored = match &self.stored {
+            Stored::Narrow(narrow) => Stored::Narrow(reversed(narrow, budget)?),
+            Stored::Wide(wide) => Stored::Wide(reversed(wide, budget)?),
+        };
+        Ok(Self { stored, base: self.base })
+    }
+
     /// The vertices of a run of triangles.
-    pub(super) fn corners(&self, triangles: Range<usize>) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn corners(&self, triangles: Range<usize>) -> impl Iterator<Item = u32> + Clone + '_ {
         let corners = triangles.start.saturating_mul(3)..triangles.end.saturating_mul(3);
         let (narrow, wide) = self.slices();
         let base = self.base;
@@ -268,6 +289,14 @@ impl Indices {
             Stored::Wide(wide) => wide.as_bytes(),
         }
     }
+}
+
+/// Indices of triangles, with the second and third corner of each exchanged.
+fn reversed<T: Element + FromZeros>(indices: &Array<T>, budget: &Budget) -> Result<Array<T>> {
+    let mut out: Vec<T> = budget.vec(as_u64(indices.as_bytes().len()), indices.len_u64(), "triangles")?;
+    out.iter_mut().zip(indices.iter()).for_each(|(place, index)| *place = index);
+    out.as_chunks_mut::<3>().0.iter_mut().for_each(|[_, second, third]| std::mem::swap(second, third));
+    Ok(Array::from_vec(out))
 }
 
 /// Checks that indices fit 16 bits.

@@ -1,6 +1,6 @@
 //! One index buffer out of several: meshes that have an index for each attribute.
 
-use super::view::MaterialGroup;
+use super::material_group::MaterialGroup;
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Result};
 
@@ -395,7 +395,7 @@ fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> 
         let end = start.saturating_add(run.len());
         let used = corners.get(start..end).unwrap_or_default().as_flattened();
         let id = run.first().map_or(0, |triangle| material(*triangle));
-        groups.push(MaterialGroup::new(id, start..end, used.iter().copied()));
+        groups.push(MaterialGroup::new(groups.len(), id, start..end, used.iter().copied()));
         start = end;
     }
     groups

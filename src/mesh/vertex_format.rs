@@ -2,20 +2,24 @@ use std::fmt;
 
 use crate::bytes::Scalar;
 
-/// The stored format of one element of an attribute: packed little-endian components.
+/// The format of one element of an attribute: little-endian components, one after the other.
 ///
-/// The constants have the names of WebGPU's vertex formats.
+/// The constants have the names of WebGPU's vertex formats. Files store no [packed](Self::packed) formats; they are formats of vertex
+/// buffers that attributes are converted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct VertexFormat {
-    /// The type of each component.
+    /// The type of each component; of a [packed](Self::packed) format, of the whole word.
     pub scalar: Scalar,
     /// The number of components; at least 1.
     pub components: u32,
     /// Whether integers are normalized: unsigned ones to 0..1 (`c / (2^bits - 1)`), signed ones to -1..1
     /// (`max(c / (2^(bits-1) - 1), -1)`).
     pub normalized: bool,
+    /// `true` if four components share one word of 32 bits: x, y and z have 10 bits each, w has 2, from the lowest bit on.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]
+    pub packed: bool,
 }
 
 macro_rules! vertex_formats {
@@ -45,13 +49,29 @@ vertex_formats! {
 }
 
 impl VertexFormat {
+    /// Four unsigned normalized integers in one word, x in the lowest 10 bits and w in the highest 2: `unorm10-10-10-2` of
+    /// WebGPU, `A2B10G10R10_UNORM_PACK32` of Vulkan, `R10G10B10A2_UNORM` of Direct3D.
+    pub const UNORM10_10_10_2: Self = Self::new(Scalar::U32, 4, true).into_packed();
+
+    /// Four signed normalized integers in one word, x in the lowest 10 bits and w in the highest 2:
+    /// `A2B10G10R10_SNORM_PACK32` of Vulkan, `int1010102Normalized` of Metal. For normals and tangents, whose fourth
+    /// component is 1 or -1; WebGPU does not have it.
+    pub const SNORM10_10_10_2: Self = Self::new(Scalar::I32, 4, true).into_packed();
+
     pub(crate) const fn new(scalar: Scalar, components: u32, normalized: bool) -> Self {
-        Self { scalar, components, normalized }
+        Self { scalar, components, normalized, packed: false }
+    }
+
+    const fn into_packed(self) -> Self {
+        Self { packed: true, ..self }
     }
 
     /// Size of one element in bytes.
     #[must_use]
     pub fn size(self) -> usize {
+        if self.packed {
+            return 4;
+        }
         usize::try_from(self.components).unwrap_or(usize::MAX).saturating_mul(self.scalar.size())
     }
 
@@ -81,6 +101,13 @@ impl VertexFormat {
 
 impl fmt::Display for VertexFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.packed {
+            return f.write_str(if self.scalar == Scalar::I32 {
+                "snorm10-10-10-2"
+            } else {
+                "unorm10-10-10-2"
+            });
+        }
         write!(f, "{}x{}{}", self.scalar, self.components, if self.normalized { " normalized" } else { "" })
     }
 }

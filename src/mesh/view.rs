@@ -1,22 +1,29 @@
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::attribute::Attribute;
+use super::attribute_list::{AttributeList, Attributes, LoadAttribute};
 use super::bounds::Bounds;
 use super::entry::Role;
 use super::indices::Indices;
+use super::materials::Materials;
 use super::semantic::{AttributeInfo, Semantic};
 use crate::bytes::{Array, Source};
 use crate::limits::Budget;
-use crate::num::as_u64;
 use crate::report::{Address, Error, Finding, Place, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///
 /// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are the file's. Axes,
-/// winding and units are those of the format (see its module). Indices are read and checked when a view is made, an
-/// attribute on demand. Cloning is cheap.
+/// winding and units are those of the format (see its module). Indices are read and checked when a view is made,
+/// attributes on demand: see [`attribute`](Self::attribute) for the cost. Cloning is cheap.
+///
+/// Other views of the same mesh, which can be combined:
+///
+/// * [`load`](Self::load) reads and decodes all attributes once.
+/// * [`by_material`](Self::by_material) orders triangles by material.
+/// * [`group`](Self::group) has the triangles of one material, with their own vertices.
+/// * [`turned`](Self::turned) has another up axis, winding or texture origin.
 ///
 /// # Examples
 ///
@@ -50,34 +57,10 @@ pub struct MeshView {
     vertex_count: usize,
     indices: Indices,
     materials: Materials,
-    attributes: AttributeList,
-    loader: Arc<dyn LoadAttribute>,
+    attributes: Attributes,
     findings: Arc<[Finding]>,
     /// Where the file's path is known, errors name it.
     source: Option<Source>,
-}
-
-/// The materials of triangles, as numbers.
-#[derive(Clone)]
-enum Materials {
-    /// All triangles have one.
-    One(u32),
-    /// Each has its own.
-    Each(Array<u32>),
-}
-
-/// What a [`MeshView`] gets its attributes from.
-pub(crate) trait LoadAttribute: Send + Sync {
-    /// The budget of a call that loads attributes.
-    fn budget(&self) -> Budget;
-
-    /// The attribute at an index of the list that the view was made with.
-    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute>;
-
-    /// The box around the attribute at an index.
-    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Option<Bounds>> {
-        Ok(self.load(index, info, budget)?.bounds())
-    }
 }
 
 impl MeshView {
@@ -114,8 +97,7 @@ impl MeshView {
             vertex_count,
             indices,
             materials: Materials::One(0),
-            attributes,
-            loader: Arc::new(loader),
+            attributes: Attributes::new(attributes, loader),
             findings: Arc::new([]),
             source: None,
         }
@@ -133,7 +115,7 @@ impl MeshView {
 
     /// Sets the material of each triangle.
     pub(crate) fn with_material_ids(self, materials: Array<u32>) -> Self {
-        Self { materials: Materials::Each(materials), ..self }
+        Self { materials: Materials::each(materials), ..self }
     }
 
     pub(crate) fn with_name(self, name: impl Into<String>) -> Self {
@@ -142,6 +124,25 @@ impl MeshView {
 
     pub(crate) fn with_source(self, source: Source) -> Self {
         Self { source: Some(source), ..self }
+    }
+
+    /// Sets the triangles, without a change to their number.
+    pub(super) fn with_indices(self, indices: Indices) -> Self {
+        Self { indices, ..self }
+    }
+
+    /// Sets the vertices: their number and their attributes.
+    pub(super) fn with_vertices(self, vertex_count: usize, attributes: Attributes) -> Self {
+        Self { vertex_count, attributes, ..self }
+    }
+
+    /// The attributes, and their origin.
+    pub(super) fn stored(&self) -> &Attributes {
+        &self.attributes
+    }
+
+    pub(super) fn materials(&self) -> &Materials {
+        &self.materials
     }
 
     pub(crate) fn with_findings(self, findings: Vec<Finding>) -> Self {
@@ -190,13 +191,37 @@ impl MeshView {
         self.indices.len() / 3
     }
 
+    /// Returns `true` if there is nothing to draw: no triangles, or no positions.
+    ///
+    /// A point cloud, which has vertices and no triangles, counts as empty. Reads nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty() || !self.has(&Semantic::Position)
+    }
+
     /// What the mesh stores for each vertex, in the order of the file.
     #[must_use]
     pub fn attributes(&self) -> &[AttributeInfo] {
-        self.attributes.as_slice()
+        self.attributes.list().as_slice()
     }
 
     /// One attribute of all vertices; `Ok(None)` where the mesh does not have it.
+    ///
+    /// The cost of a call depends on the format:
+    ///
+    /// | format | file in memory ([`Source::map`], [`Source::from_bytes`]) | file read on demand ([`Source::open`], [`Source::ranged`]) |
+    /// |---|---|---|
+    /// | CGeo | free: decoded when the view was made | free |
+    /// | IQM | free: a view of the file | reads the vertices of the mesh |
+    /// | IQM, vertices shared with another mesh | copies the vertices of the mesh | reads and copies them |
+    /// | OpenCTM, RAW | free: a view of the file | reads the array |
+    /// | OpenCTM, MG1 and MG2 | the first call decodes, later calls are free | the first call reads and decodes, later calls are free |
+    /// | Second Life mesh | free, except joints and weights: each call decodes them | the same |
+    /// | TMF | each call decodes | each call reads and decodes |
+    ///
+    /// An OpenCTM file caches decoded arrays up to [`max_total_bytes`](crate::Limits::max_total_bytes), and decodes the
+    /// rest in each call. A [group](Self::group) also copies its vertices in each call, and a [turned](Self::turned) mesh
+    /// converts what differs. After [`load`](Self::load), calls are free for every format.
     ///
     /// # Errors
     ///
@@ -208,7 +233,7 @@ impl MeshView {
     /// Whether the mesh has an attribute.
     #[must_use]
     pub fn has(&self, semantic: &Semantic) -> bool {
-        self.attributes.find(semantic).is_some()
+        self.attributes.list().find(semantic).is_some()
     }
 
     /// An error of this mesh, with the path of its file where that is known.
@@ -221,12 +246,12 @@ impl MeshView {
 
     /// The budget of a call that loads attributes.
     pub(super) fn budget(&self) -> Budget {
-        self.loader.budget()
+        Budget::new(&self.attributes.limits())
     }
 
     pub(super) fn attribute_within(&self, semantic: &Semantic, budget: &Budget) -> Result<Option<Attribute>> {
-        let Some((index, info)) = self.attributes.find(semantic) else { return Ok(None) };
-        let attribute = self.loader.load(index, info, budget).map_err(|error| self.tell(error))?;
+        let Some(index) = self.attributes.list().find(semantic) else { return Ok(None) };
+        let attribute = self.attributes.load(index, budget).map_err(|error| self.tell(error))?;
         Ok(Some(attribute.of_mesh(self.place())))
     }
 
@@ -240,60 +265,7 @@ impl MeshView {
     /// The material of each triangle, as a number of the file's; `None` where it has none.
     #[must_use]
     pub fn material_ids(&self) -> Option<&Array<u32>> {
-        match &self.materials {
-            Materials::One(_) => None,
-            Materials::Each(materials) => Some(materials),
-        }
-    }
-
-    /// The runs of triangles of one material, in the order of the file: each a draw call.
-    ///
-    /// Where triangles of several materials alternate, there are many runs: [`by_material`](Self::by_material) has one for
-    /// each material. A mesh without triangles has none.
-    pub fn groups(&self) -> impl Iterator<Item = MaterialGroup> + '_ {
-        let mut start = 0_usize;
-        std::iter::from_fn(move || {
-            let all = start..self.triangle_count();
-            if all.is_empty() {
-                return None;
-            }
-            let (material, end) = match &self.materials {
-                Materials::One(material) => (*material, all.end),
-                Materials::Each(materials) => {
-                    let rest = materials.as_slice().get(start..).unwrap_or_default();
-                    let first = rest.first()?;
-                    let length = rest.iter().take_while(|material| *material == first).count();
-                    (first.get(), start.saturating_add(length).min(all.end))
-                }
-            };
-            let group = MaterialGroup::new(material, start..end, self.indices.corners(start..end));
-            start = end;
-            Some(group)
-        })
-    }
-
-    /// This mesh with its triangles ordered by material, so that [`groups`](Self::groups) has one for each.
-    ///
-    /// Materials ascend; triangles of one stay in their order. Vertices stay as they are.
-    ///
-    /// # Errors
-    ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where there is no memory for the new indices.
-    pub fn by_material(&self) -> Result<Self> {
-        let Materials::Each(materials) = &self.materials else { return Ok(self.clone()) };
-        if materials.as_slice().is_sorted_by_key(|material| material.get()) {
-            return Ok(self.clone());
-        }
-        // Of each triangle, its material and its corners: as they are sorted, with half of them beside, and as arrays.
-        let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
-        let spent = self.budget().spend_all(memory, "triangles by material");
-        spent.map_err(|error| self.place().locate(error))?;
-        let mut triangles: Vec<(u32, [u32; 3])> = materials.iter().zip(self.indices.triangles()).collect();
-        triangles.sort_by_key(|(material, _)| *material);
-        let (materials, corners): (Vec<u32>, Vec<[u32; 3]>) = triangles.into_iter().unzip();
-        let indices = Indices::new(Array::from_vec(corners.into_flattened()), 0);
-        let view = Self { indices, ..self.clone() };
-        Ok(view.with_material_ids(Array::from_vec(materials)))
+        self.materials.of_triangles()
     }
 
     /// The smallest box around the positions, computed from them; `Ok(None)` where no position is finite.
@@ -302,10 +274,8 @@ impl MeshView {
     ///
     /// Those of reading and decoding the positions.
     pub fn bounds(&self) -> Result<Option<Bounds>> {
-        let positions = self.attributes.find(&Semantic::Position);
-        positions.map_or(Ok(None), |(index, info)| {
-            self.loader.bounds(index, info, &self.budget()).map_err(|error| self.tell(error))
-        })
+        let Some(positions) = self.attributes.list().find(&Semantic::Position) else { return Ok(None) };
+        self.attributes.bounds(positions, &self.budget()).map_err(|error| self.tell(error))
     }
 
     /// Where this mesh breaks rules of its format.
@@ -321,84 +291,5 @@ impl fmt::Debug for MeshView {
         let attributes = self.attributes();
         let triangles = self.triangle_count();
         write!(f, "MeshView({address}, {vertex_count} vertices, {triangles} triangles, {attributes:?})")
-    }
-}
-
-/// The triangles of one material: one draw call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MaterialGroup {
-    /// The material: of CGeo, the number that the file has for each triangle; of a Second Life mesh, the number of the
-    /// face, which is that of its texture; 0 otherwise.
-    pub material: u32,
-    /// The triangles, in the order of the mesh or remap; three indices each.
-    pub triangles: Range<usize>,
-    /// A range of vertices that contains all that the triangles use.
-    pub vertices: Range<u32>,
-}
-
-impl MaterialGroup {
-    /// The indices of the triangles, as a draw call counts them: three for each.
-    #[must_use]
-    pub fn indices(&self) -> Range<usize> {
-        self.triangles.start.saturating_mul(3)..self.triangles.end.saturating_mul(3)
-    }
-
-    /// A group whose triangles have these corners.
-    pub(super) fn new(material: u32, triangles: Range<usize>, corners: impl Iterator<Item = u32>) -> Self {
-        let bounds = corners.fold(None, |bounds: Option<(u32, u32)>, corner| {
-            Some(bounds.map_or((corner, corner), |(least, most)| (least.min(corner), most.max(corner))))
-        });
-        let vertices = bounds.map_or(0..0, |(least, most)| least..most.saturating_add(1));
-        Self { material, triangles, vertices }
-    }
-}
-
-/// What a mesh stores for each vertex, in the order of the file, each found by its meaning. Cloning is cheap.
-#[derive(Clone, Debug)]
-pub(crate) struct AttributeList {
-    infos: Arc<[AttributeInfo]>,
-    /// The places of all, by meaning; of equal ones, as they stand.
-    sorted: Arc<[usize]>,
-}
-
-impl AttributeList {
-    pub(crate) fn new(infos: Vec<AttributeInfo>) -> Self {
-        let infos: Arc<[AttributeInfo]> = infos.into();
-        let mut sorted: Vec<usize> = (0..infos.len()).collect();
-        sorted.sort_by(|a, b| meaning(&infos, *a).cmp(&meaning(&infos, *b)));
-        Self { infos, sorted: sorted.into() }
-    }
-
-    pub(crate) fn as_slice(&self) -> &[AttributeInfo] {
-        &self.infos
-    }
-
-    /// The first attribute with this meaning, and its place.
-    pub(crate) fn find(&self, semantic: &Semantic) -> Option<(usize, &AttributeInfo)> {
-        let first = self.sorted.partition_point(|place| meaning(&self.infos, *place) < Some(semantic));
-        let place = *self.sorted.get(first)?;
-        self.infos.get(place).filter(|info| info.semantic == *semantic).map(|info| (place, info))
-    }
-}
-
-fn meaning(infos: &[AttributeInfo], place: usize) -> Option<&Semantic> {
-    infos.get(place).map(|info| &info.semantic)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mesh::VertexFormat;
-
-    #[test]
-    fn first_of_equal_meanings_is_found() {
-        let names = ["b", "a", "b", "", "a"].map(|name| Semantic::Custom(name.to_owned()));
-        let info =
-            |semantic: &Semantic| AttributeInfo { semantic: semantic.clone(), format: VertexFormat::FLOAT32 };
-        let list = AttributeList::new(names.iter().chain([&Semantic::Position]).map(info).collect());
-        let place = |semantic: &Semantic| list.find(semantic).map(|(place, _)| place);
-        assert_eq!(names.each_ref().map(place), [Some(0), Some(1), Some(0), Some(3), Some(1)]);
-        assert_eq!((place(&Semantic::Position), place(&Semantic::Normal)), (Some(5), None));
     }
 }

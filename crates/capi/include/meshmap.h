@@ -782,7 +782,8 @@ typedef struct {
      */
     bool has_seconds;
     /**
-     * Whether a viewer draws it unless told otherwise: all geometry, the finest level of detail, the first snapshot.
+     * `true` if a viewer draws it by default: all geometry, the finest level of detail, the first snapshot; but no mesh that
+     * is known to have no triangles or no positions.
      */
     bool is_drawn_by_default;
     /**

@@ -46,7 +46,8 @@ pub struct mm_mesh_entry {
     pub role: mm_role,
     /// Whether `seconds` says something.
     pub has_seconds: bool,
-    /// Whether a viewer draws it unless told otherwise: all geometry, the finest level of detail, the first snapshot.
+    /// `true` if a viewer draws it by default: all geometry, the finest level of detail, the first snapshot; but no mesh that
+    /// is known to have no triangles or no positions.
     pub is_drawn_by_default: bool,
     /// Of a level of detail or a snapshot: which.
     pub role_index: u64,
@@ -89,6 +90,7 @@ struct Entry {
     address: CString,
     name: CString,
     role: Role,
+    is_drawn_by_default: bool,
 }
 
 struct Meshes(Vec<Entry>);
@@ -111,6 +113,7 @@ pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Result<*mut mm
         address: c_string(&entry.address.to_string()),
         name: c_string(&entry.name),
         role: entry.role,
+        is_drawn_by_default: entry.is_drawn_by_default(),
     };
     handle::new(Arc::new(Meshes(entries.map(entry).collect())))
 }
@@ -180,7 +183,7 @@ pub unsafe extern "C" fn mm_mesh_list_get(
 ) -> mm_status {
     guard(|| {
         let list = handle::get::<Meshes>(list)?;
-        let Entry { address, name, role } =
+        let Entry { address, name, role, is_drawn_by_default } =
             list.0.get(index).ok_or_else(|| no_such("mesh", index, list.0.len()))?;
         let (number, role_index, seconds) = role_numbers(*role);
         let entry = mm_mesh_entry {
@@ -189,7 +192,7 @@ pub unsafe extern "C" fn mm_mesh_list_get(
             name: name.as_ptr(),
             role: number,
             has_seconds: seconds.is_some(),
-            is_drawn_by_default: role.is_drawn_by_default(),
+            is_drawn_by_default: *is_drawn_by_default,
             role_index,
             seconds: seconds.unwrap_or(0.0),
         };

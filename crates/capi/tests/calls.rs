@@ -71,7 +71,7 @@ fn meshes_are_those_of_the_library() {
             ok!(mm_mesh_list_get(list, index, &raw mut found));
             assert_eq!(text(found.address), entry.address.to_string());
             assert_eq!(text(found.name), entry.name.replace('\0', "\u{fffd}"));
-            assert_eq!(found.is_drawn_by_default, entry.role.is_drawn_by_default());
+            assert_eq!(found.is_drawn_by_default, entry.is_drawn_by_default());
             let role = match entry.role {
                 Role::Lod(level) => (MM_ROLE_LOD, u64::from(level)),
                 Role::Physics => (MM_ROLE_PHYSICS, 0),

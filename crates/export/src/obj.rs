@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{Mesh, Proxy};
-use meshmap::{MeshFile, Semantic, VOrigin};
+use meshmap::{MeshFile, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -121,7 +121,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
 fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let turns = job.turns(file.format());
-    let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
+    let flips_v = job.flips_v(file.format());
     let mut materials = BTreeSet::new();
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
@@ -148,9 +148,9 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
         let normals = array(Semantic::Normal)?;
         lines(out, "v", &positions)?;
         for [u, v, _] in coords.iter().flatten() {
-            writeln!(out, "vt {u} {}", if turns_v { 1.0 - v } else { *v })?;
+            writeln!(out, "vt {u} {}", if flips_v { 1.0 - v } else { *v })?;
         }
-        if turns_v {
+        if flips_v {
             outcome.change("texture coordinates v, now 1 - v", coords.iter().flatten().count() as u64);
         }
         lines(out, "vn", normals.as_deref().unwrap_or_default())?;

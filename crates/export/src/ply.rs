@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::{MeshFile, MeshView, Semantic, VOrigin};
+use meshmap::{MeshFile, MeshView, Semantic};
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
@@ -44,9 +44,9 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         writeln!(out, "property int material_index")?;
     }
     writeln!(out, "end_header")?;
-    let turns_v = file.format().conventions().v_origin == Some(VOrigin::Top);
+    let flips_v = job.flips_v(file.format());
     for view in &views {
-        write_vertices((view, pose.as_ref()), turns_v, &columns, job, out, outcome)?;
+        write_vertices((view, pose.as_ref()), flips_v, &columns, job, out, outcome)?;
     }
     let turns = job.turns(file.format());
     let (mut first, mut mesh) = (0_u32, 0_i32);
@@ -130,7 +130,7 @@ fn names(semantic: &Semantic, components: usize) -> Vec<String> {
 
 fn write_vertices(
     (view, pose): (&MeshView, Option<&Pose>),
-    turns_v: bool,
+    flips_v: bool,
     columns: &[Column],
     job: &Job<'_>,
     out: &mut impl Write,
@@ -142,7 +142,7 @@ fn write_vertices(
         let Some(attribute) = view.attribute(semantic)? else { continue };
         let mut values = read::array::<4>(view, &attribute, pose, job, outcome)?;
         drop(attribute);
-        if turns_v && matches!(semantic, Semantic::TexCoord(_)) {
+        if flips_v && matches!(semantic, Semantic::TexCoord(_)) {
             values.iter_mut().for_each(|[_, v, ..]| *v = 1.0 - *v);
             outcome.change("texture coordinates v, now 1 - v", values.len() as u64);
         }

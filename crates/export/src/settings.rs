@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
-use meshmap::{Address, Axis, Format, MeshFile};
+use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -67,6 +67,21 @@ impl Target {
     pub fn files_of(self, path: &Path) -> Vec<PathBuf> {
         let beside = self.about().1.iter().map(|extension| path.with_extension(extension));
         std::iter::once(path.to_owned()).chain(beside).collect()
+    }
+
+    /// The conventions of written files, as [`MeshView::turned`](meshmap::MeshView::turned) accepts them: what is `None` is
+    /// as in the file that was read.
+    ///
+    /// glTF files have Y up by the rotation of their root node, and the numbers of their vertices keep the axes of the file. USD
+    /// files state which axis points up. The unit of neither is listed here.
+    #[must_use]
+    pub fn conventions(self) -> Conventions {
+        let own_axes = Conventions::default().with_front_face(Winding::CounterClockwise);
+        match self {
+            Self::Glb | Self::Gltf => Conventions::Y_UP_CCW.with_v_origin(VOrigin::Top),
+            Self::Obj | Self::Ply | Self::Pc2 | Self::Usdc => own_axes.with_v_origin(VOrigin::Bottom),
+            Self::Stl => own_axes,
+        }
     }
 
     /// The target of files with this name, by its extension in any case.
@@ -356,10 +371,16 @@ impl Convert {
         self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
     }
 
-    /// Whether corners are written in another order than the file's.
-    ///
-    /// Targets have counter-clockwise triangles.
+    /// Returns `true` if corners are written in another order than the file's.
     pub(crate) fn turns(&self, format: Format) -> bool {
-        (format.conventions().front_face == Some(meshmap::Winding::Clockwise)) != self.flip
+        let from = format.conventions().front_face.unwrap_or(Winding::CounterClockwise);
+        self.target.conventions().front_face.is_some_and(|to| to != from) != self.flip
+    }
+
+    /// Returns `true` if the texture coordinate V is written as 1 - V.
+    pub(crate) fn flips_v(&self, format: Format) -> bool {
+        // If a format does not store it, programs write V as in OBJ, from the bottom.
+        let from = format.conventions().v_origin.unwrap_or(VOrigin::Bottom);
+        self.target.conventions().v_origin.is_some_and(|to| to != from)
     }
 }

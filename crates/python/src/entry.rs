@@ -18,7 +18,7 @@ pub struct Entry {
     snapshot: Option<u64>,
     /// The time of the snapshot in seconds, where the file has times.
     seconds: Option<f64>,
-    /// Whether a viewer draws it unless told otherwise.
+    /// True if a viewer draws it by default; False if it is known to have no triangles or no positions.
     is_drawn_by_default: bool,
     /// The number of stored positions; None if another read is needed, see `File.counts`.
     vertices: Option<u64>,
@@ -29,8 +29,9 @@ pub struct Entry {
 impl Entry {
     pub(crate) fn new(entry: meshmap::MeshEntry) -> Self {
         let address = entry.address.to_string();
+        let is_drawn_by_default = entry.is_drawn_by_default();
         let (vertices, triangles) = entry.counts.map(|counts| (counts.vertices, counts.triangles)).unzip();
-        Self { address, name: entry.name, vertices, triangles, ..Self::of_role(entry.role) }
+        Self { address, name: entry.name, is_drawn_by_default, vertices, triangles, ..Self::of_role(entry.role) }
     }
 
     /// What a role says.

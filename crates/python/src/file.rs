@@ -292,7 +292,7 @@ impl File {
             Some(key) => self.address(py, key)?,
             None => {
                 let first = self.run(py, || {
-                    let drawn = file.meshes()?.find(|entry| entry.role.is_drawn_by_default());
+                    let drawn = file.meshes()?.find(|entry| entry.is_drawn_by_default());
                     Ok(drawn.or(file.meshes()?.next()).map(|entry| entry.address))
                 })?;
                 first.ok_or_else(|| PyIndexError::new_err("the file has no mesh"))?

@@ -34,6 +34,7 @@ pub fn vertex_format(format: Ours) -> Option<Theirs> {
         Ours::SINT16 => Theirs::Sint16,
         Ours::SINT16X2 => Theirs::Sint16x2,
         Ours::SINT16X4 => Theirs::Sint16x4,
+        Ours::UNORM10_10_10_2 => Theirs::Unorm10_10_10_2,
         Ours::UNORM16 => Theirs::Unorm16,
         Ours::UNORM16X2 => Theirs::Unorm16x2,
         Ours::UNORM16X4 => Theirs::Unorm16x4,

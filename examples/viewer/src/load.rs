@@ -26,8 +26,8 @@ pub fn load(
     let (mut meshes, mut bounds, mut names) = (Vec::new(), Bounds::default(), HashMap::new());
     for entry in file.meshes_where(Role::is_drawn_by_default)? {
         let mesh = file.mesh(&entry.address)?.by_material()?;
-        if mesh.triangle_count() == 0 {
-            continue; // a buffer without bytes cannot be mapped
+        if mesh.is_empty() {
+            continue; // without triangles or positions; a buffer without bytes cannot be mapped
         }
         let size = mesh.vertex_count() * layout.stride();
         let vertices =

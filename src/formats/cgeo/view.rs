@@ -21,8 +21,8 @@ struct Decoded {
 }
 
 impl LoadAttribute for Decoded {
-    fn budget(&self) -> Budget {
-        Budget::new(&self.limits)
+    fn limits(&self) -> Limits {
+        self.limits
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {

@@ -7,6 +7,7 @@ use super::model::run;
 use super::raw;
 use crate::bytes::{Array, Source};
 use crate::limits::Budget;
+use crate::mesh::UsedVertices;
 use crate::num::{Span, as_u64, as_usize};
 use crate::report::Result;
 
@@ -30,16 +31,8 @@ impl OwnVertices {
     /// Returns the vertices that triangles use, and the triangles with indices into that list.
     pub(super) fn used_by(corners: &Array<u32>, budget: &Budget) -> Result<(Self, Array<u32>)> {
         let stored = as_u64(corners.as_bytes().len());
-        let mut used: Vec<u32> = budget.vec(stored, corners.len_u64(), "vertices of a mesh")?;
-        used.iter_mut().zip(corners.iter()).for_each(|(place, corner)| *place = corner);
-        used.sort_unstable();
-        used.dedup();
-        let mut indices: Vec<u32> = budget.vec(stored, corners.len_u64(), "triangles of a mesh")?;
-        for (index, corner) in indices.iter_mut().zip(corners.iter()) {
-            // The list has at most as many vertices as indices can name.
-            *index = u32::try_from(used.binary_search(&corner).unwrap_or_default()).unwrap_or(u32::MAX);
-        }
-        Ok((Self::List(used.into()), Array::from_vec(indices)))
+        let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, budget)?;
+        Ok((Self::List(used.vertices.into()), Array::from_vec(used.indices)))
     }
 
     /// Reads the elements of these vertices from a vertex array at a range of the source.
@@ -52,7 +45,15 @@ impl OwnVertices {
     ) -> Result<bytes::Bytes> {
         const WHAT: &str = "vertex array";
         let list = match self {
-            Self::Range(vertices) => return source.get(elements(array, vertices, size), WHAT),
+            Self::Range(vertices) => {
+                let range = elements(array, vertices, size);
+                // Vertex arrays may overlap, so that all of them are more than the file.
+                if !source.is_in_memory() {
+                    budget.count_read(&range);
+                    budget.spend_all(range.length(), WHAT)?;
+                }
+                return source.get(range, WHAT);
+            }
             Self::List(list) => list,
         };
         let runs = runs(list, size);

@@ -28,8 +28,8 @@ struct Arrays {
 }
 
 impl LoadAttribute for Arrays {
-    fn budget(&self) -> Budget {
-        Budget::new(&self.limits)
+    fn limits(&self) -> Limits {
+        self.limits
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {

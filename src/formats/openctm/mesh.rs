@@ -11,7 +11,7 @@ use super::raw;
 use crate::bytes::{Source, Text, Walk};
 use crate::decode::{Block, Once};
 use crate::format::Format;
-use crate::limits::{Budget, Kept};
+use crate::limits::{Budget, Kept, Limits};
 use crate::num::{Span, as_u64, size_u64};
 use crate::options::{Options, refuse_forbidden};
 use crate::report::{Address, Finding, Item, Result};
@@ -224,9 +224,13 @@ impl Mesh {
         Ok(Self { source, ..self.clone() })
     }
 
+    pub(crate) fn limits(&self) -> Limits {
+        self.options.limits
+    }
+
     /// The budget of a call on this mesh.
     pub(crate) fn budget(&self) -> Budget {
-        Budget::new(&self.options.limits)
+        Budget::new(&self.limits())
     }
 
     pub(crate) fn decode<'a>(&'a self, budget: &'a Budget) -> Decode<'a> {

@@ -5,9 +5,8 @@ use std::collections::HashSet;
 use super::bodies::Bodies;
 use super::mesh::Mesh;
 use super::rules::FILE;
-use crate::bytes::Array;
 use crate::decode::Scratch;
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
     VertexFormat,
@@ -32,8 +31,8 @@ struct Arrays {
 }
 
 impl LoadAttribute for Arrays {
-    fn budget(&self) -> Budget {
-        self.mesh.budget()
+    fn limits(&self) -> Limits {
+        self.mesh.limits()
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
@@ -41,8 +40,11 @@ impl LoadAttribute for Arrays {
         let absent = || FILE.of(mesh.address()).out_of_range("attribute").found(&info.semantic);
         let scratch = &mut Scratch::default();
         let bytes = match parts.get(index).ok_or_else(absent)? {
-            Part::Positions => mesh.positions()?.into_bytes(),
-            Part::Normals => mesh.normals()?.map(Array::into_bytes).ok_or_else(absent)?,
+            Part::Positions => mesh.decoded_positions(budget, scratch)?.array.into_bytes(),
+            Part::Normals => {
+                let normals = mesh.decoded_normals(None, budget, scratch)?;
+                normals.ok_or_else(absent)?.array.into_bytes()
+            }
             Part::UvMap(index) => mesh.decoded_uv_map(*index, budget, scratch)?.array.into_bytes(),
             Part::AttributeMap(index) => {
                 mesh.decoded_attribute_map(*index, budget, scratch)?.array.into_bytes()

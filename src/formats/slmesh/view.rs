@@ -10,7 +10,7 @@ use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
 use crate::decode::{Block, Once, Scratch};
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts, MeshEntry,
     MeshView, Role, Semantic, VertexFormat,
@@ -192,11 +192,11 @@ fn attributes(face: &Face) -> Vec<(AttributeInfo, Part)> {
 }
 
 impl LoadAttribute for Arrays {
-    fn budget(&self) -> Budget {
-        self.face.place.budget()
+    fn limits(&self) -> Limits {
+        self.face.place.limits
     }
 
-    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
         let Self { face, parts } = self;
         let absent = || FILE.of(face.address()).out_of_range("attribute").found(&info.semantic);
         let weights = || face.weights().ok_or_else(absent);
@@ -210,8 +210,8 @@ impl LoadAttribute for Arrays {
                 let texcoords = face.raw_texcoords().map(Array::into_bytes);
                 (texcoords.ok_or_else(absent)?, Some(dequant(face.texcoord_domain())))
             }
-            Part::Joints => (weights()?.raw_joints()?.into_bytes(), None),
-            Part::Weights => (weights()?.raw_weights()?.into_bytes(), None),
+            Part::Joints => (weights()?.raw_joints(budget)?.into_bytes(), None),
+            Part::Weights => (weights()?.raw_weights(budget)?.into_bytes(), None),
         };
         let attribute = Attribute::new(info.semantic.clone(), info.format, bytes);
         Ok(match dequant {

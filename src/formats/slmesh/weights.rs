@@ -10,7 +10,7 @@ use super::place::BlockPlace;
 use crate::bytes::{Array, Element};
 use crate::codec::dequant::unit;
 use crate::limits::Budget;
-use crate::num::as_u64;
+use crate::num::{Span, as_u64};
 use crate::report::{Error, Result};
 
 /// In place of a joint: the end of the influences of a vertex.
@@ -130,21 +130,22 @@ impl Weights {
     }
 
     /// Four joints a vertex; missing ones are 0.
-    pub(crate) fn raw_joints(&self) -> Result<Array<[u8; 4]>> {
-        self.collect(|influences| influences.joints)
+    pub(crate) fn raw_joints(&self, budget: &Budget) -> Result<Array<[u8; 4]>> {
+        self.collect(budget, |influences| influences.joints)
     }
 
     /// Four weights a vertex, as stored; missing ones are 0.
-    pub(crate) fn raw_weights(&self) -> Result<Array<[u16; 4]>> {
-        self.collect(|influences| influences.weights)
+    pub(crate) fn raw_weights(&self, budget: &Budget) -> Result<Array<[u16; 4]>> {
+        self.collect(budget, |influences| influences.weights)
     }
 
-    fn collect<T>(&self, element: impl Fn(Influences) -> T) -> Result<Array<T>>
+    fn collect<T>(&self, budget: &Budget, element: impl Fn(Influences) -> T) -> Result<Array<T>>
     where
         T: Element + FromZeros + IntoBytes + Immutable,
     {
-        let budget = self.block.budget();
-        let room = budget.vec(budget.read(), as_u64(self.vertices), ARRAY);
+        // The block has been read, whichever call did so.
+        budget.count_read(&self.block.range);
+        let room = budget.vec(self.block.range.length(), as_u64(self.vertices), ARRAY);
         let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
         out.iter_mut().zip(self.iter()).for_each(|(out, influences)| *out = element(influences));
         Ok(Array::from_vec(out))

@@ -322,8 +322,8 @@ fn bytes<T: PackedElement + IntoBytes + Immutable>(
 }
 
 impl LoadAttribute for Arrays {
-    fn budget(&self) -> Budget {
-        Budget::new(&self.limits)
+    fn limits(&self) -> Limits {
+        self.limits
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {

@@ -1,6 +1,6 @@
 //! The scene of a glTF file, and what its nodes and meshes have in common.
 
-use meshmap::{Axis, Format, VOrigin};
+use meshmap::{Axis, Format};
 
 use super::document::{Index, Material, Mesh, Node, Primitive, Scene};
 use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE};
@@ -20,11 +20,8 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn of(format: Format, job: &Job<'_>, outcome: &mut Outcome) -> Self {
-        let conventions = format.conventions();
         let up = assume::up(format, job.up, |note| outcome.note(note));
-        // Where a format does not say it, programs write V as in OBJ, from the bottom.
-        let flips_v = conventions.v_origin != Some(VOrigin::Top);
-        Self { turns: job.turns(format), flips_v, up }
+        Self { turns: job.turns(format), flips_v: job.flips_v(format), up }
     }
 }
 

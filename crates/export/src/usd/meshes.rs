@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use meshmap::{Attribute, Format, MeshFile, MeshView, Scalar, Semantic, VOrigin, VertexFormat};
+use meshmap::{Attribute, Format, MeshFile, MeshView, Scalar, Semantic, VertexFormat};
 
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
@@ -143,7 +143,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.outcome.leave_out("the third texture coordinate");
         }
         let mut coords = self.array::<2>(attribute)?;
-        if self.format.conventions().v_origin == Some(VOrigin::Top) {
+        if self.job.flips_v(self.format) {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
             self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
         }

@@ -44,8 +44,11 @@ def drawn(source: Any, snapshot: int | None = None, lod: str | None = None) -> l
     else:
         entries = file.meshes()
         finest = min((entry.level for entry in entries if entry.level is not None), default=None)
+        # By role, so that point clouds, which have no triangles to draw, are loaded as well.
         addresses = [
-            entry.address for entry in entries if entry.is_drawn_by_default or (finest and entry.level == finest)
+            entry.address
+            for entry in entries
+            if entry.role != "physics" and entry.level in (None, finest) and entry.snapshot in (None, 0)
         ]
     turned = file.conventions["front_face"] == "clockwise"
     meshes = []

@@ -18,8 +18,8 @@ pub use caller::Caller;
 use caller::FEW;
 pub use look::{Look, Looked, Seen};
 use meshmap::{
-    Address, ArrayEntry, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role, Semantic, Source,
-    Strictness, VertexFormat, VertexLayout,
+    Address, ArrayEntry, Axis, Conventions, Format, Fragments, IndexFormat, MeshFile, Options, Result, Role,
+    Semantic, Source, Strictness, VOrigin, VertexFormat, VertexLayout, Winding,
 };
 pub use meter::{Measured, Meter};
 
@@ -142,6 +142,20 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
     caller.each("mesh.by_material", meshes, |address| {
         let view = file.mesh(address)?.by_material()?;
         Ok(view.groups().fold(0, |sum, group| sum + group.triangles.len()))
+    });
+    // All attributes of a mesh, which may be the same ones in many meshes.
+    let y_up = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom);
+    let x_up = y_up.with_up(Axis::X).with_front_face(Winding::Clockwise).with_v_origin(VOrigin::Top);
+    caller.each("mesh.load, group, turned", meshes.get(..FEW).unwrap_or(meshes), |address| {
+        let mut view = file.mesh(address)?.load()?.turned(y_up, x_up)?;
+        if let Some(group) = view.groups().last() {
+            view = view.group(group.index)?;
+        }
+        let mut seen = Seen::new(looks);
+        for info in view.attributes().iter().take(most) {
+            seen.add(&view.attribute(&info.semantic));
+        }
+        Ok(seen)
     });
     caller.each("mesh.indices", meshes, |address| {
         let view = file.mesh(address)?;

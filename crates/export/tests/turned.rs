@@ -1,0 +1,273 @@
+//! `MeshView::turned` against the written files: the same bits at every corner of every triangle.
+
+#[path = "../src/verify/usdc.rs"]
+#[expect(dead_code, reason = "shared with the tests of USD files, which read more")]
+mod usdc;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use meshmap::{Axis, Conventions, Format, MeshFile, MeshView, Role, Semantic, VOrigin};
+use meshmap_export::{Convert, Error, Target};
+use meshmap_testing::{data, test_files};
+
+/// A corner of a triangle: the bits of its position and, if there are any, of its normal and texture coordinates.
+#[derive(Debug, Default, PartialEq)]
+struct Corner {
+    position: [u32; 3],
+    normal: Option<[u32; 3]>,
+    coords: Option<[u32; 2]>,
+}
+
+/// The streams of a mesh, each with the element of every corner.
+#[derive(Default)]
+struct Streams {
+    positions: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+    coords: Vec<[f32; 2]>,
+}
+
+impl Streams {
+    fn corners(&self, indices: impl Iterator<Item = u32>) -> Vec<Corner> {
+        let corner = |index: u32| {
+            let at = index as usize;
+            Corner {
+                position: self.positions[at].map(f32::to_bits),
+                normal: self.normals.get(at).map(|normal| normal.map(f32::to_bits)),
+                coords: self.coords.get(at).map(|coords| coords.map(f32::to_bits)),
+            }
+        };
+        indices.map(corner).collect()
+    }
+}
+
+/// Conventions of a file as the exporters assume them, if the format does not store them.
+fn assumed(format: Format) -> Conventions {
+    let stored = format.conventions();
+    let up = stored.up.unwrap_or(if format == Format::CGeo { Axis::Z } else { Axis::Y });
+    let known = Conventions::Y_UP_CCW.with_up(up);
+    let known = stored.front_face.map_or(known, |front| known.with_front_face(front));
+    known.with_v_origin(stored.v_origin.unwrap_or(VOrigin::Bottom))
+}
+
+/// The meshes that are written by default.
+fn drawn(file: &MeshFile) -> Vec<MeshView> {
+    let entries: Vec<_> = file.meshes().unwrap().collect();
+    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
+    let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
+    let is_drawn = |role: Role| match role {
+        Role::Lod(level) => Some(level) == finest,
+        role => role.is_drawn_by_default(),
+    };
+    let entries = entries.iter().filter(|entry| is_drawn(entry.role));
+    let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
+    views.filter(|view| !view.is_empty()).collect()
+}
+
+/// The corners of a mesh as the library has them.
+fn of_view(view: &MeshView) -> Vec<Corner> {
+    let array = |semantic| view.attribute(&semantic).unwrap();
+    let streams = Streams {
+        positions: array(Semantic::Position).unwrap().to_f32(),
+        normals: array(Semantic::Normal).map(|normals| normals.to_f32()).unwrap_or_default(),
+        coords: array(Semantic::TexCoord(0)).map(|coords| coords.to_f32()).unwrap_or_default(),
+    };
+    streams.corners(view.indices().iter())
+}
+
+fn of_glb(path: &Path) -> Vec<Corner> {
+    let gltf = gltf::Gltf::from_slice(&fs::read(path).unwrap()).unwrap();
+    let blob = gltf.blob.as_deref().unwrap_or_default();
+    let mut corners = Vec::new();
+    for primitive in gltf.meshes().flat_map(|mesh| mesh.primitives()) {
+        let reader = primitive.reader(|_| Some(blob));
+        let coords = reader.read_tex_coords(0);
+        // Normals become unit vectors.
+        let streams = Streams {
+            positions: reader.read_positions().unwrap().collect(),
+            coords: coords.map(|coords| coords.into_f32().collect()).unwrap_or_default(),
+            ..Streams::default()
+        };
+        corners.extend(streams.corners(reader.read_indices().unwrap().into_u32()));
+    }
+    corners
+}
+
+/// The rotation of the root node, rounded to whole numbers: it is one by quarters.
+fn root_rotation(path: &Path) -> [[f64; 3]; 3] {
+    let gltf = gltf::Gltf::from_slice(&fs::read(path).unwrap()).unwrap();
+    let root = gltf.nodes().find(|node| node.name() == Some("meshmap_root")).unwrap();
+    let (_, [x, y, z, w], _) = root.transform().decomposed();
+    let [x, y, z, w] = [x, y, z, w].map(f64::from);
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    .map(|row| row.map(f64::round))
+}
+
+fn of_usd(path: &Path) -> Vec<Corner> {
+    let bytes = fs::read(path).unwrap();
+    let stage = usdc::read(&bytes).unwrap_or_else(|error| panic!("{error}"));
+    let mut corners = Vec::new();
+    for mesh in stage.prims.iter().filter(|prim| prim.kind == "Mesh") {
+        let floats = |name: &str| {
+            let array = mesh.arrays.get(name).and_then(|samples| samples.default);
+            array.map(|array| array.floats().collect::<Vec<f32>>()).unwrap_or_default()
+        };
+        let streams = Streams {
+            positions: floats("points").as_chunks().0.to_vec(),
+            normals: floats("normals").as_chunks().0.to_vec(),
+            coords: floats("primvars:st").as_chunks().0.to_vec(),
+        };
+        let indices = mesh.arrays["faceVertexIndices"].default.unwrap();
+        corners.extend(streams.corners(indices.ints().map(|index| index as u32)));
+    }
+    corners
+}
+
+fn of_obj(path: &Path) -> Vec<Corner> {
+    fn numbers<const N: usize>(text: &str) -> [u32; N] {
+        let numbers: Vec<u32> =
+            text.split(' ').map(|number| number.parse::<f32>().unwrap().to_bits()).collect();
+        numbers.try_into().unwrap()
+    }
+    let text = fs::read_to_string(path).unwrap();
+    let (mut positions, mut normals, mut coords, mut corners) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for line in text.lines() {
+        match line.split_once(' ') {
+            Some(("v", numbers_of)) => positions.push(numbers::<3>(numbers_of)),
+            Some(("vn", numbers_of)) => normals.push(numbers::<3>(numbers_of)),
+            Some(("vt", numbers_of)) => coords.push(numbers::<2>(numbers_of)),
+            Some(("f", face)) => corners.extend(face.split(' ').map(|corner| {
+                let mut indices = corner.split('/').map(|index| index.parse::<usize>().ok());
+                let mut next = || indices.next().flatten().map(|index| index - 1);
+                let (position, coord, normal) = (next().unwrap(), next(), next());
+                Corner {
+                    position: positions[position],
+                    normal: normal.map(|normal| normals[normal]),
+                    coords: coord.map(|coord| coords[coord]),
+                }
+            })),
+            _ => {}
+        }
+    }
+    corners
+}
+
+fn of_ply(path: &Path) -> Vec<Corner> {
+    let bytes = fs::read(path).unwrap();
+    let end = bytes.windows(11).position(|window| window == b"end_header\n").unwrap() + 11;
+    let header = std::str::from_utf8(&bytes[..end]).unwrap();
+    let columns: Vec<&str> = header.lines().filter_map(|line| line.strip_prefix("property float ")).collect();
+    let columns: HashMap<&str, usize> = columns.into_iter().zip(0..).collect();
+    let count = |what: &str| -> usize {
+        header.lines().find_map(|line| line.strip_prefix(what)).unwrap().trim().parse().unwrap()
+    };
+    let (vertices, stride) = (count("element vertex"), columns.len() * 4);
+    let (numbers, faces) = bytes[end..].split_at(vertices * stride);
+    let numbers: Vec<f32> = numbers.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    fn stream<const N: usize>(
+        numbers: &[f32],
+        columns: &HashMap<&str, usize>,
+        names: [&str; N],
+    ) -> Vec<[f32; N]> {
+        if !names.iter().all(|name| columns.contains_key(name)) {
+            return Vec::new();
+        }
+        numbers.chunks(columns.len()).map(|vertex| names.map(|name| vertex[columns[name]])).collect()
+    }
+    let streams = Streams {
+        positions: stream(&numbers, &columns, ["x", "y", "z"]),
+        normals: stream(&numbers, &columns, ["nx", "ny", "nz"]),
+        coords: stream(&numbers, &columns, ["s", "t"]),
+    };
+    let face = if header.contains("material_index") { 17 } else { 13 };
+    let indices =
+        faces.chunks(face).flat_map(|face| face[1..13].as_chunks().0).map(|index| u32::from_le_bytes(*index));
+    streams.corners(indices)
+}
+
+fn of_stl(path: &Path) -> Vec<Corner> {
+    let bytes = fs::read(path).unwrap();
+    let number = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
+    let triangles = bytes[84..].chunks(50).map(|triangle| triangle[12..48].as_chunks::<12>().0);
+    let position = |corner: &[u8; 12]| std::array::from_fn(|at| number(&corner.as_chunks().0[at]));
+    triangles.flatten().map(|corner| Corner { position: position(corner), ..Corner::default() }).collect()
+}
+
+/// Compares written corners with those of turned meshes; returns how many normals and texture coordinates were compared.
+fn compare(name: &str, written: &[Corner], turned: &[Corner]) -> [usize; 2] {
+    assert_eq!(written.len(), turned.len(), "{name}: corners");
+    let mut compared = [0; 2];
+    for (written, turned) in written.iter().zip(turned) {
+        assert_eq!(written.position, turned.position, "{name}");
+        if written.normal.is_some() {
+            assert_eq!(written.normal, turned.normal, "{name}");
+            compared[0] += 1;
+        }
+        if written.coords.is_some() {
+            assert_eq!(written.coords, turned.coords, "{name}");
+            compared[1] += 1;
+        }
+    }
+    compared
+}
+
+test_files!(turned_meshes_have_the_bits_of_written_files);
+
+fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    for target in [Target::Glb, Target::Usdc, Target::Obj, Target::Ply, Target::Stl] {
+        let (mut files, mut compared) = (0, [0; 2]);
+        let paths =
+            Format::ALL.into_iter().flat_map(|format| data::files(&root.join(format.name()).join("valid")));
+        for path in paths {
+            let name = format!("{} as {}", path.display(), target.name());
+            let file = MeshFile::open(&path).unwrap();
+            let out = folder.path().join("out").with_extension(target.name());
+            // USD files have the snapshots of CGeo files as samples: the first one alone is plain.
+            let mut convert = Convert::new(target);
+            if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 0) {
+                convert = convert.with_mesh("snapshots[0]".parse().unwrap());
+            }
+            match convert.write_file(&file, &out) {
+                Ok(_) => {}
+                Err(Error::NotHeld { .. } | Error::NonFinite { .. }) => continue,
+                Err(error) => panic!("{name}: {error}"),
+            }
+            let (from, to) = (assumed(file.format()), target.conventions());
+            // The axes of glTF files are those of their root node.
+            let mut to_vertices = to;
+            to_vertices.up = None;
+            let turned =
+                |to| drawn(&file).iter().flat_map(|view| of_view(&view.turned(from, to).unwrap())).collect();
+            let expected: Vec<Corner> = turned(to_vertices);
+            let written = match target {
+                Target::Glb => of_glb(&out),
+                Target::Usdc => of_usd(&out),
+                Target::Obj => of_obj(&out),
+                Target::Ply => of_ply(&out),
+                _ => of_stl(&out),
+            };
+            let [normals, coords] = compare(&name, &written, &expected);
+            compared = [compared[0] + normals, compared[1] + coords];
+            if target == Target::Glb {
+                let rotation = root_rotation(&out);
+                for (corner, whole) in written.iter().zip(turned(to)) {
+                    let stored = corner.position.map(|bits| f64::from(f32::from_bits(bits)));
+                    let rotated =
+                        rotation.map(|row| row[0] * stored[0] + row[1] * stored[1] + row[2] * stored[2]);
+                    assert_eq!(rotated, whole.position.map(|bits| f64::from(f32::from_bits(bits))), "{name}");
+                }
+            }
+            files += 1;
+        }
+        let expects = target.conventions().v_origin.is_some();
+        assert!(files > 50 && (compared[1] > 0) == expects, "{target:?}: {files} files, {compared:?}");
+        assert_eq!(compared[0] > 0, expects && target != Target::Glb, "{target:?}: {compared:?}");
+    }
+}

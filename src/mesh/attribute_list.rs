@@ -1,0 +1,126 @@
+//! The attributes of a view: a list, found by meaning, and their origin.
+
+use std::sync::Arc;
+
+use super::attribute::Attribute;
+use super::bounds::Bounds;
+use super::semantic::{AttributeInfo, Semantic};
+use crate::limits::{Budget, Limits};
+use crate::report::{Error, ErrorKind, Result};
+
+/// The origin of the attributes of a [`MeshView`](super::MeshView): the arrays of a file, or another view.
+pub(crate) trait LoadAttribute: Send + Sync {
+    /// The limits of calls that load attributes.
+    fn limits(&self) -> Limits;
+
+    /// The attribute at an index of the list that the view was made with.
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute>;
+
+    /// The bounding box of the attribute at an index.
+    fn bounds(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Option<Bounds>> {
+        Ok(self.load(index, info, budget)?.bounds())
+    }
+}
+
+/// The attributes of a view. Cloning is cheap.
+#[derive(Clone)]
+pub(super) struct Attributes {
+    list: AttributeList,
+    loader: Arc<dyn LoadAttribute>,
+}
+
+impl Attributes {
+    pub(super) fn new(list: AttributeList, loader: impl LoadAttribute + 'static) -> Self {
+        Self { list, loader: Arc::new(loader) }
+    }
+
+    pub(super) fn list(&self) -> &AttributeList {
+        &self.list
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.loader.limits()
+    }
+
+    /// The attribute at an index of the list.
+    pub(super) fn load(&self, index: usize, budget: &Budget) -> Result<Attribute> {
+        self.loader.load(index, self.info(index)?, budget)
+    }
+
+    /// What `convert` makes of the attribute at an index. The attribute itself is charged only while it is converted.
+    pub(super) fn load_converted(
+        &self,
+        index: usize,
+        budget: &Budget,
+        convert: impl FnOnce(&Attribute) -> Result<Attribute>,
+    ) -> Result<Attribute> {
+        let held = budget.held();
+        let stored = self.load(index, budget)?;
+        let charged = budget.held().saturating_sub(held);
+        let converted = convert(&stored)?;
+        budget.give_back(charged);
+        Ok(converted)
+    }
+
+    /// The bounding box of the attribute at an index of the list.
+    pub(super) fn bounds(&self, index: usize, budget: &Budget) -> Result<Option<Bounds>> {
+        self.loader.bounds(index, self.info(index)?, budget)
+    }
+
+    fn info(&self, index: usize) -> Result<&AttributeInfo> {
+        let infos = self.list.as_slice();
+        let absent = || Error::new(ErrorKind::OutOfRange, "attribute").found(index);
+        infos.get(index).ok_or_else(absent)
+    }
+}
+
+/// What a mesh stores for each vertex, in the order of the file, each found by its meaning. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub(crate) struct AttributeList {
+    infos: Arc<[AttributeInfo]>,
+    /// The places of all, by meaning; of equal ones, as they stand.
+    sorted: Arc<[usize]>,
+}
+
+impl AttributeList {
+    pub(crate) fn new(infos: Vec<AttributeInfo>) -> Self {
+        let infos: Arc<[AttributeInfo]> = infos.into();
+        let mut sorted: Vec<usize> = (0..infos.len()).collect();
+        sorted.sort_by(|a, b| meaning(&infos, *a).cmp(&meaning(&infos, *b)));
+        Self { infos, sorted: sorted.into() }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[AttributeInfo] {
+        &self.infos
+    }
+
+    /// The index of the first attribute with this meaning.
+    pub(super) fn find(&self, semantic: &Semantic) -> Option<usize> {
+        let first = self.sorted.partition_point(|place| meaning(&self.infos, *place) < Some(semantic));
+        let place = *self.sorted.get(first)?;
+        self.infos.get(place).is_some_and(|info| info.semantic == *semantic).then_some(place)
+    }
+}
+
+fn meaning(infos: &[AttributeInfo], place: usize) -> Option<&Semantic> {
+    infos.get(place).map(|info| &info.semantic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::VertexFormat;
+
+    #[test]
+    fn first_of_equal_meanings_is_found() {
+        let names = ["b", "a", "b", "", "a"].map(|name| Semantic::Custom(name.to_owned()));
+        let info =
+            |semantic: &Semantic| AttributeInfo { semantic: semantic.clone(), format: VertexFormat::FLOAT32 };
+        let list = AttributeList::new(names.iter().chain([&Semantic::Position]).map(info).collect());
+        assert_eq!(
+            names.each_ref().map(|name| list.find(name)),
+            [Some(0), Some(1), Some(0), Some(3), Some(1)]
+        );
+        assert_eq!((list.find(&Semantic::Position), list.find(&Semantic::Normal)), (Some(5), None));
+    }
+}

@@ -1,0 +1,84 @@
+//! Views whose attributes are in memory.
+
+use super::attribute::Attribute;
+use super::attribute_list::{Attributes, LoadAttribute};
+use super::semantic::AttributeInfo;
+use super::view::MeshView;
+use crate::limits::{Budget, Limits};
+use crate::report::{Error, ErrorKind, Result};
+
+impl MeshView {
+    /// Reads and decodes all attributes now: every later call of [`attribute`](Self::attribute),
+    /// [`write_interleaved`](Self::write_interleaved) and [`bounds`](Self::bounds) reads and decodes nothing.
+    ///
+    /// The returned view no longer needs the file, except that attributes which are views of a mapped file still are. What
+    /// is in memory already, such as a map or decoded arrays, is shared and not copied. All attributes together are
+    /// charged to the [`Limits`] of the file as one call.
+    ///
+    /// A damaged attribute does not make the call fail: [`attribute`](Self::attribute) then returns its error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{MeshFile, Semantic};
+    ///
+    /// let file = MeshFile::open("tests/data/tmf/valid/v011_multi_names.tmf")?;
+    /// let mesh = file.mesh(&"meshes[0]".parse()?)?.load()?;
+    /// let read = file.source().read_stats();
+    /// for info in mesh.attributes() {
+    ///     mesh.attribute(&info.semantic)?;
+    /// }
+    /// assert_eq!(file.source().read_stats().bytes, read.bytes);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`LimitExceeded`](ErrorKind::LimitExceeded) if the attributes together need more memory than the limits
+    /// allow, and the errors of the reader: [`Io`](ErrorKind::Io), [`Truncated`](ErrorKind::Truncated),
+    /// [`NeedBytes`](ErrorKind::NeedBytes) for the bytes of all attributes.
+    pub fn load(&self) -> Result<Self> {
+        let budget = self.budget();
+        let (stored, list) = (self.stored(), self.stored().list());
+        let mut attributes = Vec::with_capacity(list.as_slice().len());
+        let mut missing = None;
+        for index in 0..list.as_slice().len() {
+            match stored.load(index, &budget) {
+                Ok(attribute) => attributes.push(Ok(attribute)),
+                // Clients of fragments get the requests for all attributes at once.
+                Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => {
+                    missing.get_or_insert(error);
+                }
+                Err(error) if is_of_the_file(&error) => attributes.push(Err(error)),
+                Err(error) => return Err(self.tell(error)),
+            }
+        }
+        if let Some(error) = missing {
+            return Err(self.tell(error));
+        }
+        let loaded = Attributes::new(list.clone(), Loaded { attributes, limits: stored.limits() });
+        Ok(self.clone().with_vertices(self.vertex_count(), loaded))
+    }
+}
+
+/// Returns `true` if a second call would fail with the same error.
+fn is_of_the_file(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Mismatch)
+}
+
+/// Attributes in memory, and the errors of damaged ones.
+struct Loaded {
+    attributes: Vec<Result<Attribute>>,
+    limits: Limits,
+}
+
+impl LoadAttribute for Loaded {
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, _: &Budget) -> Result<Attribute> {
+        let absent = || Error::new(ErrorKind::OutOfRange, "attribute").found(&info.semantic);
+        self.attributes.get(index).ok_or_else(absent)?.clone()
+    }
+}

@@ -1,0 +1,38 @@
+use std::ops::Range;
+
+/// The triangles of one material: one draw call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MaterialGroup {
+    /// The index of the group among all groups of the mesh, as accepted by [`MeshView::group`](super::MeshView::group).
+    pub index: usize,
+    /// The material: of CGeo, the number that the file has for each triangle; of a Second Life mesh, the number of the
+    /// face, which is that of its texture; 0 otherwise.
+    pub material: u32,
+    /// The triangles, in the order of the mesh or remap; three indices each.
+    pub triangles: Range<usize>,
+    /// A range of vertices that contains all that the triangles use.
+    pub vertices: Range<u32>,
+}
+
+impl MaterialGroup {
+    /// The indices of the triangles, as a draw call counts them: three for each.
+    #[must_use]
+    pub fn indices(&self) -> Range<usize> {
+        self.triangles.start.saturating_mul(3)..self.triangles.end.saturating_mul(3)
+    }
+
+    /// A group whose triangles have these corners.
+    pub(super) fn new(
+        index: usize,
+        material: u32,
+        triangles: Range<usize>,
+        corners: impl Iterator<Item = u32>,
+    ) -> Self {
+        let bounds = corners.fold(None, |bounds: Option<(u32, u32)>, corner| {
+            Some(bounds.map_or((corner, corner), |(least, most)| (least.min(corner), most.max(corner))))
+        });
+        let vertices = bounds.map_or(0..0, |(least, most)| least..most.saturating_add(1));
+        Self { index, material, triangles, vertices }
+    }
+}

@@ -1,0 +1,230 @@
+//! Conversions between conventions: up axis, winding, texture origin.
+
+use super::attribute::Attribute;
+use super::attribute_list::{AttributeList, Attributes, LoadAttribute};
+use super::semantic::{AttributeInfo, Semantic};
+use super::vertex_format::VertexFormat;
+use super::view::MeshView;
+use crate::bytes::{Array, Element};
+use crate::conventions::{Axis, Conventions};
+use crate::limits::{Budget, Limits};
+use crate::num::{as_u64, size_u64};
+use crate::report::{Error, ErrorKind, Result};
+
+impl MeshView {
+    /// This mesh in other conventions: axes rotated, triangles reversed and texture coordinates flipped where `to` differs
+    /// from `from`.
+    ///
+    /// `from` are the conventions of the file: [`Format::conventions`](crate::Format::conventions) for IQM and Second Life
+    /// meshes. CGeo, OpenCTM and TMF files do not store theirs, so state those of the program that wrote the file. What is
+    /// `None` in `to` stays as it is.
+    ///
+    /// * **Up axis**: positions, normals and tangents are rotated by 90 degrees, see [`Conventions`]. They become `f32`:
+    ///   quantized positions are dequantized.
+    /// * **Front face**: corners a, b, c become a, c, b.
+    /// * **Texture origin**: V becomes 1 - V in every set of texture coordinates, in `f32`.
+    ///
+    /// Lengths are not scaled: [`unit`](Conventions::unit) does not matter. Skeletons and animations do not follow: draw a
+    /// skinned mesh with its axes as they are (`up: None` in `to`), below a node that is rotated. The fourth component of
+    /// tangents keeps its sign.
+    ///
+    /// These are the conversions of the exporters of `meshmap convert`. Attributes are converted by each call of
+    /// [`attribute`](Self::attribute): [`load`](Self::load) the result to convert them once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Conventions, MeshFile, Semantic, VOrigin};
+    ///
+    /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+    /// let mesh = file.mesh(&"meshes[0]".parse()?)?;
+    /// let gltf = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Top);
+    /// let turned = mesh.turned(file.format().conventions(), gltf)?;
+    ///
+    /// let first = |mesh: &meshmap::MeshView| {
+    ///     let positions = mesh.attribute(&Semantic::Position)?.expect("this mesh has positions");
+    ///     Ok::<_, meshmap::Error>(positions.to_f32::<3>()[0])
+    /// };
+    /// let [x, y, z] = first(&mesh)?;
+    /// assert_eq!(first(&turned)?, [x, z, -y]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if `to` has a convention that is `None` in `from`, and
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if there is no memory for reversed triangles.
+    pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
+        let turned = self.try_turned(from, to).map_err(|error| self.place().locate(error));
+        turned.map_err(|error| self.tell(error))
+    }
+
+    fn try_turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
+        let axes = changed("up axis", "up", from.up, to.up)?;
+        let reverses = changed("front face", "front_face", from.front_face, to.front_face)?.is_some();
+        let flips_v = changed("texture origin", "v_origin", from.v_origin, to.v_origin)?.is_some();
+
+        let turned = Turned { of: self.stored().clone(), axes, flips_v };
+        let mut view = self.clone();
+        if reverses {
+            view = view.with_indices(self.indices().reversed(&self.budget())?);
+        }
+        if axes.is_some() || flips_v {
+            let infos = self.attributes().iter().map(|info| turned.info(info)).collect();
+            view =
+                view.with_vertices(self.vertex_count(), Attributes::new(AttributeList::new(infos), turned));
+        }
+        Ok(view)
+    }
+}
+
+/// The two values of a convention, if they differ.
+fn changed<T: PartialEq>(what: &str, field: &str, from: Option<T>, to: Option<T>) -> Result<Option<(T, T)>> {
+    match (from, to) {
+        (_, None) => Ok(None),
+        (Some(from), Some(to)) => Ok((from != to).then_some((from, to))),
+        (None, Some(_)) => {
+            let error = Error::new(ErrorKind::Mismatch, "conventions");
+            let expected = format!(
+                "a known {what} to turn from: state that of the program that wrote the file in `from.{field}`"
+            );
+            Err(error.expected(expected).found("none"))
+        }
+    }
+}
+
+/// The attributes of a mesh, in other conventions.
+struct Turned {
+    of: Attributes,
+    /// The axis that points up, and the axis that is to.
+    axes: Option<(Axis, Axis)>,
+    flips_v: bool,
+}
+
+/// A conversion of an attribute.
+#[derive(Clone, Copy)]
+enum Turn {
+    Rotate(Axis, Axis),
+    FlipV,
+}
+
+impl Turned {
+    /// The conversion of an attribute; `None` if it stays as it is.
+    fn turn(&self, semantic: &Semantic) -> Option<Turn> {
+        match semantic {
+            Semantic::Position | Semantic::Normal | Semantic::Tangent => {
+                self.axes.map(|(from, to)| Turn::Rotate(from, to))
+            }
+            Semantic::TexCoord(_) => self.flips_v.then_some(Turn::FlipV),
+            _ => None,
+        }
+    }
+
+    fn info(&self, info: &AttributeInfo) -> AttributeInfo {
+        let format = self.turn(&info.semantic).map_or(info.format, |turn| turn.format(info.format));
+        AttributeInfo { format, ..info.clone() }
+    }
+}
+
+impl LoadAttribute for Turned {
+    fn limits(&self) -> Limits {
+        self.of.limits()
+    }
+
+    fn load(&self, index: usize, info: &AttributeInfo, budget: &Budget) -> Result<Attribute> {
+        match self.turn(&info.semantic) {
+            None => self.of.load(index, budget),
+            Some(turn) => self.of.load_converted(index, budget, |stored| turn.apply(stored, budget)),
+        }
+    }
+}
+
+impl Turn {
+    /// The format that elements become: floats, with all components that the conversion needs.
+    fn format(self, stored: VertexFormat) -> VertexFormat {
+        match (self, stored.components) {
+            (Self::FlipV, 0..=2) => VertexFormat::FLOAT32X2,
+            (_, 0..=3) => VertexFormat::FLOAT32X3,
+            _ => VertexFormat::FLOAT32X4,
+        }
+    }
+
+    fn apply(self, stored: &Attribute, budget: &Budget) -> Result<Attribute> {
+        let format = self.format(stored.format());
+        let bytes = match (self, format.components) {
+            (Self::Rotate(from, to), 3) => converted(stored, budget, |position| rotated(position, from, to))?,
+            (Self::Rotate(from, to), _) => converted(stored, budget, |[x, y, z, w]| {
+                let [x, y, z] = rotated([x, y, z], from, to);
+                [x, y, z, w]
+            })?,
+            (Self::FlipV, 2) => converted(stored, budget, |[u, v]| [u, 1.0 - v])?,
+            (Self::FlipV, 3) => converted(stored, budget, |[u, v, w]| [u, 1.0 - v, w])?,
+            (Self::FlipV, _) => converted(stored, budget, |[u, v, w, q]| [u, 1.0 - v, w, q])?,
+        };
+        Ok(Attribute::new(stored.semantic().clone(), format, bytes))
+    }
+}
+
+/// The elements of an attribute as floats, each converted.
+fn converted<const N: usize>(
+    stored: &Attribute,
+    budget: &Budget,
+    convert: impl Fn([f32; N]) -> [f32; N],
+) -> Result<bytes::Bytes>
+where
+    [f32; N]: Element,
+{
+    let memory = as_u64(stored.len()).saturating_mul(size_u64::<[f32; N]>());
+    budget.spend(as_u64(stored.as_bytes().len()), memory, "attribute of a turned mesh")?;
+    let mut values = stored.to_f32::<N>();
+    values.iter_mut().for_each(|value| *value = convert(*value));
+    Ok(Array::from_vec(values).into_bytes())
+}
+
+/// A vector, rotated so that another axis points up.
+fn rotated(vector: [f32; 3], from: Axis, to: Axis) -> [f32; 3] {
+    let y_up = |[x, y, z]: [f32; 3]| match from {
+        Axis::X => [-y, x, z],
+        Axis::Y => [x, y, z],
+        Axis::Z => [x, z, -y],
+    };
+    let [x, y, z] = y_up(vector);
+    match to {
+        Axis::X => [y, -x, z],
+        Axis::Y => [x, y, z],
+        Axis::Z => [x, -z, y],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AXES: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
+
+    fn up(axis: Axis) -> [f32; 3] {
+        match axis {
+            Axis::X => [1.0, 0.0, 0.0],
+            Axis::Y => [0.0, 1.0, 0.0],
+            Axis::Z => [0.0, 0.0, 1.0],
+        }
+    }
+
+    #[test]
+    fn rotations_move_the_up_axis_keep_the_hand_and_can_be_undone() {
+        for from in AXES {
+            for to in AXES {
+                let [a, b, c] = AXES.map(|axis| rotated(up(axis), from, to));
+                assert_eq!(rotated(up(from), from, to), up(to));
+                let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+                assert_eq!(cross, c, "{from:?} to {to:?}");
+                assert_eq!(rotated(rotated([1.0, 2.0, 3.0], from, to), to, from), [1.0, 2.0, 3.0]);
+                for by in AXES {
+                    let direct = rotated([1.0, 2.0, 3.0], from, to);
+                    assert_eq!(rotated(rotated([1.0, 2.0, 3.0], from, by), by, to), direct);
+                }
+            }
+        }
+        assert_eq!(rotated([1.0, 2.0, 3.0], Axis::Z, Axis::Y), [1.0, 3.0, -2.0]);
+    }
+}

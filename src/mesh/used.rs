@@ -1,0 +1,131 @@
+//! The vertices that triangles use: what meshes and groups with their own vertices are made of.
+
+use std::ops::Range;
+
+use crate::limits::Budget;
+use crate::num::{as_u64, as_usize};
+use crate::report::Result;
+
+/// The vertices that triangles use, in ascending order, and the triangles with indices into that list.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UsedVertices {
+    pub(crate) vertices: Vec<u32>,
+    pub(crate) indices: Vec<u32>,
+}
+
+impl UsedVertices {
+    /// Finds the vertices of `count` corners, whose indices occupy `stored` bytes.
+    ///
+    /// Takes time in proportion to the corners if they use most vertices of a range, and the time of sorting them otherwise.
+    pub(crate) fn of(
+        corners: impl Iterator<Item = u32> + Clone,
+        count: u64,
+        stored: u64,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let (first, end) = corners.clone().fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
+            (first.min(corner), end.max(corner.saturating_add(1)))
+        });
+        let range = first..end;
+        // A table of the whole range then takes no more memory than sorting.
+        let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
+        if is_dense {
+            Self::by_table(corners, &range, count, stored, budget)
+        } else {
+            Self::by_sorting(corners, count, stored, budget)
+        }
+    }
+
+    fn by_table(
+        corners: impl Iterator<Item = u32> + Clone,
+        range: &Range<u32>,
+        count: u64,
+        stored: u64,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let place = |corner: u32| as_usize(corner.saturating_sub(range.start));
+        let span = u64::from(range.end.saturating_sub(range.start));
+        // First 1 for each vertex that is used, then its index among these vertices.
+        let mut table: Vec<u32> = budget.vec(stored, span, VERTICES)?;
+        for corner in corners.clone() {
+            if let Some(used) = table.get_mut(place(corner)) {
+                *used = 1;
+            }
+        }
+        let used = table.iter().fold(0_u64, |sum, used| sum.saturating_add((*used).into()));
+        let mut vertices: Vec<u32> = budget.vec(stored, used, VERTICES)?;
+        let mut places = vertices.iter_mut().zip(0..);
+        for (used, vertex) in table.iter_mut().zip(range.clone()).filter(|(used, _)| **used == 1) {
+            if let Some((place, index)) = places.next() {
+                (*place, *used) = (vertex, index);
+            }
+        }
+        let mut indices: Vec<u32> = budget.vec(stored, count, TRIANGLES)?;
+        for (index, corner) in indices.iter_mut().zip(corners) {
+            *index = table.get(place(corner)).copied().unwrap_or_default();
+        }
+        budget.give_back(span.saturating_mul(4));
+        Ok(Self { vertices, indices })
+    }
+
+    fn by_sorting(
+        corners: impl Iterator<Item = u32> + Clone,
+        count: u64,
+        stored: u64,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let mut vertices: Vec<u32> = budget.vec(stored, count, VERTICES)?;
+        vertices.iter_mut().zip(corners.clone()).for_each(|(place, corner)| *place = corner);
+        vertices.sort_unstable();
+        vertices.dedup();
+        vertices.shrink_to_fit();
+        budget.give_back(count.saturating_sub(as_u64(vertices.len())).saturating_mul(4));
+        let mut indices: Vec<u32> = budget.vec(stored, count, TRIANGLES)?;
+        for (index, corner) in indices.iter_mut().zip(corners) {
+            // The list has at most as many vertices as indices can name.
+            *index = u32::try_from(vertices.binary_search(&corner).unwrap_or_default()).unwrap_or(u32::MAX);
+        }
+        Ok(Self { vertices, indices })
+    }
+}
+
+const VERTICES: &str = "vertices of a mesh";
+const TRIANGLES: &str = "triangles of a mesh";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use proptest::prelude::*;
+
+    #[test]
+    fn vertices_are_those_of_the_corners_and_ascend() {
+        let corners = [7, 3, 9, 9, 3, 7];
+        let budget = Budget::new(&Limits::default());
+        let used = UsedVertices::of(corners.into_iter(), 6, 24, &budget).unwrap();
+        assert_eq!((used.vertices, used.indices), (vec![3, 7, 9], vec![1, 0, 2, 2, 0, 1]));
+        assert_eq!(budget.held(), 4 * (3 + 6));
+        let none = UsedVertices::of([].into_iter(), 0, 0, &budget).unwrap();
+        assert_eq!(none, UsedVertices { vertices: vec![], indices: vec![] });
+    }
+
+    #[test]
+    fn memory_is_charged() {
+        let budget = Budget::new(&Limits::default().with_max_total_bytes(40));
+        let error = UsedVertices::of([0, 1, u32::MAX, 2, 3, 4].into_iter(), 6, 0, &budget).unwrap_err();
+        assert_eq!(error.kind(), crate::report::ErrorKind::LimitExceeded);
+    }
+
+    proptest! {
+        #[test]
+        fn both_ways_find_the_same(corners in prop::collection::vec(5..60_u32, 1..200)) {
+            let budget = Budget::new(&Limits::default());
+            let (count, corners) = (corners.len() as u64, corners.into_iter());
+            let table = UsedVertices::by_table(corners.clone(), &(5..60), count, 0, &budget).unwrap();
+            let sorted = UsedVertices::by_sorting(corners.clone(), count, 0, &budget).unwrap();
+            prop_assert_eq!(&table, &sorted);
+            let back: Vec<u32> = table.indices.iter().map(|index| table.vertices[*index as usize]).collect();
+            prop_assert_eq!(back, corners.collect::<Vec<_>>());
+        }
+    }
+}

@@ -73,7 +73,7 @@ impl<'a> Content<'a> {
     }
 
     /// Goes on with more input where a deflate stream does not end in the input so far, as [`Stream::continued_by`] says.
-    pub(crate) fn continued_by(&mut self, more: &'a dyn Fn(&[u8]) -> Option<&'a [u8]>) {
+    pub(crate) fn continued_by(&mut self, more: &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync)) {
         if let Kind::Deflate(stream) = &mut self.kind {
             stream.set_more(more);
         }

@@ -71,7 +71,7 @@ pub struct Stream<'a> {
 }
 
 /// Gives what comes after the input so far: it gets the bytes that are not used up yet, and returns them with more after them.
-type More<'a> = &'a dyn Fn(&[u8]) -> Option<&'a [u8]>;
+type More<'a> = &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync);
 
 enum Engine<'a> {
     Deflate(&'a mut Inflater),
@@ -156,12 +156,12 @@ impl<'a> Stream<'a> {
     /// # Examples
     ///
     /// ```
-    /// use std::cell::OnceCell;
+    /// use std::sync::OnceLock;
     ///
     /// use meshmap_inflate::{Format, Inflater, Stream};
     ///
     /// let (first, second) = (b"\x01\x05\x00\xfa\xffhe", b"llo");
-    /// let joined = OnceCell::new();
+    /// let joined = OnceLock::new();
     /// let more = |rest: &[u8]| {
     ///     let input: &Vec<u8> = joined.get_or_init(|| [rest, second].concat());
     ///     Some(input.as_slice())
@@ -174,13 +174,13 @@ impl<'a> Stream<'a> {
     /// # Ok::<(), meshmap_inflate::Error>(())
     /// ```
     #[must_use]
-    pub fn continued_by(mut self, more: &'a dyn Fn(&[u8]) -> Option<&'a [u8]>) -> Self {
+    pub fn continued_by(mut self, more: &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync)) -> Self {
         self.set_more(more);
         self
     }
 
     /// Like [`continued_by`](Self::continued_by), for a stream in place.
-    pub fn set_more(&mut self, more: &'a dyn Fn(&[u8]) -> Option<&'a [u8]>) {
+    pub fn set_more(&mut self, more: &'a (dyn Fn(&[u8]) -> Option<&'a [u8]> + Sync)) {
         self.more = Some(more);
     }
 

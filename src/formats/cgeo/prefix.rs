@@ -102,7 +102,7 @@ impl Snapshot {
             )
         });
         // The stream seemed to end where no more could be read.
-        match rest.error.take() {
+        match rest.error.into_inner() {
             Some(error) if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Truncated) => {
                 Err(located(error))
             }

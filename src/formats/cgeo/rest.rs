@@ -1,6 +1,6 @@
 //! Sections that are read in parts: how much of a mesh is read first, and what is read after that.
 
-use std::cell::{Cell, OnceCell};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::parts::Part;
@@ -48,20 +48,20 @@ pub(super) struct Rest<'a> {
     source: &'a Source,
     section_start: u64,
     /// Where what is left begins, and where it ends.
-    next: Cell<u64>,
+    next: AtomicU64,
     end: u64,
     /// Whether it is read in pieces.
     is_file: bool,
     read: Link,
     /// Why it could not be read.
-    pub(super) error: Cell<Option<Error>>,
+    pub(super) error: OnceLock<Error>,
 }
 
 /// Bytes that have been read, each with a link to those that were read after them.
 #[derive(Default)]
 struct Link {
-    bytes: OnceCell<Vec<u8>>,
-    next: OnceCell<Box<Self>>,
+    bytes: OnceLock<Vec<u8>>,
+    next: OnceLock<Box<Self>>,
 }
 
 impl<'a> Rest<'a> {
@@ -69,28 +69,28 @@ impl<'a> Rest<'a> {
         Self {
             source,
             section_start: section.content.start,
-            next: Cell::new(start),
+            next: AtomicU64::new(start),
             end: section.content.end,
             is_file: source.is_file(),
             read: Link::default(),
-            error: Cell::new(None),
+            error: OnceLock::new(),
         }
     }
 
     /// `unused`, with the next bytes of the section after them; `None` at its end, or if they cannot be read.
     pub(super) fn more(&self, unused: &[u8]) -> Option<&[u8]> {
-        let start = self.next.get();
+        let start = self.next.load(Ordering::Relaxed);
         if start >= self.end {
             return None;
         }
         let so_far = start.saturating_sub(self.section_start);
         let wanted = if self.is_file { PIECE.max(so_far / LONGER) } else { u64::MAX };
         let end = start.saturating_add(wanted).min(self.end);
-        self.next.set(end);
+        self.next.store(end, Ordering::Relaxed);
         match self.source.get(start..end, "TAG_MESH_DATA") {
             Ok(bytes) => Some(self.read.push([unused, &bytes].concat())),
             Err(error) => {
-                self.error.set(Some(error));
+                let _ = self.error.set(error);
                 None
             }
         }

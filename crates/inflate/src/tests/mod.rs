@@ -388,12 +388,12 @@ fn in_parts(
     ends: &[usize],
     pieces: &[usize],
 ) -> Outcome {
-    let parts: Vec<std::cell::OnceCell<Vec<u8>>> = ends.iter().map(|_| Default::default()).collect();
-    let next = std::cell::Cell::new(0);
+    let parts: Vec<std::sync::OnceLock<Vec<u8>>> = ends.iter().map(|_| Default::default()).collect();
+    let next = std::sync::atomic::AtomicUsize::new(0);
     let more = |rest: &[u8]| {
-        let number = next.get();
+        let number = next.load(Ordering::Relaxed);
         let (from, to) = (*ends.get(number)?, ends.get(number + 1).copied().unwrap_or(input.len()));
-        next.set(number + 1);
+        next.store(number + 1, Ordering::Relaxed);
         assert!(
             input[..from].ends_with(rest)
                 && rest.len() < 400 + usize::from(decoder == Decoder::Reference) * from
@@ -436,7 +436,7 @@ fn trailers_may_come_in_parts() {
     for damage in [0, 1] {
         *stream.last_mut().unwrap() ^= damage;
         for end in 2..stream.len() {
-            let joined = std::cell::OnceCell::new();
+            let joined = std::sync::OnceLock::new();
             let more = |rest: &[u8]| match joined.get() {
                 None => Some(joined.get_or_init(|| [rest, &stream[end..]].concat()).as_slice()),
                 Some(_) => None,

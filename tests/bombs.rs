@@ -749,7 +749,7 @@ mod openctm {
         let block = largest.pop().unwrap();
         let (decoded, count) =
             counted(|| block.decode(mesh.source(), &alone(), &mut Scratch::default()).unwrap());
-        assert!(count.peak - decoded.len() as i64 <= 32 * KIB, "{count:?} for {}", decoded.len());
+        assert!(count.peak - decoded.len() as i64 <= 64 * KIB, "{count:?} for {}", decoded.len());
     }
 
     /// Unusual numbers of context bits, of which there are 4,096 contexts: a few bytes take a few of them.

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-use super::model::{Length, Literal, Model, Probability, Tree};
+use super::model::{Length, Literal, Model, Probability, Stored, Tree};
 use crate::codec::FaultKind;
 
 /// The range coder. It takes up a byte when the next bit is asked for, not before.
@@ -56,7 +56,7 @@ impl<'a> Coder<'a> {
     #[inline(always)]
     pub(super) fn likely(&mut self, probability: &mut Probability) -> bool {
         self.normalize();
-        let bound = (self.range >> 11) * u32::from(*probability);
+        let bound = (self.range >> 11) * *probability;
         if self.code < bound {
             self.range = bound;
             *probability += (2048 - *probability) >> 5;
@@ -71,7 +71,7 @@ impl<'a> Coder<'a> {
 
     /// A bit that nobody can predict, and the probability from then on: both outcomes are computed, and one is chosen.
     #[inline(always)]
-    pub(super) fn unlikely(&mut self, probability: u32) -> (bool, Probability) {
+    pub(super) fn unlikely(&mut self, probability: Probability) -> (bool, Probability) {
         self.normalize();
         let bound = (self.range >> 11) * probability;
         let is_one = self.code >= bound;
@@ -80,7 +80,7 @@ impl<'a> Coder<'a> {
         // 31, because a shift to the right rounds down what is negative: it is as if the positive were rounded.
         let goal = select_unpredictable(is_one, 31, 2048_i32);
         let change = (goal - probability.cast_signed()) >> 5;
-        (is_one, probability.wrapping_add_signed(change) as Probability)
+        (is_one, probability.wrapping_add_signed(change))
     }
 
     /// A number whose highest bit comes first.
@@ -92,14 +92,17 @@ impl<'a> Coder<'a> {
 
     /// The node of the last bit, and its probability.
     #[inline(always)]
-    pub(super) fn all_but_last<const PAIRS: usize>(&mut self, tree: &mut Tree<PAIRS>) -> (usize, u32) {
+    pub(super) fn all_but_last<const PAIRS: usize, P: Stored>(
+        &mut self,
+        tree: &mut Tree<PAIRS, P>,
+    ) -> (usize, Probability) {
         const { assert!(PAIRS.is_power_of_two()) };
         let mut node = 1;
-        let mut probability = u32::from(tree[0][1]);
+        let mut probability = tree[0][1].get();
         for _ in 0..PAIRS.ilog2() {
-            let children = tree[node & (PAIRS - 1)].map(u32::from);
+            let children = tree[node & (PAIRS - 1)].map(P::get);
             let (is_one, updated) = self.unlikely(probability);
-            tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = updated;
+            tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = P::new(updated);
             node = node << 1 | usize::from(is_one);
             probability = select_unpredictable(is_one, children[1], children[0]);
         }
@@ -107,14 +110,14 @@ impl<'a> Coder<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn last<const PAIRS: usize>(
+    pub(super) fn last<const PAIRS: usize, P: Stored>(
         &mut self,
-        tree: &mut Tree<PAIRS>,
+        tree: &mut Tree<PAIRS, P>,
         node: usize,
-        probability: u32,
+        probability: Probability,
     ) -> usize {
         let (is_one, updated) = self.unlikely(probability);
-        tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = updated;
+        tree.as_flattened_mut()[node & (2 * PAIRS - 1)] = P::new(updated);
         node << 1 | usize::from(is_one)
     }
 
@@ -126,7 +129,7 @@ impl<'a> Coder<'a> {
         let mut number = 0;
         for index in 0..count {
             let place = &mut tree[(node / 2) & (PAIRS - 1)][node & 1];
-            let (is_one, updated) = self.unlikely(u32::from(*place));
+            let (is_one, updated) = self.unlikely(*place);
             *place = updated;
             node = 2 * node + usize::from(is_one);
             number |= u32::from(is_one) << index;
@@ -134,9 +137,12 @@ impl<'a> Coder<'a> {
         number
     }
 
-    /// A byte, and the same with its last bit 0.
+    /// A byte, and the same with its last bit 0. After a match, `unlike` is the byte that would have gone on with it.
     #[inline(always)]
-    pub(super) fn literal(&mut self, literal: &mut Literal) -> (u8, u8) {
+    pub(super) fn literal<P: Stored>(&mut self, literal: &mut Literal<P>, unlike: Option<u8>) -> (u8, u8) {
+        if let Some(other) = unlike {
+            return self.literal_unlike(literal, other);
+        }
         let Some(tree) = literal.first_chunk_mut::<128>() else { return (0, 0) };
         let (node, probability) = self.all_but_last(tree);
         (self.last(tree, node, probability) as u8, (node << 1) as u8)
@@ -145,7 +151,7 @@ impl<'a> Coder<'a> {
     /// The literal after a match, not likely to be the byte that would have gone on with the match: its bits are decoded
     /// with those of that byte in view, up to the first difference.
     #[inline(always)]
-    pub(super) fn literal_unlike(&mut self, literal: &mut Literal, other: u8) -> (u8, u8) {
+    pub(super) fn literal_unlike<P: Stored>(&mut self, literal: &mut Literal<P>, other: u8) -> (u8, u8) {
         const MASK: usize = 0x3ff;
         let probabilities = literal.as_flattened_mut();
         let mut other = usize::from(other) << 1;
@@ -153,16 +159,16 @@ impl<'a> Coder<'a> {
         let mut tree = 0x100;
         let (mut node, mut parent) = (1, 1);
         let mut place = tree + (other & tree) + node;
-        let mut probability = u32::from(probabilities[place & MASK]);
+        let mut probability = probabilities[place & MASK].get();
         while node < 0x100 {
             // Here too the next two are read before it is known which one comes next. They lie in two trees.
             let expected = other & tree;
             other <<= 1;
             let trees = [tree & !expected, expected];
             let places = [0, 1].map(|bit| trees[bit] + (other & trees[bit]) + (node << 1) + bit);
-            let children = places.map(|place| u32::from(probabilities[place & MASK]));
+            let children = places.map(|place| probabilities[place & MASK].get());
             let (is_one, updated) = self.unlikely(probability);
-            probabilities[place & MASK] = updated;
+            probabilities[place & MASK] = P::new(updated);
             parent = node;
             node = node << 1 | usize::from(is_one);
             tree = select_unpredictable(is_one, trees[1], trees[0]);

@@ -89,11 +89,11 @@ impl<'a> Stream<'a> {
 
             if !coder.likely(&mut model.is_match[state & 15][position]) {
                 let context = bits.context(at, previous);
-                let literal = if IS_USUAL { &mut model.literals[context & 7] } else { others.of(context) };
-                let (byte, high) = if state < 7 {
-                    coder.literal(literal)
+                let unlike = (state >= 7).then(|| out[at - 1 - reps[0] as usize]);
+                let (byte, high) = if IS_USUAL {
+                    coder.literal(&mut model.literals[context & 7], unlike)
                 } else {
-                    coder.literal_unlike(literal, out[at - 1 - reps[0] as usize])
+                    coder.literal(others.of(context), unlike)
                 };
                 out[at] = byte;
                 // All bits but the last, where the last does not matter: with these the next literal's probabilities

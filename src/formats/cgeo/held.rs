@@ -63,6 +63,7 @@ impl Held {
     }
 
     /// Whether there is a mesh with these parts. Does not count as a use.
+    #[cfg(feature = "rayon")]
     pub(super) fn has(&self, key: &Key, parts: Parts) -> bool {
         self.meshes.get(key).is_some_and(|entry| entry.mesh.parts.contains(parts))
     }

@@ -74,7 +74,7 @@ impl Mesh {
     }
 
     /// The bytes of the arrays of these parts.
-    #[cfg(any(feature = "cache", feature = "rayon"))]
+    #[cfg(feature = "rayon")]
     pub(crate) fn size_of(&self, parts: Parts) -> u64 {
         let arrays = [(Parts::POSITIONS, &self.positions), (Parts::NORMALS, &self.normals)];
         let of_channels = self.texcoords.iter().map(|array| (Parts::TEXCOORDS, array));

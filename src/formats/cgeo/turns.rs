@@ -34,6 +34,7 @@ impl Order {
 pub(super) struct Slot {
     pub(super) mesh: MeshBuffer,
     /// What is counted for it.
+    #[cfg(feature = "rayon")]
     pub(super) held: u64,
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::mesh::{FileKey, Mesh};
+#[cfg(feature = "rayon")]
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;

@@ -23,6 +23,7 @@ pub use entry::Role;
 pub use entry::{MeshCounts, MeshEntry};
 pub use indices::{IndexFormat, Indices};
 pub use layout::{LayoutAttribute, VertexLayout};
+pub(crate) use remap::CornerRemap;
 pub use remap::{VertexRemap, VertexUses};
 pub use semantic::{AttributeInfo, Semantic};
 pub use vertex_format::VertexFormat;

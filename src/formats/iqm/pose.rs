@@ -7,6 +7,24 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// A point (x, y, z) becomes `row[0]*x + row[1]*y + row[2]*z + row[3]` of each row, as in the IQM SDK.
 pub type Matrix = [[f32; 4]; 3];
 
+/// A 4x4 matrix as four columns, for GPUs: `mat4x4<f32>` in WGSL, `mat4` in GLSL.
+pub type Columns = [[f32; 4]; 4];
+
+/// The columns of a matrix, whose fourth row is 0, 0, 0, 1.
+///
+/// ```
+/// use meshmap::iqm;
+///
+/// let moved = [[1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 6.0], [0.0, 0.0, 1.0, 7.0]];
+/// assert_eq!(iqm::to_columns(&moved)[3], [5.0, 6.0, 7.0, 1.0]);
+/// ```
+#[must_use]
+#[doc(alias = "to_cols_array_2d")]
+pub fn to_columns(matrix: &Matrix) -> Columns {
+    let [[a, b, c, d], [e, f, g, h], [i, j, k, l]] = *matrix;
+    [[a, e, i, 0.0], [b, f, j, 0.0], [c, g, k, 0.0], [d, h, l, 1.0]]
+}
+
 /// The matrix that changes nothing.
 pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 

@@ -38,23 +38,24 @@ fn attribute(mesh: &MeshView, semantic: &Semantic) -> Attribute {
     mesh.attribute(semantic).expect("a file without errors").expect("an attribute that the mesh has")
 }
 
-/// A model of 60,000 vertices.
-fn model() -> MeshView {
-    let bytes = fixtures::iqm::Writer::sheets(1, 300, 200).to_bytes();
+/// A model of `width` by `height` vertices.
+fn model(width: u32, height: u32) -> MeshView {
+    let bytes = fixtures::iqm::Writer::sheets(1, width, height).to_bytes();
     let file = MeshFile::from_source(Source::from_bytes(bytes)).expect("a file without errors");
     let entry = file.meshes().expect("a list").next().expect("a mesh");
     file.mesh(&entry.address).expect("a mesh without errors")
 }
 
-fn floats(table: &mut Table) {
-    let mesh = model();
+/// Interleaved floats: into a slice, and through a callback that copies; beside a plain loop and a copy of as many bytes.
+fn interleaved(table: &mut Table, mesh: &MeshView, names: [&'static str; 3], rounds: usize) {
     let [positions, normals, uvs] =
-        [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0)].map(|what| attribute(&mesh, &what));
+        [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0)].map(|what| attribute(mesh, &what));
     let layout = layout();
     let size = mesh.vertex_count() * layout.stride();
-    let (mut ours, mut theirs) = (vec![0; size], vec![0; size]);
+    let [mut direct, mut called, mut theirs, mut copied] = [(); 4].map(|()| vec![0; size]);
+    let mut into = || mesh.interleave_into(black_box(&layout), &mut direct).expect("attributes that convert");
     let mut write = || {
-        let write = |offset: usize, bytes: &[u8]| ours[offset..][..bytes.len()].copy_from_slice(bytes);
+        let write = |offset: usize, bytes: &[u8]| called[offset..][..bytes.len()].copy_from_slice(bytes);
         mesh.write_interleaved(black_box(&layout), write).expect("attributes that convert");
     };
     let mut plain = || {
@@ -67,10 +68,24 @@ fn floats(table: &mut Table) {
             vertex[24..].copy_from_slice(uv);
         }
     };
-    let times = interleave(ROUNDS, [&mut write, &mut plain]);
-    assert_eq!(ours, theirs);
-    table.slower("interleaved floats", "a loop that knows the layout", times, 1.3);
+    let source = vec![1; size];
+    let mut copy = || copied.copy_from_slice(black_box(&source));
+    let [into, write, plain, copy] = interleave(rounds, [&mut into, &mut write, &mut plain, &mut copy]);
+    assert!(direct == theirs && called == theirs);
+    let [of_into, of_write, of_copy] = names;
+    table.slower(of_into, "a loop that knows the layout", [into, plain], 1.2);
+    table.slower(of_write, "a loop that knows the layout", [write, plain], 1.5);
+    table.beside(of_copy, "a loop that knows the layout", [copy, plain]);
+}
 
+fn floats(table: &mut Table) {
+    let mesh = model(300, 200);
+    let names = ["interleave_into, 1.9 MB", "write_interleaved, 1.9 MB", "a copy, 1.9 MB"];
+    interleaved(table, &mesh, names, ROUNDS);
+    let names = ["interleave_into, 32 MB", "write_interleaved, 32 MB", "a copy, 32 MB"];
+    interleaved(table, &model(1000, 1000), names, ROUNDS / 10);
+
+    let [positions, normals] = [Semantic::Position, Semantic::Normal].map(|what| attribute(&mesh, &what));
     let packed = layout_packed();
     let mut ours = vec![0; mesh.vertex_count() * packed.stride()];
     let mut theirs = ours.clone();
@@ -148,7 +163,7 @@ fn place(out: &mut [u8], stored: &[u8], domain: &Dequant) {
 }
 
 fn indices(table: &mut Table) {
-    let mesh = model();
+    let mesh = model(300, 200);
     let indices = mesh.indices();
     assert_eq!(indices.narrowest(), IndexFormat::Uint16);
     let mut ours = vec![0; indices.len() * 2];

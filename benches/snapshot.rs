@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SnapshotCache, Wrap, raw};
-use meshmap::{Codec, Scratch, Source};
+use meshmap::{Codec, Scratch, Source, VertexRemap};
 use meshmap_testing::fixtures::cgeo;
 use meshmap_testing::measure::{Table, interleave};
 
@@ -28,6 +28,7 @@ fn main() {
     floor(&animation, &mut table);
     positions(&animation, &mut table);
     first_frame(folder.path(), &mut table);
+    first_view(&mut table);
     uncompressed(folder.path(), &mut table);
     shutter(&animation, &mut table);
     play(&animation, &mut table);
@@ -175,6 +176,52 @@ fn first_frame(folder: &Path, table: &mut Table) {
     };
     let [ours, prefixes] = interleave(ROUNDS / 2, [&mut ours, &mut prefixes]);
     table.slower("open, positions of one difference", "inflating the two prefixes", [ours, prefixes], 1.3);
+}
+
+/// The first view of a mesh, in the order of its vertices and with its triangles in no order; and its remap, in one pass over
+/// the records and from streams that are copied out of them.
+fn first_view(table: &mut Table) {
+    for shuffled in [false, true] {
+        let (mut meshes, _) = cgeo::animation(SIDE, 1);
+        let mut mesh = meshes.remove(0);
+        if shuffled {
+            let count = mesh.triangles.len();
+            let mut next = random(count);
+            (1..count).for_each(|index| mesh.triangles.swap(index, next()));
+        }
+        let bytes = cgeo::file(&[cgeo::snapshot(&mesh, mesh.complete())], Dialect::default());
+        let source = Source::from_bytes(bytes);
+        let first = || {
+            let proxy = Proxy::from_source(source.clone()).expect("a file without errors");
+            proxy.snapshot(0).expect("a snapshot")
+        };
+        let mesh = first().mesh().expect("a mesh");
+        let counts = [mesh.positions.len(), mesh.normals.len(), mesh.texcoords[0].len()];
+        let general = || {
+            let indices = (mesh.triangles.positions(), mesh.triangles.normals(), mesh.triangles.texcoords(0));
+            let (Some(normals), Some(texcoords)) = (indices.1, indices.2) else {
+                panic!("all kinds of indices")
+            };
+            let streams = [indices.0.as_flattened(), normals.as_flattened(), texcoords.as_flattened()];
+            VertexRemap::new(&streams, &counts).expect("indices in range")
+        };
+        assert!(general() == mesh.vertex_remap().expect("indices in range"));
+        let [view, decoded, one_pass, streams] = interleave(
+            ROUNDS / 8,
+            [
+                &mut || drop(black_box(first().view().expect("a view"))),
+                &mut || drop(black_box(first().mesh().expect("a mesh"))),
+                &mut || drop(black_box(mesh.vertex_remap().expect("indices in range"))),
+                &mut || drop(black_box(general())),
+            ],
+        );
+        let [of_view, of_remap] = match shuffled {
+            false => ["first view", "remap in one pass"],
+            true => ["first view, triangles in no order", "remap in one pass, triangles in no order"],
+        };
+        table.slower(of_view, "decoding the mesh", [view, decoded], 2.0);
+        table.beside(of_remap, "copied streams, one after the other", [one_pass, streams]);
+    }
 }
 
 /// Positions of a difference that is not compressed, beside one pass over the mapped bytes.

@@ -92,7 +92,7 @@ mod bytemuck {
 
 #[cfg(feature = "mint")]
 mod mint {
-    use meshmap::iqm::{Trs, to_cols_array};
+    use meshmap::iqm::{Trs, to_columns};
     use mint::{ColumnMatrix4, Quaternion, RowMatrix3x4, RowMatrix4, Vector3};
 
     #[test]
@@ -110,7 +110,7 @@ mod mint {
         assert_eq!(rows, RowMatrix3x4::from(matrix));
         assert_eq!([rows.x, rows.y, rows.z].map(<[f32; 4]>::from), matrix);
         let columns = ColumnMatrix4::from(trs);
-        assert_eq!(columns, ColumnMatrix4::from(to_cols_array(&matrix)));
+        assert_eq!(columns, ColumnMatrix4::from(to_columns(&matrix)));
         let four: [[f32; 4]; 4] = RowMatrix4::from(columns).into();
         assert_eq!((four[..3].to_vec(), four[3]), (matrix.to_vec(), [0.0, 0.0, 0.0, 1.0]));
         assert_eq!(<[f32; 4]>::from(columns.w), [1.0, 2.0, 3.0, 1.0]);

@@ -1,12 +1,14 @@
 //! Vertex layouts, and vertices that are written in them.
 
+use bytes::Bytes;
+
 use super::attribute::Attribute;
 use super::convert::{BLOCK, Converter, Fourth, Work};
-use super::place::Places;
+use super::place::{Places, place};
 use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use super::view::MeshView;
-use super::write::{WriteResult, into_slice, written};
+use super::write::{WriteResult, sized, written};
 use crate::report::{ErrorKind, Result};
 
 /// What a vertex buffer has for each vertex: attributes, each at an offset.
@@ -135,6 +137,24 @@ impl VertexLayout {
     }
 }
 
+/// The most bytes of vertices that a callback gets at a time.
+///
+/// Each attribute is written to all vertices of a block before the next one is. Blocks of 16 KiB, with what they are made of
+/// and where they go, do not stay in a first-level cache of 32 KiB, and take 1.3 times as long.
+const COPIED_BLOCK: usize = 4 << 10;
+
+/// The most bytes of vertices that are copied straight into the caller's memory, one attribute after the other.
+const DIRECT_BLOCK: usize = 2 << 10;
+
+/// The attributes of a mesh on their way into a layout, in the order of their offsets.
+struct Columns<'a> {
+    columns: Vec<Column<'a>>,
+    stride: usize,
+    /// Whether there are bytes between attributes.
+    has_gaps: bool,
+    work: Work,
+}
+
 /// An attribute of a mesh on its way into a layout.
 struct Column<'a> {
     from: Origin,
@@ -145,9 +165,56 @@ struct Column<'a> {
 
 /// Where the elements of a column come from.
 enum Origin {
-    Stored(Box<(Attribute, Converter)>),
-    /// The same bytes for every vertex.
+    /// Elements that stay as they are.
+    Copied(Bytes),
+    Converted(Box<(Attribute, Converter)>),
+    /// The same bytes for every vertex, as often as a block has vertices.
     Same(Vec<u8>),
+}
+
+impl Columns<'_> {
+    /// How many vertices make a block: of at most `copied` bytes if all are copied, and of more if some are converted.
+    fn per_block(&self, copied: usize) -> usize {
+        let is_converted = |column: &Column<'_>| matches!(column.from, Origin::Converted(_));
+        let most = if self.columns.iter().any(is_converted) { BLOCK } else { copied };
+        most.checked_div(self.stride).unwrap_or(0).max(1)
+    }
+
+    /// The bytes of all vertices, where those of the only attribute are.
+    fn as_stored(&self) -> Option<&[u8]> {
+        match self.columns.as_slice() {
+            [Column { from: Origin::Copied(bytes), to, .. }] if to.format.size() == self.stride => {
+                Some(bytes)
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes whole vertices from `first` on, as many as `out` has room for; at most those of a block.
+    fn write(&mut self, first: usize, out: &mut [u8]) -> Result<()> {
+        let Self { columns, stride, has_gaps, work } = self;
+        let count = out.len().checked_div(*stride).unwrap_or(0);
+        if *has_gaps {
+            out.fill(0);
+        }
+        for Column { from, to, is_followed } in columns {
+            let out = out.get_mut(to.offset..).unwrap_or_default();
+            let places = Places { out, stride: *stride, is_followed: *is_followed };
+            let size = to.format.size();
+            let elements = match from {
+                Origin::Copied(bytes) => bytes.get(first.saturating_mul(size)..),
+                Origin::Same(bytes) => Some(bytes.as_slice()),
+                Origin::Converted(stored) => {
+                    let (attribute, converter) = &**stored;
+                    attribute.convert_part(converter, first, count, places, work)?;
+                    continue;
+                }
+            };
+            let elements = elements.and_then(|elements| elements.get(..count.saturating_mul(size)));
+            place(elements.unwrap_or_default(), size, size, &[], places);
+        }
+        Ok(())
+    }
 }
 
 impl MeshView {
@@ -170,14 +237,36 @@ impl MeshView {
         self.write_vertices(layout, write).map_err(|error| self.tell(error))
     }
 
-    /// Like [`write_interleaved`](Self::write_interleaved), into `out`.
+    /// Writes all vertices in a layout, straight into `out`: faster than [`write_interleaved`](Self::write_interleaved), which
+    /// writes the same bytes.
+    ///
+    /// Attributes are written one after the other, a few KiB of vertices at a time. Memory that is slow unless it is written
+    /// in ascending order, such as write-combined GPU memory, is better filled by `write_interleaved`. Bytes of `out` after
+    /// the vertices stay as they are; after an error, the vertices are undefined.
     ///
     /// # Errors
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if `out` is shorter than [`vertex_count`](Self::vertex_count) times the stride
     /// of the layout, and the errors of [`write_interleaved`](Self::write_interleaved).
     pub fn interleave_into(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
-        self.write_interleaved(layout, into_slice(out, self.vertex_count().saturating_mul(layout.stride()))?)
+        let out = sized(out, self.vertex_count().saturating_mul(layout.stride()))?;
+        self.fill_vertices(layout, out).map_err(|error| self.tell(error))
+    }
+
+    fn fill_vertices(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
+        let mut columns = self.columns(layout)?;
+        if let Some(stored) = columns.as_stored() {
+            if let Some(out) = out.get_mut(..stored.len()) {
+                out.copy_from_slice(stored);
+            }
+            return Ok(());
+        }
+        let most = columns.per_block(DIRECT_BLOCK);
+        let blocks = out.chunks_mut(most.saturating_mul(columns.stride).max(1));
+        for (first, vertices) in (0..).step_by(most).zip(blocks) {
+            columns.write(first, vertices)?;
+        }
+        Ok(())
     }
 
     fn write_vertices<R: WriteResult>(
@@ -185,44 +274,20 @@ impl MeshView {
         layout: &VertexLayout,
         mut write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
-        let stride = layout.stride();
-        self.check_layout(layout)?;
-        let columns = self.columns(layout)?;
-        if let [Column { from: Origin::Stored(only), to, .. }] = columns.as_slice()
-            && only.1.is_copy()
-            && to.format.size() == stride
-        {
-            if !only.0.is_empty() {
-                written(write(0, only.0.as_bytes()))?;
+        let mut columns = self.columns(layout)?;
+        let stride = columns.stride;
+        if let Some(stored) = columns.as_stored() {
+            if !stored.is_empty() {
+                written(write(0, stored))?;
             }
             return Ok(());
         }
-        let most = BLOCK.checked_div(stride).unwrap_or(0).max(1);
+        let most = columns.per_block(COPIED_BLOCK);
         let mut block = vec![0; most.min(self.vertex_count()).saturating_mul(stride)];
-        let mut work = Work::default();
         for first in (0..self.vertex_count()).step_by(most) {
             let count = most.min(self.vertex_count().saturating_sub(first));
-            let length = count.saturating_mul(stride);
-            let vertices = block.get_mut(..length).unwrap_or_default();
-            for Column { from, to, is_followed } in &columns {
-                match from {
-                    Origin::Stored(stored) => {
-                        let (attribute, converter) = &**stored;
-                        let out = vertices.get_mut(to.offset..).unwrap_or_default();
-                        let places = Places { out, stride, is_followed: *is_followed };
-                        attribute.convert_part(converter, first, count, places, &mut work)?;
-                    }
-                    // They stay in the block.
-                    Origin::Same(bytes) if first == 0 => {
-                        for vertex in vertices.chunks_mut(stride.max(1)) {
-                            if let Some(place) = vertex.get_mut(to.offset..to.end()) {
-                                place.copy_from_slice(bytes);
-                            }
-                        }
-                    }
-                    Origin::Same(_) => {}
-                }
-            }
+            let vertices = block.get_mut(..count.saturating_mul(stride)).unwrap_or_default();
+            columns.write(first, vertices)?;
             written(write(first.saturating_mul(stride), vertices))?;
         }
         Ok(())
@@ -248,8 +313,10 @@ impl MeshView {
         Ok(())
     }
 
-    /// The columns of a layout, in the order of their offsets.
-    fn columns<'a>(&self, layout: &'a VertexLayout) -> Result<Vec<Column<'a>>> {
+    /// The columns of a layout, which is checked.
+    fn columns<'a>(&self, layout: &'a VertexLayout) -> Result<Columns<'a>> {
+        self.check_layout(layout)?;
+        let stride = layout.stride();
         let budget = self.budget();
         let mut columns = Vec::new();
         for to in &layout.attributes {
@@ -261,9 +328,16 @@ impl MeshView {
                 }
                 (Some(attribute), _) => {
                     let converter = attribute.converter(to.format);
-                    Origin::Stored(Box::new((attribute, converter)))
+                    if converter.is_copy() {
+                        Origin::Copied(attribute.into_bytes())
+                    } else {
+                        Origin::Converted(Box::new((attribute, converter)))
+                    }
                 }
-                (None, Some(default)) => Origin::Same(self.one_element(default, to)?),
+                (None, Some(default)) => {
+                    let count = BLOCK.checked_div(stride).unwrap_or(0).max(1).min(self.vertex_count());
+                    Origin::Same(self.one_element(default, to)?.repeat(count))
+                }
                 (None, None) => {
                     let error = self.place().error(ErrorKind::Mismatch, "mesh and vertex layout");
                     let expected = format!("the attribute {}, which has no default", to.semantic);
@@ -273,15 +347,14 @@ impl MeshView {
             columns.push(Column { from, to, is_followed: false });
         }
         columns.sort_by_key(|column| column.to.offset);
-        let next = columns.iter().skip(1).map(|next| match &next.from {
-            Origin::Stored(_) if next.to.format.size() >= 4 => Some(next.to.offset),
-            _ => None,
-        });
+        let next = columns.iter().skip(1).map(|next| (next.to.format.size() >= 4).then_some(next.to.offset));
         let next: Vec<Option<usize>> = next.collect();
         for (column, next) in columns.iter_mut().zip(next) {
             column.is_followed = next == Some(column.to.end());
         }
-        Ok(columns)
+        let sizes = layout.attributes.iter().map(|attribute| attribute.format.size());
+        let has_gaps = sizes.fold(0, usize::saturating_add) < stride;
+        Ok(Columns { columns, stride, has_gaps, work: Work::default() })
     }
 
     /// The bytes of a default.

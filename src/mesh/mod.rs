@@ -33,6 +33,7 @@ pub use entry::{MeshCounts, MeshEntry};
 pub use indices::{IndexFormat, Indices};
 pub use layout::{LayoutAttribute, VertexLayout};
 pub use material_group::MaterialGroup;
+pub(crate) use remap::CornerRemap;
 pub use remap::{VertexRemap, VertexUses};
 pub use semantic::{AttributeInfo, Semantic};
 pub use vertex_format::VertexFormat;

@@ -35,12 +35,18 @@ pub(super) fn written(result: impl WriteResult) -> Result<()> {
     result.into_result().map_err(|error| Error::io(error, "callback"))
 }
 
+/// The first `needed` bytes of `out`.
+pub(super) fn sized(out: &mut [u8], needed: usize) -> Result<&mut [u8]> {
+    let length = out.len();
+    out.get_mut(..needed).ok_or_else(|| {
+        let error = Error::new(ErrorKind::OutOfRange, "length of the output");
+        error.expected(format!("at least {needed} bytes")).found(length)
+    })
+}
+
 /// A callback that writes into `out`, which must hold `needed` bytes.
 pub(super) fn into_slice(out: &mut [u8], needed: usize) -> Result<impl FnMut(usize, &[u8])> {
-    if out.len() < needed {
-        let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-        return Err(error.expected(format!("at least {needed} bytes")).found(out.len()));
-    }
+    let out = sized(out, needed)?;
     Ok(move |offset: usize, bytes: &[u8]| {
         if let Some(place) = out.get_mut(offset..offset.saturating_add(bytes.len())) {
             place.copy_from_slice(bytes);

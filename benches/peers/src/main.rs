@@ -131,10 +131,12 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     plain_loop(&poses, &stored, &mut out);
     assert_eq!(expected, out);
 
-    let [mut plain_out, mut alone_out, mut parallel_out] = [(); 3].map(|()| out.clone());
+    let [mut plain_out, mut alone_out, mut parallel_out, mut stored_out] = [(); 4].map(|()| out.clone());
+    let first = out[..poses.len()].to_vec();
+    let [mut plain_frame, mut frame_out] = [(); 2].map(|()| first.clone());
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     // All of it runs in the pool, as the work of a program that uses rayon does.
-    let [plain, alone, parallel] = pool.install(|| {
+    let [plain, alone, parallel, store, plain_one, one] = pool.install(|| {
         interleave(
             500,
             [
@@ -143,10 +145,24 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
                 &mut || {
                     parallel.read_range_into(all.clone(), black_box(&mut parallel_out)).expect("room for all")
                 },
+                &mut || stored_out.fill(black_box(first[0])),
+                &mut || {
+                    for frame in stored.chunks_exact(stored.len() / all.len()) {
+                        plain_loop(&poses, frame, black_box(&mut plain_frame));
+                    }
+                },
+                &mut || {
+                    for frame in all.clone() {
+                        alone.read_frame_into(frame, black_box(&mut frame_out)).expect("room for a frame");
+                    }
+                },
             ],
         )
     });
+    assert!(alone_out == expected && frame_out == plain_frame);
     table.faster("frames_into, 1 thread", "a plain loop", [alone, plain], 1.5);
+    table.faster("frames_into, 1 thread", "a plain store of as many bytes", [alone, store], 0.8);
+    table.faster("read_frame_into, frame after frame", "a plain loop into one frame", [one, plain_one], 3.0);
     table.faster("frames_into, 2 threads", "frames_into, 1 thread", [parallel, alone], 1.7);
     Ok(())
 }

@@ -233,6 +233,31 @@ impl Triangles {
         self.records().flat_map(move |record| triple(record, stream))
     }
 
+    /// The indices of several kinds of all corners, in pieces; `None` as soon as `take` returns it.
+    pub(crate) fn corners_in_pieces<const N: usize>(
+        &self,
+        streams: [usize; N],
+        mut take: impl FnMut(&[[u32; N]]) -> Option<()>,
+    ) -> Option<()> {
+        /// Records of a piece.
+        const PIECE: usize = 64;
+        let mut corners = Vec::with_capacity(PIECE.saturating_mul(3));
+        let length = self.record_len().saturating_mul(self.len()).min(self.records.len());
+        for piece in self.records.get(..length)?.chunks(self.record_len().saturating_mul(PIECE)) {
+            corners.clear();
+            for record in piece.chunks_exact(self.record_len()) {
+                let triples = streams.map(|stream| triple(record, stream));
+                corners.extend([
+                    triples.map(|[a, ..]| a),
+                    triples.map(|[_, b, _]| b),
+                    triples.map(|[.., c]| c),
+                ]);
+            }
+            take(&corners)?;
+        }
+        Some(())
+    }
+
     fn stream(&self, stream: usize) -> Vec<[u32; 3]> {
         self.records().map(|record| triple(record, stream)).collect()
     }

@@ -8,8 +8,8 @@ use super::snapshot::Snapshot;
 use crate::bytes::Array;
 use crate::limits::{Budget, Limits};
 use crate::mesh::{
-    Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
-    VertexFormat, VertexRemap,
+    Attribute, AttributeInfo, Bounds, CornerRemap, Indices, LoadAttribute, MeshCounts, MeshView, Role,
+    Semantic, VertexFormat, VertexRemap,
 };
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result};
@@ -85,12 +85,16 @@ impl Snapshot {
         let indices = corners.saturating_mul(4).saturating_mul(as_u64(streams.len()));
         let working = indices.saturating_add(VertexRemap::most_memory(corners, &counts));
         budget.spend_all(working, "vertices of a mesh").map_err(|error| self.place().locate(error))?;
-        let (indices, counts) = mesh.corner_streams();
-        // The records go before working memory comes, and each array when its vertices are there.
-        drop(mesh);
-        let remap = VertexRemap::new(&borrow(&indices), &counts);
-        let remap = remap.map_err(|error| self.place().locate(error))?;
-        drop(indices);
+        // The records go before other memory comes, and each array when its vertices are there.
+        let remap = if let Some(remap) = mesh.remap_of_records() {
+            drop(mesh);
+            remap
+        } else {
+            let (indices, counts) = mesh.corner_streams();
+            drop(mesh);
+            let remap = VertexRemap::new(&borrow(&indices), &counts);
+            remap.map_err(|error| self.place().locate(error))?
+        };
         budget.give_back_to(held);
         let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
         let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
@@ -137,8 +141,41 @@ impl Mesh {
     /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for an index of a triangle that is not less than its count, and
     /// those of [`VertexRemap::new`].
     pub fn vertex_remap(&self) -> Result<VertexRemap> {
+        if let Some(remap) = self.remap_of_records() {
+            return Ok(remap);
+        }
         let (streams, counts) = self.corner_streams();
         VertexRemap::new(&borrow(&streams), &counts)
+    }
+
+    /// The remap in one pass over the records, whose indices are not copied first; `None` where the general way must do it:
+    /// for indices out of range, many map channels, and many vertices on one position.
+    fn remap_of_records(&self) -> Option<VertexRemap> {
+        let first_channel = 1_usize.saturating_add(self.triangles.has_normals().into());
+        let (mut kinds, mut counts) = (Vec::new(), Vec::new());
+        for (semantic, elements) in self.streams() {
+            kinds.push(match semantic {
+                Semantic::TexCoord(set) if as_usize(set) >= self.triangles.texcoord_sets() => return None,
+                Semantic::TexCoord(set) => first_channel.saturating_add(as_usize(set)),
+                Semantic::Normal => 1,
+                _ => 0,
+            });
+            counts.push(elements.len());
+        }
+        match kinds.len() {
+            1 => self.remap_of_kinds::<1>(&kinds, &counts),
+            2 => self.remap_of_kinds::<2>(&kinds, &counts),
+            3 => self.remap_of_kinds::<3>(&kinds, &counts),
+            4 => self.remap_of_kinds::<4>(&kinds, &counts),
+            _ => None,
+        }
+    }
+
+    fn remap_of_kinds<const N: usize>(&self, kinds: &[usize], counts: &[usize]) -> Option<VertexRemap> {
+        let corner_count = self.triangles.len().checked_mul(3)?;
+        let mut remap = CornerRemap::<N>::new(counts.try_into().ok()?, corner_count)?;
+        self.triangles.corners_in_pieces(kinds.try_into().ok()?, |corners| remap.add(corners))?;
+        Some(remap.finish())
     }
 
     /// Like [`vertex_remap`](Self::vertex_remap), with triangles ordered by material. Where the file does not store
@@ -169,4 +206,60 @@ impl Mesh {
 
 fn borrow(streams: &[Vec<[u32; 3]>]) -> Vec<&[u32]> {
     streams.iter().map(|stream| stream.as_flattened()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::mesh::{FileId, StoredMesh, TopologyId};
+    use super::super::triangles::{Counts, Shape, Triangles};
+    use super::*;
+    use crate::dialect::Dialect;
+
+    /// A mesh of records of version 7, with so many elements of each kind and these indices.
+    fn mesh(elements: &[usize; 4], triangles: &[[[u32; 3]; 4]], channels: usize) -> Mesh {
+        let points = |count: usize| Array::from_vec(vec![[0.0_f32; 3]; count]);
+        let [positions, normals, first, second] = elements.map(points);
+        let counts = Counts {
+            vertices: 0,
+            normals: 0,
+            texcoord_sets: u32::try_from(channels).unwrap(),
+            triangles: u32::try_from(triangles.len()).unwrap(),
+        };
+        let mut records = Triangles::default();
+        for triangle in triangles {
+            let indices = triangle[..2 + channels].as_flattened();
+            records.take_records().extend(indices.iter().flat_map(|index| index.to_le_bytes()));
+            records.take_records().extend([0; 3]);
+        }
+        records.set_shape(Shape::of_version_7(&counts));
+        let texcoords = [first, second].into_iter().take(channels).collect();
+        let topology = StoredMesh { file: FileId::Proxy(0), dialect: Dialect::default(), offset: 0 };
+        let topology = TopologyId(topology);
+        Mesh { positions, normals, texcoords, triangles: records, topology, is_complete: true }
+    }
+
+    proptest! {
+        /// In one pass or not, the remap and its errors are those of `VertexRemap::new`.
+        #[test]
+        fn one_pass_makes_what_the_general_way_makes(
+            triangles in prop::collection::vec(prop::array::uniform4(prop::array::uniform3(0..6_u32)), 0..40),
+            elements in prop::array::uniform4(prop_oneof![Just(0_usize), 4..9_usize]),
+            channels in 0..3_usize,
+        ) {
+            let mesh = mesh(&elements, &triangles, channels);
+            let (streams, counts) = mesh.corner_streams();
+            match (mesh.vertex_remap(), VertexRemap::new(&borrow(&streams), &counts)) {
+                (Ok(found), Ok(expected)) => {
+                    prop_assert_eq!(&mesh.remap_of_records().unwrap(), &found);
+                    prop_assert_eq!(found, expected);
+                }
+                (found, expected) => {
+                    prop_assert!(mesh.remap_of_records().is_none());
+                    prop_assert_eq!(found.unwrap_err().to_string(), expected.unwrap_err().to_string());
+                }
+            }
+        }
+    }
 }

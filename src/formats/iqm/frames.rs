@@ -64,12 +64,15 @@ struct Channels {
     synthesise_w: bool,
     /// Stored channels of the poses before this one.
     first: usize,
-    /// The first stored channel, where [`decode_run`](Self::decode_run) is exact.
-    run: Option<usize>,
+    /// Where in a frame the window of [`decode_window`](Self::decode_window) begins; [`NO_WINDOW`] if the pose has none.
+    window: usize,
     offset: [f32; 10],
     /// [`NOTHING`] where the channel is not stored.
     scale: [f32; 10],
 }
+
+/// Where no window of any file begins.
+const NO_WINDOW: usize = usize::MAX;
 
 /// A scale whose product changes no offset.
 ///
@@ -183,7 +186,7 @@ impl Frames {
         let values = values(&bytes);
         for (pose, channels) in out.iter_mut().zip(self.poses.iter()) {
             let mut to = Trs::default();
-            channels.decode_into(values, 0, &mut to);
+            channels.decode_into(values, &mut to);
             *pose = pose.interpolate(to, fraction);
         }
         Ok(())
@@ -231,12 +234,12 @@ impl Frames {
     }
 
     fn decode_frames(&self, values: &[U16], out: &mut [Trs]) {
-        let mut start = 0_usize;
+        let mut rest = values;
         for frame in out.chunks_mut(self.poses.len().max(1)) {
             for (pose, channels) in frame.iter_mut().zip(self.poses.iter()) {
-                channels.decode_into(values, start, pose);
+                channels.decode_into(rest, pose);
             }
-            start = start.saturating_add(self.channels());
+            rest = rest.get(self.channels()..).unwrap_or_default();
         }
     }
 
@@ -277,8 +280,8 @@ impl Channels {
         }
         let before = if mask == 0 { 0 } else { mask.trailing_zeros() };
         let is_run = (mask >> before).wrapping_add(1).is_power_of_two();
-        let run = if is_run && exact && !synthesise_w { usize::try_from(before).ok() } else { None };
-        Self { mask, synthesise_w, first, run, offset, scale }
+        let window = first.checked_sub(as_usize(before)).filter(|_| is_run && exact && !synthesise_w);
+        Self { mask, synthesise_w, first, window: window.unwrap_or(NO_WINDOW), offset, scale }
     }
 
     /// How many channels a frame stores.
@@ -286,16 +289,22 @@ impl Channels {
         as_usize(self.mask.count_ones())
     }
 
-    /// Decodes this pose of the frame that begins at `frame` in `values`.
+    /// Decodes this pose of the frame at the start of `values`.
     ///
     /// Both branches write to `out`: a common result would go through the stack and take 1.35 times as long.
-    #[inline]
-    fn decode_into(&self, values: &[U16], frame: usize, out: &mut Trs) {
-        let start = frame.saturating_add(self.first);
-        match self.run.and_then(|run| values.get(start.checked_sub(run)?..)?.first_chunk()) {
-            Some(window) => *out = self.decode_run(window),
-            None => *out = self.decode_stored(values.get(start..).unwrap_or_default()),
+    #[inline(always)]
+    fn decode_into(&self, values: &[U16], out: &mut Trs) {
+        match values.get(self.window..).and_then(<[U16]>::first_chunk) {
+            Some(window) => *out = self.decode_window(window),
+            None => self.decode_stored_into(values, out),
         }
+    }
+
+    /// Kept out of the loop over windows, which has no registers left for it.
+    #[cold]
+    #[inline(never)]
+    fn decode_stored_into(&self, values: &[U16], out: &mut Trs) {
+        *out = self.decode_stored(values.get(self.first..).unwrap_or_default());
     }
 
     /// Decodes a window of ten numbers, with stored channels at their own index.
@@ -304,10 +313,10 @@ impl Channels {
     ///
     /// There is no branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
     /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store
-    /// a run: all channels, translation and rotation, one of the two, or none. Other masks, and the first and last
-    /// poses of `values`, which lack neighbours, are left to `decode_stored`.
-    #[inline]
-    fn decode_run(&self, window: &[U16; 10]) -> Trs {
+    /// a run: all channels, translation and rotation, one of the two, or none. Other masks, and the first poses of a frame
+    /// and the last ones of `values`, which lack neighbours, are left to `decode_stored`.
+    #[inline(always)]
+    fn decode_window(&self, window: &[U16; 10]) -> Trs {
         let mut channels = self.offset;
         for ((channel, value), scale) in channels.iter_mut().zip(window).zip(&self.scale) {
             *channel += f32::from(value.get()) * scale;

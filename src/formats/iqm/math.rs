@@ -2,12 +2,12 @@
 
 use mint::{ColumnMatrix4, Quaternion, RowMatrix3x4, Vector3};
 
-use super::pose::{Trs, to_cols_array};
+use super::pose::{Trs, to_columns};
 
 /// The matrix of the transformation, as `glam::Mat4::from` takes it.
 impl From<Trs> for ColumnMatrix4<f32> {
     fn from(trs: Trs) -> Self {
-        to_cols_array(&trs.to_matrix()).into()
+        to_columns(&trs.to_matrix()).into()
     }
 }
 

@@ -68,7 +68,7 @@ pub use extension::{Extension, FteEvent, FteMesh, FteMeshSkin, FteSkinFrame, Fte
 pub use frames::Frames;
 pub(crate) use layout::HEAD;
 pub use model::{Mesh, Model};
-pub use pose::{IDENTITY, Matrix, Trs, invert, multiply, to_cols_array};
+pub use pose::{Columns, IDENTITY, Matrix, Trs, invert, multiply, to_columns};
 pub use skeleton::{Joint, Skeleton, world_matrices};
 pub use vertex_array::{VertexArray, VertexArrayType};
 

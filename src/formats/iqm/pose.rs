@@ -4,9 +4,30 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A 3x4 matrix as three rows: rotation times scale, and translation in column 4.
 ///
-/// A point (x, y, z) becomes `row[0]*x + row[1]*y + row[2]*z + row[3]` of each row, as in the IQM SDK. [`to_cols_array`] makes
+/// A point (x, y, z) becomes `row[0]*x + row[1]*y + row[2]*z + row[3]` of each row, as in the IQM SDK. [`to_columns`] makes
 /// the 4 x 4 matrix that a GPU takes. With the feature `mint`, `mint::RowMatrix3x4::from` takes a `Matrix`.
 pub type Matrix = [[f32; 4]; 3];
+
+/// A 4x4 matrix as four columns, for GPUs: `mat4x4<f32>` in WGSL, `mat4` in GLSL.
+pub type Columns = [[f32; 4]; 4];
+
+/// The columns of a matrix, as shaders, glTF and `glam::Mat4::from_cols_array_2d` take them. The fourth row, which a [`Matrix`] does
+/// not store, is 0, 0, 0, 1.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::iqm;
+///
+/// let moved = [[1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 6.0], [0.0, 0.0, 1.0, 7.0]];
+/// assert_eq!(iqm::to_columns(&moved)[3], [5.0, 6.0, 7.0, 1.0]);
+/// ```
+#[must_use]
+#[doc(alias = "to_cols_array_2d")]
+pub fn to_columns(matrix: &Matrix) -> Columns {
+    let [[a, b, c, d], [e, f, g, h], [i, j, k, l]] = *matrix;
+    [[a, e, i, 0.0], [b, f, j, 0.0], [c, g, k, 0.0], [d, h, l, 1.0]]
+}
 
 /// The matrix that changes nothing.
 pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
@@ -101,26 +122,6 @@ pub fn multiply(outer: &Matrix, inner: &Matrix) -> Matrix {
         row[3] += w;
         row
     })
-}
-
-/// The 4 x 4 matrix of a transformation, column by column, as shaders, glTF and `glam::Mat4::from_cols_array` take it.
-///
-/// The last row, which a [`Matrix`] does not store, is 0, 0, 0, 1.
-///
-/// # Examples
-///
-/// ```
-/// use meshmap::iqm::{Trs, to_cols_array};
-///
-/// let joint = Trs::new([1.0, 2.0, 3.0], [0.0, 0.0, 0.0, 1.0], [2.0; 3]);
-/// let columns = to_cols_array(&joint.to_matrix());
-/// assert_eq!(columns[..4], [2.0, 0.0, 0.0, 0.0]);
-/// assert_eq!(columns[12..], [1.0, 2.0, 3.0, 1.0]);
-/// ```
-#[must_use]
-pub const fn to_cols_array(matrix: &Matrix) -> [f32; 16] {
-    let [[a, b, c, d], [e, f, g, h], [i, j, k, l]] = *matrix;
-    [a, e, i, 0.0, b, f, j, 0.0, c, g, k, 0.0, d, h, l, 1.0]
 }
 
 /// The inverse of a matrix of rotation, scale and translation.

@@ -4,7 +4,7 @@ use zerocopy::little_endian::F32;
 
 use super::layout::Layout;
 use super::model::Model;
-use super::pose::{IDENTITY, Matrix, Trs, invert, multiply};
+use super::pose::{Columns, IDENTITY, Matrix, Trs, invert, multiply, to_columns};
 use super::raw;
 use super::rules::FILE;
 use super::tables::parent;
@@ -144,6 +144,72 @@ impl Skeleton {
         }
         Ok(())
     }
+
+    /// The skinning matrices of many poses, one pose after the other: the matrix palettes of a range of frames.
+    ///
+    /// `poses` has [`len`](Self::len) elements for each pose, as [`Frames::read_range_into`](super::Frames::read_range_into)
+    /// writes them, and `out` has as many elements as `poses`. Each palette is that of
+    /// [`skinning_matrices`](Self::skinning_matrices).
+    ///
+    /// # Errors
+    ///
+    /// [`Mismatch`](crate::ErrorKind::Mismatch) if the length of `poses` is not a multiple of the number of joints, or `out`
+    /// has another length.
+    pub fn palettes_into(&self, poses: &[Trs], out: &mut [Matrix]) -> Result<()> {
+        let joints = self.check_palettes(poses.len(), out.len())?;
+        for (pose, out) in poses.chunks(joints).zip(out.chunks_mut(joints)) {
+            self.skinning_matrices_into(pose, out)?;
+        }
+        Ok(())
+    }
+
+    /// Like [`palettes_into`](Self::palettes_into), as 4x4 matrices in columns, 64 bytes each, for a GPU buffer.
+    ///
+    /// Allocates memory for the matrices of one pose.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`palettes_into`](Self::palettes_into).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Source, iqm};
+    ///
+    /// let model = iqm::Model::from_source(Source::open("tests/data/iqm/valid/skin_multi_anim.iqm")?)?;
+    /// let skeleton = model.skeleton().expect("this model has joints");
+    /// let poses = model.frames().read()?;
+    /// let mut palettes = vec![iqm::Columns::default(); poses.len()];
+    /// skeleton.palettes_as_columns_into(&poses, &mut palettes)?;
+    /// # assert_eq!(palettes[0], iqm::to_columns(&skeleton.skinning_matrices(&poses[..skeleton.len()])?[0]));
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    pub fn palettes_as_columns_into(&self, poses: &[Trs], out: &mut [Columns]) -> Result<()> {
+        let joints = self.check_palettes(poses.len(), out.len())?;
+        let mut matrices = vec![IDENTITY; self.len()];
+        for (pose, out) in poses.chunks(joints).zip(out.chunks_mut(joints)) {
+            self.skinning_matrices_into(pose, &mut matrices)?;
+            for (out, matrix) in out.iter_mut().zip(&matrices) {
+                *out = to_columns(matrix);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of joints, which is that of every piece of `poses` elements.
+    fn check_palettes(&self, poses: usize, out: usize) -> Result<usize> {
+        let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
+        let joints = self.len().max(1);
+        if !poses.is_multiple_of(joints) {
+            let expected = format!("a multiple of {}, one for each joint", self.len());
+            return Err(mismatch("number of poses").expected(expected).found(poses));
+        }
+        if out != poses {
+            let expected = format!("{poses}, one for each pose of a joint");
+            return Err(mismatch("length of the output").expected(expected).found(out));
+        }
+        Ok(joints)
+    }
 }
 
 /// The matrix of each joint from its space to the model's in `pose`, into `out`.
@@ -184,4 +250,43 @@ pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix])
 
 fn parent_matrix(parent: u32, matrices: &[Matrix]) -> Option<Matrix> {
     matrices.get(as_usize(parent)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn palettes_are_the_skinning_matrices_of_each_pose() {
+        let joint = |parent, x| {
+            let trs = Trs::new([x, 1.0, 2.0], [0.0, 0.6, 0.0, 0.8], [1.0, 2.0, 0.5]);
+            Joint { name: Text::default(), parent, trs }
+        };
+        let skeleton = Skeleton::new([joint(None, 1.0), joint(Some(0), -3.0)].into_iter());
+        let poses: Vec<Trs> =
+            (0..6_u8).map(|i| Trs::new([f32::from(i), 0.0, 1.0], [0.1, 0.0, 0.2, 0.9], [1.0; 3])).collect();
+        let expected: Vec<Matrix> =
+            poses.chunks(2).flat_map(|pose| skeleton.skinning_matrices(pose).unwrap()).collect();
+
+        let mut palettes = vec![IDENTITY; 6];
+        skeleton.palettes_into(&poses, &mut palettes).unwrap();
+        assert_eq!(palettes, expected);
+        let mut columns = vec![Columns::default(); 6];
+        skeleton.palettes_as_columns_into(&poses, &mut columns).unwrap();
+        for (columns, matrix) in columns.iter().zip(&expected) {
+            for (index, column) in columns.iter().enumerate() {
+                let last = if index == 3 { 1.0 } else { 0.0 };
+                assert_eq!(*column, [matrix[0][index], matrix[1][index], matrix[2][index], last]);
+            }
+        }
+
+        for (poses, out) in [(5, 5), (4, 6), (6, 4)] {
+            let poses = &vec![Trs::default(); poses];
+            let errors = [
+                skeleton.palettes_into(poses, &mut vec![IDENTITY; out]),
+                skeleton.palettes_as_columns_into(poses, &mut vec![Columns::default(); out]),
+            ];
+            assert!(errors.into_iter().all(|error| error.unwrap_err().kind() == ErrorKind::Mismatch));
+        }
+    }
 }

@@ -237,7 +237,15 @@ mod tests {
         let texcoords = [first, second].into_iter().take(channels).collect();
         let topology = StoredMesh { file: FileId::Proxy(0), dialect: Dialect::default(), offset: 0 };
         let topology = TopologyId(topology);
-        Mesh { positions, normals, texcoords, triangles: records, topology, is_complete: true }
+        Mesh {
+            positions,
+            normals,
+            texcoords,
+            triangles: records,
+            topology,
+            is_complete: true,
+            parts: Parts::ALL,
+        }
     }
 
     proptest! {

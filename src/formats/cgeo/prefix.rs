@@ -67,8 +67,12 @@ impl Snapshot {
             return None;
         }
         let estimate = if self.index > 0 { self.proxy.prefixes().estimate(last) } else { None };
-        let length = if source.is_file() { Some(estimate.unwrap_or(0).max(PIECE)) } else { estimate };
-        length.filter(|length| *length < self.extent.length())
+        if !source.is_file() {
+            return estimate.filter(|length| *length < self.extent.length());
+        }
+        // There may be a hole behind a short snapshot, which would be read with it.
+        let stored = self.end(source).ok()?.saturating_sub(self.start());
+        Some(estimate.unwrap_or(0).max(PIECE)).filter(|length| *length < stored)
     }
 
     /// Runs a job on the stream of the mesh, of which as many bytes as that are read first.

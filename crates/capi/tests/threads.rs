@@ -91,7 +91,9 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
     let mut stats = sized::<mm_cache_stats>();
     // SAFETY: a place for it.
     assert_eq!(unsafe { mm_cache_get_stats(cache.get(), &raw mut stats) }, MM_OK);
-    assert_eq!((stats.decodes, stats.repeated_decodes), (SNAPSHOTS as u64, 0));
+    // Two times need four snapshots. The other parts of these are decoded later, if their positions were asked for first.
+    let decodes = SNAPSHOTS as u64..=SNAPSHOTS as u64 + 4;
+    assert!(decodes.contains(&stats.decodes) && stats.repeated_decodes == 0, "{}", stats.decodes);
     assert_eq!((mm_cache_free(cache.get()), mm_close(file.get())), (MM_OK, MM_OK));
     assert_eq!(mm_handle_count(), 0);
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::flight::{Flight, may_wait_for};
+use super::flight::{Flight, Waited, may_wait_for};
 use super::held::{Held, Key};
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::motion::{self, Frames};
@@ -20,7 +20,8 @@ use crate::report::Result;
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
 /// However many threads ask for a snapshot, one of them decodes it, and the others wait; a worker of a rayon pool runs other
-/// jobs of its pool meanwhile. Only what runs inside of a [`ReadRange`](crate::ReadRange) does not wait, and decodes. The least
+/// jobs of its pool meanwhile. What runs inside of a [`ReadRange`](crate::ReadRange) does not wait, and decodes; so does a worker that has
+/// waited for a reader of the caller's for a tenth of a second, which may need that worker. The least
 /// recently used snapshots are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes
 /// that callers hold are not counted.
 ///
@@ -160,11 +161,12 @@ impl SnapshotCache {
                 Next::Decode(have, decoding) => (have, decoding),
                 Next::Wait(decoding) if may_wait_for(source) => {
                     source.refuse_reentry()?;
-                    match decoding.flight.wait() {
-                        Some(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
+                    match decoding.flight.wait(source) {
+                        Waited::Landed(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
                         // Another thread asked for the same parts.
-                        Some(Err(error)) if decoding.parts == parts => return Err(error),
-                        _ => {}
+                        Waited::Landed(Err(error)) if decoding.parts == parts => return Err(error),
+                        Waited::Landed(_) | Waited::InVain => {}
+                        Waited::TooLong => return self.decode(snapshot, &key, parts, None),
                     }
                     next = self.lock().next(&key, parts);
                     continue;

@@ -2,13 +2,15 @@
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::bytes::{Source, is_in_reader, is_rayon_worker};
 
 /// A value that one thread is making. A thread that waits on a worker of a rayon pool runs other jobs of its pool meanwhile.
 ///
-/// Waiting cannot end in a circle: a thread that is making something waits for nothing, and neither does what runs inside of a
-/// reader of the caller's (which may wait for a pool, and so run any job).
+/// A thread that is making something waits for nothing, and neither does what runs inside of a reader of the caller's. Such a reader
+/// may still wait for a pool, and there for a job that waits for this value. So a worker loses its patience with a reader of the
+/// caller's, and makes the value itself.
 pub(super) struct Flight<T> {
     state: Mutex<State<T>>,
     landed: Condvar,
@@ -18,6 +20,15 @@ enum State<T> {
     InFlight,
     /// Without a value if making it panicked.
     Landed(Option<T>),
+}
+
+/// What came of waiting.
+pub(super) enum Waited<T> {
+    Landed(T),
+    /// Making the value panicked.
+    InVain,
+    /// The value is still being made, perhaps by a thread that waits for this one.
+    TooLong,
 }
 
 thread_local! {
@@ -54,12 +65,19 @@ impl<T: Clone> Flight<T> {
         value
     }
 
-    /// Waits for the value; `None` if making it panicked.
-    pub(super) fn wait(&self) -> Option<T> {
+    /// Waits for the value, which is made from this source.
+    pub(super) fn wait(&self, source: &Source) -> Waited<T> {
+        /// How long a worker waits for a reader of the caller's.
+        const PATIENCE: Duration = Duration::from_millis(100);
+        let is_patient = !(is_rayon_worker() && source.has_own_reader());
+        let start = Instant::now();
         let mut state = self.lock();
         loop {
             if let State::Landed(value) = &*state {
-                return value.clone();
+                return value.clone().map_or(Waited::InVain, Waited::Landed);
+            }
+            if !is_patient && start.elapsed() > PATIENCE {
+                return Waited::TooLong;
             }
             state = if is_rayon_worker() && WAITING.get() < MOST_WAITS {
                 drop(state);
@@ -75,7 +93,7 @@ impl<T: Clone> Flight<T> {
         #[cfg(feature = "rayon")]
         {
             /// How often to look for work of the pool.
-            const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
+            const PAUSE: Duration = Duration::from_micros(100);
             let has_worked = {
                 let _waiting = Count::up(&WAITING);
                 rayon::yield_now() == Some(rayon::Yield::Executed)

@@ -31,7 +31,14 @@ impl Entry {
         let address = entry.address.to_string();
         let is_drawn_by_default = entry.is_drawn_by_default();
         let (vertices, triangles) = entry.counts.map(|counts| (counts.vertices, counts.triangles)).unzip();
-        Self { address, name: entry.name, is_drawn_by_default, vertices, triangles, ..Self::of_role(entry.role) }
+        Self {
+            address,
+            name: entry.name,
+            is_drawn_by_default,
+            vertices,
+            triangles,
+            ..Self::of_role(entry.role)
+        }
     }
 
     /// What a role says.

@@ -125,7 +125,7 @@ def test_parts_of_snapshots(cgeo: Path) -> None:
     assert some.parts == ["normals", "triangles"] and len(some.triangles) == len(whole.triangles)
     np.testing.assert_array_equal(some.normals, whole.normals)
     cache.prefetch(file, [6], parts=["positions"])
-    with pytest.raises(ValueError, match="expected parts of positions, normals, texcoords, triangles, found 'uvs'"):
+    with pytest.raises(ValueError, match='expected parts of positions, normals, texcoords, triangles, found "uvs"'):
         cache.get(file, 5, parts="uvs")  # type: ignore[arg-type]
 
 

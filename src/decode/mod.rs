@@ -19,5 +19,5 @@ pub(crate) use content::{Content, Decoders};
 pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
 pub(crate) use once::Once;
-#[cfg(feature = "rayon")]
-pub(crate) use once::may_wait_for;
+#[cfg(any(feature = "cache", feature = "rayon"))]
+pub(crate) use once::{may_wait_for, wait_at_work};

@@ -1,3 +1,5 @@
+#[cfg(any(feature = "cache", feature = "rayon"))]
+use std::sync::{Condvar, MutexGuard};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::bytes::{Source, is_rayon_worker};
@@ -73,6 +75,23 @@ impl<T> Once<T> {
 /// Whether this thread may wait for another one that reads from a source.
 pub(crate) fn may_wait_for(source: &Source) -> bool {
     !(is_rayon_worker() && source.has_own_reader())
+}
+
+/// Runs another job of this worker's pool or, where there is none, waits for a moment.
+#[cfg(any(feature = "cache", feature = "rayon"))]
+pub(crate) fn wait_at_work<'a, T>(state: &'a Mutex<T>, changed: &Condvar) -> MutexGuard<'a, T> {
+    /// How often to look for work of the pool.
+    const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
+    #[cfg(feature = "rayon")]
+    let has_worked = rayon::yield_now() == Some(rayon::Yield::Executed);
+    #[cfg(not(feature = "rayon"))]
+    let has_worked = false;
+    let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    if has_worked {
+        state
+    } else {
+        changed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner).0
+    }
 }
 
 /// Of the value, not of who is making one.

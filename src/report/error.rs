@@ -200,6 +200,11 @@ impl Error {
         Arc::make_mut(&mut self.0)
     }
 
+    /// Whether it says nothing of the file: its bytes could not be read, or the call was cancelled. Another try may succeed.
+    pub(crate) fn is_of_reading(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled)
+    }
+
     /// What kind of error it is.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rayon::ThreadPool;
 
@@ -12,7 +11,7 @@ use super::mesh::MeshBuffer;
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::turns::{Free, Order, Slot};
-use crate::decode::{Scratch, may_wait_for};
+use crate::decode::{Scratch, may_wait_for, wait_at_work};
 use crate::limits::{Budget, Limits};
 use crate::report::Result;
 
@@ -237,16 +236,11 @@ impl Ahead {
 
     /// Waits until another thread has decoded a snapshot, or less long.
     fn wait<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        /// How often to look for work of the pool.
-        const PAUSE: Duration = Duration::from_micros(100);
         if may_wait_for(self.proxy.source()) {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
-        if rayon::yield_now() == Some(rayon::Yield::Executed) {
-            return self.state();
-        }
-        self.changed.wait_timeout(self.state(), PAUSE).unwrap_or_else(PoisonError::into_inner).0
+        wait_at_work(&self.state, &self.changed)
     }
 
     /// Decodes a snapshot, if it fits beside what others hold.

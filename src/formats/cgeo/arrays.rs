@@ -34,28 +34,22 @@ impl Part {
 }
 
 impl<'a> Arrays<'a> {
-    pub(super) fn positions(self) -> u64 {
+    fn counts(self) -> &'a Counts {
         match self {
-            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => {
-                counts.vertices.into()
-            }
+            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => counts,
         }
+    }
+
+    pub(super) fn positions(self) -> u64 {
+        self.counts().vertices.into()
     }
 
     pub(super) fn normals(self) -> u64 {
-        match self {
-            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => {
-                counts.normals.into()
-            }
-        }
+        self.counts().normals.into()
     }
 
     pub(super) fn map_channels(self) -> usize {
-        match self {
-            Self::Complete(counts) | Self::Difference(counts, _) | Self::DifferenceOf(counts, ..) => {
-                as_usize(counts.texcoord_sets)
-            }
-        }
+        as_usize(self.counts().texcoord_sets)
     }
 
     /// The length of a map channel, where the stream does not say it.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::flight::{Flight, Waited, may_wait_for};
+use super::flight::{Flight, Waited};
 use super::held::{Held, Key};
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
 use super::motion::{self, Frames};
@@ -156,27 +156,19 @@ impl SnapshotCache {
         let (key, source) = (Key::new(snapshot), snapshot.proxy.source());
         let mut next = self.lock().begin(&key, parts);
         loop {
-            let (have, decoding) = match next {
+            let decoding = match next {
                 Next::Take(mesh) => return Ok(mesh),
-                Next::Decode(have, decoding) => (have, decoding),
-                Next::Wait(decoding) if may_wait_for(source) => {
-                    source.refuse_reentry()?;
-                    match decoding.flight.wait(source) {
-                        Waited::Landed(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
-                        // Another thread asked for the same parts.
-                        Waited::Landed(Err(error)) if decoding.parts == parts => return Err(error),
-                        Waited::Landed(_) | Waited::InVain => {}
-                        Waited::TooLong => return self.decode(snapshot, &key, parts, None),
-                    }
-                    next = self.lock().next(&key, parts);
-                    continue;
-                }
-                Next::Wait(_) => {
-                    source.refuse_reentry()?;
-                    return self.decode(snapshot, &key, parts, None);
-                }
+                Next::Decode(have, decoding) => return self.fly(snapshot, &key, have, &decoding),
+                Next::Wait(decoding) => decoding,
             };
-            return self.fly(snapshot, &key, have, &decoding);
+            source.refuse_reentry()?;
+            match decoding.flight.wait(source) {
+                Waited::Landed(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
+                // Another thread asked for the same parts.
+                Waited::Landed(Err(error)) if decoding.parts == parts => return Err(error),
+                Waited::Landed(_) | Waited::InVain => next = self.lock().next(&key, parts),
+                Waited::NoLonger => return self.decode(snapshot, &key, parts, None),
+            }
         }
     }
 
@@ -221,7 +213,10 @@ impl SnapshotCache {
         let mesh = buffer.into_mesh(snapshot.proxy.topology_at(0));
         // There may be more of it by now than there was.
         let have = shared.held.get(key).cloned().or(have);
-        let mesh = Arc::new(have.map_or_else(|| mesh.clone(), |have| have.with(&mesh)));
+        let mesh = Arc::new(match have {
+            Some(have) => have.with(&mesh),
+            None => mesh,
+        });
         let dropped = shared.held.insert(key.clone(), Arc::clone(&mesh));
         drop(shared);
         drop(dropped);

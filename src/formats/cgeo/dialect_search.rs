@@ -26,9 +26,7 @@ pub(crate) fn find(layout: &Layout, decoder: Decoder) -> Result<Dialect> {
     for index in 0..layout.table.len().min(SNAPSHOTS) {
         match find_in(layout, index, decoder) {
             Ok(dialect) => return Ok(dialect),
-            Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_) | ErrorKind::Io(_)) => {
-                return Err(error);
-            }
+            Err(error) if error.is_of_reading() => return Err(error),
             Err(error) => first_error = first_error.or(Some(error)),
         }
     }

@@ -12,7 +12,6 @@ use super::mesh::Mesh;
 use super::mesh::MeshBuffer;
 use super::out::Out;
 use super::parts::{Part, Parts};
-use super::prefix::is_of_reading;
 use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
@@ -124,7 +123,7 @@ impl Proxy {
         let first = if is_read_in_part { self.snapshot(0)? } else { self.first_snapshot()? };
         let keep = |made: &Result<BaseArray>| made.as_ref().map_or(true, |made| base.admits(made.memory));
         let make = || match first.base_array(part) {
-            Err(error) if is_of_reading(&error) => Err(error),
+            Err(error) if error.is_of_reading() => Err(error),
             made => Ok(made),
         };
         slot.get_or_try_make_of(self.source(), make, keep)?

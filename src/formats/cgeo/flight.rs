@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::bytes::{Source, is_in_reader, is_rayon_worker};
+use crate::decode::{may_wait_for, wait_at_work};
 
 /// A value that one thread is making. A thread that waits on a worker of a rayon pool runs other jobs of its pool meanwhile.
 ///
@@ -27,8 +28,8 @@ pub(super) enum Waited<T> {
     Landed(T),
     /// Making the value panicked.
     InVain,
-    /// The value is still being made, perhaps by a thread that waits for this one.
-    TooLong,
+    /// This thread must not wait, or not any longer: perhaps the value is made by a thread that waits for this one.
+    NoLonger,
 }
 
 thread_local! {
@@ -69,7 +70,11 @@ impl<T: Clone> Flight<T> {
     pub(super) fn wait(&self, source: &Source) -> Waited<T> {
         /// How long a worker waits for a reader of the caller's.
         const PATIENCE: Duration = Duration::from_millis(100);
-        let is_patient = !(is_rayon_worker() && source.has_own_reader());
+        let is_patient = may_wait_for(source);
+        let is_deep = is_rayon_worker() && WAITING.get() >= MOST_WAITS;
+        if MAKING.get() > 0 || is_in_reader() || (is_deep && !is_patient) {
+            return Waited::NoLonger;
+        }
         let start = Instant::now();
         let mut state = self.lock();
         loop {
@@ -77,35 +82,16 @@ impl<T: Clone> Flight<T> {
                 return value.clone().map_or(Waited::InVain, Waited::Landed);
             }
             if !is_patient && start.elapsed() > PATIENCE {
-                return Waited::TooLong;
+                return Waited::NoLonger;
             }
-            state = if is_rayon_worker() && WAITING.get() < MOST_WAITS {
+            state = if is_rayon_worker() && !is_deep {
                 drop(state);
-                self.wait_at_work()
+                let _waiting = Count::up(&WAITING);
+                wait_at_work(&self.state, &self.landed)
             } else {
                 self.landed.wait(state).unwrap_or_else(PoisonError::into_inner)
             };
         }
-    }
-
-    /// Runs another job of the pool or, where there is none, waits for a moment.
-    fn wait_at_work(&self) -> MutexGuard<'_, State<T>> {
-        #[cfg(feature = "rayon")]
-        {
-            /// How often to look for work of the pool.
-            const PAUSE: Duration = Duration::from_micros(100);
-            let has_worked = {
-                let _waiting = Count::up(&WAITING);
-                rayon::yield_now() == Some(rayon::Yield::Executed)
-            };
-            let state = self.lock();
-            if !has_worked && matches!(*state, State::InFlight) {
-                return self.landed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner).0;
-            }
-            state
-        }
-        #[cfg(not(feature = "rayon"))]
-        self.lock()
     }
 }
 
@@ -113,12 +99,6 @@ impl<T> Flight<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Whether this thread may wait for another one that reads from a source.
-pub(super) fn may_wait_for(source: &Source) -> bool {
-    let is_deep = is_rayon_worker() && WAITING.get() >= MOST_WAITS;
-    MAKING.get() == 0 && !is_in_reader() && !(is_deep && source.has_own_reader())
 }
 
 /// Counts up while it lives.

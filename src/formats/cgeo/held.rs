@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::mesh::{FileKey, Mesh};
-#[cfg(feature = "rayon")]
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
@@ -22,6 +21,7 @@ impl Key {
     pub(super) fn new(snapshot: &Snapshot) -> Self {
         Self { file: Arc::clone(snapshot.proxy.key()), offset: snapshot.extent.start }
     }
+
     pub(super) fn is_of(&self, proxy: &Proxy) -> bool {
         self.file == *proxy.key()
     }
@@ -112,6 +112,6 @@ impl Mesh {
         let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };
         let arrays = as_u64(self.texcoords.len()).saturating_add(2);
         let headers = arrays.saturating_mul(size_u64::<Array<[f32; 3]>>().saturating_add(OWNER));
-        self.arrays_size().saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
+        self.size_of(Parts::ALL).saturating_add(triangles).saturating_add(headers).saturating_add(ENTRY)
     }
 }

@@ -67,14 +67,7 @@ pub struct MeshBuffer {
 pub(super) const MAP_CHANNEL: u64 = 128;
 
 impl Mesh {
-    /// The bytes of the positions, normals and map channels.
-    pub(crate) fn arrays_size(&self) -> u64 {
-        let arrays = [&self.positions, &self.normals].into_iter().chain(&self.texcoords);
-        arrays.fold(0, |sum, array| sum.saturating_add(as_u64(array.as_bytes().len())))
-    }
-
-    /// The bytes of the arrays of these parts.
-    #[cfg(feature = "rayon")]
+    /// The bytes of the positions, normals and map channels that these parts hold.
     pub(crate) fn size_of(&self, parts: Parts) -> u64 {
         let arrays = [(Parts::POSITIONS, &self.positions), (Parts::NORMALS, &self.normals)];
         let of_channels = self.texcoords.iter().map(|array| (Parts::TEXCOORDS, array));
@@ -86,7 +79,7 @@ impl Mesh {
     pub(crate) fn memory(&self) -> u64 {
         let channels = as_u64(self.texcoords.len()).saturating_mul(MAP_CHANNEL);
         let triangles = as_u64(self.triangles.as_bytes().len());
-        self.arrays_size().saturating_add(channels).saturating_add(triangles)
+        self.size_of(Parts::ALL).saturating_add(channels).saturating_add(triangles)
     }
 
     /// The numbers of elements of a mesh with all parts.

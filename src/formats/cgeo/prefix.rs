@@ -18,7 +18,7 @@ use crate::codec::Codec;
 use crate::decode::Scratch;
 use crate::limits::Budget;
 use crate::num::Span;
-use crate::report::{Error, ErrorKind, Result};
+use crate::report::{ErrorKind, Result};
 
 /// The length before a stream, and the header of zlib; and some bytes.
 const HEADERS: u64 = 64;
@@ -113,9 +113,4 @@ impl Snapshot {
             _ => result,
         }
     }
-}
-
-/// Whether an error may be gone when the call is made again.
-pub(super) fn is_of_reading(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_))
 }

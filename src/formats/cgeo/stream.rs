@@ -1,7 +1,8 @@
 //! The content of a section while it is inflated, no further than it must be.
 
-use bytes::Bytes;
 use std::ops::Range;
+
+use bytes::Bytes;
 use zerocopy::little_endian::F32;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 

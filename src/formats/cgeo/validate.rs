@@ -15,7 +15,7 @@ use super::snapshot::Snapshot;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, component, interval};
-use crate::report::{Address, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, Finding, Findings, Result};
 
 impl Proxy {
     /// Checks every value: returns [`findings`](Self::findings), and those that take decoding all snapshots.
@@ -42,14 +42,7 @@ impl Proxy {
                 if seen.insert(snapshot.range().start) { check.snapshot(self, &snapshot) } else { Ok(()) }
             });
             match result {
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled
-                    ) =>
-                {
-                    return Err(error);
-                }
+                Err(error) if error.is_of_reading() => return Err(error),
                 Err(error) => {
                     let place = FILE.of_error(&error).of(snapshot_address(index));
                     if check.broken.len() < MOST_BROKEN {

@@ -11,7 +11,7 @@ use super::skin::Skin;
 use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::num::{as_u64, interval};
-use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
+use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Asset {
     /// Decodes and checks everything.
@@ -80,11 +80,7 @@ impl Asset {
 /// What a block holds; nothing where it cannot be decoded, which is a finding. What cannot be read stays an error.
 fn sound<T>(block: &'static str, read: Result<Option<T>>, broken: &mut Vec<Finding>) -> Result<Option<T>> {
     match read {
-        Err(error)
-            if matches!(error.kind(), ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled) =>
-        {
-            Err(error)
-        }
+        Err(error) if error.is_of_reading() => Err(error),
         Err(error) => {
             let place = FILE.of(Address::field(block)).of_error(&error);
             broken.push(Finding::new(rules::BLOCK, place, error.message()));

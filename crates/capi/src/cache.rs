@@ -92,7 +92,8 @@ pub unsafe extern "C" fn mm_cache_get(
     index: usize,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    fill(cache, file, MM_PARTS_ALL, out, |cache, proxy, parts| Ok(cache.get_parts(proxy, index, parts)?))
+    // SAFETY: the caller's, as the header says.
+    unsafe { mm_cache_get_parts(cache, file, index, MM_PARTS_ALL, out) }
 }
 
 /// Like mm_cache_get, with these parts of the mesh at least (MM_PARTS_*, joined by |). The cache holds the parts that were asked
@@ -120,9 +121,8 @@ pub unsafe extern "C" fn mm_cache_try_get(
     index: usize,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    fill(cache, file, MM_PARTS_ALL, out, |cache, proxy, parts| {
-        cache.try_get_parts(proxy, index, parts).ok_or(Fail::Absent)
-    })
+    // SAFETY: the caller's, as the header says.
+    unsafe { mm_cache_try_get_parts(cache, file, index, MM_PARTS_ALL, out) }
 }
 
 /// Like mm_cache_try_get, with these parts of the mesh at least (MM_PARTS_*, joined by |).

@@ -216,7 +216,8 @@ pub unsafe extern "C" fn mm_snapshot_read(
     scratch: *mut mm_scratch,
     out: *mut mm_snapshot,
 ) -> mm_status {
-    read(file, index, sample, MM_PARTS_ALL, scratch, out)
+    // SAFETY: the caller's, as the header says.
+    unsafe { mm_snapshot_read_parts(file, index, sample, MM_PARTS_ALL, scratch, out) }
 }
 
 /// Like mm_snapshot_read, for some parts of the mesh (MM_PARTS_*, joined by |); arrays and triangles of others have no elements.
@@ -226,17 +227,6 @@ pub unsafe extern "C" fn mm_snapshot_read(
 /// behind the last part is not noticed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_read_parts(
-    file: *const mm_file,
-    index: usize,
-    sample: usize,
-    parts: mm_parts,
-    scratch: *mut mm_scratch,
-    out: *mut mm_snapshot,
-) -> mm_status {
-    read(file, index, sample, parts, scratch, out)
-}
-
-fn read(
     file: *const mm_file,
     index: usize,
     sample: usize,

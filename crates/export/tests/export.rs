@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::{Format, MeshFile, Scratch, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
-use meshmap_testing::{data, test_files};
+use meshmap_testing::{data, drawn, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
     let path = folder.join("out").with_extension(target.name());
@@ -58,13 +58,6 @@ impl Glb {
 
 fn bits(positions: &[[f32; 3]]) -> Vec<[u32; 3]> {
     positions.iter().map(|position| position.map(f32::to_bits)).collect()
-}
-
-/// The meshes that are drawn by default, and have triangles and positions.
-fn drawn(file: &MeshFile) -> Vec<meshmap::MeshView> {
-    let entries = file.meshes().unwrap().filter(|entry| entry.role.is_drawn_by_default());
-    let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
-    views.filter(|view| view.triangle_count() > 0 && view.has(&Semantic::Position)).collect()
 }
 
 test_files!(glb_has_the_positions_and_triangles_of_every_mesh);

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use meshmap::{Axis, Conventions, Format, MeshFile, MeshView, Role, Semantic, VOrigin};
+use meshmap::{Axis, Conventions, Format, MeshFile, MeshView, Semantic, VOrigin};
 use meshmap_export::{Convert, Error, Target};
-use meshmap_testing::{data, test_files};
+use meshmap_testing::{data, drawn, test_files};
 
 /// A corner of a triangle: the bits of its position and, if there are any, of its normal and texture coordinates.
 #[derive(Debug, Default, PartialEq)]
@@ -49,20 +49,6 @@ fn assumed(format: Format) -> Conventions {
     let known = Conventions::Y_UP_CCW.with_up(up);
     let known = stored.front_face.map_or(known, |front| known.with_front_face(front));
     known.with_v_origin(stored.v_origin.unwrap_or(VOrigin::Bottom))
-}
-
-/// The meshes that are written by default.
-fn drawn(file: &MeshFile) -> Vec<MeshView> {
-    let entries: Vec<_> = file.meshes().unwrap().collect();
-    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
-    let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
-    let is_drawn = |role: Role| match role {
-        Role::Lod(level) => Some(level) == finest,
-        role => role.is_drawn_by_default(),
-    };
-    let entries = entries.iter().filter(|entry| is_drawn(entry.role));
-    let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
-    views.filter(|view| !view.is_empty()).collect()
 }
 
 /// The corners of a mesh as the library has them.

@@ -7,11 +7,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
-use meshmap::{Codec, Format, MeshFile, MeshView, Role, Semantic, Source};
+use meshmap::{Codec, Format, MeshFile, Semantic, Source};
 use meshmap_export::{Convert, Error, NonFinite, Outcome, Target};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
-use meshmap_testing::{data, test_files};
+use meshmap_testing::{data, drawn, test_files};
 use usdc::{Array, Prim, Stage};
 
 #[global_allocator]
@@ -67,20 +67,6 @@ fn complete(meshes: &[Mesh]) -> MeshFile {
 
 fn plain(file: &MeshFile) -> (Vec<u8>, Outcome) {
     written(file, &Convert::new(Target::Usdc)).unwrap_or_else(|error| panic!("{error}"))
-}
-
-/// The meshes of a file that are written unless others are asked for.
-fn drawn(file: &MeshFile) -> Vec<MeshView> {
-    let entries: Vec<_> = file.meshes().unwrap().collect();
-    let level = |role| if let Role::Lod(level) = role { Some(level) } else { None };
-    let finest = entries.iter().filter_map(|entry| level(entry.role)).min();
-    let is_drawn = |role: Role| match role {
-        Role::Lod(level) => Some(level) == finest,
-        role => role.is_drawn_by_default(),
-    };
-    let entries = entries.iter().filter(|entry| is_drawn(entry.role));
-    let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
-    views.filter(|view| view.triangle_count() > 0 && view.has(&Semantic::Position)).collect()
 }
 
 test_files!(every_good_file_has_its_points_and_triangles);

@@ -5,6 +5,7 @@ pub mod allocator;
 pub mod bombs;
 pub mod calls;
 pub mod data;
+mod drawn;
 pub mod exercise;
 pub mod faulty;
 pub mod fixtures;
@@ -13,5 +14,6 @@ pub mod measure;
 mod recorder;
 mod watchdog;
 
+pub use drawn::drawn;
 pub use recorder::Recorder;
 pub use watchdog::with_watchdog;

@@ -64,7 +64,7 @@ impl Table {
     /// A row that says how many times as fast ours is: at least `bar`.
     pub fn faster(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2], bar: f64) {
         let [of_least, of_median] = ratios(times[1], times[0]);
-        let (bar, reached) = (format!(">= {bar:.1}"), Some(of_least >= bar));
+        let (bar, reached) = (format!(">= {bar:?}"), Some(of_least >= bar));
         self.rows.push(Row { ours, theirs, times, of_least, of_median, bar, reached });
     }
 
@@ -77,7 +77,7 @@ impl Table {
     /// A row that says how many times as long ours takes: at most `bar`.
     pub fn slower(&mut self, ours: &'static str, theirs: &'static str, times: [Times; 2], bar: f64) {
         let [of_least, of_median] = ratios(times[0], times[1]);
-        let (bar, reached) = (format!("<= {bar:.1}"), Some(of_least <= bar));
+        let (bar, reached) = (format!("<= {bar:?}"), Some(of_least <= bar));
         self.rows.push(Row { ours, theirs, times, of_least, of_median, bar, reached });
     }
 }

@@ -3,4 +3,5 @@
 mod interleave;
 pub mod iqm;
 
+pub use cpu_time::ProcessTime;
 pub use interleave::{Table, Times, interleave};

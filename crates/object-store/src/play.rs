@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use futures_util::{Stream, stream};
 use meshmap::Scratch;
-use meshmap::cgeo::{MeshBuffer, Proxy};
+use meshmap::cgeo::{MeshBuffer, Parts, Proxy};
 use tokio::task::JoinHandle;
 
 use crate::error::Result;
@@ -16,6 +16,7 @@ pub type Play = (usize, MeshBuffer);
 struct State {
     remote: Remote,
     proxy: Proxy,
+    parts: Parts,
     rest: Range<usize>,
     /// In the order in which they are played.
     ahead: VecDeque<Ahead>,
@@ -27,7 +28,10 @@ struct State {
 /// A snapshot whose bytes are being fetched.
 struct Ahead {
     index: usize,
+    /// All of its bytes.
     range: Range<u64>,
+    /// How many of them are being fetched.
+    bytes: u64,
     fetched: JoinHandle<Result<()>>,
 }
 
@@ -57,9 +61,22 @@ impl Remote {
         snapshots: Range<usize>,
         most_bytes: u64,
     ) -> impl Stream<Item = Result<Play>> + Send + Unpin + use<> {
+        self.play_parts(proxy, snapshots, Parts::ALL, most_bytes)
+    }
+
+    /// Like [`play`](Self::play), with these parts of the meshes; the others are empty. Of a difference, positions and normals take
+    /// one request for as many bytes as those of the difference before needed, and a quarter more.
+    pub fn play_parts(
+        &self,
+        proxy: &Proxy,
+        snapshots: Range<usize>,
+        parts: Parts,
+        most_bytes: u64,
+    ) -> impl Stream<Item = Result<Play>> + Send + Unpin + use<> {
         let state = State {
             remote: self.clone(),
             proxy: proxy.clone(),
+            parts,
             rest: snapshots,
             ahead: VecDeque::new(),
             bytes: 0,
@@ -75,44 +92,56 @@ impl Remote {
 
 impl State {
     async fn next(&mut self) -> Option<Result<Play>> {
-        if let Err(error) = self.request() {
-            return Some(Err(error));
-        }
+        self.request();
         let mut ahead = self.ahead.pop_front()?;
-        self.bytes -= ahead.range.end - ahead.range.start;
+        self.bytes -= ahead.bytes;
         // Others are fetched while this one is waited for and decoded.
-        let requested = self.request();
-        Some(match requested {
-            Ok(()) => self.decode(&mut ahead).await,
-            Err(error) => Err(error),
-        })
+        self.request();
+        Some(self.decode(&mut ahead).await)
     }
 
     /// Begins to fetch the snapshots that fit.
-    fn request(&mut self) -> Result<()> {
-        while self.ahead.len() < MOST_AHEAD && (self.ahead.is_empty() || self.bytes < self.most_bytes) {
-            let Some(index) = self.rest.next() else { break };
-            let snapshot = self.proxy.snapshot(index).map_err(|error| self.remote.inner.mesh_error(error))?;
-            let range = snapshot.range();
-            let (remote, wanted) = (self.remote.clone(), range.start.saturating_sub(BEFORE)..range.end);
+    fn request(&mut self) {
+        while !self.rest.is_empty()
+            && self.ahead.len() < MOST_AHEAD
+            && (self.ahead.is_empty() || self.bytes < self.most_bytes)
+        {
+            let index = self.rest.start;
+            let (range, likely) = match self.proxy.snapshot(index) {
+                Ok(snapshot) => (snapshot.range(), snapshot.likely_range(self.parts)),
+                Err(error) => {
+                    let error = self.remote.inner.mesh_error(error);
+                    let fetched = tokio::spawn(async { Err(error) });
+                    self.ahead.push_back(Ahead { index, range: 0..0, bytes: 0, fetched });
+                    self.rest.start += 1;
+                    continue;
+                }
+            };
+            // Decoding the one before it tells how many bytes are needed.
+            if likely.is_none() && !self.ahead.is_empty() {
+                break;
+            }
+            let likely = likely.unwrap_or_else(|| range.clone());
+            let (remote, wanted) = (self.remote.clone(), range.start.saturating_sub(BEFORE)..likely.end);
             let fetched = tokio::spawn(async move {
                 // What a damaged file announces beyond its end is not asked for.
                 let length = remote.inner.version().map_or(u64::MAX, |version| version.length);
                 let end = wanted.end.min(length);
                 remote.run(|source| source.read(wanted.start.min(end)..end).map(drop)).await
             });
-            self.bytes += range.end - range.start;
-            self.ahead.push_back(Ahead { index, range, fetched });
+            let bytes = likely.end - likely.start;
+            self.bytes += bytes;
+            self.ahead.push_back(Ahead { index, range, bytes, fetched });
+            self.rest.start += 1;
         }
-        Ok(())
     }
 
     async fn decode(&self, ahead: &mut Ahead) -> Result<Play> {
         (&mut ahead.fetched).await??;
-        let (proxy, index) = (self.proxy.clone(), ahead.index);
+        let (proxy, parts, index) = (self.proxy.clone(), self.parts, ahead.index);
         let decoded = self.remote.run_blocking(move |_| {
             let mut mesh = MeshBuffer::default();
-            proxy.snapshot(index)?.mesh_into(&mut mesh, &mut Scratch::default())?;
+            proxy.snapshot(index)?.mesh_parts_into(parts, &mut mesh, &mut Scratch::default())?;
             Ok(mesh)
         });
         let mesh = decoded.await;

@@ -5,9 +5,10 @@
 //! the difference before.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
-use super::parts::Part;
+use super::parts::{Part, Parts};
 use super::raw;
 use super::reading::with_skipped;
 use super::rest::{PIECE, Rest};
@@ -24,6 +25,29 @@ use crate::report::{ErrorKind, Result};
 const HEADERS: u64 = 64;
 
 impl Snapshot {
+    /// The bytes to fetch before [`mesh_parts_into`](Self::mesh_parts_into) is called for these parts, if reading takes long: the
+    /// beginning of the snapshot, as long as that of the snapshot decoded last, and a quarter more. `None` if no snapshot has been
+    /// decoded so far, apart from the first one. If it turns out too short, the call reads the rest.
+    ///
+    /// Where parts cannot be read alone, the [whole snapshot](Self::range): the first one, map channels, and files without
+    /// compression by deflate.
+    #[must_use]
+    pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
+        let last = parts.last();
+        if self.index == 0 || !self.may_end_before(last) {
+            return Some(self.range());
+        }
+        // The call asks for an eighth more than the snapshot before it needed, which may be another one by then.
+        let length = self.proxy.prefixes().estimate(last)?;
+        let end = self.start().saturating_add(length).saturating_add(length / 8);
+        Some(self.extent.start..end.clamp(self.extent.start, self.extent.end))
+    }
+
+    /// Whether a stream that is read as far as this part may be read in part.
+    fn may_end_before(&self, last: Part) -> bool {
+        last != Part::Triangles && matches!(self.proxy.dialect().codec, Codec::Deflate | Codec::Zlib)
+    }
+
     /// Runs a job on the stream of the mesh that reads it as far as an array, with memory for the bytes that it skips.
     pub(super) fn mesh_prefix_with<T>(
         &self,
@@ -57,10 +81,8 @@ impl Snapshot {
     /// How many bytes to read first, if it pays to read the snapshot in part.
     fn first_bytes(&self, last: Part) -> Option<u64> {
         let source = &self.proxy.layout().source;
-        let is_deflate = matches!(self.proxy.dialect().codec, Codec::Deflate | Codec::Zlib);
         // Who asks for a second part of it will ask for the others, too.
-        if last == Part::Triangles
-            || !is_deflate
+        if !self.may_end_before(last)
             || !self.is_to_be_read_alone(source)
             || self.kept().is_read_in_part.swap(true, Ordering::Relaxed)
         {

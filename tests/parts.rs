@@ -1,9 +1,11 @@
 //! Parts of CGeo meshes: the same values as in whole meshes, and nothing else decoded, read or held.
 
-use std::ops::ControlFlow;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, Mutex};
 
 use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy};
-use meshmap::{Scratch, Source};
+use meshmap::{Options, Parallelism, ReadRange, Scratch, Source};
 use meshmap_testing::{data, fixtures};
 
 /// All combinations of parts.
@@ -460,5 +462,60 @@ mod cache {
                 });
             }
         });
+    }
+}
+
+/// A reader that notes what it is told will be read.
+struct Foretold(bytes::Bytes, Mutex<Vec<Range<u64>>>);
+
+impl ReadRange for Foretold {
+    fn len(&self) -> io::Result<Option<u64>> {
+        Ok(Some(self.0.len() as u64))
+    }
+
+    fn read(&self, range: Range<u64>) -> io::Result<bytes::Bytes> {
+        Ok(self.0.slice(range.start as usize..range.end as usize))
+    }
+
+    fn will_read(&self, range: Range<u64>) {
+        self.1.lock().unwrap().push(range);
+    }
+}
+
+#[test]
+fn readers_are_told_what_will_be_played() {
+    let bytes = bytes::Bytes::from(sheets(40, 12));
+    let whole = Proxy::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let range = |index: usize| whole.snapshot(index).unwrap().range();
+    for (parts, is_backwards) in [(Parts::ALL, false), (Parts::ALL, true), (Parts::POSITIONS, false)] {
+        let reader = Arc::new(Foretold(bytes.clone(), Mutex::default()));
+        let options = Options::default().with_parallelism(Parallelism::Off);
+        let proxy = Proxy::from_source_with(Source::ranged(Arc::clone(&reader)), &options).unwrap();
+        let mut play = proxy.play(2..11).parts(parts).stride(2);
+        if is_backwards {
+            play = play.backwards();
+        }
+        let mut played = play.into_iter();
+        played.next().unwrap().1.unwrap();
+        // All of them lie in 16 MiB. Of positions alone, nothing is known before the first one is decoded.
+        let told = |of: &Foretold| of.1.lock().unwrap().clone();
+        let turns: Vec<usize> = if is_backwards { vec![8, 6, 4, 2] } else { vec![4, 6, 8, 10] };
+        if parts == Parts::ALL {
+            assert_eq!(told(&reader), turns.iter().map(|index| range(*index)).collect::<Vec<_>>());
+        } else {
+            assert_eq!(told(&reader), []);
+        }
+        played.for_each(|(_, mesh)| drop(mesh.unwrap()));
+        let told = told(&reader);
+        let known = if parts == Parts::ALL { &turns[..] } else { &turns[1..] };
+        assert_eq!(told.len(), known.len());
+        for (told, index) in told.iter().zip(known) {
+            let whole = range(*index);
+            assert_eq!(told.start, whole.start);
+            assert!(
+                if parts == Parts::ALL { told.end == whole.end } else { told.end < whole.end },
+                "{told:?}"
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Where the bytes of a file come from, and typed views of them.
 
+mod advice;
 mod array;
 mod element;
 mod fragment_store;

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
+use super::advice;
 use super::range::truncated;
 use crate::num::as_u64;
 use crate::report::{Error, Result};
@@ -55,6 +56,13 @@ pub trait ReadRange: Send + Sync {
         }
         Ok(count)
     }
+
+    /// Called with bytes that will probably be read soon. Stores that can fetch ahead override this, which does nothing.
+    ///
+    /// It must return at once. A damaged file can announce anything, so the range may be long, and may end beyond the store.
+    fn will_read(&self, range: Range<u64>) {
+        let _ = range;
+    }
 }
 
 impl<T: ReadRange + ?Sized> ReadRange for Arc<T> {
@@ -68,6 +76,10 @@ impl<T: ReadRange + ?Sized> ReadRange for Arc<T> {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         (**self).read_into(offset, out)
+    }
+
+    fn will_read(&self, range: Range<u64>) {
+        (**self).will_read(range);
     }
 }
 
@@ -97,6 +109,10 @@ impl ReadRange for File {
             }
         }
         Ok(filled)
+    }
+
+    fn will_read(&self, range: Range<u64>) {
+        advice::will_read(self, &range);
     }
 }
 
@@ -154,6 +170,14 @@ impl Reader {
         self.refuse_reentry()?;
         let _running = Running::new(self);
         work(&*self.inner)
+    }
+
+    /// Tells the reader what will be read, unless it is running on this thread.
+    pub(super) fn will_read(&self, range: Range<u64>) {
+        let _ = self.call(|reader| {
+            reader.will_read(range);
+            Ok(())
+        });
     }
 
     /// Returns an error if this thread is in a call of the reader, and so is called by it.

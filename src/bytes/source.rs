@@ -9,6 +9,7 @@ use std::{fmt, io};
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
+use super::advice;
 use super::fragment_store::FragmentStore;
 use super::range::{coalesce, slice, truncated};
 use super::reader::{ReadRange, ReadStats, Reader};
@@ -71,7 +72,7 @@ impl Source {
 
     /// Maps a file into memory: views show the pages of the file itself. For files on local disks.
     ///
-    /// Gives the system no advice about the map. An empty file maps to an empty source.
+    /// Gives the system no advice about the map, except when snapshots are [played](crate::cgeo::Proxy::play). An empty file maps to an empty source.
     ///
     /// # Errors
     ///
@@ -277,6 +278,19 @@ impl Source {
         match &self.backing {
             Backing::Fragments(_) => self.with_ranges(&ranges.collect::<Vec<_>>(), what).map(drop),
             Backing::Memory(_) | Backing::Reader(_) => Ok(()),
+        }
+    }
+
+    /// Lets the system, or the caller's reader, fetch bytes that will be used soon.
+    pub(crate) fn will_read(&self, range: Range<u64>) {
+        match &self.backing {
+            Backing::Reader(reader) => reader.will_read(range),
+            Backing::Memory(bytes) if self.file.is_some() => {
+                if let Some(bytes) = slice(bytes, 0, &range) {
+                    advice::will_use(&bytes);
+                }
+            }
+            Backing::Memory(_) | Backing::Fragments(_) => {}
         }
     }
 

@@ -39,6 +39,7 @@
 mod ahead;
 mod array_list;
 mod arrays;
+mod asked;
 mod base;
 #[cfg(feature = "cache")]
 mod cache;

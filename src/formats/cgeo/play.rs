@@ -3,8 +3,9 @@
 use std::fmt;
 use std::ops::{ControlFlow, Deref, Range};
 
-#[cfg(feature = "rayon")]
 use super::ahead::Queue;
+#[cfg(feature = "rayon")]
+use super::asked::Asked;
 use super::mesh::{Mesh, MeshBuffer};
 use super::parts::Parts;
 use super::proxy::Proxy;
@@ -14,6 +15,9 @@ use crate::report::Result;
 
 impl Proxy {
     /// Plays the snapshots of a range in order: decodes some of them ahead of time, in bounded memory.
+    ///
+    /// The system is told to read the next snapshots of a file, up to 16 MiB of them but at least one; a reader of the caller's gets
+    /// them by [`ReadRange::will_read`](crate::ReadRange::will_read).
     ///
     /// What to play, and how, is set on the result, which is then [iterated](Play::into_iter) or given a
     /// [closure](Play::for_each).
@@ -160,6 +164,7 @@ pub struct Player<'a> {
     /// Snapshots that have been played.
     turn: usize,
     parts: Parts,
+    asked: Asked,
     free: Free,
     scratch: Scratch,
     #[cfg(feature = "rayon")]
@@ -179,6 +184,7 @@ impl<'a> Player<'a> {
             order,
             turn: 0,
             parts: play.parts,
+            asked: Asked::new(),
             free,
             scratch: Scratch::default(),
             #[cfg(feature = "rayon")]
@@ -208,6 +214,7 @@ impl Iterator for Player<'_> {
             return None;
         }
         let index = self.order.at(self.turn);
+        self.asked.play(self.turn, self.proxy, &self.order, self.parts);
         let (slot, outcome) = self.decode();
         self.turn = self.turn.saturating_add(1);
         // An error gives the memory back, too.

@@ -1,6 +1,5 @@
 //! Where the bytes of a file come from, and typed views of them.
 
-mod advice;
 mod array;
 mod element;
 mod fragment_store;

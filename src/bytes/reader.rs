@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
-use super::advice;
 use super::range::truncated;
 use crate::num::as_u64;
 use crate::report::{Error, Result};
@@ -109,10 +108,6 @@ impl ReadRange for File {
             }
         }
         Ok(filled)
-    }
-
-    fn will_read(&self, range: Range<u64>) {
-        advice::will_read(self, &range);
     }
 }
 

@@ -9,7 +9,6 @@ use std::{fmt, io};
 use bytes::Bytes;
 use zerocopy::FromBytes;
 
-use super::advice;
 use super::fragment_store::FragmentStore;
 use super::range::{coalesce, slice, truncated};
 use super::reader::{ReadRange, ReadStats, Reader};
@@ -33,7 +32,21 @@ pub struct Source {
     pub(super) backing: Backing,
     cached: Arc<[Piece]>,
     file: Option<Arc<OpenedFile>>,
+    /// To advise the system about it.
+    #[cfg(feature = "mmap")]
+    map: Option<Arc<memmap2::Mmap>>,
     format: Option<Format>,
+}
+
+/// The bytes of a map.
+#[cfg(feature = "mmap")]
+struct Mapped(Arc<memmap2::Mmap>);
+
+#[cfg(feature = "mmap")]
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 #[derive(Clone)]
@@ -72,7 +85,8 @@ impl Source {
 
     /// Maps a file into memory: views show the pages of the file itself. For files on local disks.
     ///
-    /// Gives the system no advice about the map, except when snapshots are [played](crate::cgeo::Proxy::play). An empty file maps to an empty source.
+    /// Gives the system no advice about the map, except when snapshots are [played](crate::cgeo::Proxy::play). An empty file maps
+    /// to an empty source.
     ///
     /// # Errors
     ///
@@ -87,16 +101,16 @@ impl Source {
     #[allow(unsafe_code, reason = "memory maps cannot be made safely; this is the only place that makes one")]
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
         let (file, opened) = open_file(path.as_ref())?;
-        let bytes = if opened.identity.len == 0 {
-            Bytes::new()
-        } else {
-            // SAFETY: the caller promises that the file is not changed while views of the map live, and the map lives
-            // in the reference-counted owner of those views.
-            let map = unsafe { memmap2::Mmap::map(&file) }
-                .map_err(|error| Error::io(error, "file").in_file(opened.path.as_ref()))?;
-            Bytes::from_owner(map)
-        };
-        Ok(Self::new(Backing::Memory(bytes), Some(Arc::new(opened))))
+        if opened.identity.len == 0 {
+            return Ok(Self::new(Backing::Memory(Bytes::new()), Some(Arc::new(opened))));
+        }
+        // SAFETY: the caller promises that the file is not changed while views of the map live, and the map lives
+        // in the reference-counted owner of those views.
+        let map = unsafe { memmap2::Mmap::map(&file) }
+            .map_err(|error| Error::io(error, "file").in_file(opened.path.as_ref()))?;
+        let map = Arc::new(map);
+        let bytes = Bytes::from_owner(Mapped(Arc::clone(&map)));
+        Ok(Self { map: Some(map), ..Self::new(Backing::Memory(bytes), Some(Arc::new(opened))) })
     }
 
     /// Reads an open file lazily, as [`open`](Self::open) does. Its position is not used.
@@ -152,7 +166,14 @@ impl Source {
     }
 
     fn new(backing: Backing, file: Option<Arc<OpenedFile>>) -> Self {
-        Self { backing, cached: Arc::new([]), file, format: None }
+        Self {
+            backing,
+            cached: Arc::new([]),
+            file,
+            #[cfg(feature = "mmap")]
+            map: None,
+            format: None,
+        }
     }
 
     /// This source, naming `format` in its errors.
@@ -285,12 +306,17 @@ impl Source {
     pub(crate) fn will_read(&self, range: Range<u64>) {
         match &self.backing {
             Backing::Reader(reader) => reader.will_read(range),
-            Backing::Memory(bytes) if self.file.is_some() => {
-                if let Some(bytes) = slice(bytes, 0, &range) {
-                    advice::will_use(&bytes);
+            #[cfg(all(feature = "mmap", unix))]
+            Backing::Memory(bytes) => {
+                let range = crate::num::as_usize(range.start)..crate::num::as_usize(range.end);
+                if let (Some(map), Some(bytes)) = (&self.map, bytes.get(range.clone())) {
+                    // Without it the pages are read when they are used.
+                    let _ = map.advise_range(memmap2::Advice::WillNeed, range.start, bytes.len());
                 }
             }
-            Backing::Memory(_) | Backing::Fragments(_) => {}
+            #[cfg(not(all(feature = "mmap", unix)))]
+            Backing::Memory(_) => {}
+            Backing::Fragments(_) => {}
         }
     }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::{ControlFlow, Deref, Range};
 
-use super::ahead::Queue;
 #[cfg(feature = "rayon")]
+use super::ahead::Queue;
 use super::asked::Asked;
 use super::mesh::{Mesh, MeshBuffer};
 use super::parts::Parts;
@@ -16,8 +16,8 @@ use crate::report::Result;
 impl Proxy {
     /// Plays the snapshots of a range in order: decodes some of them ahead of time, in bounded memory.
     ///
-    /// The system is told to read the next snapshots of a file, up to 16 MiB of them but at least one; a reader of the caller's gets
-    /// them by [`ReadRange::will_read`](crate::ReadRange::will_read).
+    /// The system is told to read the next snapshots of a map, up to 16 MiB of them but at least one; a reader of the caller's is
+    /// told by [`ReadRange::will_read`](crate::ReadRange::will_read).
     ///
     /// What to play, and how, is set on the result, which is then [iterated](Play::into_iter) or given a
     /// [closure](Play::for_each).

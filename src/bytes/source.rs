@@ -38,6 +38,20 @@ pub struct Source {
     format: Option<Format>,
 }
 
+/// Advises the system to read pages of a map, where it takes advice. Without it they are read when they are used.
+#[cfg(feature = "mmap")]
+fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
+    #[cfg(all(unix, not(miri)))]
+    {
+        let (start, end) = (crate::num::as_usize(range.start), crate::num::as_usize(range.end));
+        if let Some(bytes) = map.get(start..end) {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, start, bytes.len());
+        }
+    }
+    #[cfg(any(not(unix), miri))]
+    let _ = (map, range);
+}
+
 /// The bytes of a map.
 #[cfg(feature = "mmap")]
 struct Mapped(Arc<memmap2::Mmap>);
@@ -306,15 +320,13 @@ impl Source {
     pub(crate) fn will_read(&self, range: Range<u64>) {
         match &self.backing {
             Backing::Reader(reader) => reader.will_read(range),
-            #[cfg(all(feature = "mmap", unix))]
-            Backing::Memory(bytes) => {
-                let range = crate::num::as_usize(range.start)..crate::num::as_usize(range.end);
-                if let (Some(map), Some(bytes)) = (&self.map, bytes.get(range.clone())) {
-                    // Without it the pages are read when they are used.
-                    let _ = map.advise_range(memmap2::Advice::WillNeed, range.start, bytes.len());
+            #[cfg(feature = "mmap")]
+            Backing::Memory(_) => {
+                if let Some(map) = &self.map {
+                    will_use(map, range);
                 }
             }
-            #[cfg(not(all(feature = "mmap", unix)))]
+            #[cfg(not(feature = "mmap"))]
             Backing::Memory(_) => {}
             Backing::Fragments(_) => {}
         }

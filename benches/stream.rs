@@ -3,7 +3,7 @@
 //!     cargo bench --bench stream --all-features
 //!
 //! The file is generated once, and kept in `target/tmp`. Each row plays it to its end, mapped or read, with its pages in memory
-//! (warm) or on the disk (cold), and prints beside it bare inflating of the same bytes, by as many threads, and reading them in
+//! (warm) or on the disk (cold), and prints next to it bare inflating of the same bytes, by as many threads, and reading them in
 //! order from the disk. They take turns, some snapshots at a time; each turn opens the file, decodes its first snapshot and ends
 //! what is decoded ahead. A disk whose own cache the system cannot empty looks faster than it is.
 
@@ -98,7 +98,7 @@ mod linux {
         source.and_then(Proxy::from_source).expect("a file without errors")
     }
 
-    /// Where the streams of the meshes begin, and how far they are needed for the positions.
+    /// The byte ranges of the compressed positions.
     fn prefixes(path: &Path) -> Vec<Range<u64>> {
         let proxy = open(path, true);
         let (mut inflater, mut out) = (Inflater::new(), vec![0; inflated(0)]);
@@ -128,7 +128,7 @@ mod linux {
         stream.consumed() as u64
     }
 
-    #[derive(Clone, Copy, PartialEq)]
+    #[derive(Clone, Copy)]
     enum Pages {
         /// In memory.
         Warm,
@@ -196,7 +196,7 @@ mod linux {
     enum Bar {
         /// Snapshots in a second.
         Rate(f64),
-        /// Of the slower one of inflating and reading.
+        /// The ratio to inflating or reading, whichever is slower.
         Ratio(f64),
     }
 
@@ -224,10 +224,10 @@ mod linux {
         });
     }
 
-    /// What jobs took.
+    /// Time and memory of several jobs.
     struct Sums {
         seconds: f64,
-        /// Of all threads, in seconds.
+        /// Seconds, summed over all threads.
         cpu: f64,
         /// Bytes that came from the disk.
         read: u64,

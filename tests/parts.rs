@@ -4,7 +4,7 @@ use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex};
 
-use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy};
+use meshmap::cgeo::{Dialect, MeshBuffer, Parts, Proxy, SizeMeaning};
 use meshmap::{Options, Parallelism, ReadRange, Scratch, Source};
 use meshmap_testing::{data, fixtures};
 
@@ -465,7 +465,23 @@ mod cache {
     }
 }
 
-/// A reader that notes what it is told will be read.
+#[test]
+fn snapshots_of_unknown_stored_size_are_fetched_whole() {
+    let (_, snapshots) = fixtures::cgeo::animation(40, 4);
+    for (size, is_part) in [(SizeMeaning::Stored, true), (SizeMeaning::Inflated, false)] {
+        let bytes = fixtures::cgeo::file(&snapshots, Dialect::default().with_size(size));
+        let proxy = Proxy::from_source(Source::from_bytes(bytes)).unwrap();
+        assert_eq!(proxy.dialect().size, size);
+        let (mut positions, snapshot) = (Vec::new(), proxy.snapshot(2).unwrap());
+        proxy.snapshot(1).unwrap().positions_into(&mut positions, &mut Scratch::default()).unwrap();
+        let likely = snapshot.likely_range(Parts::POSITIONS).unwrap();
+        assert_eq!(likely.start, snapshot.range().start);
+        assert_eq!(likely.end < snapshot.range().end, is_part, "{size:?}");
+        assert_eq!(snapshot.likely_range(Parts::ALL), Some(snapshot.range()));
+    }
+}
+
+/// A reader that records the ranges passed to `will_read`.
 struct Foretold(bytes::Bytes, Mutex<Vec<Range<u64>>>);
 
 impl ReadRange for Foretold {
@@ -497,7 +513,7 @@ fn readers_are_told_what_will_be_played() {
         }
         let mut played = play.into_iter();
         played.next().unwrap().1.unwrap();
-        // All of them lie in 16 MiB. Of positions alone, nothing is known before the first one is decoded.
+        // All of them lie in 16 MiB. For positions, there is no estimate before the first one is decoded.
         let told = |of: &Foretold| of.1.lock().unwrap().clone();
         let turns: Vec<usize> = if is_backwards { vec![8, 6, 4, 2] } else { vec![4, 6, 8, 10] };
         if parts == Parts::ALL {

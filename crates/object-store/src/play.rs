@@ -30,7 +30,7 @@ struct Ahead {
     index: usize,
     /// All of its bytes.
     range: Range<u64>,
-    /// How many of them are being fetched.
+    /// The number of bytes that are being fetched.
     bytes: u64,
     fetched: JoinHandle<Result<()>>,
 }
@@ -64,8 +64,8 @@ impl Remote {
         self.play_parts(proxy, snapshots, Parts::ALL, most_bytes)
     }
 
-    /// Like [`play`](Self::play), with these parts of the meshes; the others are empty. Of a difference, positions and normals take
-    /// one request for as many bytes as those of the difference before needed, and a quarter more.
+    /// Like [`play`](Self::play), with these parts of the meshes; other parts are empty. Positions and normals of a difference
+    /// are fetched in one request for the [likely range](meshmap::cgeo::Snapshot::likely_range).
     pub fn play_parts(
         &self,
         proxy: &Proxy,
@@ -117,7 +117,7 @@ impl State {
                     continue;
                 }
             };
-            // Decoding the one before it tells how many bytes are needed.
+            // There is an estimate as soon as the snapshot before it is decoded.
             if likely.is_none() && !self.ahead.is_empty() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! What of a file is drawn, and exported, unless something else is asked for.
+//! The meshes of a file that are drawn and exported by default.
 
 use meshmap::{MeshFile, MeshView, Role};
 

@@ -16,8 +16,8 @@ use crate::report::Result;
 impl Proxy {
     /// Plays the snapshots of a range in order: decodes some of them ahead of time, in bounded memory.
     ///
-    /// The system is told to read the next snapshots of a map, up to 16 MiB of them but at least one; a reader of the caller's is
-    /// told by [`ReadRange::will_read`](crate::ReadRange::will_read).
+    /// If the file is mapped, the system is asked to read the next snapshots from the disk: up to 16 MiB, but at least one
+    /// snapshot. Custom readers receive the same ranges in [`ReadRange::will_read`](crate::ReadRange::will_read).
     ///
     /// What to play, and how, is set on the result, which is then [iterated](Play::into_iter) or given a
     /// [closure](Play::for_each).

@@ -11,12 +11,13 @@ use std::sync::atomic::Ordering;
 use super::parts::{Part, Parts};
 use super::raw;
 use super::reading::with_skipped;
-use super::rest::{PIECE, Rest};
+use super::rest::{LONGER, PIECE, Rest};
 use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::stream::Stream;
 use crate::codec::Codec;
 use crate::decode::Scratch;
+use crate::dialect::SizeMeaning;
 use crate::limits::Budget;
 use crate::num::Span;
 use crate::report::{ErrorKind, Result};
@@ -25,27 +26,32 @@ use crate::report::{ErrorKind, Result};
 const HEADERS: u64 = 64;
 
 impl Snapshot {
-    /// The bytes to fetch before [`mesh_parts_into`](Self::mesh_parts_into) is called for these parts, if reading takes long: the
-    /// beginning of the snapshot, as long as that of the snapshot decoded last, and a quarter more. `None` if no snapshot has been
-    /// decoded so far, apart from the first one. If it turns out too short, the call reads the rest.
+    /// The byte range to fetch before a call of [`mesh_parts_into`](Self::mesh_parts_into) with these parts.
     ///
-    /// Where parts cannot be read alone, the [whole snapshot](Self::range): the first one, map channels, and files without
-    /// compression by deflate.
+    /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the length that the last decoded
+    /// snapshot needed, plus a quarter. If the estimate is too short, `mesh_parts_into` reads the rest. Returns `None` if there is no
+    /// estimate yet, because no snapshot after the first one has been decoded.
+    ///
+    /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that do not use deflate
+    /// or store the inflated size.
     #[must_use]
     pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
         let last = parts.last();
         if self.index == 0 || !self.may_end_before(last) {
             return Some(self.range());
         }
-        // The call asks for an eighth more than the snapshot before it needed, which may be another one by then.
+        // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
         let length = self.proxy.prefixes().estimate(last)?;
-        let end = self.start().saturating_add(length).saturating_add(length / 8);
+        let end = self.start().saturating_add(length).saturating_add(length / LONGER);
         Some(self.extent.start..end.clamp(self.extent.start, self.extent.end))
     }
 
-    /// Whether a stream that is read as far as this part may be read in part.
+    /// Returns `true` if a mesh that is decoded up to this part can be read in part.
     fn may_end_before(&self, last: Part) -> bool {
-        last != Part::Triangles && matches!(self.proxy.dialect().codec, Codec::Deflate | Codec::Zlib)
+        let dialect = self.proxy.dialect();
+        last != Part::Triangles
+            && matches!(dialect.codec, Codec::Deflate | Codec::Zlib)
+            && dialect.size != SizeMeaning::Inflated
     }
 
     /// Runs a job on the stream of the mesh that reads it as far as an array, with memory for the bytes that it skips.

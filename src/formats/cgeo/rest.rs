@@ -12,7 +12,7 @@ use crate::report::Error;
 pub(super) const PIECE: u64 = 256 << 10;
 
 /// How much longer than the last prefix the next one may be: this part of it.
-const LONGER: u64 = 8;
+pub(super) const LONGER: u64 = 8;
 
 /// How many bytes of the last difference, from its beginning, its positions and its normals needed; 0 as long as that is unknown.
 #[derive(Debug, Default)]

@@ -77,10 +77,10 @@ pub(crate) fn may_wait_for(source: &Source) -> bool {
     !(is_rayon_worker() && source.has_own_reader())
 }
 
-/// Runs another job of this worker's pool or, where there is none, waits for a moment.
+/// Runs another job of this worker's pool, or waits for a moment if there is none.
 #[cfg(any(feature = "cache", feature = "rayon"))]
 pub(crate) fn wait_at_work<'a, T>(state: &'a Mutex<T>, changed: &Condvar) -> MutexGuard<'a, T> {
-    /// How often to look for work of the pool.
+    /// Interval at which the pool is checked for work.
     const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
     #[cfg(feature = "rayon")]
     let has_worked = rayon::yield_now() == Some(rayon::Yield::Executed);

@@ -200,7 +200,7 @@ impl Error {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Whether it says nothing of the file: its bytes could not be read, or the call was cancelled. Another try may succeed.
+    /// Returns `true` if the error does not concern the content of the file: its bytes could not be read, or the call was cancelled.
     pub(crate) fn is_of_reading(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled)
     }

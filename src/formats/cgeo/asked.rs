@@ -7,7 +7,7 @@ use super::proxy::Proxy;
 use super::turns::Order;
 use crate::num::Span;
 
-/// What the system has been asked to read ahead: as many snapshots as lie in [`AHEAD`] bytes, but at least the next one.
+/// The snapshots that the system has been asked to read ahead: up to [`AHEAD`] bytes, but at least the next snapshot.
 pub(super) struct Asked {
     /// The next turn to ask for.
     next: usize,
@@ -16,7 +16,7 @@ pub(super) struct Asked {
     bytes: u64,
 }
 
-/// Enough for a disk to be busy while a snapshot is decoded, and little beside what else is in memory.
+/// Enough to keep a disk busy while a snapshot is decoded, and little memory.
 const AHEAD: u64 = 16 << 20;
 
 impl Asked {

@@ -187,16 +187,17 @@ export class MeshmapFile {
     }
 
     /**
-     * Positions, and normals where there are some, of a snapshot of CGeo, for the vertices of the mesh at snapshot `base`;
-     * null where its triangles are others, so that its mesh has to be read.
+     * Positions and normals of a CGeo snapshot, for the vertices of the mesh at snapshot `base`. Returns null if its triangles
+     * differ from those of `base`: then read its mesh. With `attributes: ['position']`, only the positions are fetched and
+     * decoded, and `normals` is null.
      *
      * @param {number} base
      * @param {number} index
-     * @param {{ signal?: AbortSignal }} [options]
+     * @param {{ attributes?: ('position' | 'normal')[], signal?: AbortSignal }} [options]
      * @returns {Promise<{ seconds: number | null, positions: Float32Array, normals: Float32Array | null } | null>}
      */
-    async moment(base, index, { signal } = {}) {
-        const { value, arrays } = await this.#runner.run('moment', [base, index], signal);
+    async moment(base, index, { attributes = ['position', 'normal'], signal } = {}) {
+        const { value, arrays } = await this.#runner.run('moment', [base, index, attributes.includes('normal')], signal);
         if (!value.isSame) return null;
         const [positions, normals] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
         return { seconds: value.seconds, positions, normals: value.hasNormals ? normals : null };

@@ -98,8 +98,8 @@ impl Session {
         reply(self.0.mesh(address, &Wanted { quantized, by_material, attributes }))
     }
 
-    pub fn moment(&mut self, base: usize, index: usize) -> Outcome<Option<Reply>> {
-        reply(self.0.moment(base, index))
+    pub fn moment(&mut self, base: usize, index: usize, with_normals: bool) -> Outcome<Option<Reply>> {
+        reply(self.0.moment(base, index, with_normals))
     }
 
     pub fn joints(&mut self) -> Outcome<Option<Reply>> {

@@ -1,6 +1,7 @@
 //! Snapshots of CGeo whose triangles are those of one before: positions and normals for the vertices that are there.
 
-use meshmap::{Array, Error, Scratch, VertexRemap, cgeo};
+use meshmap::cgeo::{self, Parts};
+use meshmap::{Array, Error, Scratch, VertexRemap};
 
 use crate::json::Object;
 use crate::reply::Reply;
@@ -15,15 +16,19 @@ pub(crate) struct Playing {
     scratch: Scratch,
 }
 
-/// The reply for a snapshot, with the vertices of the view of snapshot `base`: its positions, and then its normals where it
-/// has them.
+/// The bytes before a snapshot that are fetched with it. Some dialects store its length before its offset.
+const BEFORE: u64 = 16;
+
+/// The reply for a snapshot, with the vertices of the view of snapshot `base`: its positions, and then its normals, if `parts`
+/// has them and the file stores them.
 ///
-/// Where its triangles are others, there are no arrays, and the whole mesh has to be read.
+/// There are no arrays if its triangles differ from those of `base`. Then the whole mesh has to be read.
 pub(crate) fn moment(
     file: &cgeo::Proxy,
     playing: &mut Option<Playing>,
     base: usize,
     index: usize,
+    parts: Parts,
 ) -> Result<Reply, Error> {
     let now = match playing.take().filter(|now| now.base == base) {
         Some(now) => now,
@@ -33,13 +38,16 @@ pub(crate) fn moment(
     let snapshot = file.snapshot(index)?;
     let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
     let mut elements = Vec::new();
-    // This reads the whole snapshot; what looks at parts of it would fetch one after the other.
+    // One request. The calls below would read the beginning of the snapshot first, and then what is missing.
+    let likely = snapshot.likely_range(parts).unwrap_or_else(|| snapshot.range());
+    let end = likely.end.min(file.source().len()?.unwrap_or(u64::MAX));
+    file.source().read(likely.start.saturating_sub(BEFORE).min(end)..end)?;
     snapshot.positions_into(&mut elements, &mut now.scratch)?;
     let is_same = snapshot.topology()? == now.topology;
     let mut arrays = Vec::new();
     if is_same {
         arrays.push(bytes(now.remap.gather(0, &elements)?));
-        if now.has_normals {
+        if now.has_normals && parts.contains(Parts::NORMALS) {
             snapshot.normals_into(&mut elements, &mut now.scratch)?;
             arrays.push(bytes(now.remap.gather(1, &elements)?));
         }

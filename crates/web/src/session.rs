@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+#[cfg(feature = "cgeo")]
+use meshmap::cgeo::Parts;
 use meshmap::{Address, Fragments, Limits, Options, Parallelism, coalesce};
 
 use crate::failure::Failure;
@@ -175,17 +177,25 @@ impl Session {
         })
     }
 
-    /// Job: positions and normals of a snapshot of CGeo, for the vertices of the mesh at snapshot `base`.
+    /// Job: positions of a CGeo snapshot, for the vertices of the mesh at snapshot `base`; with `with_normals`, also its normals.
     ///
     /// # Errors
     ///
     /// `unsupported` for other formats, and those of reading.
-    pub fn moment(&mut self, base: usize, index: usize) -> Result<Option<Reply>, Failure> {
+    pub fn moment(
+        &mut self,
+        base: usize,
+        index: usize,
+        with_normals: bool,
+    ) -> Result<Option<Reply>, Failure> {
         self.run(|this| match &this.file {
             #[cfg(feature = "cgeo")]
-            Some(File::CGeo(file)) => playback::moment(file, &mut this.playing, base, index).map(Ok),
+            Some(File::CGeo(file)) => {
+                let normals = if with_normals { Parts::NORMALS } else { Parts::NONE };
+                playback::moment(file, &mut this.playing, base, index, Parts::POSITIONS | normals).map(Ok)
+            }
             _ => {
-                let _ = (base, index);
+                let _ = (base, index, with_normals);
                 Ok(Err(Failure::new("unsupported", "snapshot", "a CGeo file", "another")))
             }
         })

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use meshmap::{Format, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap_testing::fixtures;
 use meshmap_web::{Failure, Reply, Session, Settings, Wanted};
 use serde_json::Value;
 
@@ -239,7 +240,7 @@ fn snapshots_are_played_with_the_vertices_of_the_first() {
         let info = client.open().unwrap();
         for index in 0..info["snapshots"]["count"].as_u64().unwrap() as usize {
             let Ok(mesh) = client.mesh(&format!("snapshots[{index}]")) else { continue };
-            let Ok(moment) = client.run(|session| session.moment(0, index)) else { continue };
+            let Ok(moment) = client.run(|session| session.moment(0, index, true)) else { continue };
             if !json(&moment)["isSame"].as_bool().unwrap() {
                 others += 1;
                 continue;
@@ -260,12 +261,32 @@ fn next_snapshot_is_fetched_at_once() {
     let mut client = Client::new(&path);
     client.open().unwrap();
     client.mesh("snapshots[0]").unwrap();
-    client.run(|session| session.moment(0, 0)).unwrap();
+    client.run(|session| session.moment(0, 0, true)).unwrap();
     for index in 1..3 {
         let requests = client.requests;
-        client.run(|session| session.moment(0, index)).unwrap();
+        client.run(|session| session.moment(0, index, true)).unwrap();
         assert!(client.requests - requests <= 1, "{} requests", client.requests - requests);
     }
+}
+
+#[test]
+fn positions_are_fetched_without_normals() {
+    let (_, snapshots) = fixtures::cgeo::animation(60, 4);
+    let body = fixtures::cgeo::file(&snapshots, meshmap::cgeo::Dialect::default());
+    let [alone, both] = [false, true].map(|with_normals| {
+        let mut client = Client::of(body.clone(), Some(body.len() as u64));
+        client.open().unwrap();
+        for index in 0..2 {
+            client.run(|session| session.moment(0, index, with_normals)).unwrap();
+        }
+        let (requests, fetched) = (client.requests, client.fetched);
+        let reply = client.run(|session| session.moment(0, 2, with_normals)).unwrap();
+        assert_eq!(reply.arrays.len(), 1 + usize::from(with_normals));
+        assert_eq!(client.requests - requests, 1);
+        (reply.arrays[0].clone(), client.fetched - fetched)
+    });
+    assert_eq!(alone.0, both.0);
+    assert!(alone.1 < both.1, "{} and {} bytes", alone.1, both.1);
 }
 
 #[test]
@@ -358,7 +379,7 @@ fn calls_out_of_order_are_failures() {
     let mut client =
         Client::new(data("iqm", "valid").iter().find(|path| path.ends_with("skin_multi_anim.iqm")).unwrap());
     client.open().unwrap();
-    assert_eq!(client.run(|session| session.moment(0, 0)).unwrap_err().parts().kind, "unsupported");
+    assert_eq!(client.run(|session| session.moment(0, 0, true)).unwrap_err().parts().kind, "unsupported");
     assert!(client.requests > 0);
     assert_eq!(client.session.set_length(1).unwrap_err().parts().kind, "mismatch");
     client.session.forget();

@@ -165,31 +165,35 @@ fn meshes_that_were_played_can_be_kept() {
 
 /// A proxy whose meshes are longer than what is read at a time.
 fn large() -> &'static bytes::Bytes {
-    static FILE: std::sync::LazyLock<bytes::Bytes> = std::sync::LazyLock::new(|| {
-        let (_, mut snapshots) = fixtures::cgeo::animation(1, 1);
-        snapshots.clear();
-        let noise = |seed: u32| {
-            let mut state = seed | 1;
-            move || {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) as f32 / 16_777_216.0
-            }
-        };
-        let mut base = fixtures::cgeo::Mesh::sheet(250, 1, 0.0);
-        let mut next = noise(7);
-        base.positions.iter_mut().flatten().for_each(|number| *number += next());
-        base.normals.iter_mut().flatten().for_each(|number| *number += next());
-        snapshots.push(vec![(TAG_MESH_DATA, base.complete())]);
-        for index in 1..5 {
-            let mut moved = base.clone();
-            let mut next = noise(100 + index);
-            moved.positions.iter_mut().flatten().for_each(|number| *number += next());
-            moved.normals.iter_mut().flatten().for_each(|number| *number += next());
-            snapshots.push(vec![(TAG_MESH_DATA, moved.difference(&base))]);
-        }
-        fixtures::cgeo::file(&snapshots, Dialect::default()).into()
-    });
+    static FILE: std::sync::LazyLock<bytes::Bytes> =
+        std::sync::LazyLock::new(|| large_with(Dialect::default()));
     &FILE
+}
+
+/// The same meshes, stored otherwise.
+fn large_with(dialect: Dialect) -> bytes::Bytes {
+    let (_, mut snapshots) = fixtures::cgeo::animation(1, 1);
+    snapshots.clear();
+    let noise = |seed: u32| {
+        let mut state = seed | 1;
+        move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 16_777_216.0
+        }
+    };
+    let mut base = fixtures::cgeo::Mesh::sheet(250, 1, 0.0);
+    let mut next = noise(7);
+    base.positions.iter_mut().flatten().for_each(|number| *number += next());
+    base.normals.iter_mut().flatten().for_each(|number| *number += next());
+    snapshots.push(vec![(TAG_MESH_DATA, base.complete())]);
+    for index in 1..5 {
+        let mut moved = base.clone();
+        let mut next = noise(100 + index);
+        moved.positions.iter_mut().flatten().for_each(|number| *number += next());
+        moved.normals.iter_mut().flatten().for_each(|number| *number += next());
+        snapshots.push(vec![(TAG_MESH_DATA, moved.difference(&base))]);
+    }
+    fixtures::cgeo::file(&snapshots, dialect).into()
 }
 
 /// The tag of the section of a mesh.
@@ -248,8 +252,12 @@ fn everything(open: impl Fn() -> Proxy) -> Vec<String> {
 fn parts_are_the_same_from_any_source() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("large.cgeo");
-    // Intact, cut off, and damaged in several places.
-    let intact = large();
+    parts_are_the_same(large(), true, &path);
+    parts_are_the_same(&large_with(Dialect::default().with_codec(meshmap::Codec::Stored)), false, &path);
+}
+
+/// Compares sources of a file that is intact, cut off, and damaged in several places.
+fn parts_are_the_same(intact: &bytes::Bytes, is_compressed: bool, path: &std::path::Path) {
     let extent = |index| {
         Proxy::from_source(Source::from_bytes(intact.clone())).unwrap().snapshot(index).unwrap().range()
     };
@@ -262,11 +270,13 @@ fn parts_are_the_same_from_any_source() {
         files.push(damaged);
     }
     for (number, file) in files.into_iter().enumerate() {
-        std::fs::write(&path, &file).unwrap();
+        std::fs::write(path, &file).unwrap();
         let file = bytes::Bytes::from(file);
         let expected = everything(|| Proxy::from_source(Source::from_bytes(file.clone())).unwrap());
-        assert_eq!(number > 0, expected.iter().any(|line| line.contains("cgeo: ")), "{number}");
-        let found = everything(|| Proxy::open(&path).unwrap());
+        // Damage within numbers that are not compressed cannot be seen.
+        let is_seen = if is_compressed { number > 0 } else { number == 1 };
+        assert_eq!(is_seen, expected.iter().any(|line| line.contains("cgeo: ")), "{number}");
+        let found = everything(|| Proxy::open(path).unwrap());
         assert!(found == expected, "{number}: {found:#?} {expected:#?}");
         let found = everything(|| Proxy::from_source(Source::ranged(Recorder::new(file.clone()))).unwrap());
         assert!(found == expected, "{number}: {found:#?} {expected:#?}");
@@ -359,6 +369,29 @@ fn files_are_read_as_far_as_the_positions_go() {
         let most = if index == 3 { most + prefix_of_positions(0) * 9 / 8 + (257 << 10) } else { most };
         let range = proxy.snapshot(index).unwrap().range();
         assert!(read <= most && most < 2 * (range.end - range.start), "{index}: {read} of at most {most}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri takes minutes for a megabyte")]
+fn uncompressed_positions_are_read_into_the_callers_memory() {
+    let file = large_with(Dialect::default().with_codec(meshmap::Codec::Stored));
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("stored.cgeo");
+    std::fs::write(&path, &file).unwrap();
+    let expected = Proxy::from_source(Source::from_bytes(file)).unwrap();
+    let proxy = Proxy::open(&path).unwrap();
+    let (mut out, mut scratch) = (Vec::new(), Scratch::default());
+    for index in [0, 3, 1] {
+        let before = proxy.source().read_stats().bytes;
+        proxy.snapshot(index).unwrap().positions_into(&mut out, &mut scratch).unwrap();
+        let read = proxy.source().read_stats().bytes - before;
+        let values = expected.snapshot(index).unwrap().positions().unwrap();
+        assert!(values.iter().eq(out.iter().copied()), "{index}");
+        // The first difference needs the positions of the first snapshot as well.
+        let arrays = if index == 3 { 2 } else { 1 };
+        let most = arrays * (250 * 250 * 12 + (8 << 10));
+        assert!(read <= most, "{index}: {read} of at most {most}");
     }
 }
 

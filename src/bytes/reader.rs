@@ -219,6 +219,17 @@ impl Reader {
         Ok(joined.into())
     }
 
+    /// The whole range, into memory of its length.
+    pub(super) fn read_to(&self, range: &Range<u64>, what: &'static str, out: &mut [u8]) -> Result<()> {
+        let filled = self
+            .call(|reader| reader.read_into(range.start, out))
+            .map_err(|error| Error::io(error, what).at(range.clone()))?;
+        let filled = as_u64(filled.min(out.len()));
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(filled, Ordering::Relaxed);
+        if filled < as_u64(out.len()) { Err(truncated(range, filled, what)) } else { Ok(()) }
+    }
+
     fn read_once(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let mut bytes = self
             .call(|reader| reader.read(range.clone()))

@@ -255,6 +255,24 @@ impl Source {
         }
     }
 
+    /// Reads a range into memory of its length. A reader fills that memory itself.
+    pub(crate) fn read_to(&self, range: Range<u64>, what: &'static str, out: &mut [u8]) -> Result<()> {
+        match &self.backing {
+            Backing::Reader(reader)
+                if !self.is_cached(&range)
+                    && range.end.saturating_sub(range.start) == as_u64(out.len())
+                    && self.len()?.is_some_and(|len| range.end <= len) =>
+            {
+                reader.read_to(&range, what, out).map_err(|error| self.tell(error))
+            }
+            _ => {
+                let bytes = self.get(range, what)?;
+                out.iter_mut().zip(&*bytes).for_each(|(out, byte)| *out = *byte);
+                Ok(())
+            }
+        }
+    }
+
     fn look_cached(&self, range: &Range<u64>) -> Option<Bytes> {
         self.cached.iter().find_map(|piece| slice(&piece.bytes, piece.range.start, range))
     }

@@ -13,6 +13,9 @@ pub(crate) struct Decoders {
     miniz: Option<Box<Miniz>>,
 }
 
+/// Reads stored content from an offset in it. Returns `false` if the bytes cannot be read.
+pub(crate) type ReadAt<'a> = &'a (dyn Fn(usize, &mut [u8]) -> bool + Sync);
+
 /// The content of a section or block, stored or compressed with deflate, read piece by piece.
 pub(crate) struct Content<'a> {
     codec: Codec,
@@ -24,6 +27,8 @@ enum Kind<'a> {
     /// The content is the input itself.
     Stored {
         input: &'a [u8],
+        /// The length of the content, and what reads it behind the input.
+        rest: Option<(usize, ReadAt<'a>)>,
         /// The number of bytes that were read.
         read: usize,
         cancel: Option<&'a AtomicBool>,
@@ -44,7 +49,9 @@ impl<'a> Content<'a> {
         cancel: Option<&'a AtomicBool>,
     ) -> Result<Self, Fault> {
         let format = match codec {
-            Codec::Stored => return Ok(Self { codec, kind: Kind::Stored { input, read: 0, cancel } }),
+            Codec::Stored => {
+                return Ok(Self { codec, kind: Kind::Stored { input, rest: None, read: 0, cancel } });
+            }
             Codec::Deflate => Format::Raw,
             Codec::Zlib => Format::Zlib,
             Codec::Gzip => Format::Gzip,
@@ -79,6 +86,13 @@ impl<'a> Content<'a> {
         }
     }
 
+    /// Reads stored content of this length behind the input, directly into the memory where it goes.
+    pub(crate) fn stored_behind(&mut self, length: usize, read_at: ReadAt<'a>) {
+        if let Kind::Stored { rest, .. } = &mut self.kind {
+            *rest = Some((length, read_at));
+        }
+    }
+
     /// Accepts any checksum, or none, and does not compute it.
     pub(crate) fn ignore_checksum(&mut self) {
         if let Kind::Deflate(stream) = &mut self.kind {
@@ -105,14 +119,22 @@ impl<'a> Content<'a> {
     /// Reads until `out` is full or the content ends; returns the number of bytes.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         match &mut self.kind {
-            Kind::Stored { input, read, .. } => {
-                let count = out.len().min(input.len().saturating_sub(*read));
-                if !out.is_empty() {
-                    let bytes = self.stored(count).ok_or_else(|| self.fault(FaultKind::Cancelled))?;
-                    if let Some(place) = out.get_mut(..count) {
-                        place.copy_from_slice(bytes);
-                    }
+            Kind::Stored { input, rest, read, cancel } => {
+                if !out.is_empty() && is_set(*cancel) {
+                    return Err(self.fault(FaultKind::Cancelled));
                 }
+                let length = rest.map_or(input.len(), |(length, _)| length);
+                let count = out.len().min(length.saturating_sub(*read));
+                let there = input.get(*read..).unwrap_or_default();
+                let (here, behind) = out.split_at_mut(count.min(there.len()));
+                here.iter_mut().zip(there).for_each(|(out, byte)| *out = *byte);
+                let behind = behind.get_mut(..count.saturating_sub(here.len())).unwrap_or_default();
+                if let Some((_, read_at)) = rest.filter(|_| !behind.is_empty())
+                    && !read_at(read.saturating_add(here.len()), behind)
+                {
+                    return Err(self.fault(FaultKind::Truncated));
+                }
+                *read = read.saturating_add(count);
                 Ok(count)
             }
             Kind::Deflate(stream) => stream.read(out).map_err(|error| fault(self.codec, &error)),
@@ -124,11 +146,10 @@ impl<'a> Content<'a> {
         if self.read(out)? < out.len() { Err(self.fault(FaultKind::Short)) } else { Ok(()) }
     }
 
-    /// The next `count` bytes in place; `None` if there are fewer, they are compressed, or reading is cancelled.
+    /// The next `count` bytes in place; `None` if the input has fewer, they are compressed, or reading is cancelled.
     pub(crate) fn stored(&mut self, count: usize) -> Option<&'a [u8]> {
-        let Kind::Stored { input, read, cancel } = &mut self.kind else { return None };
-        let is_cancelled = cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
-        let end = read.checked_add(count).filter(|_| !is_cancelled)?;
+        let Kind::Stored { input, read, cancel, .. } = &mut self.kind else { return None };
+        let end = read.checked_add(count).filter(|_| !is_set(*cancel))?;
         let bytes = input.get(*read..end)?;
         *read = end;
         Some(bytes)
@@ -136,14 +157,14 @@ impl<'a> Content<'a> {
 
     /// Reads and drops `count` bytes. Compressed content is decoded to `buffer`, which must not be empty.
     pub(crate) fn skip(&mut self, mut count: u64, buffer: &mut [u8]) -> Result<(), Fault> {
-        if let Kind::Stored { input, read, cancel } = &self.kind {
-            if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+        if let Kind::Stored { input, rest, read, cancel } = &mut self.kind {
+            if is_set(*cancel) {
                 return Err(self.fault(FaultKind::Cancelled));
             }
-            let left = input.len().saturating_sub(*read);
+            let left = rest.map_or(input.len(), |(length, _)| length).saturating_sub(*read);
             let length = usize::try_from(count).unwrap_or(usize::MAX);
-            let skipped = self.stored(length.min(left)).map(<[u8]>::len);
-            return if skipped == Some(length) { Ok(()) } else { Err(self.fault(FaultKind::Short)) };
+            *read = read.saturating_add(length.min(left));
+            return if length <= left { Ok(()) } else { Err(self.fault(FaultKind::Short)) };
         }
         while count > 0 {
             let length = usize::try_from(count).unwrap_or(usize::MAX).min(buffer.len());
@@ -165,6 +186,10 @@ impl<'a> Content<'a> {
     fn fault(&self, kind: FaultKind) -> Fault {
         Fault { decoded: self.produced(), ..self.codec.fault(kind) }
     }
+}
+
+fn is_set(flag: Option<&AtomicBool>) -> bool {
+    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
 /// The fault of an error of the decoder.

@@ -22,6 +22,9 @@ use crate::limits::Budget;
 use crate::num::Span;
 use crate::report::{ErrorKind, Result};
 
+/// Sections before the mesh, its headers and its counts.
+const FEW: u64 = 4 << 10;
+
 /// The length before a stream, and the header of zlib; and some bytes.
 const HEADERS: u64 = 64;
 
@@ -32,8 +35,8 @@ impl Snapshot {
     /// snapshot needed, plus a quarter. If the estimate is too short, `mesh_parts_into` reads the rest. Returns `None` if there is no
     /// estimate yet, because no snapshot after the first one has been decoded.
     ///
-    /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that do not use deflate
-    /// or store the inflated size.
+    /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that store the inflated
+    /// size or, except in files, no compressed data.
     #[must_use]
     pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
         let last = parts.last();
@@ -50,7 +53,12 @@ impl Snapshot {
     fn may_end_before(&self, last: Part) -> bool {
         let dialect = self.proxy.dialect();
         last != Part::Triangles
-            && matches!(dialect.codec, Codec::Deflate | Codec::Zlib)
+            && match dialect.codec {
+                Codec::Deflate | Codec::Zlib => true,
+                // Read in pieces, each of which would be a request to a store.
+                Codec::Stored => self.proxy.source().is_file(),
+                _ => false,
+            }
             && dialect.size != SizeMeaning::Inflated
     }
 
@@ -100,7 +108,10 @@ impl Snapshot {
         }
         // There may be a hole behind a short snapshot, which would be read with it.
         let stored = self.end(source).ok()?.saturating_sub(self.start());
-        Some(estimate.unwrap_or(0).max(PIECE)).filter(|length| *length < stored)
+        // What is stored as it is needs no more than its counts: its arrays are read into their memory.
+        let first =
+            if self.proxy.dialect().codec == Codec::Stored { FEW } else { estimate.unwrap_or(0).max(PIECE) };
+        Some(first).filter(|length| *length < stored)
     }
 
     /// Runs a job on the stream of the mesh, of which as many bytes as that are read first.
@@ -116,10 +127,16 @@ impl Snapshot {
         let located = |error| self.place().locate(error);
         let light = source.with_ranges(&[self.start()..end], "snapshot").map_err(located)?;
         let section = self.find(&light, raw::TAG_MESH_DATA, self.sample, &mut scratch.decoders)?;
-        let Some(section) = section.filter(|section| section.content.start.saturating_add(HEADERS) < end)
-        else {
-            // The mesh lies further behind.
+        let Some(section) = section else {
             return self.mesh_stream_with(budget, scratch, job);
+        };
+        let (light, end) = if section.content.start.saturating_add(HEADERS) < end {
+            (light, end)
+        } else {
+            // There is a large point cloud before the mesh.
+            let content = section.content.clone();
+            let end = content.start.saturating_add(length).min(content.end);
+            (source.with_ranges(&[content.start..end], "snapshot").map_err(located)?, end)
         };
         let there = section.content.start..end.min(section.content.end);
         let rest = Rest::new(source, &section, there.end);

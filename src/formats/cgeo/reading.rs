@@ -11,7 +11,7 @@ use super::stream::{Stream, Unit};
 use crate::bytes::Source;
 use crate::decode::{Content, Decoders, Scratch, fault_error};
 use crate::limits::Budget;
-use crate::num::{Span, as_u64, span};
+use crate::num::{Span, as_u64, as_usize, span};
 use crate::options::Checksums;
 use crate::report::{ErrorKind, Result};
 
@@ -145,10 +145,15 @@ impl Snapshot {
             content.ignore_checksum();
         }
         let more = |unused: &[u8]| rest?.more(unused);
+        let start = section.content.start.saturating_add(as_u64(dialect.prefix.size()));
+        let stored = section.content.end.saturating_sub(start);
+        let read_at = |offset: usize, out: &mut [u8]| {
+            rest.is_some_and(|rest| rest.read_at(start.saturating_add(as_u64(offset)), out))
+        };
         if rest.is_some() {
             content.continued_by(&more);
+            content.stored_behind(as_usize(stored), &read_at);
         }
-        let stored = section.content.length().saturating_sub(as_u64(dialect.prefix.size()));
         let stored = if rest.is_some() { stored } else { as_u64(input.len()) };
         let unit = Unit { what, range, snapshot: self.index, codec: dialect.codec, stored };
         job(&mut Stream::new(content, input.clone(), unit, options, budget))

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::parts::Part;
 use super::sections::Section;
 use crate::bytes::Source;
+use crate::num::{as_u64, span};
 use crate::report::Error;
 
 /// Bytes that are read at a time from a file.
@@ -74,6 +75,18 @@ impl<'a> Rest<'a> {
             is_file: source.is_file(),
             read: Link::default(),
             error: OnceLock::new(),
+        }
+    }
+
+    /// Reads bytes of the section that are stored as they are. Returns `false` if they cannot be read.
+    pub(super) fn read_at(&self, offset: u64, out: &mut [u8]) -> bool {
+        let range = span(offset, as_u64(out.len()));
+        match self.source.read_to(range, "TAG_MESH_DATA", out) {
+            Ok(()) => true,
+            Err(error) => {
+                let _ = self.error.set(error);
+                false
+            }
         }
     }
 

@@ -258,7 +258,9 @@ impl Mesh {
     /// Those of [`arrays`](Self::arrays). What is in the buffer after an error is unspecified.
     pub fn arrays_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
         self.check_total()?;
-        let mesh = if self.source.is_in_memory() { self } else { &self.load()? };
+        // Arrays of RAW in a file are read into the buffer, one by one. Stores answer one request for the whole body.
+        let is_by_array = self.layout.method == Method::Raw && self.source.is_file();
+        let mesh = if is_by_array || self.source.is_in_memory() { self } else { &self.load()? };
         let budget = &self.budget();
         let (decode, layout) = (mesh.decode(budget), &self.layout);
         decode.positions(&mut out.positions, scratch)?;

@@ -1,6 +1,6 @@
 //! Decodes one array at a time, into the caller's memory.
 
-use zerocopy::{FromZeros, Immutable, IntoBytes};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use super::layout::{Grid, Layout, Map, Section};
 use super::rules::{self, FILE};
@@ -119,7 +119,7 @@ impl Decode<'_> {
         scratch: &mut Scratch,
     ) -> Result<Ending>
     where
-        [f32; N]: Element + FromZeros,
+        [f32; N]: Element + FromBytes,
     {
         self.numbers(&map.section, map.precision, out, scratch)
     }
@@ -133,7 +133,7 @@ impl Decode<'_> {
         scratch: &mut Scratch,
     ) -> Result<Ending>
     where
-        [f32; N]: Element + FromZeros,
+        [f32; N]: Element + FromBytes,
     {
         self.resize(section, out)?;
         if section.props.is_none() {
@@ -253,7 +253,14 @@ impl Decode<'_> {
     }
 
     /// An array that is stored as it is, into memory of its length.
-    fn copy<T: Element + IntoBytes + Immutable>(&self, section: &Section, out: &mut [T]) -> Result<Ending> {
+    fn copy<T>(&self, section: &Section, out: &mut [T]) -> Result<Ending>
+    where
+        T: Element + FromBytes + IntoBytes + Immutable,
+    {
+        if cfg!(target_endian = "little") && !self.source.is_in_memory() {
+            let read = self.source.read_to(section.range.clone(), section.what, out.as_mut_bytes());
+            return read.map(|()| Ending::Clean).map_err(|error| self.layout.place_of(section).locate(error));
+        }
         let array = self.view(section)?;
         match array.as_native() {
             Some(native) if native.len() == out.len() => out.copy_from_slice(native),

@@ -17,16 +17,23 @@ use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Ta
 use crate::catalog::How;
 use crate::commands::catalog;
 use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
-use crate::inputs::{Choice, Memory, parse_size as parse_bytes};
+use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
 use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
 use crate::rules::{self, Allowed};
 use crate::screen::{Color, Screen};
 
-/// The schema of the objects that `--json` prints.
+/// The schemas of the objects that `--json` prints.
 const SCHEMA: &str = include_str!("../schema/info-1.json");
+const SCHEMA_OF_OUTPUTS: &str = include_str!("../schema/outputs-1.json");
+const SCHEMA_OF_DIFF: &str = include_str!("../schema/diff-1.json");
+const SCHEMA_OF_CATALOG: &str = include_str!("../schema/catalog-1.json");
 
-const STATUS: &str = "Exit status:\n  0    all is well\n  1    a file is bad, or files differ\n  2    the arguments are wrong\n  130  interrupted";
+const STATUS: &str = "Exit status, of all commands:\n  0    no problem\n  1    a file cannot be read, used or written, files \
+    differ, or no file was found\n  2    the arguments are wrong\n  130  interrupted";
+
+const MARKS: &str = "Marks:\n  x    the file, or a part of it, cannot be used\n  !!   the specification forbids it; all parts \
+    can be used\n  !    allowed, but probably a mistake\n       without a mark: a note, which is harmless";
 
 const EXAMPLES: &str = "Examples:
   meshmap info proxy.cgeo                   a page about one file
@@ -60,7 +67,7 @@ enum Command {
         jq -r 'select(.error) | .path'\n  meshmap info --report broken.cgeo > report.txt"))]
     Info {
         /// Files, directories to walk, or `-` for standard input.
-        #[arg(required_unless_present = "schema")]
+        #[arg(required_unless_present_any = ["schema", "files_from"])]
         paths: Vec<PathBuf>,
         /// Print one JSON object a line for each file.
         #[arg(long)]
@@ -84,14 +91,17 @@ enum Command {
         #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
         dialect: Option<Dialect>,
         #[command(flatten)]
+        list: FileList,
+        #[command(flatten)]
         choice: Choice,
     },
     /// Decode and check everything, and end in a verdict: PASS, FAIL or STOPPED.
     #[command(after_help = concat_help("Examples:\n  meshmap verify assets/ --fail-on forbidden\n  meshmap verify \
-        assets/ --fail-on suspicious --allow slmesh.degenerate\n  meshmap verify --json assets/ | jq -c .findings[]"))]
+        assets/ --fail-on suspicious --allow slmesh.degenerate\n  meshmap verify --json assets/ | jq -c .findings[]\n  \
+        find . -name '*.iqm' -print0 | meshmap verify -q -0 --files-from -") + "\n\n" + MARKS)]
     Verify {
         /// Files, directories to walk, or `-` for standard input.
-        #[arg(required_unless_present = "rules")]
+        #[arg(required_unless_present_any = ["rules", "files_from"])]
         paths: Vec<PathBuf>,
         /// The least that makes a file fail, beside parts that cannot be used.
         #[arg(long, value_enum, value_name = "SEVERITY")]
@@ -108,6 +118,8 @@ enum Command {
         /// Decode everything with both decoders of each codec, and demand the same bytes.
         #[arg(long)]
         cross_check: bool,
+        #[command(flatten)]
+        list: FileList,
         #[command(flatten)]
         choice: Choice,
     },
@@ -147,15 +159,23 @@ enum Command {
         --picture distances.png"))]
     Diff {
         /// A file of any of the formats, or a directory.
-        a: PathBuf,
+        #[arg(required_unless_present = "schema")]
+        a: Option<PathBuf>,
         /// What it is compared with.
-        b: PathBuf,
+        #[arg(required_unless_present = "schema")]
+        b: Option<PathBuf>,
         /// Numbers that differ by no more are equal.
         #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
         tolerance: f64,
         /// Write a PNG of the first in colours of the distances between vertices, where both have the same triangles.
         #[arg(long, value_name = "FILE")]
         picture: Option<PathBuf>,
+        /// Print a JSON object for each pair of files, one per line, and the verdict on standard error.
+        #[arg(long)]
+        json: bool,
+        /// Print the schema of the JSON objects.
+        #[arg(long, exclusive = true)]
+        schema: bool,
         #[command(flatten)]
         choice: Choice,
     },
@@ -165,11 +185,11 @@ enum Command {
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
     Convert {
         /// Files, directories to walk, or `-` for standard input.
-        #[arg(required = true)]
+        #[arg(required_unless_present_any = ["files_from", "schema"])]
         paths: Vec<PathBuf>,
         /// The file to write or, of directories and several files, the directory; `-` is standard output.
-        #[arg(short, long, value_name = "PATH")]
-        output: PathBuf,
+        #[arg(short, long, value_name = "PATH", required_unless_present = "schema")]
+        output: Option<PathBuf>,
         #[arg(long, value_name = "FORMAT", value_parser = parse_target, help = help_of_targets())]
         to: Option<Target>,
         /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
@@ -233,9 +253,18 @@ enum Command {
         /// Show what would be written.
         #[arg(long)]
         dry_run: bool,
-        /// Also write what is newer than its file.
+        /// Print a JSON object for each file, one per line, and the summary on standard error.
+        #[arg(long)]
+        json: bool,
+        /// Print the schema of the JSON objects.
+        #[arg(long, exclusive = true)]
+        schema: bool,
+        /// Write outputs in a directory even if they are up to date: made from the same file, with the same options, by this
+        /// version.
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        list: FileList,
         #[command(flatten)]
         choice: Choice,
     },
@@ -247,16 +276,25 @@ enum Command {
         proxy.cgeo --sheet --every 4 -o sheet.png"))]
     Render {
         /// Files, directories to walk, or `-` for standard input.
-        #[arg(required = true)]
+        #[arg(required_unless_present_any = ["files_from", "schema"])]
         paths: Vec<PathBuf>,
         /// The PNG to write or, of directories and several files, the directory [default: the terminal].
         #[arg(short, long, value_name = "PATH")]
         output: Option<PathBuf>,
         #[command(flatten)]
         how: Drawing,
-        /// Also draw what is newer than its file.
+        /// Print a JSON object for each file, one per line, and the summary on standard error.
+        #[arg(long)]
+        json: bool,
+        /// Print the schema of the JSON objects.
+        #[arg(long, exclusive = true)]
+        schema: bool,
+        /// Draw pictures in a directory even if they are up to date: made from the same file, with the same options, by this
+        /// version.
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        list: FileList,
         #[command(flatten)]
         choice: Choice,
     },
@@ -265,7 +303,7 @@ enum Command {
         --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
     Catalog {
         /// Files, and directories to walk.
-        #[arg(required = true)]
+        #[arg(required_unless_present_any = ["files_from", "schema"])]
         paths: Vec<PathBuf>,
         /// The file to write: .csv or .jsonl, and .parquet or .arrow in builds with the feature `parquet`. Without it, CSV on
         /// standard output.
@@ -277,9 +315,14 @@ enum Command {
         /// Read the bytes of each file for their SHA-256.
         #[arg(long)]
         hash: bool,
-        /// Replace a file that is there.
+        /// Print rows as JSON objects, one per line, without -o; with -o, a summary as a JSON object.
         #[arg(long)]
-        force: bool,
+        json: bool,
+        /// Print the schema of the JSON objects.
+        #[arg(long, exclusive = true)]
+        schema: bool,
+        #[command(flatten)]
+        list: FileList,
         #[command(flatten)]
         choice: Choice,
     },
@@ -356,7 +399,7 @@ struct Drawing {
 }
 
 impl Drawing {
-    fn into_wish(self, output: Option<PathBuf>, force: bool) -> render::Wish {
+    fn into_wish(self, output: Option<PathBuf>, force: bool, json: bool) -> render::Wish {
         let non_finite = if self.zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
         let mut render = Render::new()
             .with_samples(self.samples)
@@ -375,7 +418,7 @@ impl Drawing {
         render = said(render, self.animate.then_some(()), |render, ()| render.with_animation());
         render = said(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
         let moves = self.turntable.is_some() || self.animate;
-        render::Wish { output, render, size: self.size, sheet: self.sheet, moves, force }
+        render::Wish { output, render, size: self.size, sheet: self.sheet, moves, force, json }
     }
 }
 
@@ -563,14 +606,21 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
     }
 }
 
+fn print(text: &str, out: &mut impl Write) -> io::Result<Outcome> {
+    out.write_all(text.as_bytes())?;
+    Ok(Outcome::Good)
+}
+
 fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> io::Result<Outcome> {
     match command {
-        Command::Info { schema: true, .. } => {
-            out.write_all(SCHEMA.as_bytes())?;
-            Ok(Outcome::Good)
+        Command::Info { schema: true, .. } => print(SCHEMA, out),
+        Command::Convert { schema: true, .. } | Command::Render { schema: true, .. } => {
+            print(SCHEMA_OF_OUTPUTS, out)
         }
-        Command::Info { paths, json, full, snapshots, boxes, report, dialect, choice, .. } => {
-            threads(&choice);
+        Command::Diff { schema: true, .. } => print(SCHEMA_OF_DIFF, out),
+        Command::Catalog { schema: true, .. } => print(SCHEMA_OF_CATALOG, out),
+        Command::Info { paths, json, full, snapshots, boxes, report, dialect, list, choice, .. } => {
+            let choice = with_list(choice, list);
             let list = if boxes { Some(List::Boxes) } else { snapshots.then_some(List::Snapshots) };
             info::run(&paths, &info::Wish { json, full, list, report, dialect }, &choice, screen, out)
         }
@@ -580,8 +630,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             }
             Ok(Outcome::Good)
         }
-        Command::Verify { paths, fail_on, allow, json, cross_check, choice, .. } => {
-            threads(&choice);
+        Command::Verify { paths, fail_on, allow, json, cross_check, list, choice, .. } => {
+            let choice = with_list(choice, list);
             let fail_on = match fail_on {
                 None => Severity::Unusable,
                 Some(FailOn::Suspicious) => Severity::Suspicious,
@@ -594,9 +644,11 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let wish = dump::Wish { form, head, stats, output, mmap, memory };
             dump::run(&path, address.as_deref(), &wish, screen, out)
         }
-        Command::Diff { a, b, tolerance, picture, choice } => {
+        Command::Diff { a, b, tolerance, picture, json, choice, .. } => {
             threads(&choice);
-            diff::run(&a, &b, &diff::Wish { tolerance, picture }, &choice, screen, out)
+            // Without --schema, clap has required them.
+            let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
+            diff::run(&a, &b, &diff::Wish { tolerance, picture, json }, &choice, screen, out)
         }
         Command::Convert {
             paths,
@@ -622,10 +674,13 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             check,
             max_output,
             dry_run,
+            json,
             force,
+            list,
             choice,
+            ..
         } => {
-            threads(&choice);
+            let choice = with_list(choice, list);
             let non_finite = if zero_non_finite { NonFinite::Zero } else { NonFinite::Refuse };
             let convert = move |target| {
                 let mut convert = Convert::new(target)
@@ -650,19 +705,21 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 convert = said(convert, anim.clone(), Convert::with_anim);
                 mesh.iter().cloned().fold(convert, Convert::with_mesh)
             };
-            let wish = convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force };
+            let output = output.unwrap_or_default();
+            let wish =
+                convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force, json };
             convert::run(&paths, &wish, &choice, screen, out)
         }
-        Command::Render { paths, output, how, force, choice } => {
-            threads(&choice);
-            render::run(&paths, &how.into_wish(output, force), &choice, screen, out)
+        Command::Render { paths, output, how, json, force, list, choice, .. } => {
+            let choice = with_list(choice, list);
+            render::run(&paths, &how.into_wish(output, force, json), &choice, screen, out)
         }
-        Command::Catalog { paths, output, full, hash, force, choice } => {
-            threads(&choice);
+        Command::Catalog { paths, output, full, hash, json, list, choice, .. } => {
+            let choice = with_list(choice, list);
             let limits = choice.memory.limits_of(2);
             let how =
                 How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap).with_limits(limits);
-            catalog::run(&paths, &catalog::Wish { output, how, force }, &choice, out)
+            catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
         }
         Command::Digest { path, all, mmap, memory } => digest::run(&path, all, (mmap, memory), out),
         Command::Completions { shell } => {
@@ -678,6 +735,12 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             Ok(Outcome::Good)
         }
     }
+}
+
+/// The choice of files with those that a list names. Sets the number of threads.
+fn with_list(choice: Choice, list: FileList) -> Choice {
+    threads(&choice);
+    Choice { list, ..choice }
 }
 
 /// One file alone is decoded by as many threads, too.

@@ -24,10 +24,12 @@ pub(crate) struct Choice {
     /// Also files and directories below directories whose name begins with a dot.
     #[arg(long)]
     pub(crate) hidden: bool,
-    /// How many files are worked on at once [default: as many as the machine has cores].
-    #[arg(long, value_name = "N")]
+    #[arg(skip)]
+    pub(crate) list: FileList,
+    /// Work on this many files at once [default: one per core].
+    #[arg(short = 'j', long = "jobs", visible_alias = "threads", value_name = "N")]
     pub(crate) threads: Option<std::num::NonZero<usize>>,
-    /// No progress bar.
+    /// Print only problems: no progress bar, nothing about files without problems, and no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Map files instead of reading them; they must not change meanwhile.
@@ -35,6 +37,36 @@ pub(crate) struct Choice {
     pub(crate) mmap: bool,
     #[command(flatten)]
     pub(crate) memory: Memory,
+}
+
+/// A list of further files.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct FileList {
+    /// Also work on the files that FILE lists, one path per line; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
+    /// Paths in the list end with a NUL byte, as written by `find -print0`.
+    #[arg(short = '0', long = "null", requires = "files_from")]
+    ends_with_nul: bool,
+}
+
+impl FileList {
+    fn paths(&self) -> io::Result<Vec<PathBuf>> {
+        let Some(list) = &self.files_from else { return Ok(Vec::new()) };
+        let mut text = Vec::new();
+        if list.as_os_str() == STANDARD_INPUT {
+            io::stdin().lock().read_to_end(&mut text)?;
+        } else {
+            File::open(list)?.read_to_end(&mut text)?;
+        }
+        let end = if self.ends_with_nul { 0 } else { b'\n' };
+        let paths = text.split(|byte| *byte == end).map(|line| match line {
+            // Lists from Windows end lines with CR LF.
+            [path @ .., b'\r'] if !self.ends_with_nul => path,
+            path => path,
+        });
+        paths.filter(|path| !path.is_empty()).map(path_of).collect()
+    }
 }
 
 /// Shares of the memory for comparing two file objects: see [`Memory::limits_of`].
@@ -369,11 +401,17 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// The files named, and those below the directories named.
+/// The files named, those that a list names, and those below the directories named.
 pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
-    let single = matches!(paths, [path] if !path.is_dir());
+    let list = &choice.list;
+    let single = list.files_from.is_none() && matches!(paths, [path] if !path.is_dir());
     let mut found = Found { single, ..Found::default() };
-    for path in paths {
+    let listed = list.paths().unwrap_or_else(|error| {
+        let path = list.files_from.clone().unwrap_or_default();
+        found.unreadable.push((path, format!("the list of files cannot be read: {error}")));
+        Vec::new()
+    });
+    for path in paths.iter().chain(&listed) {
         if path.is_dir() {
             walk(path, Path::new(""), choice, &mut found);
         } else {
@@ -381,6 +419,18 @@ pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
         }
     }
     found
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> io::Result<PathBuf> {
+    let path: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    Ok(path.into())
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> io::Result<PathBuf> {
+    let text = std::str::from_utf8(bytes);
+    text.map(PathBuf::from).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a path is not UTF-8"))
 }
 
 fn walk(directory: &Path, below: &Path, choice: &Choice, found: &mut Found) {

@@ -1,15 +1,20 @@
 //! A row for each of many files.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use crate::inputs::Input;
 use crate::inspect::{Facts, Inspected, cgeo, iqm, openctm, page, slmesh, tmf};
 use crate::screen::{Screen, Style};
 use crate::text;
 
 /// The columns of rows that are printed one after the other: their widths do not depend on what comes later.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Layout {
     screen: Screen,
     path: usize,
+    /// Shortened paths that several files share. These files are shown with their whole paths.
+    ambiguous: Arc<HashSet<String>>,
 }
 
 /// Format and variant, size, vertices, triangles.
@@ -21,16 +26,34 @@ const TRIANGLES: usize = 14;
 const OTHERS: usize = 2 + 3 + VARIANT + 2 + SIZE + 2 + VERTICES + 2 + TRIANGLES;
 /// A path is not cut to less where there is room.
 const LEAST_PATH: usize = 16;
+/// The width of the column of paths, which are not cut, if the output is not a terminal.
+const WIDEST_PATH: usize = 80;
 
 impl Layout {
     pub(crate) fn of(inputs: &[Input], screen: Screen) -> Self {
         let longest = inputs.iter().map(|input| text::width(&input.shown())).max().unwrap_or(0);
+        if !screen.is_terminal() {
+            return Self { screen, path: longest.min(WIDEST_PATH), ambiguous: Arc::default() };
+        }
         let most = screen.width.saturating_sub(OTHERS).max(LEAST_PATH);
-        Self { screen, path: longest.min(most) }
+        let (mut seen, mut ambiguous) = (HashSet::new(), HashSet::new());
+        for input in inputs {
+            let cut = text::cut(&input.shown(), most);
+            if !seen.insert(cut.clone()) {
+                ambiguous.insert(cut);
+            }
+        }
+        Self { screen, path: longest.min(most), ambiguous: Arc::new(ambiguous) }
+    }
+
+    /// The path as it is shown: whole, or shortened if that is a terminal's width.
+    fn shown(&self, path: &str) -> String {
+        let cut = text::cut(path, self.path);
+        if self.screen.is_terminal() && !self.ambiguous.contains(&cut) { cut } else { path.to_owned() }
     }
 
     /// The row of a file, or what is wrong with it.
-    pub(crate) fn lines(self, inspected: &Inspected) -> Vec<String> {
+    pub(crate) fn lines(&self, inspected: &Inspected) -> Vec<String> {
         let inspection = &inspected.inspection;
         let path = inspection.input.shown();
         if let Some(what) = page::what_is_broken(inspection) {
@@ -45,10 +68,14 @@ impl Layout {
             (text::pad(&triangles, TRIANGLES, false), 2),
             (words, 3),
         ];
-        let mut line = format!("  {}", text::pad(&text::cut(&path, self.path), self.path, true));
+        let shown = self.shown(&path);
+        let mut line = format!("  {}", text::pad(&shown, self.path, true));
+        // A whole path may take the place of the columns after it.
+        let extra = text::width(&shown).saturating_sub(self.path);
+        let width = if self.screen.is_terminal() { self.screen.width + extra } else { usize::MAX };
         for (cell, gap) in cells {
             // What does not fit is left out, and whatever follows.
-            if text::width(&line) + gap + text::width(cell.trim_end()) > self.screen.width {
+            if text::width(&line) + gap + text::width(cell.trim_end()) > width {
                 break;
             }
             line.push_str(&" ".repeat(gap));
@@ -58,11 +85,10 @@ impl Layout {
     }
 
     /// A file that is broken: the whole of what is known, on as many lines as it takes.
-    pub(crate) fn error(self, path: &str, what: &str) -> Vec<String> {
+    pub(crate) fn error(&self, path: &str, what: &str) -> Vec<String> {
         let width = self.screen.width;
         let lead = self.screen.paint(Style::Bad, "x");
-        let path = text::cut(path, width - 4);
-        let one = text::width(&path) + 4 + text::width(what);
+        let one = text::width(path) + 4 + text::width(what);
         if one <= width {
             return vec![format!("{lead} {path}  {what}")];
         }

@@ -58,6 +58,11 @@ impl Screen {
         Self { width: width.clamp(20, WIDEST), height, color }
     }
 
+    /// Returns `true` if standard output is a terminal.
+    pub(crate) fn is_terminal(self) -> bool {
+        self.height.is_some()
+    }
+
     /// The text in a style, where there are colours.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         let code = match style {

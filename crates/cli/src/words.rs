@@ -1,6 +1,7 @@
 //! Errors of the library, in the words of a person.
 
 use std::borrow::Cow;
+use std::io;
 
 use meshmap::{Address, Error, ErrorKind, Finding};
 
@@ -88,6 +89,24 @@ pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
             None => error.message(),
         },
     }
+}
+
+/// The error of an output on a disk that is full.
+pub(crate) const DISK_FULL: &str = "the disk is full";
+
+/// Why an output cannot be written, without the names of temporary files.
+pub(crate) fn writing(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::StorageFull {
+        return DISK_FULL.to_owned();
+    }
+    let mut source: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = source {
+        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
+            return io::Error::from_raw_os_error(code).to_string();
+        }
+        source = error.source();
+    }
+    error.to_string()
 }
 
 /// A limit of the library, with the option of the command that raises it.

@@ -71,6 +71,92 @@ fn a_tree_is_mirrored_past_bad_files_and_left_alone_the_second_time() {
 }
 
 #[test]
+fn one_output_is_always_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.glb");
+    let mut seen = Vec::new();
+    // The second file is older than the output of the first one.
+    for name in ["skin_multi_anim.iqm", "ours_many_meshes_a.iqm"] {
+        let done = convert(&["-o", output.to_str().unwrap()], &[&data::valid("iqm", name)]);
+        assert!(text(&done.stdout).contains("DONE: 1 file written"), "{}", text(&done.stdout));
+        seen.push(fs::read(&output).unwrap());
+    }
+    let done = convert(
+        &["--frame", "2", "-o", output.to_str().unwrap()],
+        &[&data::valid("iqm", "skin_multi_anim.iqm")],
+    );
+    assert_eq!(done.status.code(), Some(0));
+    seen.push(fs::read(&output).unwrap());
+    assert!(seen[0] != seen[1] && seen[0] != seen[2], "the output of an earlier command was kept");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "one output needs no index");
+}
+
+#[test]
+fn outputs_in_a_directory_are_written_again_after_any_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
+    fs::create_dir_all(&input).unwrap();
+    let (man, walk) =
+        (data::valid("iqm", "skin_multi_anim.iqm"), data::valid("iqm", "ours_many_meshes_a.iqm"));
+    fs::copy(&man, input.join("man.iqm")).unwrap();
+    let anims = folder.path().join("anims.iqm");
+    fs::copy(&man, &anims).unwrap();
+    let written = |arguments: &[&str]| {
+        let arguments = [&["--to", "glb", "--json", "-o", output.to_str().unwrap()], arguments].concat();
+        let done = convert(&arguments, &[&input]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let object: serde_json::Value = serde_json::from_str(text(&done.stdout)).unwrap();
+        object["state"] == "written"
+    };
+    assert!(written(&[]), "nothing is there yet");
+    assert!(!written(&[]), "nothing has changed");
+    assert!(written(&["--force"]));
+    assert!(!written(&[]));
+    assert!(written(&["--flip"]), "another option");
+    assert!(written(&[]), "the option was dropped");
+    let with = ["--with", anims.to_str().unwrap()];
+    assert!(written(&with), "animations were added");
+    assert!(!written(&with));
+    fs::write(&anims, fs::read(&man).unwrap()).unwrap();
+    assert!(written(&with), "the file with animations was written again");
+    assert!(written(&[]));
+    // A source with an older time than the output.
+    fs::copy(&walk, input.join("man.iqm")).unwrap();
+    let long_ago = std::time::SystemTime::now() - Duration::from_secs(1 << 30);
+    fs::File::options().append(true).open(input.join("man.iqm")).unwrap().set_modified(long_ago).unwrap();
+    assert!(written(&[]), "another source");
+    assert!(!written(&[]));
+    let glb = output.join("man.glb");
+    let whole = fs::read(&glb).unwrap();
+    fs::write(&glb, &whole[..100]).unwrap();
+    assert!(written(&[]), "the output was damaged");
+    assert_eq!(fs::read(&glb).unwrap(), whole);
+    fs::remove_file(&glb).unwrap();
+    assert!(written(&[]), "the output was removed");
+    // Half a line, as a process leaves it that is killed.
+    let index = output.join(INDEX);
+    let mut lines = fs::read(&index).unwrap();
+    lines.truncate(lines.len() - 20);
+    fs::write(&index, lines).unwrap();
+    assert!(written(&[]), "the index does not know the output");
+    assert!(!written(&[]));
+    fs::remove_file(&index).unwrap();
+    assert!(written(&[]), "the index was removed");
+}
+
+#[test]
+fn a_long_index_is_shortened() {
+    let folder = tempfile::tempdir().unwrap();
+    let man = data::valid("iqm", "skin_multi_anim.iqm");
+    for _ in 0..120 {
+        let done = convert(&["--to", "stl", "--force", "-o", folder.path().to_str().unwrap()], &[&man]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
+    }
+    let lines = fs::read_to_string(folder.path().join(INDEX)).unwrap().lines().count();
+    assert!(lines < 110, "{lines} lines");
+}
+
+#[test]
 fn a_dry_run_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     tree(folder.path());
@@ -91,7 +177,10 @@ fn an_output_that_says_no_format_is_wrong_usage() {
     assert!(text(&done.stderr).contains("--to takes glb"), "{}", text(&done.stderr));
 }
 
-/// All files below a folder, by their path in it.
+/// The index next to the outputs in a directory.
+const INDEX: &str = ".meshmap-outputs.jsonl";
+
+/// All files below a folder, except the index, by their path in it.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut contents, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(below) = folders.pop() {
@@ -99,7 +188,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if !path.ends_with(INDEX) {
                 contents.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
             }
         }

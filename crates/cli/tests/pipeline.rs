@@ -161,6 +161,129 @@ fn every_object_fits_the_schema(root: &Path) {
     }
 }
 
+/// The objects of `convert`, `render`, `diff` and `catalog`, of good and of bad files.
+#[test]
+fn objects_of_all_commands_fit_their_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, pictures, table) = (output("out"), output("pictures"), output("table.csv"));
+    let both = [data::root().join("iqm/valid"), data::root().join("iqm/bad")];
+    let convert = ["convert", "--json", "--to", "glb", "--check", "--zero-non-finite", "-o", &out];
+    let render = ["render", "--json", "--size", "32x32", "--zero-non-finite", "-o", &pictures];
+    let cases: [(&[&str], usize); 4] =
+        [(&convert, 20), (&render, 20), (&["diff", "--json"], 20), (&["catalog", "--json", "-o", &table], 1)];
+    for (arguments, least) in cases {
+        let schema: Value =
+            serde_json::from_slice(&meshmap(&[arguments[0], "--schema"], &[]).stdout).unwrap();
+        let paths: Vec<&Path> = both.iter().map(PathBuf::as_path).collect();
+        let objects = objects(&meshmap(arguments, &paths));
+        assert!(objects.len() >= least, "{arguments:?}: {}", objects.len());
+        for object in &objects {
+            let mut found = Vec::new();
+            misfits(object, &schema, "", &mut found);
+            assert_eq!(found, Vec::<String>::new(), "{arguments:?} {}", object["path"]);
+        }
+        let states: BTreeSet<&str> = objects.iter().filter_map(|object| object["state"].as_str()).collect();
+        assert!(states.len() > 1 || arguments[0] == "catalog", "{arguments:?}: {states:?}");
+    }
+    let rows = objects(&meshmap(&["catalog", "--json"], &[&both[0]]));
+    assert!(rows.len() > 20 && rows.iter().all(|row| row["path"].is_string()));
+}
+
+/// Names that are not UTF-8 are exact in a property of their own.
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_that_are_not_utf8_are_base64() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"m\xff.iqm"));
+    fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), &path).unwrap();
+    let out = folder.path().join("out");
+    let convert = ["convert", "--json", "--to", "stl", "-o", out.to_str().unwrap()];
+    let mut seen = BTreeSet::new();
+    for arguments in [&convert[..], &["info", "--json"], &["catalog", "--json"]] {
+        let object = objects(&meshmap(arguments, &[folder.path()])).remove(0);
+        assert!(object["path"].as_str().unwrap().ends_with("m\u{fffd}.iqm"), "{object}");
+        seen.insert(object["path_bytes"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(seen.len(), 1, "{seen:?}");
+}
+
+#[test]
+fn files_come_from_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["with space.iqm", "cut.iqm", "man.iqm"].map(|name| folder.path().join(name));
+    let whole = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    for (path, length) in paths.iter().zip([whole.len(), 100, whole.len()]) {
+        fs::write(path, &whole[..length]).unwrap();
+    }
+    let joined = |end: &str| paths.iter().map(|path| path.display().to_string() + end).collect::<String>();
+    let list = folder.path().join("list");
+    let cases: [(&[&str], &str); 3] = [(&[], "\n"), (&[], "\r\n"), (&["-0"], "\0")];
+    for (nul, end) in cases {
+        fs::write(&list, joined(end)).unwrap();
+        let arguments = [&["verify", "--files-from", list.to_str().unwrap(), "-j", "2"], nul].concat();
+        let output = meshmap(&arguments, &[]);
+        let shown = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{end:?}: {shown}{}", text(&output.stderr));
+        assert!(shown.contains("FAIL: 1 of 3 files"), "{end:?}: {shown}");
+        // Only problems.
+        let output = meshmap(&[&arguments[..], &["-q"]].concat(), &[]);
+        let shown = text(&output.stdout);
+        assert!(shown.contains("cut.iqm") && !shown.contains("man.iqm"), "{shown}");
+        assert!(!shown.contains("FAIL") && output.stderr.is_empty() && output.status.code() == Some(1));
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+    command.args(["info", "--json", "--files-from", "-", "-0"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(joined("\0").as_bytes()).unwrap();
+    assert_eq!(objects(&child.wait_with_output().unwrap()).len(), 3);
+    let missing = meshmap(&["verify", "--files-from", "/nowhere/list"], &[]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(text(&missing.stdout).contains("the list of files cannot be read"), "{}", text(&missing.stdout));
+}
+
+#[test]
+fn quiet_commands_print_nothing_about_good_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = data::root().join("iqm/valid");
+    let man = data::valid("iqm", "skin_multi_anim.iqm");
+    let output = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (out, picture, table) = (output("out.stl"), output("out.png"), output("table.csv"));
+    let cases: [(&[&str], &Path); 5] = [
+        (&["info"], &good),
+        (&["verify"], &good),
+        (&["convert", "--to", "stl", "-o", &out], &man),
+        (&["render", "--size", "16x16", "-o", &picture], &man),
+        (&["catalog", "-o", &table], &good),
+    ];
+    for (arguments, path) in cases {
+        let done = meshmap(&[arguments, &["-q"]].concat(), &[path]);
+        assert_eq!(
+            (text(&done.stdout), text(&done.stderr), done.status.code()),
+            ("", "", Some(0)),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn paths_are_whole_without_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let deep = folder.path().join("a".repeat(60)).join("b".repeat(60));
+    fs::create_dir_all(&deep).unwrap();
+    let good = deep.join("character_body_high.iqm");
+    fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), &good).unwrap();
+    let bad = deep.join("character_body_low.iqm");
+    fs::write(&bad, b"INTERQUAKEMODEL\0").unwrap();
+    for command in ["info", "verify"] {
+        let done = meshmap(&[command, "--color", "never"], &[folder.path()]);
+        let shown = text(&done.stdout);
+        assert!(shown.contains(bad.to_str().unwrap()), "{command}: {shown}");
+        assert!(command == "verify" || shown.contains(good.to_str().unwrap()), "{command}: {shown}");
+    }
+}
+
 /// One bad file is an object, too.
 #[test]
 fn there_is_an_object_for_every_file() {
@@ -466,6 +589,32 @@ fn an_interrupted_verify_tells_what_it_knows() {
         "{}",
         text(&output.stdout)
     );
+}
+
+/// As `nohup` starts a command: SIGHUP is ignored, and all other signals work.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_command_that_ignores_sighup_is_interrupted_by_other_signals() {
+    let folder = tempfile::tempdir().unwrap();
+    // Opening this waits for a writer that never comes.
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for (ignored, signals, status) in [("HUP", &["HUP", "TERM"][..], 130), ("", &["HUP"][..], 130)] {
+        let trap = if ignored.is_empty() { String::new() } else { format!("trap '' {ignored}; ") };
+        let script = format!("{trap}exec \"$0\" verify \"$1\" \"$1\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_meshmap")]).arg(&pipe);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        for signal in signals {
+            std::thread::sleep(std::time::Duration::from_millis(700));
+            assert_eq!(child.try_wait().unwrap(), None, "ended before {signal}");
+            let id = child.id().to_string();
+            assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{signals:?}: {}", text(&output.stdout));
+        assert!(text(&output.stdout).starts_with("STOPPED"), "{}", text(&output.stdout));
+    }
 }
 
 #[test]

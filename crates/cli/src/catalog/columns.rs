@@ -26,7 +26,7 @@ impl Column {
 }
 
 /// All columns, in order.
-pub(super) const COLUMNS: [Column; 26] = {
+pub(super) const COLUMNS: [Column; 27] = {
     use Of::{Float32, Float64, Int32, Int64, Text};
     const fn column(name: &'static str, of: Of) -> Column {
         Column { name, of }
@@ -58,5 +58,6 @@ pub(super) const COLUMNS: [Column; 26] = {
         column("hash", Text(|row| row.hash.as_deref())),
         column("error_kind", Text(|row| row.error_kind)),
         column("error", Text(|row| row.error.as_deref())),
+        column("path_bytes", Text(|row| row.path_bytes.as_deref())),
     ]
 };

@@ -1,6 +1,7 @@
 //! The rows of a file.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use meshmap::{MeshFile, Severity, Source};
@@ -11,6 +12,7 @@ use super::item::{Item, Kind};
 use super::look;
 use super::row::Row;
 use crate::inputs::{Problem, Reading};
+use crate::inspect::json::path_bytes;
 
 /// The rows of a file: at least one, but for a file that was found and holds no mesh at all.
 ///
@@ -20,20 +22,26 @@ pub fn rows(item: &Item, how: How) -> Vec<Row> {
     let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
     read.unwrap_or_else(|_| {
         let problem = Problem::other("panic", "a defect of this program; please report the file".to_owned());
-        vec![Row { path: path(item), ..Row::default() }.problem(&problem)]
+        vec![of_item(item).problem(&problem)]
     })
 }
 
-fn path(item: &Item) -> String {
+/// A row that names the file.
+fn of_item(item: &Item) -> Row {
+    let of_path = |path: &Path| Row {
+        path: path.to_string_lossy().into_owned(),
+        path_bytes: path_bytes(path),
+        ..Row::default()
+    };
     match &item.0 {
-        Kind::File(input) => input.path.to_string_lossy().into_owned(),
-        Kind::Source { name, .. } => name.clone(),
-        Kind::Unreadable(path, _) => path.to_string_lossy().into_owned(),
+        Kind::File(input) => of_path(&input.path),
+        Kind::Source { name, .. } => Row { path: name.clone(), ..Row::default() },
+        Kind::Unreadable(path, _) => of_path(path),
     }
 }
 
 fn read(item: &Item, how: How) -> Vec<Row> {
-    let mut row = Row { path: path(item), ..Row::default() };
+    let mut row = of_item(item);
     // Files are worked on side by side, each by one thread.
     let reading = Reading { mmap: how.mmap, limits: how.limits, is_one_of_many: true, ..Reading::default() };
     let opened = match &item.0 {

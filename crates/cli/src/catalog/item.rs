@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meshmap::Source;
 
-use crate::inputs::{self, Choice, Input, Memory};
+use crate::inputs::{self, Choice, FileList, Input, Memory};
 
 /// A file of a catalogue, before it is opened.
 #[derive(Clone)]
@@ -50,6 +50,7 @@ pub fn find(paths: &[PathBuf]) -> Vec<Item> {
         globs: Vec::new(),
         format: None,
         hidden: false,
+        list: FileList::default(),
         threads: None,
         quiet: true,
         mmap: false,

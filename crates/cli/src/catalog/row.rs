@@ -11,6 +11,8 @@ use crate::{text, words};
 pub struct Row {
     /// The path or the name of the file.
     pub path: String,
+    /// The bytes of the path as base64, if they are not UTF-8 and `path` has U+FFFD.
+    pub path_bytes: Option<String>,
     /// The name of the format, where that is known.
     pub format: Option<&'static str>,
     /// Where the mesh is in the file.

@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshmap_export::Output;
+use serde_json::json;
 
 use super::{Outcome, tell};
 use crate::catalog::{self, How, Item, Kind, Row, Writer};
 use crate::inputs::Choice;
-use crate::{interrupt, pool, text};
+use crate::inspect::json::path_bytes;
+use crate::{interrupt, json_text, pool, text, words};
 
 /// What is wanted, and where to.
 pub(crate) struct Wish {
     pub(crate) output: Option<PathBuf>,
     pub(crate) how: How,
-    pub(crate) force: bool,
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(
@@ -27,7 +29,11 @@ pub(crate) fn run(
 ) -> io::Result<Outcome> {
     let items = Arc::new(catalog::items(paths, choice));
     let Some(path) = &wish.output else {
-        let (done, _) = write(&items, wish, choice, Writer::new(Kind::Csv, out)?)?;
+        let kind = if wish.json { Kind::Json } else { Kind::Csv };
+        let (done, _) = write(&items, wish, choice, Writer::new(kind, out)?)?;
+        if done.is_interrupted {
+            tell(format_args!("STOPPED: {}", done.counts(items.len())));
+        }
         return Ok(done.outcome());
     };
     let kind = match Kind::of_path(path) {
@@ -37,22 +43,30 @@ pub(crate) fn run(
             return Ok(Outcome::Usage);
         }
     };
-    if path.exists() && !wish.force {
-        tell(format_args!("{} is there already; --force replaces it", text::path(path)));
-        return Ok(Outcome::Usage);
-    }
     match to_file(&items, wish, choice, kind, path) {
         Ok(done) => {
-            let (rows, files, bad) = (
-                text::plural(done.rows, "row"),
-                text::plural(items.len() as u64, "file"),
-                text::count(done.bad),
-            );
-            writeln!(out, "{}: {rows} of {files}, {bad} of them errors", text::path(path))?;
+            let counts = done.counts(items.len());
+            match done.is_interrupted {
+                true => tell(format_args!("{}: STOPPED, nothing written: {counts}", text::path(path))),
+                false if wish.json => {
+                    let summary = json!({
+                        "meshmap": 1,
+                        "output": path.to_string_lossy(),
+                        "output_bytes": path_bytes(path),
+                        "files": items.len(),
+                        "rows": done.rows,
+                        "errors": done.bad,
+                    });
+                    json_text::write(&mut *out, &summary)?;
+                    writeln!(out)?;
+                }
+                false if choice.quiet && done.bad == 0 => {}
+                false => writeln!(out, "{}: {counts}", text::path(path))?,
+            }
             Ok(done.outcome())
         }
         Err(error) => {
-            tell(format_args!("{}: {error}", text::path(path)));
+            tell(format_args!("{}: {}", text::path(path), words::writing(&error)));
             Ok(Outcome::Bad)
         }
     }
@@ -80,9 +94,13 @@ struct Done {
 }
 
 impl Done {
-    /// Errors are rows: a catalogue of bad files is a good catalogue.
+    fn counts(&self, files: usize) -> String {
+        let (rows, files) = (text::plural(self.rows, "row"), text::plural(files as u64, "file"));
+        format!("{rows} for {files}, {} with errors", text::count(self.bad))
+    }
+
     fn outcome(&self) -> Outcome {
-        if self.is_interrupted { Outcome::Interrupted } else { Outcome::Good }
+        if self.is_interrupted { Outcome::Interrupted } else { Outcome::good_if(self.bad == 0) }
     }
 }
 

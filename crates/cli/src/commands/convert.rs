@@ -1,5 +1,6 @@
 //! `meshmap convert`: files of other formats.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,10 +8,11 @@ use std::path::{Path, PathBuf};
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
 use meshmap_export::{Convert, Target};
+use serde_json::{Map, Value, json};
 
-use super::outputs::{self, Done, Job, reading, said};
+use super::outputs::{self, Done, Job, Made, Plan, reading, said};
 use super::{Outcome, tell};
-use crate::inputs::{self, Choice, Found, Reading};
+use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
 use crate::text;
 
@@ -28,6 +30,8 @@ pub(crate) struct Wish {
     pub(crate) dry_run: bool,
     /// Also what is up to date.
     pub(crate) force: bool,
+    /// Print a JSON object for each file.
+    pub(crate) json: bool,
 }
 
 /// What stands for standard output.
@@ -71,8 +75,16 @@ pub(crate) fn run(
         return Ok(Outcome::Usage);
     }
     let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
+    let also: Vec<Input> = way.animations.iter().map(|animations| animations.input.clone()).collect();
+    let plan = Plan {
+        root: (!is_one).then_some(&wish.output),
+        options: format!("{:?}\ncheck {}", way.convert, way.check),
+        also: &also,
+        force: wish.force,
+        json: wish.json,
+    };
     let make = move |file: &MeshFile, output: &Path| make(file, output, &way);
-    outputs::all(found, jobs, (how, wish.force), choice, screen, make, out)
+    outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
 /// How files are converted, where what they take beside themselves can be read.
@@ -98,38 +110,39 @@ impl Way {
     fn of(&self, file: &MeshFile) -> Convert {
         let fits = |animations: &&Animations| {
             let joins = |model: &Model| !model.mesh_count() == 0 && model.attach(&animations.model).is_ok();
-            animations.is_named || file.as_iqm().is_some_and(joins)
+            animations.input.is_named || file.as_iqm().is_some_and(joins)
         };
         self.animations
             .iter()
             .filter(fits)
-            .fold(self.convert.clone(), |convert, Animations { name, model, .. }| {
-                convert.with_animations(name.clone(), model.clone())
+            .fold(self.convert.clone(), |convert, Animations { input, model }| {
+                convert.with_animations(input.name(), model.clone())
             })
     }
 }
 
 /// An IQM file with animations for others.
 struct Animations {
-    name: String,
+    /// Files that were named are always taken; those that were found below a directory, if they fit.
+    input: Input,
     model: Model,
-    /// Whether it was named; those that were found below a directory are taken where they fit.
-    is_named: bool,
 }
 
 fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<Animations>, String> {
     let mut animations = Vec::new();
-    for input in inputs::find(paths, choice).files {
-        let problem = |why: String| format!("{}: {why}", input.shown());
+    // The list of files is for those that are converted.
+    let choice = Choice { list: FileList::default(), ..choice.clone() };
+    for input in inputs::find(paths, &choice).files {
+        let problem = |why: &dyn Display| format!("{}: {why}", input.shown());
         let model = outputs::open(&input, how).map(|file| file.and_then(|file| file.as_iqm().cloned()));
         match model {
             Ok(Some(model)) if input.is_named || model.mesh_count() == 0 && model.anims().len() > 0 => {
-                animations.push(Animations { name: input.name(), model, is_named: input.is_named });
+                animations.push(Animations { input, model });
             }
             Ok(None) if input.is_named => {
-                return Err(problem("not an IQM file: only these have animations".to_owned()));
+                return Err(problem(&"not an IQM file: only these have animations"));
             }
-            Err(why) if input.is_named => return Err(problem(why)),
+            Err(why) if input.is_named => return Err(problem(&why)),
             // A conversion of the directory reports these.
             Ok(_) | Err(_) => {}
         }
@@ -143,26 +156,45 @@ fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
         Ok(outcome) => outcome,
         Err(error) => return Done::Failed(said(error)),
     };
-    let mut lines = lines(&outcome);
+    let mut made = Made { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files };
     if !way.check {
-        return Done::Written(lines);
+        return Done::Written(made);
     }
-    let checked = convert.check_file(file, output);
-    if !checked.as_ref().is_ok_and(|checked| checked.differs.is_empty()) {
-        // The next run would take it for up to date.
-        outcome.files.iter().for_each(|file| drop(fs::remove_file(file)));
-    }
-    match checked {
-        Ok(checked) => {
-            lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
-            if checked.differs.is_empty() {
-                return Done::Written(lines);
-            }
-            lines.extend(checked.differs.iter().map(|line| format!("differs: {}", text::line(line))));
-            Done::Differs(lines)
+    let checked = match convert.check_file(file, output) {
+        Ok(checked) => checked,
+        Err(error) => {
+            // What could not be checked is not to be relied on.
+            made.files.iter().for_each(|file| drop(fs::remove_file(file)));
+            let why = said(error);
+            return Done::Failed(Problem::other("other", format!("the output cannot be checked: {why}")));
         }
-        Err(error) => Done::Failed(format!("the output cannot be checked: {}", said(error))),
+    };
+    made.facts.insert("checked".to_owned(), checked.lines.clone().into());
+    made.facts.insert("differs".to_owned(), checked.differs.clone().into());
+    made.lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
+    if checked.differs.is_empty() {
+        return Done::Written(made);
     }
+    made.lines.extend(checked.differs.iter().map(|line| format!("differs: {}", text::line(line))));
+    made.files.drain(..).for_each(|file| drop(fs::remove_file(file)));
+    Done::Differs(made)
+}
+
+/// The properties of the JSON object.
+fn facts(outcome: &meshmap_export::Outcome) -> Map<String, Value> {
+    let changed = outcome.changed.iter().map(|(what, count)| json!({ "what": what, "count": count }));
+    let facts = [
+        ("triangles", outcome.triangles.into()),
+        ("vertices", outcome.vertices.into()),
+        ("snapshots", outcome.snapshots.into()),
+        ("animations", outcome.animations.into()),
+        ("left_out", outcome.left_out.clone().into()),
+        ("more_left_out", outcome.more_left_out.into()),
+        ("changed", changed.collect()),
+        ("notes", outcome.notes.clone().into()),
+        ("more_notes", outcome.more_notes.into()),
+    ];
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What was written, what was left out and changed, and what looks wrong.
@@ -214,12 +246,14 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
     let output = folder.path().join(format!("output.{}", target.name()));
     let job = Job { input: input.clone(), output: output.clone() };
     let (lines, outcome) = match outputs::one(&job, &how, |file, output| make(file, output, &way)) {
-        Done::Written(lines) => (lines, Outcome::Good),
-        Done::Differs(lines) => (lines, Outcome::Bad),
-        Done::Failed(why) => (vec![why], Outcome::Bad),
-        Done::Other | Done::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
+        Done::Written(made) => (made.lines, Outcome::Good),
+        Done::Differs(made) => (made.lines, Outcome::Bad),
+        Done::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
+        Done::Other | Done::UpToDate | Done::NotTried => (vec!["no mesh file".to_owned()], Outcome::Bad),
     };
-    lines.iter().for_each(|line| tell(format_args!("{}: {line}", input.shown())));
+    if outcome != Outcome::Good || !choice.quiet {
+        lines.iter().for_each(|line| tell(format_args!("{}: {line}", input.shown())));
+    }
     if outcome == Outcome::Good {
         io::copy(&mut File::open(output)?, out)?;
     }

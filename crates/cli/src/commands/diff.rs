@@ -6,18 +6,22 @@ use std::path::{Path, PathBuf};
 
 use meshmap::{Address, Array, ArrayData, Arrays, MeshFile, Scalar, Segment, Semantic};
 use meshmap_export::Render;
+use serde_json::{Value, json};
 
 use super::{Outcome, tell};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES, memory_for};
+use crate::inspect::json::path_bytes;
 use crate::screen::{Screen, Style};
-use crate::text;
 use crate::topology::{self, Match};
+use crate::{json_text, text};
 
 pub(crate) struct Wish {
     /// Numbers that differ by no more are equal.
     pub(crate) tolerance: f64,
     /// Where a picture of the distances goes.
     pub(crate) picture: Option<PathBuf>,
+    /// Print a JSON object for each pair of files.
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(
@@ -41,30 +45,65 @@ pub(crate) fn run(
     }
     let how = Reading { mmap: choice.mmap, limits: choice.memory.limits_of(TWO_FILES), ..Reading::default() };
     let differs = match files(&Input::named(a), &Input::named(b), wish, &how) {
-        Ok(report) => report.write("", screen, out)?,
+        Ok(report) if wish.json => report.write_object((a, b), out)?,
+        Ok(report) => report.write("", choice.quiet, screen, out)?,
         Err(problem) => {
+            if wish.json {
+                object((a, b), json!({ "state": "failed", "error": problem }), out)?;
+            }
             tell(problem);
             return Ok(Outcome::Bad);
         }
     };
     if let Some(path) = &wish.picture {
         match picture(&Input::named(a), &Input::named(b), path, &how) {
+            Ok(_) if wish.json || choice.quiet => {}
             Ok(line) => writeln!(out, "{line}")?,
             Err(problem) => {
                 tell(format_args!("--picture: {problem}"));
+                write_verdict(&verdict(differs, screen), wish.json, choice.quiet, out)?;
                 return Ok(Outcome::Bad);
             }
         }
     }
-    writeln!(out, "{}", verdict(differs, screen))?;
+    write_verdict(&verdict(differs, screen), wish.json, choice.quiet, out)?;
     Ok(Outcome::good_if(!differs))
+}
+
+/// Writes the last line: to standard error if standard output has JSON objects, and not at all if only problems are wanted.
+fn write_verdict(line: &str, json: bool, quiet: bool, out: &mut impl Write) -> io::Result<()> {
+    match (quiet, json) {
+        (true, _) => Ok(()),
+        (false, true) => {
+            out.flush()?;
+            tell(line);
+            Ok(())
+        }
+        (false, false) => writeln!(out, "{line}"),
+    }
+}
+
+/// Writes the JSON object of a pair of files on a line.
+fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Result<()> {
+    let mut object = json!({
+        "meshmap": 1,
+        "a": a.to_string_lossy(),
+        "a_bytes": path_bytes(a),
+        "b": b.to_string_lossy(),
+        "b_bytes": path_bytes(b),
+    });
+    if let (Value::Object(object), Value::Object(facts)) = (&mut object, facts) {
+        object.extend(facts);
+    }
+    json_text::write_cut(&mut *out, &object, 0)?;
+    writeln!(out)
 }
 
 /// Writes a picture of how far vertices are apart; returns a line about it.
 fn picture(a: &Input, b: &Input, path: &Path, how: &Reading) -> Result<String, String> {
     let (Some(a), Some(b)) = (open(a, how)?, open(b, how)?) else { return Err("no mesh".to_owned()) };
     let rendered = Render::new().write_difference(&a, &b, path);
-    let rendered = rendered.map_err(super::outputs::said)?;
+    let rendered = rendered.map_err(|error| super::outputs::said(error).to_string())?;
     let largest = shown(rendered.largest_distance.unwrap_or(0.0), Scalar::F64);
     Ok(format!("{}: no vertex is farther than {largest} from the other's", text::path(path)))
 }
@@ -101,11 +140,16 @@ fn directories(
             (Some(a), Some(b)) => match files(a, b, wish, &how) {
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
-                    if report.write(&format!("{name}: "), screen, out)? {
-                        different += 1
-                    } else {
-                        equal += 1
-                    }
+                    let differs = match wish.json {
+                        true => report.write_object((&a.path, &b.path), out)?,
+                        false => report.write(&format!("{name}: "), choice.quiet, screen, out)?,
+                    };
+                    *(if differs { &mut different } else { &mut equal }) += 1;
+                }
+                Err(problem) if wish.json => {
+                    different += 1;
+                    let facts = json!({ "state": "failed", "error": problem });
+                    object((&a.path, &b.path), facts, out)?;
                 }
                 Err(problem) => {
                     different += 1;
@@ -123,7 +167,13 @@ fn directories(
                 if is_mesh {
                     alone += 1;
                     let side = if one.is_some() { a } else { b };
-                    writeln!(out, "{name}: only in {}", text::path(side))?;
+                    if wish.json {
+                        let state = if one.is_some() { "only_in_a" } else { "only_in_b" };
+                        let (a, b) = (a.join(path), b.join(path));
+                        object((&a, &b), json!({ "state": state }), out)?;
+                    } else {
+                        writeln!(out, "{name}: only in {}", text::path(side))?;
+                    }
                 }
             }
         }
@@ -135,7 +185,7 @@ fn directories(
         text::count(different),
         text::count(alone)
     );
-    writeln!(out, "{}: {counts}", verdict(differs, screen))?;
+    write_verdict(&format!("{}: {counts}", verdict(differs, screen)), wish.json, choice.quiet, out)?;
     Ok(Outcome::good_if(!differs))
 }
 
@@ -151,15 +201,29 @@ struct Report {
 }
 
 impl Report {
-    /// Returns whether the files differ.
-    fn write(&self, lead: &str, screen: Screen, out: &mut impl Write) -> io::Result<bool> {
-        if self.differs || lead.is_empty() {
+    /// Writes the JSON object, and returns `true` if the files differ.
+    fn write_object(&self, paths: (&Path, &Path), out: &mut impl Write) -> io::Result<bool> {
+        let state = if self.differs { "different" } else { "equal" };
+        let facts = json!({
+            "state": state,
+            "error": null,
+            "equal_arrays": self.equal,
+            "numbers": self.numbers,
+            "lines": self.lines,
+        });
+        object(paths, facts, out)?;
+        Ok(self.differs)
+    }
+
+    /// Writes the lines, and returns `true` if the files differ. With `quiet`, nothing is written about equal files.
+    fn write(&self, lead: &str, quiet: bool, screen: Screen, out: &mut impl Write) -> io::Result<bool> {
+        if self.differs || lead.is_empty() && !quiet {
             let wrapped = |line: &String| text::wrap(&format!("{lead}{line}"), screen.width, 4);
             for line in text::listed(&self.lines, "line", wrapped) {
                 writeln!(out, "{line}")?;
             }
         }
-        if lead.is_empty() {
+        if lead.is_empty() && !quiet {
             let numbers = text::plural(self.numbers, "number");
             writeln!(out, "{} equal, {numbers} compared", text::plural(self.equal, "array"))?;
         }
@@ -558,7 +622,7 @@ mod tests {
         let mut report = Report::default();
         let a = floats(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 1), 3.0, 4.0, 5.5, 6.0]);
-        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None }, &mut report);
+        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None, json: false }, &mut report);
         let line = &report.lines[0];
         for part in [
             "2 numbers of 6 differ",
@@ -570,10 +634,10 @@ mod tests {
         }
         let mut report = Report::default();
         let b = floats(&[1.0, f32::from_bits(2.0_f32.to_bits() + 3), 3.0, 4.0, 5.0, 6.0]);
-        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None }, &mut report);
+        array("positions", &a, &b, &Wish { tolerance: 0.0, picture: None, json: false }, &mut report);
         assert!(report.lines[0].ends_with(", 3 ulps"), "{:?}", report.lines);
         let mut report = Report::default();
-        array("positions", &a, &b, &Wish { tolerance: 1e-3, picture: None }, &mut report);
+        array("positions", &a, &b, &Wish { tolerance: 1e-3, picture: None, json: false }, &mut report);
         assert!(!report.differs);
     }
 

@@ -114,9 +114,10 @@ fn rows_of(
     let start = Instant::now();
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));
-    let layout = rows::Layout::of(&inputs, screen);
+    let layout = Arc::new(rows::Layout::of(&inputs, screen));
     let (mut good, mut bad, mut bytes) = (0_u64, 0_u64, 0_u64);
     let (how, depth) = (*how, wish.depth());
+    let of_errors = Arc::clone(&layout);
     let work = move |input: &Input| {
         let inspected = inspect::inspect(input, &how, depth, true)?;
         let mut lines = Vec::new();
@@ -135,12 +136,12 @@ fn rows_of(
         bad += u64::from(is_broken);
         good += u64::from(!is_broken);
         bytes += size;
-        lines
+        if choice.quiet && !is_broken { Vec::new() } else { lines }
     };
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {
         bad += 1;
-        for line in layout.error(&text::path(path), error) {
+        for line in of_errors.error(&text::path(path), error) {
             writeln!(out, "{line}")?;
         }
     }
@@ -155,8 +156,11 @@ fn rows_of(
     );
     let is_done = handed == inputs.len();
     let sum = if is_done { sum } else { format!("STOPPED after {sum}") };
-    for line in text::wrap(&sum, screen.width, 2) {
-        writeln!(out, "{}", screen.paint(Style::Bold, &line))?;
+    for line in text::wrap(&sum, screen.width, 2).iter().filter(|_| !choice.quiet || !is_done) {
+        writeln!(out, "{}", screen.paint(Style::Bold, line))?;
+    }
+    if is_done && good + bad == 0 {
+        tell("info: no mesh file was found");
     }
     Ok(match is_done {
         false => Outcome::Interrupted,
@@ -196,7 +200,7 @@ fn json_lines(
         let Some((bytes, is_broken)) = result else { return Vec::new() };
         count += 1;
         good &= !is_broken;
-        bytes
+        if choice.quiet && !is_broken { Vec::new() } else { bytes }
     };
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     for (path, error) in &found.unreadable {

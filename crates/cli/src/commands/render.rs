@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use meshmap::{MeshFile, Parallelism};
 use meshmap_export::{Picture, Render, Rendered, Sheet};
+use serde_json::{Map, Value};
 
-use super::outputs::{self, Done, Job, Sum, open, reading, said, unreadable};
+use super::outputs::{self, Done, Job, Made, Plan, Sum, open, reading, said, unreadable};
 use super::{Outcome, tell};
 use crate::blocks::{self, Colors};
-use crate::inputs::{self, Choice, Found, Input, Reading};
+use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
 use crate::text;
@@ -29,6 +30,8 @@ pub(crate) struct Wish {
     pub(crate) moves: bool,
     /// Also what is up to date.
     pub(crate) force: bool,
+    /// Print a JSON object for each file.
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(
@@ -87,8 +90,15 @@ pub(crate) fn run(
     if let Some(why) = outputs::conflict(&found.files, &jobs, &how, |output| vec![output.to_owned()]) {
         return usage(why);
     }
+    let plan = Plan {
+        root: (!is_one || is_directory).then_some(output),
+        options: format!("{:?}", wish.render),
+        also: &[],
+        force: wish.force,
+        json: wish.json,
+    };
     let make = move |file: &MeshFile, output: &Path| make(file, output, &render);
-    outputs::all(found, jobs, (how, wish.force), choice, screen, make, out)
+    outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
 /// Draws one file on the terminal.
@@ -106,7 +116,7 @@ fn on_terminal(
     let [width, height] = wish.size.unwrap_or([side, side]);
     let render = wish.render.clone().with_size(width.min(side), height.min(side));
     let drawn = open(input, &how).and_then(|file| {
-        let Some(file) = file else { return Err("no mesh file".to_owned()) };
+        let file = file.ok_or_else(|| Problem::other("unknown_format", "no mesh file".to_owned()))?;
         render.picture(&file).map_err(said)
     });
     match drawn {
@@ -149,10 +159,24 @@ fn make(file: &MeshFile, output: &Path, render: &Render) -> Done {
     match render.write_file(file, output) {
         Ok(rendered) => {
             let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
-            Done::Written(std::iter::once(about(&rendered)).chain(notes).collect())
+            let lines = std::iter::once(about(&rendered)).chain(notes).collect();
+            Done::Written(Made { lines, facts: facts(&rendered), files: vec![output.to_owned()] })
         }
         Err(error) => Done::Failed(said(error)),
     }
+}
+
+/// The properties of the JSON object.
+fn facts(rendered: &Rendered) -> Map<String, Value> {
+    let facts = [
+        ("size", rendered.size.to_vec().into()),
+        ("pictures", rendered.pictures.into()),
+        ("triangles", rendered.triangles.into()),
+        ("moment", rendered.moment.clone().into()),
+        ("notes", rendered.notes.clone().into()),
+        ("more_notes", rendered.more_notes.into()),
+    ];
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// What is on a sheet of a file.
@@ -195,11 +219,11 @@ fn sheet(
         let file = match open(input, &how) {
             Ok(Some(file)) => file,
             Ok(None) => return Tile::Trouble("no mesh file".to_owned()),
-            Err(problem) => return Tile::Trouble(problem),
+            Err(problem) => return Tile::Trouble(problem.to_string()),
         };
         match render.picture(&file) {
             Ok((picture, rendered)) => Tile::Picture(Box::new(picture), rendered),
-            Err(error) => Tile::Trouble(said(error)),
+            Err(error) => Tile::Trouble(said(error).to_string()),
         }
     };
     let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
@@ -222,7 +246,7 @@ fn sheet(
         line.into_bytes()
     };
     let handed = progress::each(&files, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
-    failed += unreadable(found, out)?;
+    failed += unreadable(found, wish.json, out)?;
     let is_done = handed == files.len();
     let finished = match broken {
         Some(error) => Err(error),
@@ -234,7 +258,7 @@ fn sheet(
         return Ok(Outcome::Bad);
     }
     let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
-    Sum { counts, made: drawn, failed, is_done, start }.write(found, screen, out)
+    Sum { counts, made: drawn, failed, is_done, start }.write(found, (choice.quiet, wish.json), screen, out)
 }
 
 /// The size of tiles where it is not said: smaller ones where there are many.

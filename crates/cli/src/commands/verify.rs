@@ -81,13 +81,13 @@ pub(crate) fn run(
         let wish = wish.clone();
         move |input: &Input| check(input, &wish, &how, single, screen)
     };
-    let told = |_: &Input, result| {
+    let told = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
         let Some((printed, verdict)) = result else {
             found.skipped.others += 1;
             return Vec::new();
         };
         sum.add(verdict);
-        printed
+        if choice.quiet && !verdict.fails { Vec::new() } else { printed }
     };
     let handed = progress::each(&inputs, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     let is_done = handed == inputs.len();
@@ -106,11 +106,11 @@ pub(crate) fn run(
     let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
     let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
     let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
-    if wish.json {
+    if wish.json && !(choice.quiet && is_done) {
         // Standard output has objects and nothing else.
         out.flush()?;
         tell(painted);
-    } else {
+    } else if !(choice.quiet && is_done) {
         writeln!(out, "{painted}")?;
     }
     Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
@@ -240,9 +240,8 @@ fn is_warning(finding: &Finding) -> bool {
 /// A mark, a path and words after it; on lines of their own where they do not fit.
 fn lines_of_file(mark: &str, path: &str, words: &str, screen: Screen) -> Vec<String> {
     let style = if mark == "x" { Style::Bad } else { Style::Warning };
-    let path = text::cut(path, screen.width.saturating_sub(5).max(8));
     let lead = format!("{} {path}", screen.paint(style, &format!("{mark:<2}")));
-    if text::width(&path) + 3 + 3 + text::width(words) <= screen.width {
+    if text::width(path) + 3 + 3 + text::width(words) <= screen.width {
         return vec![format!("{lead}   {words}")];
     }
     let wrapped = text::wrap(words, screen.width.saturating_sub(6).max(20), 0);

@@ -1,6 +1,7 @@
 //! JSON v1: one object for each file.
 
 use std::ops::Range;
+use std::path::Path;
 
 use meshmap::Finding;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -18,8 +19,7 @@ impl Serialize for Inspected {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("meshmap", &1)?;
         map.serialize_entry("path", &path.to_string_lossy())?;
-        let bytes = path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes()));
-        map.serialize_entry("path_bytes", &bytes)?;
+        map.serialize_entry("path_bytes", &path_bytes(path))?;
         map.serialize_entry("format", &inspection.format.map(meshmap::Format::name))?;
         map.serialize_entry("variant", &inspection.variant)?;
         map.serialize_entry("bytes", &inspection.bytes)?;
@@ -51,7 +51,7 @@ impl Inspection {
 }
 
 /// An object about something that is no file, such as a directory that cannot be read.
-pub(crate) fn of_no_file(path: &std::path::Path, message: &str) -> impl Serialize {
+pub(crate) fn of_no_file(path: &Path, message: &str) -> impl Serialize {
     #[derive(Serialize)]
     struct Object {
         meshmap: u32,
@@ -68,7 +68,7 @@ pub(crate) fn of_no_file(path: &std::path::Path, message: &str) -> impl Serializ
     Object {
         meshmap: 1,
         path: path.to_string_lossy().into_owned(),
-        path_bytes: path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes())),
+        path_bytes: path_bytes(path),
         format: None,
         variant: None,
         bytes: None,
@@ -79,8 +79,9 @@ pub(crate) fn of_no_file(path: &std::path::Path, message: &str) -> impl Serializ
     }
 }
 
+/// A problem, as JSON has it.
 #[derive(Serialize)]
-struct ErrorInfo {
+pub(crate) struct ErrorInfo {
     kind: &'static str,
     address: Option<String>,
     range: Option<[u64; 2]>,
@@ -93,7 +94,7 @@ fn pair(range: Range<u64>) -> [u64; 2] {
 }
 
 impl ErrorInfo {
-    fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
+    pub(crate) fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
         match problem {
             Problem::Library(error) => Self {
                 kind: error.kind().name(),
@@ -175,6 +176,11 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Sequence<F> {
 }
 
 /// Bytes as base64, with padding.
+/// The bytes of a path as base64, if it is not UTF-8.
+pub(crate) fn path_bytes(path: &Path) -> Option<String> {
+    path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes()))
+}
+
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -8,6 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod diff;
 pub(crate) mod digest;
 pub(crate) mod dump;
+mod groups;
 mod index;
 pub(crate) mod info;
 mod outputs;

@@ -1,0 +1,133 @@
+//! The arrays of a file that is compared, read one group at a time, within the memory of a command.
+
+use std::collections::VecDeque;
+
+use meshmap::{Address, ArrayData, Arrays, MeshFile, Segment};
+
+use crate::inputs::memory_for;
+
+/// An array with its address, or why it cannot be read.
+pub(super) type Loaded = (String, meshmap::Result<ArrayData>);
+
+/// The memory that the arrays of a file take while they are compared.
+pub(super) struct Held {
+    bytes: u64,
+    most: u64,
+}
+
+impl Held {
+    pub(super) fn new(file: &MeshFile) -> Self {
+        let stored = file.source().len().ok().flatten().unwrap_or(0);
+        Self { bytes: 0, most: memory_for(file.limits(), stored) }
+    }
+
+    /// Charges the entry of an array in the lists, and its values.
+    pub(super) fn charge(&mut self, address: &str, values: u64) -> Result<(), String> {
+        /// An entry in the list, one in the map by addresses, one in the list of pairs, and the room that these keep free.
+        const OF_ENTRY: u64 = 1 << 10;
+        self.spend(values.saturating_add(OF_ENTRY + 2 * address.len() as u64))
+    }
+
+    fn spend(&mut self, bytes: u64) -> Result<(), String> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes <= self.most {
+            return Ok(());
+        }
+        Err(format!(
+            "limit exceeded by the arrays that are compared at a time: expected at most {} bytes of memory, found {}; \
+             raise the limit with --max-memory",
+            self.most, self.bytes
+        ))
+    }
+}
+
+/// The arrays of a snapshot, body, mesh or block.
+pub(super) struct Group {
+    /// `None` for arrays that belong to the file as a whole.
+    pub(super) address: Option<Address>,
+    pub(super) arrays: Vec<Loaded>,
+    /// What was charged for them.
+    memory: u64,
+}
+
+/// The arrays of a file, those of one group at a time.
+pub(super) struct Groups {
+    arrays: std::iter::Peekable<Arrays>,
+    /// Groups that were read while another one was looked for.
+    ahead: VecDeque<Group>,
+    held: Held,
+}
+
+impl Groups {
+    pub(super) fn new(file: &MeshFile) -> Self {
+        let arrays = file.arrays().together().peekable();
+        Self { arrays, ahead: VecDeque::new(), held: Held::new(file) }
+    }
+
+    fn read_next(&mut self) -> Result<Option<Group>, String> {
+        let Some(first) = self.arrays.peek() else { return Ok(None) };
+        let (address, before) = (group_of(first), self.held.bytes);
+        let mut arrays = Vec::new();
+        while let Some(array) = self.arrays.next_if(|array| group_of(array) == address) {
+            let (name, values) = match array {
+                Ok(array) => {
+                    let name = array.address.to_string();
+                    self.held.charge(&name, array.byte_len().unwrap_or(0))?;
+                    let values = array.read();
+                    if let (None, Ok(values)) = (array.byte_len(), &values) {
+                        self.held.spend(values.as_bytes().len() as u64)?;
+                    }
+                    (name, values)
+                }
+                Err(error) => {
+                    let name = error.address().map(Address::to_string).unwrap_or_default();
+                    self.held.charge(&name, 0)?;
+                    (name, Err(error))
+                }
+            };
+            arrays.push((name, values));
+        }
+        Ok(Some(Group { address, arrays, memory: self.held.bytes - before }))
+    }
+
+    /// The arrays of a group that is now compared. The memory for the groups that stay is still charged.
+    fn give(&mut self, group: Group) -> Group {
+        self.held.bytes -= group.memory;
+        group
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Group>, String> {
+        let next = if let Some(group) = self.ahead.pop_front() { Some(group) } else { self.read_next()? };
+        Ok(next.map(|group| self.give(group)))
+    }
+
+    /// The arrays of a group; none if the file does not have it. Groups before it stay for later.
+    pub(super) fn take(&mut self, address: &Option<Address>) -> Result<Vec<Loaded>, String> {
+        let known = self.ahead.iter().position(|group| group.address == *address);
+        let mut found = known.and_then(|place| self.ahead.remove(place));
+        while found.is_none() {
+            match self.read_next()? {
+                Some(group) if group.address == *address => found = Some(group),
+                Some(group) => self.ahead.push_back(group),
+                None => break,
+            }
+        }
+        Ok(found.map(|group| self.give(group).arrays).unwrap_or_default())
+    }
+}
+
+/// The snapshot, body, mesh or block that an array belongs to; `None` if it belongs to the file as a whole.
+fn group_of(array: &meshmap::Result<meshmap::ArrayEntry>) -> Option<Address> {
+    let address = match array {
+        Ok(array) => &array.address,
+        Err(error) => error.address()?,
+    };
+    match address.segments() {
+        [Segment::Field(field), Segment::Index(index), Segment::Field(_), ..] => {
+            format!("{field}[{index}]").parse().ok()
+        }
+        [Segment::Field(field), Segment::Field(_), ..] => field.parse().ok(),
+        _ if array.is_err() => Some(address.clone()),
+        _ => None,
+    }
+}

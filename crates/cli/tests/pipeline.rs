@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use meshmap::Format;
-use meshmap_testing::{data, fixtures, test_files};
+#[cfg(unix)]
+use meshmap_testing::fixtures;
+use meshmap_testing::{data, test_files};
 use serde_json::Value;
 
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
@@ -523,7 +525,6 @@ fn flags_that_do_not_apply_are_told() {
 }
 
 /// Characters that turn the direction of writing or end a line are escaped, in names of files, too.
-#[cfg(unix)]
 #[test]
 fn names_cannot_disturb_the_page() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,6 +18,15 @@ int main(int count, char **arguments)
     if (count != 3) {
         return 2;
     }
+    /* A DLL that has opened nothing may go. */
+    module = LoadLibraryA(arguments[1]);
+    if (module) {
+        FreeLibrary(module);
+        if (GetModuleHandleA(arguments[1])) {
+            fprintf(stderr, "the DLL stays without a reason\n");
+            return 1;
+        }
+    }
     module = LoadLibraryA(arguments[1]);
     if (!module) {
         fprintf(stderr, "%s: error %lu\n", arguments[1], GetLastError());

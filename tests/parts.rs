@@ -32,11 +32,13 @@ fn assert_parts(found: &MeshBuffer, whole: &MeshBuffer, parts: Parts, text: &str
     }
     let triangles = if parts.contains(Parts::TRIANGLES) { whole.triangles.as_bytes() } else { &[] };
     assert!(found.triangles.as_bytes() == triangles, "{text}");
-    assert_eq!(
-        (found.parts, found.topology, found.is_complete),
-        (parts, whole.topology, whole.is_complete),
-        "{text}"
-    );
+    assert_eq!((found.parts, found.is_complete), (parts, whole.is_complete), "{text}");
+    if cfg!(unix) {
+        assert_eq!(found.topology, whole.topology, "{text}");
+    } else {
+        // Only Unix knows that a file that is opened twice is one file.
+        assert_eq!(found.topology.is_some(), whole.topology.is_some(), "{text}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::fail::{Fail, Result, status};
+use crate::pin::pin;
 
 /// Several tables, so that threads that look up their own handles seldom meet.
 const SHARDS: usize = 16;
@@ -69,6 +70,7 @@ fn parts(handle: usize) -> Option<(usize, usize, usize)> {
 
 /// A new handle of an object, or of one that has others.
 pub(crate) fn new<K: Kind>(object: Arc<K>) -> Result<*mut K::Opaque> {
+    pin();
     let most = 1_usize << INDEX_BITS;
     let shard = NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS;
     let full = || Fail::new(status::MM_ERROR_LIMIT_EXCEEDED, "there are too many handles: close some");

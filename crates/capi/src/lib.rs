@@ -39,6 +39,7 @@ mod memory;
 mod mesh;
 mod motion;
 mod options;
+mod pin;
 mod reader;
 mod scratch;
 mod slmesh;

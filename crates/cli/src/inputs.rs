@@ -127,7 +127,9 @@ pub(crate) struct Glob {
 fn parse_glob(text: &str) -> Result<Glob, String> {
     let (takes, pattern) = text.strip_prefix('!').map_or((true, text), |pattern| (false, pattern));
     let pattern = Pattern::new(pattern).map_err(|error| error.to_string())?;
-    Ok(Glob { takes, is_path: pattern.as_str().contains('/'), pattern })
+    // Windows has backslashes, too.
+    let is_path = pattern.as_str().contains(std::path::is_separator);
+    Ok(Glob { takes, is_path, pattern })
 }
 
 fn parse_format(text: &str) -> Result<Format, String> {
@@ -470,5 +472,47 @@ fn walk(directory: &Path, below: &Path, choice: &Choice, found: &mut Found) {
                 Err(error) => found.unreadable.push((path, error.to_string())),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_windows_are_no_addresses() {
+        for path in [
+            r"C:\scans\a.iqm",
+            "C:/scans/a.iqm",
+            "C://scans/a.iqm",
+            "c:a.iqm",
+            r"\\server\share\a.iqm",
+            "//server/share/a.iqm",
+            r"\\?\C:\scans\a.iqm",
+            r"s3:\bucket\a.iqm",
+        ] {
+            assert!(!is_address(path), "{path}");
+        }
+        assert!(is_address("https://host/a.iqm") && is_address("s3://bucket/a.iqm"));
+    }
+
+    #[test]
+    fn patterns_with_separators_are_for_paths() {
+        let choice = |globs: &[&str]| Choice {
+            globs: globs.iter().map(|glob| parse_glob(glob).unwrap()).collect(),
+            format: None,
+            hidden: false,
+            threads: None,
+            quiet: true,
+            mmap: false,
+            memory: Memory::default(),
+        };
+        let below = Path::new("men").join("a.iqm");
+        assert!(choice(&["men/*.iqm"]).takes(&below));
+        assert!(choice(&["*.iqm"]).takes(&below));
+        assert!(!choice(&["!men/**"]).takes(&below));
+        // Elsewhere a backslash is a character of a name.
+        assert_eq!(choice(&[r"men\*.iqm"]).takes(&below), cfg!(windows));
+        assert_eq!(choice(&[r"!men\*"]).takes(&below), !cfg!(windows));
     }
 }

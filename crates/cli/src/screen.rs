@@ -47,10 +47,14 @@ impl Screen {
         let asked = size.map(|(_, columns)| usize::from(columns));
         let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         let width = asked.or_else(told).filter(|columns| *columns > 0).unwrap_or(USUAL);
+        // Consoles of Windows show colours only after a request, which this makes; old ones show none.
+        let has_colors = !cfg!(windows) || terminal.features().colors_supported();
         let color = match color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            Color::Auto => {
+                is_terminal && has_colors && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            }
         };
         /// Of a terminal that does not say it.
         const USUAL_HEIGHT: usize = 24;

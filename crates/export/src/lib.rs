@@ -20,6 +20,7 @@
 
 mod budget;
 mod convert;
+mod destination;
 mod error;
 mod gltf;
 mod matrix;

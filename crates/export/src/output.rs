@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::NamedTempFile;
 
 use crate::budget::Budget;
+use crate::destination;
 use crate::error::Result;
 use crate::outcome::Outcome;
 
@@ -42,6 +43,8 @@ const SUFFIX: &str = ".part";
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
+    /// The same path, in a form that may be long.
+    destination: PathBuf,
     file: BufWriter<Part>,
 }
 
@@ -72,14 +75,24 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// Returns an error if the path is a directory, a device or a pipe, if no file can be created next to it, or after
-    /// [`remove_all`](Self::remove_all).
+    /// Returns an error if the path is a directory, a device or a pipe, if [`check_path`](Self::check_path) does, if no file
+    /// can be created next to it, or after [`remove_all`](Self::remove_all).
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::create_within(path.as_ref(), &Budget::unlimited())
     }
 
+    /// Checks that a file can have this path, before folders are created for it.
+    ///
+    /// # Errors
+    ///
+    /// On Windows, returns an error if a part of the path is reserved for a device, such as `aux.glb`.
+    pub fn check_path(path: impl AsRef<Path>) -> io::Result<()> {
+        destination::check(path.as_ref())
+    }
+
     /// Begins a file whose bytes are charged to a budget.
     pub(crate) fn create_within(path: &Path, budget: &Budget) -> io::Result<Self> {
+        Self::check_path(path)?;
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
@@ -88,7 +101,8 @@ impl Output {
             }
             Ok(_) | Err(_) => {}
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let destination = destination::unlimited(path)?.into_owned();
+        let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).suffix(SUFFIX);
         // Temporary files are private; what a user writes is not.
@@ -109,18 +123,21 @@ impl Output {
         };
         let part = Part { path: file.path().to_owned(), file: Some(file), budget: budget.clone() };
         parts.paths.insert(part.path.clone());
-        Ok(Self { path: path.to_owned(), file: BufWriter::with_capacity(256 << 10, part) })
+        Ok(Self { path: path.to_owned(), destination, file: BufWriter::with_capacity(256 << 10, part) })
     }
 
     /// Moves the complete file to its path.
     ///
     /// # Errors
     ///
-    /// Returns an error if the last bytes cannot be written, or if the file cannot be moved.
+    /// Returns an error if the last bytes cannot be written, or if the file cannot be moved. Windows replaces no file that
+    /// another program has open; the file stays as it is, and the part file is removed.
     pub fn finish(self) -> io::Result<PathBuf> {
         let mut part = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
         if let Some(file) = part.file.take() {
-            let _: File = file.persist(&self.path).map_err(|error| error.error)?;
+            let _: File = file
+                .persist(&self.destination)
+                .map_err(|error| destination::not_replaced(error.error, &self.destination))?;
         }
         Ok(self.path)
     }
@@ -244,5 +261,54 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = Output::create(folder.path()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+    #[test]
+    fn long_paths_are_written_and_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = (0..6).fold(root.path().to_owned(), |folder, _| folder.join("f".repeat(60)));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a");
+        for bytes in [b"1", b"2"] {
+            let mut output = Output::create(&path).unwrap();
+            output.write_all(bytes).unwrap();
+            assert_eq!(output.finish().unwrap(), path);
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn reserved_names_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["aux.glb", "CON"] {
+            let error = Output::create(folder.path().join(name)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn files_that_another_program_has_open_are_kept() {
+        use std::os::windows::fs::OpenOptionsExt;
+
+        const FILE_SHARE_READ: u32 = 1;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let write = || {
+            let mut output = Output::create(&path)?;
+            output.write_all(b"after")?;
+            output.finish()
+        };
+        fs::write(&path, b"before").unwrap();
+        let held = File::options().read(true).share_mode(FILE_SHARE_READ).open(&path).unwrap();
+        let error = write().unwrap_err().to_string();
+        assert!(error.contains("because another program has it open"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        drop(held);
+        write().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"after");
     }
 }

@@ -225,7 +225,8 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Path) -> D
         Ok(None) => return Done::Other,
         Err(problem) => return Done::Failed(problem),
     };
-    match job.output.parent().map_or(Ok(()), fs::create_dir_all) {
+    let create_folder = |()| job.output.parent().map_or(Ok(()), fs::create_dir_all);
+    match Output::check_path(&job.output).and_then(create_folder) {
         Ok(()) => make(&file, &job.output),
         Err(error) => Done::Failed(Problem::other("io", words::writing(&error))),
     }

@@ -501,6 +501,7 @@ mod tests {
         let choice = |globs: &[&str]| Choice {
             globs: globs.iter().map(|glob| parse_glob(glob).unwrap()).collect(),
             format: None,
+            list: FileList::default(),
             hidden: false,
             threads: None,
             quiet: true,

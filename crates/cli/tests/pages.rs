@@ -99,7 +99,7 @@ fn as_on_linux(text: String) -> String {
     if !cfg!(windows) {
         return text;
     }
-    ["valid", "bad"].iter().fold(text.replace("meshmap.exe", "meshmap"), |text, folder| {
+    ["valid", "bad", "regressions"].iter().fold(text.replace("meshmap.exe", "meshmap"), |text, folder| {
         text.replace(&format!("/{folder}\\"), &format!("/{folder}/"))
     })
 }

@@ -130,7 +130,7 @@ fn outputs_that_another_program_has_open_stay_as_they_are() {
     for (name, command) in [("a.glb", "convert"), ("a.png", "render"), ("a.csv", "catalog")] {
         let out = folder.path().join(name);
         fs::write(&out, "before").unwrap();
-        let arguments = [command, "--force", path(&mesh), "-o", path(&out)];
+        let arguments = [command, path(&mesh), "-o", path(&out)];
         let held = File::options().read(true).share_mode(FILE_SHARE_READ).open(&out).unwrap();
         let output = meshmap(&arguments);
         let told = format!("{}{}", text(&output.stdout), text(&output.stderr));

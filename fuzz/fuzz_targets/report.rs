@@ -102,7 +102,7 @@ fuzz_target!(init: prepare(), |data: &[u8]| {
 
 fn check(line: &[&str], path: &str, length: usize, mut choices: Choices<'_>) {
     let memory = choices.of(&["8MiB", "64KiB", "1KiB", "0"]);
-    let words = [&["meshmap"], line, &["--quiet", "--threads", "1", "--max-memory", memory, path]].concat();
+    let words = [&["meshmap"], line, &["--jobs", "1", "--max-memory", memory, path]].concat();
     let (status, [out, err]) = run(&words);
     // A list of snapshots is for CGeo files.
     let is_usage = status == 2 && line.contains(&"--snapshots");

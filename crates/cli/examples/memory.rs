@@ -26,7 +26,7 @@ use meshmap_testing::{bombs, data};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const USAGE: &str = "usage: memory [--short] [FILTER..]: cases whose name has one of the filters in it";
+const USAGE: &str = "usage: memory [--from NUMBER] [--short] [FILTER..]: cases from a number on whose name has one of the filters in it";
 const MIB: i64 = 1 << 20;
 const MOST_MEMORY: i64 = 6 << 30;
 /// The processor time that a command may take, and for each byte of the file: LZMA makes 6,000 bytes of one.
@@ -42,28 +42,29 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let from = match arguments.first().map(String::as_str) {
-        Some("--child") => Some(arguments.drain(..2).nth(1).and_then(|from| from.parse().ok()).unwrap_or(0)),
-        _ => None,
+    let mut from = |option: &str| {
+        let is_named = arguments.first().is_some_and(|argument| argument == option) && arguments.len() > 1;
+        is_named.then(|| arguments.drain(..2).nth(1).and_then(|from| from.parse().ok()).unwrap_or(0))
     };
+    let (child, first) = (from("--child"), from("--from").unwrap_or(0));
     let short = arguments.first().is_some_and(|argument| argument == "--short");
     let filters = &arguments[usize::from(short)..];
     if filters.iter().any(|filter| filter.starts_with('-')) {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     }
-    if let Some(from) = from {
+    if let Some(from) = child {
         allocator::abort_beyond(MOST_MEMORY);
         cases(short, &mut Runner { from, next: 0, filters });
         return ExitCode::SUCCESS;
     }
-    parent(&arguments)
+    parent(&arguments, first)
 }
 
 /// Runs the cases in another process, and goes on in a new one after a case that ended it.
-fn parent(arguments: &[String]) -> ExitCode {
+fn parent(arguments: &[String], first: usize) -> ExitCode {
     let printed = Printed(std::env::temp_dir().join(format!("meshmap-memory-{}.out", std::process::id())));
-    let mut from = 0;
+    let mut from = first;
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
     let mut fault = |line: String| {
         println!("{line}");
@@ -82,6 +83,9 @@ fn parent(arguments: &[String]) -> ExitCode {
             Some(("@case", rest)) => {
                 let (index, name) = rest.split_once(' ').unwrap_or((rest, ""));
                 (from, case) = (index.parse::<usize>().unwrap_or(from) + 1, name.to_owned());
+                if from % 1000 == 0 {
+                    eprintln!("case {from}: {case}");
+                }
                 cases += 1;
             }
             Some(("@begun", name)) => call = name.to_owned(),
@@ -95,7 +99,7 @@ fn parent(arguments: &[String]) -> ExitCode {
         fault(format!("{case}: {call} ended with {}", panic.unwrap_or_else(|| end.to_string())));
     }
     drop(std::fs::remove_file(&printed.0));
-    println!("{cases} cases, {} faults", faults.values().sum::<usize>());
+    println!("cases {first}..{from}: {cases} cases, {} faults", faults.values().sum::<usize>());
     faults.iter().for_each(|(call, count)| println!("{count:6} x {call}"));
     if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

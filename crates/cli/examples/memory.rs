@@ -83,7 +83,7 @@ fn parent(arguments: &[String], first: usize) -> ExitCode {
             Some(("@case", rest)) => {
                 let (index, name) = rest.split_once(' ').unwrap_or((rest, ""));
                 (from, case) = (index.parse::<usize>().unwrap_or(from) + 1, name.to_owned());
-                if from % 1000 == 0 {
+                if from.is_multiple_of(1000) {
                     eprintln!("case {from}: {case}");
                 }
                 cases += 1;

@@ -267,7 +267,9 @@ impl Source {
             }
             _ => {
                 let bytes = self.get(range, what)?;
-                out.iter_mut().zip(&*bytes).for_each(|(out, byte)| *out = *byte);
+                if bytes.len() == out.len() {
+                    out.copy_from_slice(&bytes);
+                }
                 Ok(())
             }
         }

@@ -127,7 +127,9 @@ impl<'a> Content<'a> {
                 let count = out.len().min(length.saturating_sub(*read));
                 let there = input.get(*read..).unwrap_or_default();
                 let (here, behind) = out.split_at_mut(count.min(there.len()));
-                here.iter_mut().zip(there).for_each(|(out, byte)| *out = *byte);
+                if let Some(there) = there.get(..here.len()) {
+                    here.copy_from_slice(there);
+                }
                 let behind = behind.get_mut(..count.saturating_sub(here.len())).unwrap_or_default();
                 if let Some((_, read_at)) = rest.filter(|_| !behind.is_empty())
                     && !read_at(read.saturating_add(here.len()), behind)

@@ -95,7 +95,7 @@ fn as_string<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<
 }
 
 fn as_hex<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+    serializer.serialize_str(&crate::text::hex(bytes))
 }
 
 fn as_object<T: Serialize, S: Serializer>(entries: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {

@@ -31,7 +31,9 @@ fn end() {
 #[cfg(unix)]
 fn listen() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| is_default(*signal));
+    let status = std::fs::read_to_string("/proc/self/status").ok();
+    let wanted =
+        [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| is_default(*signal, status.as_deref()));
     // Without a handler, the process ends as any other does.
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
     drop(std::thread::Builder::new().spawn(move || signals.forever().for_each(|_| end())));
@@ -42,13 +44,11 @@ fn listen() {
     drop(ctrlc::try_set_handler(end));
 }
 
-/// Returns `true` if a signal has its default effect. Systems that do not tell are taken to have default effects, except for
-/// SIGHUP, which `nohup` may have changed.
+/// Returns `true` if a signal has its default effect, by the status of this process in Linux's `/proc`. On other systems SIGHUP
+/// is left alone, because `nohup` may have changed it.
 #[cfg(unix)]
-fn is_default(signal: i32) -> bool {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
-        return signal != signal_hook::consts::SIGHUP;
-    };
+fn is_default(signal: i32, status: Option<&str>) -> bool {
+    let Some(status) = status else { return signal != signal_hook::consts::SIGHUP };
     let has = |line: &str| {
         let mask = status.lines().find_map(|text| text.strip_prefix(line));
         let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);

@@ -1,7 +1,6 @@
 //! A row for each of many files.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use crate::inputs::Input;
 use crate::inspect::{Facts, Inspected, cgeo, iqm, openctm, page, slmesh, tmf};
@@ -9,12 +8,12 @@ use crate::screen::{Screen, Style};
 use crate::text;
 
 /// The columns of rows that are printed one after the other: their widths do not depend on what comes later.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Layout {
     screen: Screen,
     path: usize,
     /// Shortened paths that several files share. These files are shown with their whole paths.
-    ambiguous: Arc<HashSet<String>>,
+    ambiguous: HashSet<String>,
 }
 
 /// Format and variant, size, vertices, triangles.
@@ -33,7 +32,7 @@ impl Layout {
     pub(crate) fn of(inputs: &[Input], screen: Screen) -> Self {
         let longest = inputs.iter().map(|input| text::width(&input.shown())).max().unwrap_or(0);
         if !screen.is_terminal() {
-            return Self { screen, path: longest.min(WIDEST_PATH), ambiguous: Arc::default() };
+            return Self { screen, path: longest.min(WIDEST_PATH), ambiguous: HashSet::new() };
         }
         let most = screen.width.saturating_sub(OTHERS).max(LEAST_PATH);
         let (mut seen, mut ambiguous) = (HashSet::new(), HashSet::new());
@@ -43,10 +42,10 @@ impl Layout {
                 ambiguous.insert(cut);
             }
         }
-        Self { screen, path: longest.min(most), ambiguous: Arc::new(ambiguous) }
+        Self { screen, path: longest.min(most), ambiguous }
     }
 
-    /// The path as it is shown: whole, or shortened if that is a terminal's width.
+    /// The path, shortened for a terminal if no other file looks the same then.
     fn shown(&self, path: &str) -> String {
         let cut = text::cut(path, self.path);
         if self.screen.is_terminal() && !self.ambiguous.contains(&cut) { cut } else { path.to_owned() }

@@ -167,6 +167,11 @@ pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     if left { format!("{text}{blanks}") } else { format!("{blanks}{text}") }
 }
 
+/// Bytes in hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A path on one line, whole.
 pub(crate) fn path(path: &Path) -> String {
     line(&path.to_string_lossy())

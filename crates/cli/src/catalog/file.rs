@@ -13,6 +13,7 @@ use super::look;
 use super::row::Row;
 use crate::inputs::{Problem, Reading};
 use crate::inspect::json::path_bytes;
+use crate::text;
 
 /// The rows of a file: at least one, but for a file that was found and holds no mesh at all.
 ///
@@ -96,7 +97,7 @@ fn hash(source: &Source) -> Result<String, Problem> {
         hash.update(source.read(start..end)?);
         start = end;
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(text::hex(&hash.finalize()))
 }
 
 fn findings(row: &mut Row, file: &MeshFile) {

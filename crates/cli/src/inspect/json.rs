@@ -175,12 +175,12 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Sequence<F> {
     }
 }
 
-/// Bytes as base64, with padding.
 /// The bytes of a path as base64, if it is not UTF-8.
 pub(crate) fn path_bytes(path: &Path) -> Option<String> {
     path.to_str().is_none().then(|| base64(path.as_os_str().as_encoded_bytes()))
 }
 
+/// Bytes as base64, with padding.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -349,7 +349,7 @@ impl<const N: usize> Extent<N> {
 }
 
 fn uuid(bytes: [u8; 16]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = text::hex(&bytes);
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 

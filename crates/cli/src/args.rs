@@ -254,7 +254,7 @@ enum Command {
         #[arg(long)]
         dry_run: bool,
         /// Print a JSON object for each file, one per line, and the summary on standard error.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "dry_run")]
         json: bool,
         /// Print the schema of the JSON objects.
         #[arg(long, exclusive = true)]
@@ -284,7 +284,7 @@ enum Command {
         #[command(flatten)]
         how: Drawing,
         /// Print a JSON object for each file, one per line, and the summary on standard error.
-        #[arg(long)]
+        #[arg(long, requires = "output")]
         json: bool,
         /// Print the schema of the JSON objects.
         #[arg(long, exclusive = true)]
@@ -737,7 +737,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
     }
 }
 
-/// The choice of files with those that a list names. Sets the number of threads.
+/// Adds a list of files to the choice, and sets the number of threads.
 fn with_list(choice: Choice, list: FileList) -> Choice {
     threads(&choice);
     Choice { list, ..choice }

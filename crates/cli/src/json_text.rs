@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter};
 
 /// The bytes of a list, by its name in the object of a file, for files of up to 10 MB. Together they are less than 1 MB.
@@ -22,6 +23,20 @@ pub(crate) fn write_cut(out: impl Write, value: &impl Serialize, file: u64) -> s
     let formatter = Cut { state: Rc::clone(&state), scale: file.div_ceil(FILE).max(1), ..Cut::default() };
     let out = Counted { out, state };
     value.serialize(&mut serde_json::Serializer::with_formatter(out, formatter))
+}
+
+/// An object with the properties of another one after its own.
+pub(crate) fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(object), Value::Object(more)) = (&mut object, more) {
+        object.extend(more);
+    }
+    object
+}
+
+/// Like [`write_cut`], with the end of the line.
+pub(crate) fn write_line(mut out: impl Write, value: &impl Serialize, file: u64) -> io::Result<()> {
+    write_cut(&mut out, value, file)?;
+    writeln!(out)
 }
 
 /// Writes a whole object.
@@ -179,7 +194,7 @@ impl Formatter for Cut {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -188,6 +188,16 @@ fn objects_of_all_commands_fit_their_schemas() {
         let states: BTreeSet<&str> = objects.iter().filter_map(|object| object["state"].as_str()).collect();
         assert!(states.len() > 1 || arguments[0] == "catalog", "{arguments:?}: {states:?}");
     }
+    // A sheet has an object for each tile.
+    let sheet = output("sheet.png");
+    let tiles =
+        meshmap(&["render", "--json", "--sheet", "--size", "16x16", "-o", &sheet], &[&both[0], &both[1]]);
+    let states: BTreeSet<String> = objects(&tiles).iter().map(|tile| tile["state"].to_string()).collect();
+    assert_eq!(states.into_iter().collect::<Vec<_>>(), ["\"failed\"", "\"written\""]);
+    for arguments in [&["convert", "--json", "--to", "glb", "-o", "-"][..], &["render", "--json"]] {
+        let done = meshmap(arguments, &[&data::valid("iqm", "skin_multi_anim.iqm")]);
+        assert_eq!((done.status.code(), text(&done.stdout)), (Some(2), ""), "{arguments:?}");
+    }
     let rows = objects(&meshmap(&["catalog", "--json"], &[&both[0]]));
     assert!(rows.len() > 20 && rows.iter().all(|row| row["path"].is_string()));
 }

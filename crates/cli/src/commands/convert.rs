@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
 use meshmap_export::{Convert, Target};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::outputs::{self, Done, Job, Made, Plan, reading, said};
-use super::{Outcome, tell};
+use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
-use crate::text;
+use crate::{json_text, text};
 
 /// What is to be written, and where.
 pub(crate) struct Wish {
@@ -81,7 +81,7 @@ pub(crate) fn run(
         options: format!("{:?}\ncheck {}", way.convert, way.check),
         also: &also,
         force: wish.force,
-        json: wish.json,
+        manner: Manner { quiet: choice.quiet, json: wish.json },
     };
     let make = move |file: &MeshFile, output: &Path| make(file, output, &way);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
@@ -123,7 +123,7 @@ impl Way {
 
 /// An IQM file with animations for others.
 struct Animations {
-    /// Files that were named are always taken; those that were found below a directory, if they fit.
+    /// A named file is always used. A file found below a directory is used if its joints fit.
     input: Input,
     model: Model,
 }
@@ -154,7 +154,7 @@ fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
     let convert = way.of(file);
     let outcome = match convert.write_file(file, output) {
         Ok(outcome) => outcome,
-        Err(error) => return Done::Failed(said(error)),
+        Err(error) => return Done::of(error),
     };
     let mut made = Made { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files };
     if !way.check {
@@ -163,14 +163,13 @@ fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
     let checked = match convert.check_file(file, output) {
         Ok(checked) => checked,
         Err(error) => {
-            // What could not be checked is not to be relied on.
+            // Nobody should rely on an output that could not be checked.
             made.files.iter().for_each(|file| drop(fs::remove_file(file)));
             let why = said(error);
             return Done::Failed(Problem::other("other", format!("the output cannot be checked: {why}")));
         }
     };
-    made.facts.insert("checked".to_owned(), checked.lines.clone().into());
-    made.facts.insert("differs".to_owned(), checked.differs.clone().into());
+    made.facts = json_text::with(made.facts, json!({ "checked": checked.lines, "differs": checked.differs }));
     made.lines.extend(checked.lines.iter().map(|line| format!("checked: {}", text::line(line))));
     if checked.differs.is_empty() {
         return Done::Written(made);
@@ -181,20 +180,19 @@ fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
 }
 
 /// The properties of the JSON object.
-fn facts(outcome: &meshmap_export::Outcome) -> Map<String, Value> {
+fn facts(outcome: &meshmap_export::Outcome) -> Value {
     let changed = outcome.changed.iter().map(|(what, count)| json!({ "what": what, "count": count }));
-    let facts = [
-        ("triangles", outcome.triangles.into()),
-        ("vertices", outcome.vertices.into()),
-        ("snapshots", outcome.snapshots.into()),
-        ("animations", outcome.animations.into()),
-        ("left_out", outcome.left_out.clone().into()),
-        ("more_left_out", outcome.more_left_out.into()),
-        ("changed", changed.collect()),
-        ("notes", outcome.notes.clone().into()),
-        ("more_notes", outcome.more_notes.into()),
-    ];
-    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    json!({
+        "triangles": outcome.triangles,
+        "vertices": outcome.vertices,
+        "snapshots": outcome.snapshots,
+        "animations": outcome.animations,
+        "left_out": outcome.left_out,
+        "more_left_out": outcome.more_left_out,
+        "changed": changed.collect::<Vec<_>>(),
+        "notes": outcome.notes,
+        "more_notes": outcome.more_notes,
+    })
 }
 
 /// What was written, what was left out and changed, and what looks wrong.
@@ -230,6 +228,10 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
         tell("standard output takes one file");
         return Ok(Outcome::Usage);
     };
+    if wish.json {
+        tell("standard output takes the file or the JSON objects: --json needs another output");
+        return Ok(Outcome::Usage);
+    }
     let single = Target::ALL.into_iter().filter(|target| target.is_one_file());
     let Some(target) = wish.to.filter(|target| target.is_one_file()) else {
         let names: Vec<_> = single.map(Target::name).collect();
@@ -249,7 +251,8 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
         Done::Written(made) => (made.lines, Outcome::Good),
         Done::Differs(made) => (made.lines, Outcome::Bad),
         Done::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
-        Done::Other | Done::UpToDate | Done::NotTried => (vec!["no mesh file".to_owned()], Outcome::Bad),
+        Done::DiskFull => (vec!["the disk is full".to_owned()], Outcome::Bad),
+        Done::Other | Done::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
     };
     if outcome != Outcome::Good || !choice.quiet {
         lines.iter().for_each(|line| tell(format_args!("{}: {line}", input.shown())));

@@ -9,7 +9,7 @@ use meshmap_export::Render;
 use serde_json::{Value, json};
 
 use super::groups::{Groups, Held, Loaded};
-use super::{Outcome, tell};
+use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::inspect::json::path_bytes;
 use crate::screen::{Screen, Style};
@@ -45,9 +45,9 @@ pub(crate) fn run(
         return directories(a, b, wish, choice, screen, out);
     }
     let how = Reading { mmap: choice.mmap, limits: choice.memory.limits_of(TWO_FILES), ..Reading::default() };
+    let manner = Manner { quiet: choice.quiet, json: wish.json };
     let differs = match files(&Input::named(a), &Input::named(b), wish, &how) {
-        Ok(report) if wish.json => report.write_object((a, b), out)?,
-        Ok(report) => report.write("", choice.quiet, screen, out)?,
+        Ok(report) => report.write("", (a, b), manner, screen, out)?,
         Err(problem) => {
             if wish.json {
                 object((a, b), json!({ "state": "failed", "error": problem }), out)?;
@@ -62,42 +62,25 @@ pub(crate) fn run(
             Ok(line) => writeln!(out, "{line}")?,
             Err(problem) => {
                 tell(format_args!("--picture: {problem}"));
-                write_verdict(&verdict(differs, screen), wish.json, choice.quiet, out)?;
+                manner.conclude(&verdict(differs, screen), true, out)?;
                 return Ok(Outcome::Bad);
             }
         }
     }
-    write_verdict(&verdict(differs, screen), wish.json, choice.quiet, out)?;
+    manner.conclude(&verdict(differs, screen), true, out)?;
     Ok(Outcome::good_if(!differs))
-}
-
-/// Writes the last line: to standard error if standard output has JSON objects, and not at all if only problems are wanted.
-fn write_verdict(line: &str, json: bool, quiet: bool, out: &mut impl Write) -> io::Result<()> {
-    match (quiet, json) {
-        (true, _) => Ok(()),
-        (false, true) => {
-            out.flush()?;
-            tell(line);
-            Ok(())
-        }
-        (false, false) => writeln!(out, "{line}"),
-    }
 }
 
 /// Writes the JSON object of a pair of files on a line.
 fn object((a, b): (&Path, &Path), facts: Value, out: &mut impl Write) -> io::Result<()> {
-    let mut object = json!({
+    let object = json!({
         "meshmap": 1,
         "a": a.to_string_lossy(),
         "a_bytes": path_bytes(a),
         "b": b.to_string_lossy(),
         "b_bytes": path_bytes(b),
     });
-    if let (Value::Object(object), Value::Object(facts)) = (&mut object, facts) {
-        object.extend(facts);
-    }
-    json_text::write_cut(&mut *out, &object, 0)?;
-    writeln!(out)
+    json_text::write_line(out, &json_text::with(object, facts), 0)
 }
 
 /// Writes a picture of how far vertices are apart; returns a line about it.
@@ -122,6 +105,7 @@ fn directories(
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
+    let manner = Manner { quiet: choice.quiet, json: wish.json };
     let limits = choice.memory.limits_of(TWO_FILES);
     let how = Reading { mmap: choice.mmap, format: choice.format, limits, ..Reading::default() };
     let below = |root: &Path| -> BTreeMap<PathBuf, Input> {
@@ -141,10 +125,8 @@ fn directories(
             (Some(a), Some(b)) => match files(a, b, wish, &how) {
                 Ok(report) if report.is_of_no_mesh => {}
                 Ok(report) => {
-                    let differs = match wish.json {
-                        true => report.write_object((&a.path, &b.path), out)?,
-                        false => report.write(&format!("{name}: "), choice.quiet, screen, out)?,
-                    };
+                    let lead = format!("{name}: ");
+                    let differs = report.write(&lead, (&a.path, &b.path), manner, screen, out)?;
                     *(if differs { &mut different } else { &mut equal }) += 1;
                 }
                 Err(problem) if wish.json => {
@@ -186,7 +168,7 @@ fn directories(
         text::count(different),
         text::count(alone)
     );
-    write_verdict(&format!("{}: {counts}", verdict(differs, screen)), wish.json, choice.quiet, out)?;
+    manner.conclude(&format!("{}: {counts}", verdict(differs, screen)), true, out)?;
     Ok(Outcome::good_if(!differs))
 }
 
@@ -202,29 +184,34 @@ struct Report {
 }
 
 impl Report {
-    /// Writes the JSON object, and returns `true` if the files differ.
-    fn write_object(&self, paths: (&Path, &Path), out: &mut impl Write) -> io::Result<bool> {
-        let state = if self.differs { "different" } else { "equal" };
-        let facts = json!({
-            "state": state,
-            "error": null,
-            "equal_arrays": self.equal,
-            "numbers": self.numbers,
-            "lines": self.lines,
-        });
-        object(paths, facts, out)?;
-        Ok(self.differs)
-    }
-
-    /// Writes the lines, and returns `true` if the files differ. With `quiet`, nothing is written about equal files.
-    fn write(&self, lead: &str, quiet: bool, screen: Screen, out: &mut impl Write) -> io::Result<bool> {
-        if self.differs || lead.is_empty() && !quiet {
+    /// Writes what was found, and returns `true` if the files differ.
+    fn write(
+        &self,
+        lead: &str,
+        paths: (&Path, &Path),
+        manner: Manner,
+        screen: Screen,
+        out: &mut impl Write,
+    ) -> io::Result<bool> {
+        if manner.json {
+            let facts = json!({
+                "state": if self.differs { "different" } else { "equal" },
+                "error": null,
+                "equal_arrays": self.equal,
+                "numbers": self.numbers,
+                "lines": self.lines,
+            });
+            object(paths, facts, out)?;
+            return Ok(self.differs);
+        }
+        let is_told = lead.is_empty() && !manner.quiet;
+        if self.differs || is_told {
             let wrapped = |line: &String| text::wrap(&format!("{lead}{line}"), screen.width, 4);
             for line in text::listed(&self.lines, "line", wrapped) {
                 writeln!(out, "{line}")?;
             }
         }
-        if lead.is_empty() && !quiet {
+        if is_told {
             let numbers = text::plural(self.numbers, "number");
             writeln!(out, "{} equal, {numbers} compared", text::plural(self.equal, "array"))?;
         }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::inputs::Input;
+use crate::text;
 
 /// The name of the index. Commands that walk directories skip it, as all hidden files.
 const NAME: &str = ".meshmap-outputs.jsonl";
@@ -24,11 +25,10 @@ const WRITER: &str = env!("CARGO_PKG_VERSION");
 /// The outputs in a directory, and what they were made from.
 pub(super) struct Index {
     root: PathBuf,
-    /// The options of the command, as part of each fingerprint.
-    options: String,
+    /// The options of the command and the stamps of its other files, as part of each fingerprint. `None` if one of these files
+    /// may change unnoticed.
+    options: Option<String>,
     known: HashMap<String, Entry>,
-    /// Why the index could not be written, if so.
-    error: Option<io::Error>,
 }
 
 /// A line of the index.
@@ -73,8 +73,8 @@ impl Index {
     /// Reads the index of a directory. `options` describes everything, except for the source, that decides about the content
     /// of an output; `also` are further files that do.
     pub(super) fn read(root: &Path, options: &str, also: &[Input]) -> Self {
-        let also = also.iter().map(|input| format!("{:?}", fingerprint_of(&input.path)));
-        let options = std::iter::once(options.to_owned()).chain(also).collect::<Vec<_>>().join("\n");
+        let also: Option<Vec<_>> = also.iter().map(|input| stamp_of(&input.path)).collect();
+        let options = also.map(|also| format!("{options}\n{also:?}"));
         let text = fs::read_to_string(root.join(NAME)).unwrap_or_default();
         let (mut known, mut lines) = (HashMap::new(), 0);
         // A process that was killed may have left half a line.
@@ -82,7 +82,7 @@ impl Index {
             lines += 1;
             known.insert(entry.output.clone(), entry);
         }
-        let index = Self { root: root.to_owned(), options, known, error: None };
+        let index = Self { root: root.to_owned(), options, known };
         let is_torn = !text.is_empty() && !text.ends_with('\n');
         if is_torn || lines > 2 * index.known.len() + 100 {
             index.compact();
@@ -106,15 +106,15 @@ impl Index {
 
     /// The fingerprint of an output: what it is made from, and how. `None` if that may change unnoticed, as for standard input.
     pub(super) fn fingerprint(&self, input: &Input) -> Option<String> {
-        let (path, stamp) = fingerprint_of(&input.path)?;
+        let (path, stamp) = stamp_of(&input.path)?;
         let mut hash = Sha256::new();
-        for part in [WRITER.as_bytes(), self.options.as_bytes(), &path] {
+        for part in [WRITER.as_bytes(), self.options.as_ref()?.as_bytes(), &path] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
         hash.update(stamp.bytes.to_le_bytes());
         hash.update(stamp.modified.to_le_bytes());
-        Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(text::hex(&hash.finalize()))
     }
 
     /// Returns `true` if the output was made with this fingerprint, and has not been changed or removed since then.
@@ -128,24 +128,17 @@ impl Index {
         !entry.files.is_empty() && entry.files.iter().all(is_there)
     }
 
-    /// Records an output and the files that were written for it.
-    pub(super) fn add(&mut self, output: &Path, fingerprint: String, files: &[PathBuf]) {
+    /// Records an output and the files that were written for it. After an error, the next run writes the output again.
+    pub(super) fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
         let written = |path: &PathBuf| Some(Written { path: self.below(path)?, stamp: Stamp::of(path)? });
         let files: Option<Vec<Written>> = files.iter().map(written).collect();
-        let (Some(output), Some(files)) = (self.below(output), files) else { return };
+        let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };
         let entry = Entry { output, made_from: fingerprint, files };
-        let appended = File::options()
-            .create(true)
-            .append(true)
-            .open(self.root.join(NAME))
-            .and_then(|mut file| file.write_all(&line(&entry)));
-        self.error = self.error.take().or(appended.err());
-    }
-
-    /// Returns the first error of writing the index. The outputs are complete, but will be written again.
-    pub(super) fn error(&self) -> Option<String> {
-        let error = self.error.as_ref()?;
-        Some(format!("{}: {error}: the next run will write all files again", self.root.join(NAME).display()))
+        let path = self.root.join(NAME);
+        let file = File::options().create(true).append(true).open(&path);
+        file.and_then(|mut file| file.write_all(&line(&entry))).map_err(|error| {
+            format!("{}: {error}: the next run will write all files again", text::path(&path))
+        })
     }
 
     /// A path below the directory; `None` for other paths, and for names that JSON cannot hold.
@@ -157,7 +150,7 @@ impl Index {
 }
 
 /// The resolved path and the stamp of a file.
-fn fingerprint_of(path: &Path) -> Option<(Vec<u8>, Stamp)> {
+fn stamp_of(path: &Path) -> Option<(Vec<u8>, Stamp)> {
     let resolved = fs::canonicalize(path).ok()?;
     let stamp = Stamp::of(&resolved)?;
     Some((resolved.as_os_str().as_encoded_bytes().to_vec(), stamp))

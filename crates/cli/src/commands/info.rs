@@ -8,7 +8,7 @@ use std::time::Instant;
 use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
 
-use super::{Outcome, tell};
+use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, Found, Input, Reading};
 use crate::inspect::cgeo::List;
 use crate::inspect::{self, Depth, Facts, Inspected, page};
@@ -156,9 +156,9 @@ fn rows_of(
     );
     let is_done = handed == inputs.len();
     let sum = if is_done { sum } else { format!("STOPPED after {sum}") };
-    for line in text::wrap(&sum, screen.width, 2).iter().filter(|_| !choice.quiet || !is_done) {
-        writeln!(out, "{}", screen.paint(Style::Bold, line))?;
-    }
+    let painted = text::wrap(&sum, screen.width, 2).into_iter().map(|line| screen.paint(Style::Bold, &line));
+    let summary = painted.collect::<Vec<_>>().join("\n");
+    Manner { quiet: choice.quiet, json: false }.conclude(&summary, is_done, out)?;
     if is_done && good + bad == 0 {
         tell("info: no mesh file was found");
     }
@@ -215,12 +215,10 @@ fn json_lines(
 
 /// The object of a file, on a line of its own.
 pub(crate) fn object(inspected: &Inspected, out: &mut impl Write) -> io::Result<()> {
-    json_text::write_cut(&mut *out, inspected, inspected.inspection.bytes.unwrap_or_default())?;
-    writeln!(out)
+    json_text::write_line(out, inspected, inspected.inspection.bytes.unwrap_or_default())
 }
 
 /// The object of a directory that cannot be read.
 pub(crate) fn object_of_no_file(path: &Path, error: &str, out: &mut impl Write) -> io::Result<()> {
-    json_text::write_cut(&mut *out, &inspect::json::of_no_file(path, error), 0)?;
-    writeln!(out)
+    json_text::write_line(out, &inspect::json::of_no_file(path, error), 0)
 }

@@ -32,6 +32,31 @@ impl Outcome {
     }
 }
 
+/// How a command reports.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    /// Only problems are reported.
+    pub(crate) quiet: bool,
+    /// Standard output has JSON objects and nothing else.
+    pub(crate) json: bool,
+}
+
+impl Manner {
+    /// Writes the summary of a command: to standard error if standard output has JSON objects, and not at all if only problems
+    /// are reported, unless the command was interrupted.
+    fn conclude(self, summary: &str, is_done: bool, out: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self { quiet: true, .. } if is_done => Ok(()),
+            Self { json: false, .. } => writeln!(out, "{summary}"),
+            Self { json: true, .. } => {
+                out.flush()?;
+                tell(summary);
+                Ok(())
+            }
+        }
+    }
+}
+
 /// Tells an error on standard error. Where that is full or closed, the exit status has to do.
 pub(crate) fn tell(line: impl Display) {
     drop(writeln!(io::stderr(), "{line}"));

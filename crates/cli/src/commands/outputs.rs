@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap_export::{Limit, Output};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::index::Index;
-use super::{Outcome, tell};
+use super::{Manner, Outcome, tell};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
 use crate::inspect::json::{ErrorInfo, path_bytes};
 use crate::progress::{self, Progress};
@@ -36,8 +36,20 @@ pub(super) enum Done {
     /// No mesh file.
     Other,
     Failed(Problem),
-    /// The disk became full before.
-    NotTried,
+    /// The output was not written, because the disk is full.
+    DiskFull,
+}
+
+impl Done {
+    /// The result of a job whose output cannot be written.
+    pub(super) fn of(error: meshmap_export::Error) -> Self {
+        match error {
+            meshmap_export::Error::Write(error) if error.kind() == io::ErrorKind::StorageFull => {
+                Self::DiskFull
+            }
+            error => Self::Failed(said(error)),
+        }
+    }
 }
 
 /// What was written for one file.
@@ -47,7 +59,7 @@ pub(super) struct Made {
     /// Lines for the user: what was written, what was left out, what looks wrong.
     pub(super) lines: Vec<String>,
     /// Further properties of the JSON object.
-    pub(super) facts: Map<String, Value>,
+    pub(super) facts: Value,
 }
 
 /// How the outputs of a command are written and reported.
@@ -60,8 +72,7 @@ pub(super) struct Plan<'a> {
     pub(super) also: &'a [Input],
     /// Write outputs that are up to date.
     pub(super) force: bool,
-    /// Print a JSON object for each file.
-    pub(super) json: bool,
+    pub(super) manner: Manner,
 }
 
 /// Where each file goes: below the output as it lies below the directory that was named.
@@ -103,74 +114,63 @@ pub(super) fn all(
     let progress = Progress::of(&found, choice.quiet);
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
-    let mut index = plan.root.map(|root| Index::read(root, &plan.options, plan.also));
-    let tasks: Vec<Task> = jobs
-        .into_iter()
-        .map(|job| {
-            let fingerprint = index.as_ref().and_then(|index| index.fingerprint(&job.input));
-            let known = index.as_ref().zip(fingerprint.as_deref()).filter(|_| !plan.force);
-            let is_up_to_date = known.is_some_and(|(index, made)| index.is_up_to_date(&job.output, made));
-            Task { job, fingerprint, is_up_to_date }
-        })
-        .collect();
+    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, plan.also)));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
-        let is_full = Arc::clone(&is_full);
-        move |task: &Task| match () {
-            () if task.is_up_to_date => Done::UpToDate,
-            () if is_full.load(Ordering::Relaxed) => Done::NotTried,
-            () => one(&task.job, &how, &make),
+        let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
+        move |job: &Job| {
+            let index = index.as_ref().as_ref();
+            // Before the file is read, so that a file that changes meanwhile is not up to date.
+            let fingerprint = index.and_then(|index| index.fingerprint(&job.input));
+            let known = index.zip(fingerprint.as_deref()).filter(|_| !force);
+            let done = match () {
+                () if known.is_some_and(|(index, made)| index.is_up_to_date(&job.output, made)) => {
+                    Done::UpToDate
+                }
+                () if is_full.load(Ordering::Relaxed) => Done::DiskFull,
+                () => one(job, &how, &make),
+            };
+            (done, fingerprint)
         }
     };
-    let (mut written, mut failed, mut up_to_date, mut not_tried) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let tasks = Arc::new(tasks);
-    let told = |Task { job, fingerprint, .. }: &Task, done| {
-        if matches!(&done, Done::Failed(Problem::Other(_, message)) if message == words::DISK_FULL)
-            && is_full.swap(true, Ordering::Relaxed)
-        {
-            // One line is enough.
-            not_tried += 1;
-            return Vec::new();
-        }
+    let (mut written, mut failed, mut up_to_date, mut not_written) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut not_recorded = None;
+    let jobs = Arc::new(jobs);
+    let told = |job: &Job, (done, fingerprint): (Done, Option<String>)| {
         match &done {
             Done::Written(made) => {
                 written += 1;
-                if let (Some(index), Some(fingerprint)) = (&mut index, fingerprint) {
-                    index.add(&job.output, fingerprint.clone(), &made.files);
+                if let (Some(index), Some(fingerprint)) = (&*index, fingerprint) {
+                    let added = index.add(&job.output, fingerprint, &made.files);
+                    not_recorded = not_recorded.take().or(added.err());
                 }
             }
             Done::Differs(_) | Done::Failed(_) => failed += 1,
             Done::UpToDate => up_to_date += 1,
             Done::Other => found.skipped.others += 1,
-            Done::NotTried => not_tried += 1,
+            Done::DiskFull => {
+                not_written += 1;
+                is_full.store(true, Ordering::Relaxed);
+            }
         }
-        if plan.json { object(job, done) } else { lines(job, done, choice.quiet, screen) }
+        if plan.manner.json { object(job, done) } else { lines(job, done, plan.manner.quiet, screen) }
     };
-    let bytes = |task: &Task| task.job.input.bytes;
-    let handed = progress::each(&tasks, bytes, (&progress, choice.threads), work, told, out)?;
-    failed += unreadable(&found, plan.json, out)?;
-    if let Some(error) = index.as_ref().and_then(Index::error) {
+    let handed = progress::each(&jobs, |job| job.input.bytes, (&progress, choice.threads), work, told, out)?;
+    failed += unreadable(&found, plan.manner.json, out)? + not_written;
+    if not_written > 0 {
+        let files = text::plural(not_written, "file");
+        tell(screen.paint(Style::Bad, &format!("the disk is full: {files} not written")));
+    }
+    if let Some(error) = not_recorded {
         tell(error);
     }
-    let mut counts =
-        format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
-    if not_tried > 0 {
-        counts += &format!(", {} not tried", text::count(not_tried));
-    }
-    let is_done = handed == tasks.len();
-    let sum = Sum { counts, made: written + up_to_date, failed, is_done, start };
-    sum.write(&found, (choice.quiet, plan.json), screen, out)
-}
-
-/// A job, and what is known of its output.
-struct Task {
-    job: Job,
-    fingerprint: Option<String>,
-    is_up_to_date: bool,
+    let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
+    let is_done = handed == jobs.len();
+    Sum { counts, made: written + up_to_date, failed, is_done, start }.write(&found, plan.manner, screen, out)
 }
 
 /// The lines about a job. With `quiet`, only problems are reported.
-fn lines(Job { input, output }: &Job, done: Done, quiet: bool, screen: Screen) -> Vec<u8> {
+pub(super) fn lines(Job { input, output }: &Job, done: Done, quiet: bool, screen: Screen) -> Vec<u8> {
     let names = || format!("{} -> {}", input.shown(), text::path(output));
     let bad = |line: String| screen.paint(Style::Bad, &line);
     let (head, lines) = match done {
@@ -178,23 +178,28 @@ fn lines(Job { input, output }: &Job, done: Done, quiet: bool, screen: Screen) -
         Done::Written(made) => (names(), made.lines),
         Done::Differs(made) => (bad(format!("{}: what was written differs", names())), made.lines),
         Done::Failed(problem) => (bad(format!("{}: {problem}", input.shown())), Vec::new()),
-        Done::UpToDate | Done::Other | Done::NotTried => return Vec::new(),
+        // One line about all that a full disk has no space for is enough.
+        Done::UpToDate | Done::Other | Done::DiskFull => return Vec::new(),
     };
     let lines = lines.iter().map(|line| format!("  {line}\n"));
     std::iter::once(head + "\n").chain(lines).collect::<String>().into_bytes()
 }
 
-/// The JSON object of a job, on a line; nothing for files that are no meshes.
-fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
+/// The JSON object of a job, on a line; nothing for files that are not meshes.
+pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
     let (state, made, problem) = match done {
         Done::Written(made) => ("written", made, None),
         Done::Differs(made) => ("differs", made, None),
         Done::UpToDate => ("up_to_date", Made::default(), None),
         Done::Failed(problem) => ("failed", Made::default(), Some(problem)),
-        Done::Other | Done::NotTried => return Vec::new(),
+        Done::DiskFull => {
+            let problem = Problem::other("io", "the disk is full".to_owned());
+            ("failed", Made::default(), Some(problem))
+        }
+        Done::Other => return Vec::new(),
     };
     let error = problem.map(|problem| ErrorInfo::new(&problem, None, None));
-    let mut object = json!({
+    let object = json!({
         "meshmap": 1,
         "path": input.path.to_string_lossy(),
         "path_bytes": path_bytes(&input.path),
@@ -204,17 +209,9 @@ fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
         "error": error,
         "files": made.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
     });
-    if let Value::Object(object) = &mut object {
-        object.extend(made.facts);
-    }
-    line_of(&object)
-}
-
-fn line_of(object: &Value) -> Vec<u8> {
     let mut line = Vec::new();
     // Writing to memory does not fail.
-    drop(json_text::write_cut(&mut line, object, 0));
-    line.push(b'\n');
+    drop(json_text::write_line(&mut line, &json_text::with(object, made.facts), 0));
     line
 }
 
@@ -228,7 +225,7 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Path) -> D
     let create_folder = |()| job.output.parent().map_or(Ok(()), fs::create_dir_all);
     match Output::check_path(&job.output).and_then(create_folder) {
         Ok(()) => make(&file, &job.output),
-        Err(error) => Done::Failed(Problem::other("io", words::writing(&error))),
+        Err(error) => Done::of(meshmap_export::Error::Write(error)),
     }
 }
 
@@ -345,11 +342,10 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Prints the summary: to standard error if standard output has JSON objects, and not at all if only problems are wanted.
     pub(super) fn write(
         self,
         found: &Found,
-        (quiet, json): (bool, bool),
+        manner: Manner,
         screen: Screen,
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
@@ -361,16 +357,9 @@ impl Sum {
         let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);
         let seconds = self.start.elapsed().as_secs_f64();
         let sum = format!("{verdict}: {counts}, {failed} failed{skipped}   {seconds:.2} s");
-        let painted = text::wrap(&sum, screen.width, 2).into_iter();
-        let mut painted = painted.map(|line| screen.paint(Style::Bold, &line));
-        match (self.is_done && quiet, json) {
-            (true, _) => {}
-            (false, true) => {
-                out.flush()?;
-                painted.for_each(tell);
-            }
-            (false, false) => painted.try_for_each(|line| writeln!(out, "{line}"))?,
-        }
+        let painted =
+            text::wrap(&sum, screen.width, 2).into_iter().map(|line| screen.paint(Style::Bold, &line));
+        manner.conclude(&painted.collect::<Vec<_>>().join("\n"), self.is_done, out)?;
         Ok(if self.is_done { Outcome::good_if(verdict == "DONE") } else { Outcome::Interrupted })
     }
 }

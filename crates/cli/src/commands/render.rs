@@ -7,10 +7,10 @@ use std::time::Instant;
 
 use meshmap::{MeshFile, Parallelism};
 use meshmap_export::{Picture, Render, Rendered, Sheet};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::outputs::{self, Done, Job, Made, Plan, Sum, open, reading, said, unreadable};
-use super::{Outcome, tell};
+use super::{Manner, Outcome, tell};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Found, Input, Problem, Reading};
 use crate::progress::{self, Progress};
@@ -95,7 +95,7 @@ pub(crate) fn run(
         options: format!("{:?}", wish.render),
         also: &[],
         force: wish.force,
-        json: wish.json,
+        manner: Manner { quiet: choice.quiet, json: wish.json },
     };
     let make = move |file: &MeshFile, output: &Path| make(file, output, &render);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
@@ -116,7 +116,7 @@ fn on_terminal(
     let [width, height] = wish.size.unwrap_or([side, side]);
     let render = wish.render.clone().with_size(width.min(side), height.min(side));
     let drawn = open(input, &how).and_then(|file| {
-        let file = file.ok_or_else(|| Problem::other("unknown_format", "no mesh file".to_owned()))?;
+        let file = file.ok_or_else(no_mesh)?;
         render.picture(&file).map_err(said)
     });
     match drawn {
@@ -133,6 +133,10 @@ fn on_terminal(
             Ok(Outcome::Bad)
         }
     }
+}
+
+fn no_mesh() -> Problem {
+    Problem::other("unknown_format", "no mesh file".to_owned())
 }
 
 /// What a picture shows: the moment, the triangles, the size, and how many there are.
@@ -162,27 +166,26 @@ fn make(file: &MeshFile, output: &Path, render: &Render) -> Done {
             let lines = std::iter::once(about(&rendered)).chain(notes).collect();
             Done::Written(Made { lines, facts: facts(&rendered), files: vec![output.to_owned()] })
         }
-        Err(error) => Done::Failed(said(error)),
+        Err(error) => Done::of(error),
     }
 }
 
 /// The properties of the JSON object.
-fn facts(rendered: &Rendered) -> Map<String, Value> {
-    let facts = [
-        ("size", rendered.size.to_vec().into()),
-        ("pictures", rendered.pictures.into()),
-        ("triangles", rendered.triangles.into()),
-        ("moment", rendered.moment.clone().into()),
-        ("notes", rendered.notes.clone().into()),
-        ("more_notes", rendered.more_notes.into()),
-    ];
-    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+fn facts(rendered: &Rendered) -> Value {
+    json!({
+        "size": rendered.size,
+        "pictures": rendered.pictures,
+        "triangles": rendered.triangles,
+        "moment": rendered.moment,
+        "notes": rendered.notes,
+        "more_notes": rendered.more_notes,
+    })
 }
 
 /// What is on a sheet of a file.
 enum Tile {
     Picture(Box<Picture>, Rendered),
-    Trouble(String),
+    Trouble(Problem),
 }
 
 /// One picture with a tile for each file: each is made and let go before the next.
@@ -218,32 +221,34 @@ fn sheet(
     let work = move |input: &Input| {
         let file = match open(input, &how) {
             Ok(Some(file)) => file,
-            Ok(None) => return Tile::Trouble("no mesh file".to_owned()),
-            Err(problem) => return Tile::Trouble(problem.to_string()),
+            Ok(None) => return Tile::Trouble(no_mesh()),
+            Err(problem) => return Tile::Trouble(problem),
         };
         match render.picture(&file) {
             Ok((picture, rendered)) => Tile::Picture(Box::new(picture), rendered),
-            Err(error) => Tile::Trouble(said(error).to_string()),
+            Err(error) => Tile::Trouble(said(error)),
         }
     };
     let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
     let told = |input: &Input, tile| {
-        let (pushed, line) = match tile {
+        let (pushed, done) = match tile {
             Tile::Picture(picture, rendered) => {
                 drawn += 1;
                 let words = text::plural(rendered.triangles, "triangle");
-                (sheet.push(&picture, &[&input.name(), &words]), String::new())
+                let pushed = sheet.push(&picture, &[&input.name(), &words]);
+                (pushed, Done::Written(Made { facts: facts(&rendered), ..Made::default() }))
             }
             Tile::Trouble(why) => {
                 failed += 1;
-                let line = screen.paint(Style::Bad, &format!("{}: {why}", input.shown()));
-                (sheet.push_trouble(&why, &[&input.name()]), line + "\n")
+                (sheet.push_trouble(&why.to_string(), &[&input.name()]), Done::Failed(why))
             }
         };
         if let Err(error) = pushed {
             broken.get_or_insert(error);
         }
-        line.into_bytes()
+        let job = Job { input: input.clone(), output: output.to_owned() };
+        // The sheet is written when all tiles are there, so lines are about problems only.
+        if wish.json { outputs::object(&job, done) } else { outputs::lines(&job, done, true, screen) }
     };
     let handed = progress::each(&files, |input| input.bytes, (&progress, choice.threads), work, told, out)?;
     failed += unreadable(found, wish.json, out)?;
@@ -258,7 +263,8 @@ fn sheet(
         return Ok(Outcome::Bad);
     }
     let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
-    Sum { counts, made: drawn, failed, is_done, start }.write(found, (choice.quiet, wish.json), screen, out)
+    let manner = Manner { quiet: choice.quiet, json: wish.json };
+    Sum { counts, made: drawn, failed, is_done, start }.write(found, manner, screen, out)
 }
 
 /// The size of tiles where it is not said: smaller ones where there are many.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
 
-use super::{Outcome, info, tell};
+use super::{Manner, Outcome, info};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
 use crate::inspect::{self, Damage, Depth, Inspection, State, page};
 use crate::progress::{self, Progress};
@@ -106,13 +106,7 @@ pub(crate) fn run(
     let (word, style, line) = verdict_line(sum, of, is_done, &found.skipped.to_string());
     let rest = text::wrap(&format!("{word}{line}"), screen.width, 2).join("\n");
     let painted = format!("{}{}", screen.paint(style, word), rest.strip_prefix(word).unwrap_or(&rest));
-    if wish.json && !(choice.quiet && is_done) {
-        // Standard output has objects and nothing else.
-        out.flush()?;
-        tell(painted);
-    } else if !(choice.quiet && is_done) {
-        writeln!(out, "{painted}")?;
-    }
+    Manner { quiet: choice.quiet, json: wish.json }.conclude(&painted, is_done, out)?;
     Ok(match (is_done, sum.failed == 0 && sum.files > 0) {
         (false, _) => Outcome::Interrupted,
         (true, good) => Outcome::good_if(good),

@@ -17,7 +17,7 @@ pub(crate) fn pin() {
 
     ONCE.call_once(|| {
         let (address, mut module) = (pin as fn() as *const c_void, std::ptr::null_mut());
-        // SAFETY: with FROM_ADDRESS, the address is one inside a module, as that of this function is; `module` may be written.
+        // SAFETY: with FROM_ADDRESS, `address` lies inside a module, because it is the address of this function; `module` may be written.
         unsafe { GetModuleHandleExW(FROM_ADDRESS | PIN, address, &raw mut module) };
     });
 }

@@ -130,7 +130,7 @@ struct Animations {
 
 fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<Animations>, String> {
     let mut animations = Vec::new();
-    // The list of files is for those that are converted.
+    // The list names files to convert, not files with animations.
     let choice = Choice { list: FileList::default(), ..choice.clone() };
     for input in inputs::find(paths, &choice).files {
         let problem = |why: &dyn Display| format!("{}: {why}", input.shown());

@@ -41,9 +41,8 @@ impl Drop for Ahead {
     }
 }
 
-/// So many bytes before a snapshot are fetched with it, and so many of its last ones are kept: in some dialects its length
-/// stands before the offset that the table has, at the end of the snapshot before.
-const BEFORE: u64 = 16;
+/// The length of a start tag. In some dialects the tag of the next snapshot is at the end of a snapshot's range.
+const TAG: u64 = 4;
 
 /// Fewer delay each other.
 const MOST_AHEAD: usize = 32;
@@ -122,7 +121,7 @@ impl State {
                 break;
             }
             let likely = likely.unwrap_or_else(|| range.clone());
-            let (remote, wanted) = (self.remote.clone(), range.start.saturating_sub(BEFORE)..likely.end);
+            let (remote, wanted) = (self.remote.clone(), likely.clone());
             let fetched = tokio::spawn(async move {
                 // What a damaged file announces beyond its end is not asked for.
                 let length = remote.inner.version().map_or(u64::MAX, |version| version.length);
@@ -147,7 +146,7 @@ impl State {
         let mesh = decoded.await;
         if index > 0 {
             let Range { start, end } = ahead.range;
-            self.remote.forget(start..end.saturating_sub(BEFORE));
+            self.remote.forget(start.saturating_sub(TAG)..end.saturating_sub(TAG));
         }
         Ok((index, mesh?))
     }

@@ -16,9 +16,6 @@ pub(crate) struct Playing {
     scratch: Scratch,
 }
 
-/// The bytes before a snapshot that are fetched with it. Some dialects store its length before its offset.
-const BEFORE: u64 = 16;
-
 /// The reply for a snapshot, with the vertices of the view of snapshot `base`: its positions, and then its normals, if `parts`
 /// has them and the file stores them.
 ///
@@ -41,7 +38,7 @@ pub(crate) fn moment(
     // One request. The calls below would read the beginning of the snapshot first, and then what is missing.
     let likely = snapshot.likely_range(parts).unwrap_or_else(|| snapshot.range());
     let end = likely.end.min(file.source().len()?.unwrap_or(u64::MAX));
-    file.source().read(likely.start.saturating_sub(BEFORE).min(end)..end)?;
+    file.source().read(likely.start.min(end)..end)?;
     snapshot.positions_into(&mut elements, &mut now.scratch)?;
     let is_same = snapshot.topology()? == now.topology;
     let mut arrays = Vec::new();

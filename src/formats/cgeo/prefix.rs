@@ -37,16 +37,18 @@ impl Snapshot {
     ///
     /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that store the inflated
     /// size or, except in files, no compressed data.
+    ///
+    /// The range starts with the start tag, which in some dialects stands in the 4 bytes before the snapshot's offset.
     #[must_use]
     pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
         let last = parts.last();
         if self.index == 0 || !self.may_end_before(last) {
-            return Some(self.range());
+            return Some(self.start()..self.extent.end);
         }
         // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
         let length = self.proxy.prefixes().estimate(last)?;
         let end = self.start().saturating_add(length).saturating_add(length / LONGER);
-        Some(self.extent.start..end.clamp(self.extent.start, self.extent.end))
+        Some(self.start()..end.clamp(self.extent.start, self.extent.end))
     }
 
     /// Returns `true` if a mesh that is decoded up to this part can be read in part.
@@ -87,7 +89,7 @@ impl Snapshot {
         result
     }
 
-    /// Where its first tag may be.
+    /// The start of the 4 bytes that are the start tag in some dialects.
     fn start(&self) -> u64 {
         self.extent.start.saturating_sub(4)
     }

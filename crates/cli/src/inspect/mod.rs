@@ -4,7 +4,7 @@ use std::path::Path;
 
 use meshmap::{Address, Finding, MeshFile, Severity, Source};
 
-pub(crate) use self::model::{Damage, Depth, Inspection, State};
+pub(crate) use self::model::{ByAddress, Damage, Depth, Inspection, State};
 use self::model::{Damages, cut_off};
 use crate::inputs::{Input, Problem, Reading, memory_for};
 use crate::{json_text, words};
@@ -61,7 +61,7 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
     Some(Inspected { inspection, facts: known })
 }
 
-/// The object of `meshmap info --json` for a file that is open, as a text; `full` reads whatever makes numbers exact.
+/// The object of `meshmap info --json` for a file that is open, as a text; `full` decodes and checks everything.
 ///
 /// `path` is what the object says of where the file is, `bytes` its length.
 ///
@@ -69,7 +69,7 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
 ///
 /// Those of writing JSON, which numbers and text do not have.
 pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
-    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Full } else { Depth::Look });
+    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Check } else { Depth::Look });
     inspection.bytes = bytes;
     inspection.format = Some(file.format());
     let facts = look_at(file, true, &mut inspection);
@@ -108,18 +108,38 @@ fn small_at_once(source: &Source, mmap: bool) -> meshmap::Result<Source> {
 /// A store answers so many requests in the time of one.
 const REQUESTS: usize = 32;
 
-fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<Facts> {
+/// The result of a check of every value of a file.
+pub(crate) struct Checked {
+    pub(crate) findings: Vec<Finding>,
+    /// The parts that cannot be used.
+    pub(crate) damage: Vec<Damage>,
+}
+
+/// Checks every value of a file, as `meshmap verify` does. All commands learn from this which parts cannot be used.
+pub(crate) fn check(file: &MeshFile) -> Checked {
+    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
+    Checked { findings, damage: damages.list }
+}
+
+/// The findings about a file, and the parts that cannot be used.
+fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>, Damages) {
     let mut damages = Damages::default();
-    let (depth, bytes) = (inspection.depth, inspection.bytes);
     beyond_the_end(file, bytes, &mut damages);
     if let Some(proxy) = file.as_cgeo() {
         cgeo::walk(proxy, bytes, depth, &mut damages);
     }
-    inspection.findings = file.findings().to_vec();
-    unusable(&inspection.findings, file, &mut damages);
-    if depth == Depth::Check {
-        inspection.findings = check(file, bytes, &mut damages);
-    }
+    unusable(file.findings(), file, &mut damages);
+    let findings = match depth {
+        Depth::Look => file.findings().to_vec(),
+        Depth::Check => validate(file, bytes, &mut damages),
+    };
+    (findings, damages)
+}
+
+fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<Facts> {
+    let (depth, bytes) = (inspection.depth, inspection.bytes);
+    let (findings, mut damages) = problems(file, bytes, depth);
+    inspection.findings = findings;
     let mut known = None;
     if facts && let Some(problem) = too_many_parts(file, bytes) {
         inspection.problem = Some(problem);
@@ -182,7 +202,7 @@ fn beyond_the_end(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
 }
 
 /// Checks every value: findings, and what cannot be used.
-fn check(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<Finding> {
+fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<Finding> {
     let findings = file.validate().and_then(|mut findings| {
         if let Some(asset) = file.as_slmesh() {
             findings.extend(asset.check_hashes()?);

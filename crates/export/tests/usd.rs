@@ -388,3 +388,18 @@ fn memory_does_not_grow_with_the_number_of_snapshots() {
     // Of each, where its points, box and normals are.
     assert!(many < few + 200 * 200, "{few} bytes for 4 snapshots, {many} for 200");
 }
+
+/// The vertices of one material may be all, and those of the next begin later.
+#[test]
+fn gltf_has_the_triangles_of_materials_that_share_vertices() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sheet.glb");
+    for side in 2..9 {
+        // Each third triangle has the same material.
+        let file = complete(&[Mesh::sheet(side, 1, 0.0)]);
+        let convert = Convert::new(Target::Glb);
+        convert.write_file(&file, &path).unwrap();
+        let checked = convert.check_file(&file, &path).unwrap();
+        assert!(checked.differs.is_empty(), "{side}: {:?}", checked.differs);
+    }
+}

@@ -204,7 +204,8 @@ impl Writer<'_> {
         let mut shared = None;
         for (primitive, part) in primitives.iter_mut().zip(parts) {
             let (range, is_dense) = (part.vertices.clone(), self.job.dense);
-            let accessor = match (shared, sources) {
+            let is_whole = range == (0..count);
+            let accessor = match (shared.filter(|_| is_whole), sources) {
                 (Some(accessor), _) => accessor,
                 (None, Some(sources)) => {
                     let of = |source: &u32| differences.get(*source as usize).copied().unwrap_or_default();
@@ -216,7 +217,7 @@ impl Writer<'_> {
                     self.gltf.sparse(part.iter().copied(), is_dense)?
                 }
             };
-            if range == (0..count) {
+            if is_whole {
                 shared = Some(accessor);
             }
             if let Some(target) = primitive.targets.last_mut() {
@@ -330,7 +331,8 @@ impl Writer<'_> {
         let mut shared: Option<BTreeMap<String, Index>> = None;
         for part in parts {
             let range = part.vertices.clone();
-            let attributes = match &shared {
+            let is_whole = range == (0..vertices.len());
+            let attributes = match shared.as_ref().filter(|_| is_whole) {
                 Some(attributes) => attributes.clone(),
                 None => {
                     let mut attributes = BTreeMap::new();
@@ -351,7 +353,7 @@ impl Writer<'_> {
             let first = u32::try_from(range.start).unwrap_or(u32::MAX);
             let corners: Vec<[u32; 3]> = part.corners(first).collect();
             let indices = self.gltf.indices(corners.as_flattened(), range.len())?;
-            if range == (0..vertices.len()) {
+            if is_whole {
                 shared = Some(attributes.clone());
             }
             let name = has_ids.then(|| format!("material_{}", part.material));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meshmap::cgeo::{Mesh as Stored, Proxy, TopologyId};
+use meshmap::cgeo::{Mesh as Stored, Proxy};
 use meshmap::{Format, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler};
@@ -14,6 +14,7 @@ use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::source::assume;
 use crate::source::check::{finite, turned, winding};
+use crate::source::topology::Topology;
 
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
@@ -143,13 +144,13 @@ impl Writer<'_> {
         let (mut primitives, normals) = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
         let normals = normals.filter(|_| self.job.morph_normals);
         drop(origin.texcoords);
-        let topology = origin.topology;
+        let mut topology = Topology::of(self.proxy.snapshot(first)?)?;
         self.outcome.wrote(remap.vertex_count(), remap.indices().len() / 3);
         let mut used = 0;
         let mut differences = Vec::new();
         for index in others {
             self.job.budget.read_geometry(points as u64, 0)?;
-            if !self.differences(*index, topology, &positions, is_stored, &mut differences)? {
+            if !self.differences(*index, &mut topology, &positions, is_stored, &mut differences)? {
                 break;
             }
             let turned = match &normals {
@@ -260,13 +261,13 @@ impl Writer<'_> {
     fn differences(
         &mut self,
         index: usize,
-        topology: TopologyId,
+        topology: &mut Topology,
         origin: &[[f32; 3]],
         is_stored: bool,
         differences: &mut Vec<[f32; 3]>,
     ) -> Result<bool> {
         let snapshot = self.proxy.snapshot(index)?;
-        if snapshot.topology()? != topology {
+        if !topology.is_of(&snapshot, &mut self.scratch, &self.job.budget)? {
             return Ok(false);
         }
         let address = || format!("snapshots[{index}].positions");

@@ -393,3 +393,49 @@ fn parts_count_towards_the_limit_of_memory() {
         assert!(text(&said).contains("more than 1365 parts"), "{}", text(&said));
     }
 }
+
+/// The number of reads that a page reports.
+fn reads(arguments: &[&str], path: &Path) -> u64 {
+    let output = meshmap(arguments, &[path]);
+    let page = text(&output.stdout);
+    let words: Vec<&str> = page.lines().last().unwrap().split_whitespace().collect();
+    let at = words.iter().position(|word| word.starts_with("read") && *word != "read").unwrap();
+    words[at - 1].replace(',', "").parse().unwrap_or_else(|_| panic!("{page}"))
+}
+
+/// Snapshots that lie megabytes apart take a read each, and those next to each other share reads.
+#[test]
+fn a_proxy_of_thousands_of_snapshots_is_inspected_in_few_reads() {
+    const SNAPSHOTS: usize = 5000;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("long.cgeo");
+    let (_, snapshots) = fixtures::cgeo::animation(12, 5);
+    let dialect = meshmap::cgeo::Dialect::default();
+    let snapshots: Vec<Vec<u8>> =
+        snapshots.iter().map(|snapshot| fixtures::cgeo::snapshot_bytes(snapshot, dialect)).collect();
+    fixtures::cgeo::spread(&file, &snapshots[..1], SNAPSHOTS, 40_000_000_000).unwrap();
+    let far = reads(&["info"], &file);
+    assert!((SNAPSHOTS as u64..2 * SNAPSHOTS as u64).contains(&far), "{far} reads");
+    fixtures::cgeo::repeated(&file, &snapshots, SNAPSHOTS).unwrap();
+    let near = reads(&["info"], &file);
+    assert!(near < 500, "{near} reads");
+}
+
+/// Files of many tiny meshes are read in windows, also where every value is checked.
+#[test]
+fn files_of_many_tiny_meshes_are_read_in_windows() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("many");
+    for (format, name) in
+        [("tmf", "meshes of different names"), ("openctm", "bodies, RAW"), ("iqm", "empty meshes")]
+    {
+        let kind = kinds::all().into_iter().find(|kind| kind.format == format && kind.name == name);
+        fs::write(&file, (kind.unwrap().build)(50_000)).unwrap();
+        let size = fs::metadata(&file).unwrap().len();
+        assert!(size > 1 << 20, "{format}: {size} bytes");
+        for arguments in [&["info"][..], &["info", "--full"]] {
+            let reads = reads(arguments, &file);
+            assert!(reads < 100, "{format} {arguments:?}: {reads} reads of {size} bytes");
+        }
+    }
+}

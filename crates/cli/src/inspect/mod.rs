@@ -1,13 +1,14 @@
 //! What a file holds, and what of it is broken: one model, from which pages and JSON are made.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use meshmap::{Address, Finding, MeshFile, Severity, Source};
 
 pub(crate) use self::model::{ByAddress, Damage, Depth, Inspection, State};
 use self::model::{Damages, cut_off};
 use crate::inputs::{Input, Problem, Reading, memory_for};
-use crate::{json_text, words};
+use crate::{json_text, windows, words};
 
 mod block;
 pub(crate) mod cgeo;
@@ -41,22 +42,18 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
     let mut inspection = Inspection::new(input.clone(), depth);
     let mut known = None;
     let result = open(input, how, &mut inspection);
-    let opened = match result {
+    match result {
         Ok(None) => return None,
-        Ok(Some((opened, file))) => {
+        Ok(Some((reads, file))) => {
             inspection.format = Some(file.format());
             known = look_at(&file, facts, &mut inspection);
             inspection.file = Some(file);
-            Some(opened)
+            inspection.reads = reads.totals();
         }
         Err(problem) => {
             inspection.format = problem.library().and_then(meshmap::Error::format);
             inspection.problem = Some(problem);
-            None
         }
-    };
-    if let Some(opened) = opened {
-        inspection.reads = opened.read_stats();
     }
     Some(Inspected { inspection, facts: known })
 }
@@ -83,12 +80,13 @@ fn open(
     input: &Input,
     how: &Reading,
     inspection: &mut Inspection,
-) -> Result<Option<(Source, MeshFile)>, Problem> {
+) -> Result<Option<(Reads, MeshFile)>, Problem> {
     let opened = input.source(how.mmap)?;
     inspection.bytes = opened.len()?;
-    let source = small_at_once(&opened, how.mmap)?;
+    let mut reads = Reads { opened, windows: None };
+    let source = reads.source(input, how.mmap)?;
     match input.open(&source, how) {
-        Ok(file) => Ok(file.map(|file| (opened, file))),
+        Ok(file) => Ok(file.map(|file| (reads, file))),
         Err(problem) => {
             inspection.salvaged = iqm::salvage(&source, inspection.bytes);
             Err(problem)
@@ -96,12 +94,33 @@ fn open(
     }
 }
 
-/// A small file in memory, read at once: most of it would be read anyway.
-fn small_at_once(source: &Source, mmap: bool) -> meshmap::Result<Source> {
-    const SMALL: u64 = 1 << 20;
-    match source.len()? {
-        Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(source.read(0..len)?)),
-        _ => Ok(source.clone()),
+/// What was read of a file.
+struct Reads {
+    opened: Source,
+    windows: Option<Arc<windows::Reads>>,
+}
+
+impl Reads {
+    /// A source that needs few reads: a small file in memory, because most of it would be read anyway, or a file in windows.
+    fn source(&mut self, input: &Input, mmap: bool) -> Result<Source, Problem> {
+        const SMALL: u64 = 1 << 20;
+        match self.opened.len()? {
+            Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(self.opened.read(0..len)?)),
+            // What is in a store or in memory is not a file of the system.
+            Some(len) if !mmap && self.opened.identity().is_some() => {
+                let (source, reads) = windows::open(&input.path, len)?;
+                self.windows = Some(reads);
+                Ok(source)
+            }
+            _ => Ok(self.opened.clone()),
+        }
+    }
+
+    /// The number of reads, and of bytes.
+    fn totals(&self) -> [u64; 2] {
+        let stats = self.opened.read_stats();
+        let [reads, bytes] = self.windows.as_ref().map_or([0; 2], |reads| reads.totals());
+        [stats.reads + reads, stats.bytes + bytes]
     }
 }
 

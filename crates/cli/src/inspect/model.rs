@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use meshmap::openctm::{Bodies, Mesh, Method};
-use meshmap::{Address, Finding, Format, Item, MeshFile, ReadStats, Rule, Segment};
+use meshmap::{Address, Finding, Format, Item, MeshFile, Rule, Segment};
 use serde::Serialize;
 
 use crate::inputs::{Input, Problem};
@@ -205,7 +205,8 @@ pub(crate) struct Inspection {
     pub(crate) details: HashMap<String, PartDetail>,
     /// Sections of a file that could not be opened, as its header tells them.
     pub(crate) salvaged: Vec<Part>,
-    pub(crate) reads: ReadStats,
+    /// The number of reads, and of bytes.
+    pub(crate) reads: [u64; 2],
 }
 
 /// What a format's module finds out.
@@ -244,7 +245,7 @@ impl Inspection {
             meshes: Vec::new(),
             details: HashMap::new(),
             salvaged: Vec::new(),
-            reads: ReadStats::default(),
+            reads: [0; 2],
         }
     }
 

@@ -267,7 +267,8 @@ impl Inspection {
 }
 
 fn cost(inspection: &Inspection, mmap: bool) -> String {
-    let (reads, bytes) = (inspection.reads.reads, text::size(inspection.reads.bytes));
+    let [reads, bytes] = inspection.reads;
+    let bytes = text::size(bytes);
     let cost = if mmap {
         "mapped".to_owned()
     } else if reads == 0 {

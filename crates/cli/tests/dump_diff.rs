@@ -219,5 +219,6 @@ fn elements_and_parts_have_addresses() {
     assert_eq!(dump("meshes[0].vertices[1]", &["--stats"]).0, Some(2));
     let (status, listed) = dump("meshes[0]", &[]);
     assert!(status == Some(0) && listed.contains("meshes[0].vertices  3 x 3 f32"), "{listed}");
+    assert_eq!(dump("meshes[0]", &["--stats"]).0, Some(2));
     assert_eq!(dump("meshes[1]", &[]).0, Some(2));
 }

@@ -57,10 +57,18 @@ pub(crate) fn run(
             return Ok(Outcome::Bad);
         }
         _ => {
-            if let Some((values, index)) = parsed.as_ref().and_then(|address| element_of(&file, address)) {
-                return element(&values, index, wish, out);
+            match parsed.as_ref().and_then(|address| element_of(&file, address)) {
+                Some((Ok(values), index)) if index < values.len() => {
+                    return element(&values, index, wish, out);
+                }
+                Some((Err(error), _)) if error.kind() != ErrorKind::OutOfRange => {
+                    tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
+                    return Ok(Outcome::Bad);
+                }
+                _ => {}
             }
-            if let Some(part) = &parsed {
+            let is_list = wish.form == Form::Table && !wish.stats && wish.output.is_none();
+            if let Some(part) = parsed.as_ref().filter(|_| is_list) {
                 let listed = list(&file, part.segments(), out)?;
                 if listed.lines > 0 {
                     return Ok(listed.outcome);
@@ -122,12 +130,11 @@ fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
 }
 
 /// The array that the address of an element belongs to, and the index of the element.
-fn element_of(file: &MeshFile, address: &Address) -> Option<(ArrayData, u64)> {
+fn element_of(file: &MeshFile, address: &Address) -> Option<(meshmap::Result<ArrayData>, u64)> {
     let (Segment::Index(index), _) = address.segments().split_last()? else { return None };
     let element = format!("[{index}]");
     let array = address.to_string().strip_suffix(&element)?.parse().ok()?;
-    let values = file.array(&array).ok()?;
-    (*index < values.len()).then_some((values, *index))
+    Some((file.array(&array), *index))
 }
 
 /// Writes one element of an array.
@@ -155,11 +162,10 @@ struct Listed {
     lines: u64,
 }
 
-/// The addresses of all arrays of a part, with their shapes and types, and then what of it cannot be used. Without segments,
-/// the part is the whole file.
+/// The addresses of the arrays of a part, with their shapes and types. Without segments, the part is the whole file, which is
+/// also checked: then the parts that cannot be used follow. A large file should not be decoded to list the arrays of one part.
 fn list(file: &MeshFile, part: &[Segment], out: &mut impl Write) -> io::Result<Listed> {
-    let mut damage = inspect::check(file).damage;
-    damage.retain(|damage| damage.address.segments().starts_with(part));
+    let damage = if part.is_empty() { inspect::check(file).damage } else { Vec::new() };
     let known = ByAddress::new(&damage);
     let mut good = damage.is_empty();
     let mut lines = damage.len() as u64;

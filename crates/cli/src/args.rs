@@ -75,7 +75,9 @@ enum Command {
         /// Print the schema of the JSON objects.
         #[arg(long, exclusive = true)]
         schema: bool,
-        /// Compute exact numbers whatever they cost to read.
+        /// Decode and check everything: exact numbers, and the same problems as `verify` reports. By default only what costs
+        /// little is read, so that values that are out of range or not finite may be missed; the page says so, and in JSON
+        /// `checked` is false.
         #[arg(long)]
         full: bool,
         /// List every snapshot: time, size and kind (one CGeo file).
@@ -130,9 +132,10 @@ enum Command {
     Dump {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// Address of the array, such as snapshots[3].positions; without it, list all arrays.
+        /// Address of the array, such as snapshots[3].positions, or of an element, such as snapshots[3].positions[7]. Of a part
+        /// such as snapshots[3], and without an address, list all arrays.
         address: Option<String>,
-        /// List the address, shape and type of every array.
+        /// List the address, shape and type of every array, and the parts that cannot be used.
         #[arg(long, conflicts_with = "address")]
         list: bool,
         /// How to write the values.
@@ -180,6 +183,9 @@ enum Command {
         choice: Choice,
     },
     /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
+    ///
+    /// Parts that cannot be used are reported as by `verify`, and the rest is written; the exit status is then 1. Of files larger
+    /// than 64 MiB, only what is converted is checked.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
@@ -192,7 +198,8 @@ enum Command {
         output: Option<PathBuf>,
         #[arg(long, value_name = "FORMAT", value_parser = parse_target, help = help_of_targets())]
         to: Option<Target>,
-        /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
+        /// Only the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod; several times for
+        /// several.
         #[arg(long, value_name = "ADDRESS")]
         mesh: Vec<Address>,
         /// The axis that points up: x, y or z [default: what the format says].
@@ -309,7 +316,7 @@ enum Command {
         /// standard output.
         #[arg(short, long)]
         output: Option<PathBuf>,
-        /// Decode all meshes: every count and box, and errors of what cannot be decoded.
+        /// Decode and check everything: every count and box, and the findings and errors that `verify` reports.
         #[arg(long)]
         full: bool,
         /// Read the bytes of each file for their SHA-256.
@@ -326,7 +333,7 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Print a sha256 of every decoded array as JSON, to compare readers.
+    /// Print a sha256 of every decoded array as JSON, to compare readers; nothing of a file that `verify` calls broken.
     Digest {
         /// The file, or `-` for standard input.
         path: PathBuf,
@@ -363,7 +370,8 @@ struct Drawing {
     /// The axis that points up: x, y or z [default: what the format says].
     #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
     up: Option<Axis>,
-    /// Only the mesh at this address, such as high_lod.faces[0]; several times for several.
+    /// Only the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod; several times for
+    /// several.
     #[arg(long, value_name = "ADDRESS")]
     mesh: Vec<Address>,
     /// Which level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].

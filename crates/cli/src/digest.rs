@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use meshmap::{Address, Encoding, Finding, Format, MeshFile, Scalar, Severity};
+use meshmap::{Address, Encoding, Format, MeshFile, Scalar};
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use crate::inputs::memory_for;
+use crate::{inspect, text};
 
 /// Why there is no digest.
 #[derive(Debug, thiserror::Error)]
@@ -16,9 +17,9 @@ pub enum Refused {
     /// The file cannot be read.
     #[error(transparent)]
     Library(#[from] meshmap::Error),
-    /// It can be read, and some of its data cannot be used.
-    #[error("{0}: malformed {what}{place}: found {detail}", what = .1.rule.name, detail = .1.detail, place = place(.1))]
-    Damaged(Format, Box<Finding>),
+    /// A part of it cannot be used, as `meshmap verify` reports it.
+    #[error("{0}")]
+    Damaged(String),
     /// Its parts are so much larger than the file that hashing them would take hours.
     #[error("{format}: limit exceeded by {what}: expected at most {most} bytes, found {found}")]
     TooLarge {
@@ -56,13 +57,6 @@ impl Refused {
     }
 }
 
-/// Where a finding is, as an error says it.
-fn place(finding: &Finding) -> String {
-    let of = finding.address.as_ref().map(|address| format!(" of {address}"));
-    let at = finding.byte_range.as_ref().map(|range| format!(" at {:#x}..{:#x}", range.start, range.end));
-    of.unwrap_or_default() + &at.unwrap_or_default()
-}
-
 /// The digest of a file, an object in JSON: its `format`, its `arrays` (type, shape and sha256 of each) and its `strings`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct FileDigest {
@@ -95,7 +89,7 @@ fn as_string<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<
 }
 
 fn as_hex<S: Serializer>(bytes: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&crate::text::hex(bytes))
+    serializer.serialize_str(&text::hex(bytes))
 }
 
 fn as_object<T: Serialize, S: Serializer>(entries: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -172,7 +166,9 @@ impl Listing {
     ) -> Result<FileDigest, Refused> {
         /// What an array with the values of an earlier one counts for.
         const LISTED: u64 = 1 << 10;
-        check_bodies(file, &path)?;
+        if let Some(line) = damaged(file) {
+            return Err(Refused::Damaged(line));
+        }
         for array in file.arrays().together() {
             let array = array?;
             // Only the bodies after the first one have no path.
@@ -241,18 +237,15 @@ impl Listing {
     }
 }
 
-/// Reading OpenCTM arrays does not check that indices are in range and numbers finite. In this format both are required.
-fn check_bodies(file: &MeshFile, path: &impl Fn(String) -> Option<String>) -> Result<(), Refused> {
-    let meshes = file.as_openctm().into_iter().flat_map(|bodies| bodies.meshes());
-    for (_, mesh) in
-        meshes.enumerate().take_while(|(body, _)| path(format!("bodies[{body}].indices")).is_some())
-    {
-        // First, so that validation need not decode anything again.
-        mesh.arrays()?;
-        let findings = mesh.validate()?.into_iter();
-        if let Some(finding) = findings.into_iter().find(|finding| finding.severity() == Severity::Unusable) {
-            return Err(Refused::Damaged(Format::OpenCtm, Box::new(finding)));
-        }
-    }
-    Ok(())
+/// The first part that cannot be used, and the number of further ones, on one line.
+fn damaged(file: &MeshFile) -> Option<String> {
+    let damage = inspect::check(file).damage;
+    let line = damage.first()?.line(file.format());
+    let more = damage.len() - 1;
+    let more = if more > 0 {
+        format!("; {} cannot be used either", text::plural(more, "part"))
+    } else {
+        String::new()
+    };
+    Some(line + &more)
 }

@@ -327,6 +327,14 @@ impl Problem {
         Self::Other(kind, message)
     }
 
+    /// The kind, as JSON has it.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Library(error) => error.kind().name(),
+            Self::Other(kind, _) => kind,
+        }
+    }
+
     pub(crate) fn library(&self) -> Option<&meshmap::Error> {
         match self {
             Self::Library(error) => Some(error),

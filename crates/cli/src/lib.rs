@@ -22,6 +22,7 @@ mod screen;
 mod table;
 mod text;
 mod topology;
+mod windows;
 mod words;
 
 pub use args::{definition as command, run, run_to_status};

@@ -209,7 +209,8 @@ fn thousand(folder: &Path) {
         let (name, bytes) = &good[number % good.len()];
         let below = folder.join(format!("part{}", number % 7));
         fs::create_dir_all(&below).unwrap();
-        let length = if number % 20 == 7 { bytes.len() / 2 } else { bytes.len() };
+        // Cut in its header, so that nothing of it can be written.
+        let length = if number % 20 == 7 { 60 } else { bytes.len() };
         let ending = Path::new(name).extension().unwrap().to_str().unwrap();
         fs::write(below.join(format!("mesh{number:03}.{ending}")), &bytes[..length]).unwrap();
     }
@@ -422,4 +423,69 @@ fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     let done = run(&data::valid("tmf", "v011_multi_names.tmf"));
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("not an IQM file"), "{}", text(&done.stderr));
+}
+
+/// A damaged part does not take the others with it, and is reported every time.
+#[test]
+fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
+    fs::create_dir(&input).unwrap();
+    let mut bytes = fixtures::slmesh::everything();
+    let file = meshmap::MeshFile::from_source(meshmap::Source::from_bytes(bytes.clone())).unwrap();
+    let skin = file.items().find(|item| item.address.to_string() == "skin").unwrap().range;
+    bytes[usize::try_from((skin.start + skin.end) / 2).unwrap()] ^= 0xff;
+    let damaged = input.join("damaged.slmesh");
+    fs::write(&damaged, bytes).unwrap();
+    let verified = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        .args(["verify", "--json"])
+        .arg(&damaged)
+        .output()
+        .unwrap();
+    let verified: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
+    let message = verified["error"]["message"].as_str().unwrap();
+    for quiet in [&[][..], &["--quiet"]] {
+        let done = convert(&[&["--to", "glb", "-o", output.to_str().unwrap()], quiet].concat(), &[&input]);
+        let shown = text(&done.stdout);
+        assert_eq!(done.status.code(), Some(1), "{shown}");
+        assert!(shown.contains("  x ") && shown.contains(message), "{shown}");
+        assert!(
+            !quiet.is_empty() || shown.contains("FAILED: 1 file written, 0 up to date, 0 failed, 1 damaged"),
+            "{shown}"
+        );
+        assert_eq!(&fs::read(output.join("damaged.glb")).unwrap()[..4], b"glTF");
+    }
+    let done = convert(&["--json", "--to", "glb", "-o", output.to_str().unwrap()], &[&input]);
+    let object: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&object["state"], &object["damage"][0]), (&"written".into(), &verified["error"]));
+    let done = convert(&["--to", "glb", "-o", "-"], &[&damaged]);
+    assert_eq!((done.status.code(), &done.stdout[..4]), (Some(1), &b"glTF"[..]));
+    assert!(text(&done.stderr).contains(message), "{}", text(&done.stderr));
+}
+
+/// A part such as a level of detail stands for the meshes in it, and a part of a mesh for the mesh.
+#[test]
+fn meshes_are_named_by_their_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = data::valid("slmesh", "ours_gzip_a.slmesh");
+    let written = |addresses: &[&str]| {
+        let output = folder.path().join("mesh.ply");
+        let meshes = addresses.iter().flat_map(|address| ["--mesh", address]);
+        let arguments: Vec<&str> = ["-o", output.to_str().unwrap()].into_iter().chain(meshes).collect();
+        let done = convert(&arguments, &[&input]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
+        fs::read(output).unwrap()
+    };
+    let listed = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("dump").arg(&input).output().unwrap();
+    let faces = text(&listed.stdout)
+        .lines()
+        .filter(|line| line.starts_with("high_lod.") && line.contains("].positions "))
+        .count();
+    let faces: Vec<String> = (0..faces).map(|face| format!("high_lod.faces[{face}]")).collect();
+    let faces: Vec<&str> = faces.iter().map(String::as_str).collect();
+    assert!(!faces.is_empty());
+    assert!(written(&["high_lod"]) == written(&faces));
+    assert!(written(&["high_lod.faces[0].indices[2]"]) == written(&faces[..1]));
+    let done = convert(&["-o", "x.ply", "--mesh", "nowhere"], &[&input]);
+    assert_eq!(done.status.code(), Some(1));
 }

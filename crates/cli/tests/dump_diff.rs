@@ -196,3 +196,29 @@ fn directories_are_compared_by_their_paths() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).starts_with("more.tmf: only in "), "{}", text(&output.stdout));
 }
+
+#[test]
+fn elements_and_parts_have_addresses() {
+    let path = data::valid("tmf", "v021_one_triangle.tmf");
+    let dump = |address: &str, more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+            .arg("dump")
+            .arg(&path)
+            .arg(address)
+            .args(more)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(dump("meshes[0].vertices[1]", &[]), (Some(0), "1  1  0  0\n".to_owned()));
+    assert_eq!(
+        dump("meshes[0].vertices[1]", &["--as", "csv"]),
+        (Some(0), "index,c0,c1,c2\n1,1,0,0\n".to_owned())
+    );
+    assert_eq!(dump("meshes[0].vertices[3]", &[]).0, Some(2));
+    assert_eq!(dump("meshes[0].vertices[1]", &["--stats"]).0, Some(2));
+    let (status, listed) = dump("meshes[0]", &[]);
+    assert!(status == Some(0) && listed.contains("meshes[0].vertices  3 x 3 f32"), "{listed}");
+    assert_eq!(dump("meshes[0]", &["--stats"]).0, Some(2));
+    assert_eq!(dump("meshes[1]", &[]).0, Some(2));
+}

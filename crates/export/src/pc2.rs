@@ -13,6 +13,7 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::settings::Job;
 use crate::source::check::finite;
+use crate::source::topology::Topology;
 
 pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let not_held = |what: String| Error::NotHeld { target: "pc2", what };
@@ -21,7 +22,8 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     };
     let snapshots = job.snapshots(proxy)?;
     let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
-    let (topology, points) = (first.topology()?, first.counts()?.vertices);
+    let (first_index, points) = (first.index(), first.counts()?.vertices);
+    let mut topology = Topology::of(first)?;
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     let number = |count: usize| i32::try_from(count).map_err(|_| not_held(format!("{count} of something")));
@@ -35,10 +37,10 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     let (mut positions, mut scratch, mut bytes) = (Vec::new(), Scratch::default(), Vec::new());
     for index in snapshots {
         let snapshot = proxy.snapshot(index)?;
-        if snapshot.topology()? != topology {
+        if !topology.is_of(&snapshot, &mut scratch, &job.budget)? {
             return Err(not_held(format!(
                 "snapshot {index} has other triangles than snapshot {}",
-                first.index()
+                first_index
             )));
         }
         job.budget.read_geometry(points.into(), 0)?;

@@ -388,3 +388,64 @@ fn memory_does_not_grow_with_the_number_of_snapshots() {
     // Of each, where its points, box and normals are.
     assert!(many < few + 200 * 200, "{few} bytes for 4 snapshots, {many} for 200");
 }
+
+/// Snapshots that each store the same triangles are one mesh, in every format that has snapshots.
+#[test]
+fn triangles_that_are_stored_again_are_one_mesh() {
+    // Steps that floats hold exactly, so that glTF can store them as differences.
+    let mut meshes: Vec<Mesh> = (0..4).map(|_| Mesh::sheet(5, 1, 0.0)).collect();
+    for (index, mesh) in meshes.iter_mut().enumerate() {
+        let count = mesh.positions.len();
+        mesh.positions =
+            (0..count).map(|point| [point as f32, index as f32, (point * index) as f32]).collect();
+    }
+    let mut snapshots: Vec<_> = meshes.iter().map(|mesh| cgeo::snapshot(mesh, mesh.complete())).collect();
+    // A difference has the triangles of the first snapshot.
+    snapshots[3] = cgeo::snapshot(&meshes[3], meshes[3].difference(&meshes[0]));
+    let file = proxy(&snapshots);
+    let folder = tempfile::tempdir().unwrap();
+    let write = |file: &MeshFile, convert: &Convert, name: &str| {
+        let path = folder.path().join(name);
+        let outcome = convert.write_file(file, &path)?;
+        let checked = convert.check_file(file, &path).unwrap();
+        assert!(checked.differs.is_empty(), "{name}: {:?}", checked.differs);
+        Ok::<_, Error>((fs::read(path).unwrap(), outcome.snapshots))
+    };
+    let meshes_of = |glb: &[u8]| String::from_utf8_lossy(glb).matches("\"primitives\"").count();
+    for range in [0..=3, 1..=3, 3..=3] {
+        let all = |target| Convert::new(target).with_snapshots(range.clone());
+        let count = range.clone().count() as u64;
+        assert_eq!(write(&file, &all(Target::Pc2), "same.pc2").unwrap().1, count);
+        let (glb, written) = write(&file, &all(Target::Glb), "same.glb").unwrap();
+        assert_eq!((meshes_of(&glb), written), (1, count));
+        let (usd, written) = write(&file, &all(Target::Usdc), "same.usdc").unwrap();
+        let stage = stage(&usd);
+        let [mesh] = self::meshes(&stage)[..] else { panic!("more than one mesh") };
+        assert!(mesh.arrays["faceVertexIndices"].default.is_some() && written == count);
+    }
+    // Other triangles, as many as before.
+    meshes[1].triangles.swap(0, 1);
+    snapshots[1] = cgeo::snapshot(&meshes[1], meshes[1].complete());
+    let file = proxy(&snapshots);
+    let other = write(&file, &Convert::new(Target::Pc2), "other.pc2");
+    assert!(
+        other
+            .is_err_and(|error| error.to_string().contains("snapshot 1 has other triangles than snapshot 0"))
+    );
+    assert_eq!(meshes_of(&write(&file, &Convert::new(Target::Glb), "other.glb").unwrap().0), 3);
+}
+
+/// The vertices of one material may be all, and those of the next begin later.
+#[test]
+fn gltf_has_the_triangles_of_materials_that_share_vertices() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sheet.glb");
+    for side in 2..9 {
+        // Each third triangle has the same material.
+        let file = complete(&[Mesh::sheet(side, 1, 0.0)]);
+        let convert = Convert::new(Target::Glb);
+        convert.write_file(&file, &path).unwrap();
+        let checked = convert.check_file(&file, &path).unwrap();
+        assert!(checked.differs.is_empty(), "{side}: {:?}", checked.differs);
+    }
+}

@@ -33,7 +33,8 @@ pub struct Catalog {
 /// Args:
 ///     sources: A path, or several: files, and folders, of which all files that hold a mesh are taken. Or tuples
 ///         `(name, reader, size)` or `(name, reader, size, identity)` for objects of a store, where `identity` is an ETag.
-///     full: Decodes all meshes: every count and box, and errors of what cannot be decoded. Otherwise headers alone are read.
+///     full: Decodes and checks everything: every count and box, and the findings and errors that `meshmap verify` reports.
+///         Otherwise only headers are read.
 ///     hash: Reads the bytes of each file for their SHA-256.
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
 ///     batch_rows: The most rows of a table of the stream.

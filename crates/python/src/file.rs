@@ -217,7 +217,7 @@ impl File {
         Ok(self.run(py, || file.validate())?.iter().map(FindingInfo::new).collect())
     }
 
-    /// The object that `meshmap info --json` prints, as a dict. `full` reads whatever makes numbers exact.
+    /// The object that `meshmap info --json` prints, as a dict. `full` decodes and checks everything.
     #[pyo3(signature = (*, full=false))]
     fn info(&self, py: Python<'_>, full: bool) -> PyResult<Py<PyAny>> {
         static LOADS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

@@ -1,10 +1,11 @@
 //! The rows of a file.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use meshmap::{MeshFile, Severity, Source};
+use meshmap::{Finding, Format, MeshFile, Severity, Source};
 use sha2::{Digest, Sha256};
 
 use super::How;
@@ -13,6 +14,7 @@ use super::look;
 use super::row::Row;
 use crate::inputs::{Problem, Reading};
 use crate::inspect::json::path_bytes;
+use crate::inspect::{self, ByAddress, Checked, Damage};
 use crate::text;
 
 /// The rows of a file: at least one, but for a file that was found and holds no mesh at all.
@@ -60,8 +62,13 @@ fn read(item: &Item, how: How) -> Vec<Row> {
         Ok(None) => Vec::new(),
         Ok(Some(file)) => {
             row.format = Some(file.format().name());
-            findings(&mut row, &file);
-            look::meshes(&file, &row, how.full)
+            let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(&file)) else {
+                row.findings = counts(file.findings());
+                return look::meshes(&file, &row, None);
+            };
+            row.findings = counts(&findings);
+            let rows = look::meshes(&file, &row, Some(&ByAddress::new(&damage)));
+            with_other_parts(rows, &damage, &row, file.format())
         }
         Err(problem) => vec![row.problem(&problem)],
     }
@@ -100,14 +107,29 @@ fn hash(source: &Source) -> Result<String, Problem> {
     Ok(text::hex(&hash.finalize()))
 }
 
-fn findings(row: &mut Row, file: &MeshFile) {
-    for finding in file.findings() {
+/// The numbers of findings, by severity.
+fn counts(findings: &[Finding]) -> [i64; 4] {
+    let mut counts = [0_i64; 4];
+    for finding in findings {
         let place = match finding.severity() {
             Severity::Note => 0,
             Severity::Suspicious => 1,
             Severity::Forbidden => 2,
             _ => 3,
         };
-        row.findings[place] += i64::try_from(finding.count.max(1)).unwrap_or(i64::MAX);
+        let count = i64::try_from(finding.count.max(1)).unwrap_or(i64::MAX);
+        counts[place] = counts[place].saturating_add(count);
     }
+    counts
+}
+
+/// The rows of the meshes, and a row for each part that cannot be used and that no other row reports, such as a skin.
+fn with_other_parts(mut rows: Vec<Row>, damage: &[Damage], file_row: &Row, format: Format) -> Vec<Row> {
+    let reported: HashSet<String> = rows.iter().filter_map(|row| row.error.clone()).collect();
+    let others = damage.iter().filter(|part| !reported.contains(&part.line(format)));
+    let row = |part: &Damage| {
+        Row { address: Some(part.address.to_string()), ..file_row.clone() }.damaged(part, format)
+    };
+    rows.extend(others.map(row));
+    rows
 }

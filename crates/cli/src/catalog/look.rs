@@ -4,23 +4,33 @@ use std::collections::HashMap;
 
 use meshmap::cgeo::{Proxy, Snapshot};
 use meshmap::slmesh::{self, Asset, Lod};
-use meshmap::{Bounds, MeshEntry, MeshFile, Result, Scratch};
+use meshmap::{Bounds, Error, MeshEntry, MeshFile, Result, Scratch};
 
 use super::row::Row;
 use crate::inputs::memory_for;
+use crate::inspect::ByAddress;
+
+/// The parts of a file that cannot be used; `None` if only headers are read.
+type Known<'a> = Option<&'a ByAddress<'a>>;
 
 /// The rows of an open file. `file_row` is what all of them share.
-pub(super) fn meshes(file: &MeshFile, file_row: &Row, full: bool) -> Vec<Row> {
+pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>) -> Vec<Row> {
     let rows = if let Some(proxy) = file.as_cgeo() {
-        few(file, proxy.snapshot_count(), file_row, || cgeo(proxy, file_row, full))
+        few(file, proxy.snapshot_count(), file_row, || cgeo(proxy, file_row, known))
     } else if let Some(asset) = file.as_slmesh() {
-        slmesh(asset, file_row, full)
+        slmesh(asset, file_row, known)
     } else {
         match file.meshes() {
-            Ok(entries) => few(file, entries.len(), file_row, || geometry(file, entries, file_row, full)),
+            Ok(entries) => few(file, entries.len(), file_row, || geometry(file, entries, file_row, known)),
             Err(error) => vec![file_row.clone().failed(&error)],
         }
     };
+    let format = file.format();
+    let damaged = |row: Row| match row.address.as_ref().and_then(|address| known?.at(address)) {
+        Some(part) => row.damaged(part, format),
+        None => row,
+    };
+    let rows: Vec<Row> = rows.into_iter().map(damaged).collect();
     // A file without meshes is not lost.
     if rows.is_empty() { vec![file_row.clone()] } else { rows }
 }
@@ -48,10 +58,16 @@ fn geometry(
     file: &MeshFile,
     entries: impl Iterator<Item = MeshEntry>,
     file_row: &Row,
-    full: bool,
+    known: Known<'_>,
 ) -> Vec<Row> {
     // The triangles of IQM meshes are one array.
-    let checked = file.as_iqm().filter(|_| full).map_or(Ok(()), |model| model.triangles().map(drop));
+    let checked =
+        file.as_iqm().filter(|_| known.is_some()).map_or(Ok(()), |model| model.triangles().map(drop));
+    // The part that cannot be used may belong to no mesh, as those triangles do.
+    let failed = |row: Row, error: &Error| match error.address().and_then(|at| known?.at(&at.to_string())) {
+        Some(part) => row.damaged(part, file.format()),
+        None => row.failed(error),
+    };
     // Meshes may share vertices; files in which thousands share all would take hours.
     let mut may_look = file_row.file_bytes.map_or(u64::MAX, i64::unsigned_abs);
     let row = |(index, entry): (usize, MeshEntry)| {
@@ -63,19 +79,19 @@ fn geometry(
             ..own_facts(file, index, file_row)
         };
         let counts = match (&checked, counts) {
-            (Err(error), _) => return row.failed(error),
-            (Ok(()), Err(error)) => return row.failed(&error),
+            (Err(error), _) => return failed(row, error),
+            (Ok(()), Err(error)) => return failed(row, &error),
             (Ok(()), Ok(counts)) => counts,
         };
         let row = Row { vertices: number(counts.vertices), triangles: number(counts.triangles), ..row };
         let is_worth = may_look >= counts.vertices;
         may_look = may_look.saturating_sub(counts.vertices);
-        if !full || !is_worth {
+        if known.is_none() || !is_worth {
             return row;
         }
         match check_indices(file, index).and_then(|()| file.bounds(&entry.address)) {
             Ok(bounds) => Row { bounds: bounds.map(corners), ..row },
-            Err(error) => row.failed(&error),
+            Err(error) => failed(row, &error),
         }
     };
     entries.enumerate().map(row).collect()
@@ -118,7 +134,7 @@ fn named(text: &meshmap::Text) -> Option<String> {
     (!text.is_empty()).then(|| text.to_string_lossy().into_owned())
 }
 
-fn cgeo(proxy: &Proxy, file_row: &Row, full: bool) -> Vec<Row> {
+fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>) -> Vec<Row> {
     /// Vertices, triangles and the box.
     type Seen = (Option<i64>, Option<i64>, Option<[[f32; 3]; 2]>);
     let (name, material) =
@@ -149,7 +165,7 @@ fn cgeo(proxy: &Proxy, file_row: &Row, full: bool) -> Vec<Row> {
             Err(error) => return row.failed(&error),
         };
         let row = Row { seconds: snapshot.time(), mesh_bytes: length(&snapshot.range()), ..row };
-        if !full {
+        if known.is_none() {
             // What the header says, it says of the first snapshot.
             let [vertices, triangles] =
                 ["Number of vertices", "Number of faces"].map(|name| said(name).filter(|_| index == 0));
@@ -166,7 +182,7 @@ fn cgeo(proxy: &Proxy, file_row: &Row, full: bool) -> Vec<Row> {
 }
 
 /// A row for each level of detail, and for the mesh for physics.
-fn slmesh(asset: &Asset, file_row: &Row, full: bool) -> Vec<Row> {
+fn slmesh(asset: &Asset, file_row: &Row, known: Known<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for (level, lod) in (0..).zip(Lod::ALL) {
         let row = Row {
@@ -178,7 +194,7 @@ fn slmesh(asset: &Asset, file_row: &Row, full: bool) -> Vec<Row> {
         match asset.lod_range(lod) {
             Ok(None) => {}
             Ok(Some(range)) => {
-                rows.push(block(Row { mesh_bytes: length(&range), ..row }, full, || asset.lod(lod)));
+                rows.push(block(Row { mesh_bytes: length(&range), ..row }, known, || asset.lod(lod)));
             }
             Err(error) => rows.push(row.failed(&error)),
         }
@@ -189,7 +205,7 @@ fn slmesh(asset: &Asset, file_row: &Row, full: bool) -> Vec<Row> {
         match entry.range() {
             Ok(None) => {}
             Ok(Some(range)) => {
-                rows.push(block(Row { mesh_bytes: length(&range), ..row }, full, || asset.physics_mesh()));
+                rows.push(block(Row { mesh_bytes: length(&range), ..row }, known, || asset.physics_mesh()));
             }
             Err(error) => rows.push(row.failed(&error)),
         }
@@ -197,8 +213,8 @@ fn slmesh(asset: &Asset, file_row: &Row, full: bool) -> Vec<Row> {
     rows
 }
 
-fn block(row: Row, full: bool, decode: impl FnOnce() -> Result<Option<slmesh::Mesh>>) -> Row {
-    if !full {
+fn block(row: Row, known: Known<'_>, decode: impl FnOnce() -> Result<Option<slmesh::Mesh>>) -> Row {
+    if known.is_none() {
         return row;
     }
     let look = || -> Result<Row> {

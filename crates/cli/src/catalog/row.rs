@@ -1,8 +1,9 @@
 //! A row of a catalogue.
 
-use meshmap::Error;
+use meshmap::{Error, Format};
 
 use crate::inputs::Problem;
+use crate::inspect::Damage;
 use crate::{text, words};
 
 /// A mesh, or why a file or a mesh cannot be read.
@@ -55,10 +56,15 @@ impl Row {
         Self { error_kind: Some(error.kind().name()), error: told, ..self }
     }
 
+    /// The row of something that is, contains or belongs to a part that cannot be used.
+    pub(super) fn damaged(self, part: &Damage, format: Format) -> Self {
+        Self { error_kind: Some(part.problem.kind()), error: Some(part.line(format)), ..self }
+    }
+
     pub(super) fn problem(self, problem: &Problem) -> Self {
         match problem {
             Problem::Library(error) => {
-                let format = error.format().map(meshmap::Format::name).or(self.format);
+                let format = error.format().map(Format::name).or(self.format);
                 Self { format, ..self }.failed(error)
             }
             Problem::Other(kind, _) => {

@@ -14,7 +14,7 @@ use super::outputs::{self, Done, Job, Made, Plan, reading, said};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
-use crate::{json_text, text};
+use crate::{inspect, json_text, text};
 
 /// What is to be written, and where.
 pub(crate) struct Wish {
@@ -33,6 +33,9 @@ pub(crate) struct Wish {
     /// Print a JSON object for each file.
     pub(crate) json: bool,
 }
+
+/// Files up to this size are checked as a whole, also if only a part of them is converted.
+const CHECKED: u64 = 64 << 20;
 
 /// What stands for standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -150,13 +153,34 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
     Ok(animations)
 }
 
+/// Converts a file, and adds the parts of it that cannot be used to the result.
 fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
+    // Checking a larger file may take much longer than converting a part of it.
+    let is_checked = file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
+    let done = write(file, output, way, is_checked);
+    if !is_checked {
+        return done;
+    }
+    let damage = inspect::check(file).damage;
+    match done {
+        Done::Written(made) => Done::Written(Made { damage, ..made }),
+        Done::Failed(problem) if !damage.is_empty() && problem.kind() != "io" => Done::Unusable(damage),
+        done => done,
+    }
+}
+
+fn write(file: &MeshFile, output: &Path, way: &Way, is_checked: bool) -> Done {
     let convert = way.of(file);
-    let outcome = match convert.write_file(file, output) {
+    let mut outcome = match convert.write_file(file, output) {
         Ok(outcome) => outcome,
         Err(error) => return Done::of(error),
     };
-    let mut made = Made { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files };
+    if !is_checked {
+        let note = "parts that were not converted are not checked: `meshmap verify` checks them";
+        outcome.notes.push(note.to_owned());
+    }
+    let mut made =
+        Made { lines: lines(&outcome), facts: facts(&outcome), files: outcome.files, damage: Vec::new() };
     if !way.check {
         return Done::Written(made);
     }
@@ -248,17 +272,19 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
     let output = folder.path().join(format!("output.{}", target.name()));
     let job = Job { input: input.clone(), output: output.clone() };
     let (lines, outcome) = match outputs::one(&job, &how, |file, output| make(file, output, &way)) {
-        Done::Written(made) => (made.lines, Outcome::Good),
+        Done::Written(made) => {
+            io::copy(&mut File::open(output)?, out)?;
+            let outcome = Outcome::good_if(made.damage.is_empty());
+            (made.lines.into_iter().chain(outputs::lines_of_parts(&made.damage)).collect(), outcome)
+        }
         Done::Differs(made) => (made.lines, Outcome::Bad),
         Done::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
+        Done::Unusable(damage) => (outputs::lines_of_parts(&damage), Outcome::Bad),
         Done::DiskFull => (vec!["the disk is full".to_owned()], Outcome::Bad),
         Done::Other | Done::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
     };
     if outcome != Outcome::Good || !choice.quiet {
         lines.iter().for_each(|line| tell(format_args!("{}: {line}", input.shown())));
-    }
-    if outcome == Outcome::Good {
-        io::copy(&mut File::open(output)?, out)?;
     }
     Ok(outcome)
 }

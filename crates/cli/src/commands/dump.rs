@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use meshmap::{Address, ArrayData, Encoding, ErrorKind, MeshFile, Scalar};
+use meshmap::{Address, ArrayData, Encoding, ErrorKind, MeshFile, Scalar, Segment};
 use meshmap_export::Output;
 
 use super::{Outcome, tell};
 use crate::inputs::{Input, Memory, Problem, Reading};
+use crate::inspect::{self, ByAddress};
 use crate::screen::Screen;
 use crate::text;
 
@@ -47,14 +48,32 @@ pub(crate) fn run(
             return Ok(Outcome::Bad);
         }
     };
-    let Some(address) = address else { return list(&file, out) };
-    let values = match address.parse::<Address>().ok().map(|address| file.array(&address)) {
+    let Some(address) = address else { return list(&file, &[], out).map(|listed| listed.outcome) };
+    let parsed = address.parse::<Address>().ok();
+    let values = match parsed.as_ref().map(|address| file.array(address)) {
         Some(Ok(values)) => values,
         Some(Err(error)) if error.kind() != ErrorKind::OutOfRange => {
             tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
             return Ok(Outcome::Bad);
         }
         _ => {
+            match parsed.as_ref().and_then(|address| element_of(&file, address)) {
+                Some((Ok(values), index)) if index < values.len() => {
+                    return element(&values, index, wish, out);
+                }
+                Some((Err(error), _)) if error.kind() != ErrorKind::OutOfRange => {
+                    tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
+                    return Ok(Outcome::Bad);
+                }
+                _ => {}
+            }
+            let is_list = wish.form == Form::Table && !wish.stats && wish.output.is_none();
+            if let Some(part) = parsed.as_ref().filter(|_| is_list) {
+                let listed = list(&file, part.segments(), out)?;
+                if listed.lines > 0 {
+                    return Ok(listed.outcome);
+                }
+            }
             let some: Vec<String> =
                 file.arrays().take(6).filter_map(|array| Some(array.ok()?.address.to_string())).collect();
             let some = if some.is_empty() {
@@ -110,10 +129,50 @@ fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
 
-/// The addresses of all arrays, with their shapes and types. Each array is read, to report damage.
-fn list(file: &MeshFile, out: &mut impl Write) -> io::Result<Outcome> {
-    let mut good = true;
+/// The array that the address of an element belongs to, and the index of the element.
+fn element_of(file: &MeshFile, address: &Address) -> Option<(meshmap::Result<ArrayData>, u64)> {
+    let (Segment::Index(index), _) = address.segments().split_last()? else { return None };
+    let element = format!("[{index}]");
+    let array = address.to_string().strip_suffix(&element)?.parse().ok()?;
+    Some((file.array(&array), *index))
+}
+
+/// Writes one element of an array.
+fn element(values: &ArrayData, index: u64, wish: &Wish, out: &mut impl Write) -> io::Result<Outcome> {
+    if wish.stats || wish.form == Form::Npy || wish.output.is_some() {
+        tell("--stats, --as npy and -o are for whole arrays");
+        return Ok(Outcome::Usage);
+    }
+    let rows_of_each = (values.components() / columns(values)).max(1) as u64;
+    let first = index * rows_of_each;
+    let separator = if wish.form == Form::Csv { "," } else { "  " };
+    if wish.form == Form::Csv {
+        writeln!(out, "{}", csv_header(values))?;
+    }
+    let skipped = usize::try_from(first).unwrap_or(usize::MAX);
+    for (row, numbers) in (first..first + rows_of_each).zip(rows(values).skip(skipped)) {
+        writeln!(out, "{}{separator}{}", row_index(values, row), numbers.join(separator))?;
+    }
+    Ok(Outcome::Good)
+}
+
+/// What was listed of a file.
+struct Listed {
+    outcome: Outcome,
+    lines: u64,
+}
+
+/// The addresses of the arrays of a part, with their shapes and types. Without segments, the part is the whole file, which is
+/// also checked: then the parts that cannot be used follow. A large file should not be decoded to list the arrays of one part.
+fn list(file: &MeshFile, part: &[Segment], out: &mut impl Write) -> io::Result<Listed> {
+    let damage = if part.is_empty() { inspect::check(file).damage } else { Vec::new() };
+    let known = ByAddress::new(&damage);
+    let mut good = damage.is_empty();
+    let mut lines = damage.len() as u64;
     for array in file.arrays().together() {
+        if array.as_ref().is_ok_and(|array| !array.address.segments().starts_with(part)) {
+            continue;
+        }
         let (address, shape) = match array {
             Ok(array) => {
                 let shape = match (array.encoding, &array.shape) {
@@ -125,16 +184,24 @@ fn list(file: &MeshFile, out: &mut impl Write) -> io::Result<Outcome> {
             }
             Err(error) => (error.address().cloned(), Err(error)),
         };
+        if !address.as_ref().is_none_or(|address| address.segments().starts_with(part)) {
+            continue;
+        }
         let address = address.map(|address| format!("{address}  ")).unwrap_or_default();
+        lines += 1;
         match shape {
             Ok((shape, scalar)) => writeln!(out, "{address}{} {scalar}", shown_shape(&shape))?,
+            Err(error) if error.address().is_some_and(|at| known.at(&at.to_string()).is_some()) => {}
             Err(error) => {
                 good = false;
                 writeln!(out, "x {address}{}", Problem::from(error))?;
             }
         }
     }
-    Ok(Outcome::good_if(good))
+    for part in &damage {
+        writeln!(out, "x {}  {}", part.address, text::line(&part.problem.to_string()))?;
+    }
+    Ok(Listed { outcome: Outcome::good_if(good), lines })
 }
 
 pub(super) fn shown_shape(shape: &[u64]) -> String {
@@ -211,10 +278,14 @@ fn table(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn csv(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
+fn csv_header(values: &ArrayData) -> String {
     let names: Vec<String> = (0..columns(values)).map(|column| format!("c{column}")).collect();
     let index = if values.shape().len() == 3 { "index0,index1" } else { "index" };
-    writeln!(out, "{index},{}", names.join(","))?;
+    format!("{index},{}", names.join(","))
+}
+
+fn csv(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", csv_header(values))?;
     for (index, row) in (0..).zip(rows(values)) {
         writeln!(out, "{},{}", row_index(values, index), row.join(","))?;
     }

@@ -27,7 +27,7 @@ pub(crate) struct Wish {
 
 impl Wish {
     fn depth(&self) -> Depth {
-        if self.full { Depth::Full } else { Depth::Look }
+        if self.full { Depth::Check } else { Depth::Look }
     }
 }
 

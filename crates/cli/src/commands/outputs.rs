@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::index::Index;
 use super::{Manner, Outcome, tell};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
+use crate::inspect::Damage;
 use crate::inspect::json::{ErrorInfo, path_bytes};
 use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
@@ -36,6 +37,8 @@ pub(super) enum Done {
     /// No mesh file.
     Other,
     Failed(Problem),
+    /// Nothing was written, because these parts of the file cannot be used.
+    Unusable(Vec<Damage>),
     /// The output was not written, because the disk is full.
     DiskFull,
 }
@@ -60,6 +63,8 @@ pub(super) struct Made {
     pub(super) lines: Vec<String>,
     /// Further properties of the JSON object.
     pub(super) facts: Value,
+    /// The parts of the input that cannot be used. They were left out.
+    pub(super) damage: Vec<Damage>,
 }
 
 /// How the outputs of a command are written and reported.
@@ -134,18 +139,22 @@ pub(super) fn all(
         }
     };
     let (mut written, mut failed, mut up_to_date, mut not_written) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut damaged = 0_u64;
     let mut not_recorded = None;
     let jobs = Arc::new(jobs);
     let told = |job: &Job, (done, fingerprint): (Done, Option<String>)| {
         match &done {
             Done::Written(made) => {
                 written += 1;
+                damaged += u64::from(!made.damage.is_empty());
+                // Outputs of damaged files are never up to date, so that the damage is reported each time.
+                let fingerprint = fingerprint.filter(|_| made.damage.is_empty());
                 if let (Some(index), Some(fingerprint)) = (&*index, fingerprint) {
                     let added = index.add(&job.output, fingerprint, &made.files);
                     not_recorded = not_recorded.take().or(added.err());
                 }
             }
-            Done::Differs(_) | Done::Failed(_) => failed += 1,
+            Done::Differs(_) | Done::Failed(_) | Done::Unusable(_) => failed += 1,
             Done::UpToDate => up_to_date += 1,
             Done::Other => found.skipped.others += 1,
             Done::DiskFull => {
@@ -166,16 +175,31 @@ pub(super) fn all(
     }
     let counts = format!("{} written, {} up to date", text::plural(written, "file"), text::count(up_to_date));
     let is_done = handed == jobs.len();
-    Sum { counts, made: written + up_to_date, failed, is_done, start }.write(&found, plan.manner, screen, out)
+    Sum { counts, made: written + up_to_date, failed, damaged, is_done, start }.write(
+        &found,
+        plan.manner,
+        screen,
+        out,
+    )
 }
 
 /// The lines about a job. With `quiet`, only problems are reported.
 pub(super) fn lines(Job { input, output }: &Job, done: Done, quiet: bool, screen: Screen) -> Vec<u8> {
     let names = || format!("{} -> {}", input.shown(), text::path(output));
     let bad = |line: String| screen.paint(Style::Bad, &line);
+    let unusable = |damage: &[Damage]| {
+        let count = text::plural(damage.len(), "part");
+        bad(format!("{}: {count} cannot be used", input.shown()))
+    };
     let (head, lines) = match done {
-        Done::Written(_) if quiet => return Vec::new(),
-        Done::Written(made) => (names(), made.lines),
+        Done::Written(made) if made.damage.is_empty() && quiet => return Vec::new(),
+        Done::Written(made) if made.damage.is_empty() => (names(), made.lines),
+        Done::Written(made) if quiet => (unusable(&made.damage), lines_of_parts(&made.damage)),
+        Done::Written(made) => {
+            let lines = made.lines.into_iter().chain(lines_of_parts(&made.damage));
+            (format!("{}: {}", names(), bad("damaged".to_owned())), lines.collect())
+        }
+        Done::Unusable(damage) => (unusable(&damage), lines_of_parts(&damage)),
         Done::Differs(made) => (bad(format!("{}: what was written differs", names())), made.lines),
         Done::Failed(problem) => (bad(format!("{}: {problem}", input.shown())), Vec::new()),
         // One line about all that a full disk has no space for is enough.
@@ -185,20 +209,29 @@ pub(super) fn lines(Job { input, output }: &Job, done: Done, quiet: bool, screen
     std::iter::once(head + "\n").chain(lines).collect::<String>().into_bytes()
 }
 
+/// A line for each part that cannot be used.
+pub(super) fn lines_of_parts(damage: &[Damage]) -> Vec<String> {
+    text::listed(damage, "part", |part| vec![text::line(&format!("x {}: {}", part.address, part.problem))])
+}
+
 /// The JSON object of a job, on a line; nothing for files that are not meshes.
 pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
-    let (state, made, problem) = match done {
+    let whole = |problem: &Problem| Some(ErrorInfo::new(problem, None, None));
+    let (state, made, error) = match done {
         Done::Written(made) => ("written", made, None),
         Done::Differs(made) => ("differs", made, None),
         Done::UpToDate => ("up_to_date", Made::default(), None),
-        Done::Failed(problem) => ("failed", Made::default(), Some(problem)),
+        Done::Failed(problem) => ("failed", Made::default(), whole(&problem)),
+        Done::Unusable(damage) => {
+            let error = damage.first().map(ErrorInfo::of_part);
+            ("failed", Made { damage, ..Made::default() }, error)
+        }
         Done::DiskFull => {
             let problem = Problem::other("io", "the disk is full".to_owned());
-            ("failed", Made::default(), Some(problem))
+            ("failed", Made::default(), whole(&problem))
         }
         Done::Other => return Vec::new(),
     };
-    let error = problem.map(|problem| ErrorInfo::new(&problem, None, None));
     let object = json!({
         "meshmap": 1,
         "path": input.path.to_string_lossy(),
@@ -207,6 +240,7 @@ pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
         "output_bytes": path_bytes(output),
         "state": state,
         "error": error,
+        "damage": made.damage.iter().map(ErrorInfo::of_part).collect::<Vec<_>>(),
         "files": made.files.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
     });
     let mut line = Vec::new();
@@ -337,6 +371,8 @@ pub(super) struct Sum {
     pub(super) counts: String,
     pub(super) made: u64,
     pub(super) failed: u64,
+    /// Files that have parts which cannot be used, and of which the rest was written.
+    pub(super) damaged: u64,
     pub(super) is_done: bool,
     pub(super) start: Instant,
 }
@@ -349,14 +385,18 @@ impl Sum {
         screen: Screen,
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
-        let verdict = match (self.is_done, self.failed) {
+        let verdict = match (self.is_done, self.failed + self.damaged) {
             (false, _) => "STOPPED",
             (true, 0) if self.made > 0 => "DONE",
             (true, _) => "FAILED",
         };
         let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);
         let seconds = self.start.elapsed().as_secs_f64();
-        let sum = format!("{verdict}: {counts}, {failed} failed{skipped}   {seconds:.2} s");
+        let damaged = match self.damaged {
+            0 => String::new(),
+            damaged => format!(", {} damaged", text::count(damaged)),
+        };
+        let sum = format!("{verdict}: {counts}, {failed} failed{damaged}{skipped}   {seconds:.2} s");
         let painted =
             text::wrap(&sum, screen.width, 2).into_iter().map(|line| screen.paint(Style::Bold, &line));
         manner.conclude(&painted.collect::<Vec<_>>().join("\n"), self.is_done, out)?;

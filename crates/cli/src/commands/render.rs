@@ -164,7 +164,8 @@ fn make(file: &MeshFile, output: &Path, render: &Render) -> Done {
         Ok(rendered) => {
             let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
             let lines = std::iter::once(about(&rendered)).chain(notes).collect();
-            Done::Written(Made { lines, facts: facts(&rendered), files: vec![output.to_owned()] })
+            let files = vec![output.to_owned()];
+            Done::Written(Made { lines, facts: facts(&rendered), files, ..Made::default() })
         }
         Err(error) => Done::of(error),
     }
@@ -264,7 +265,7 @@ fn sheet(
     }
     let counts = format!("{}: {} drawn", text::path(output), text::plural(drawn, "file"));
     let manner = Manner { quiet: choice.quiet, json: wish.json };
-    Sum { counts, made: drawn, failed, is_done, start }.write(found, manner, screen, out)
+    Sum { counts, made: drawn, failed, damaged: 0, is_done, start }.write(found, manner, screen, out)
 }
 
 /// The size of tiles where it is not said: smaller ones where there are many.

@@ -7,7 +7,7 @@ use meshmap::Finding;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
-use super::model::{Inspection, Part};
+use super::model::{Damage, Inspection, Part};
 use super::{Facts, Inspected};
 use crate::inputs::Problem;
 use crate::words;
@@ -24,6 +24,7 @@ impl Serialize for Inspected {
         map.serialize_entry("variant", &inspection.variant)?;
         map.serialize_entry("bytes", &inspection.bytes)?;
         map.serialize_entry("error", &inspection.error())?;
+        map.serialize_entry("checked", &inspection.is_checked())?;
         map.serialize_entry("findings", &Sequence(|| inspection.findings.iter().map(FindingInfo::new)))?;
         map.serialize_entry("parts", &Sequence(|| inspection.parts()))?;
         map.serialize_entry("meshes", &inspection.meshes)?;
@@ -45,8 +46,7 @@ impl Inspection {
         if let Some(problem) = &self.problem {
             return Some(ErrorInfo::new(problem, None, None));
         }
-        let damage = self.damage.first()?;
-        Some(ErrorInfo::new(&damage.problem, Some(damage.address.to_string()), damage.range.clone()))
+        self.damage.first().map(ErrorInfo::of_part)
     }
 }
 
@@ -61,6 +61,7 @@ pub(crate) fn of_no_file(path: &Path, message: &str) -> impl Serialize {
         variant: Option<String>,
         bytes: Option<u64>,
         error: ErrorInfo,
+        checked: bool,
         findings: [u32; 0],
         parts: [u32; 0],
         meshes: [u32; 0],
@@ -73,6 +74,7 @@ pub(crate) fn of_no_file(path: &Path, message: &str) -> impl Serialize {
         variant: None,
         bytes: None,
         error: ErrorInfo::new(&Problem::other("io", message.to_owned()), None, None),
+        checked: false,
         findings: [],
         parts: [],
         meshes: [],
@@ -94,6 +96,11 @@ fn pair(range: Range<u64>) -> [u64; 2] {
 }
 
 impl ErrorInfo {
+    /// The problem of a part that cannot be used.
+    pub(crate) fn of_part(damage: &Damage) -> Self {
+        Self::new(&damage.problem, Some(damage.address.to_string()), damage.range.clone())
+    }
+
     pub(crate) fn new(problem: &Problem, address: Option<String>, range: Option<Range<u64>>) -> Self {
         match problem {
             Problem::Library(error) => Self {

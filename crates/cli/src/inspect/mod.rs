@@ -1,13 +1,14 @@
 //! What a file holds, and what of it is broken: one model, from which pages and JSON are made.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use meshmap::{Address, Finding, MeshFile, Severity, Source};
 
-pub(crate) use self::model::{Damage, Depth, Inspection, State};
+pub(crate) use self::model::{ByAddress, Damage, Depth, Inspection, State};
 use self::model::{Damages, cut_off};
 use crate::inputs::{Input, Problem, Reading, memory_for};
-use crate::{json_text, words};
+use crate::{json_text, windows, words};
 
 mod block;
 pub(crate) mod cgeo;
@@ -41,27 +42,23 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
     let mut inspection = Inspection::new(input.clone(), depth);
     let mut known = None;
     let result = open(input, how, &mut inspection);
-    let opened = match result {
+    match result {
         Ok(None) => return None,
-        Ok(Some((opened, file))) => {
+        Ok(Some((reads, file))) => {
             inspection.format = Some(file.format());
             known = look_at(&file, facts, &mut inspection);
             inspection.file = Some(file);
-            Some(opened)
+            inspection.reads = reads.totals();
         }
         Err(problem) => {
             inspection.format = problem.library().and_then(meshmap::Error::format);
             inspection.problem = Some(problem);
-            None
         }
-    };
-    if let Some(opened) = opened {
-        inspection.reads = opened.read_stats();
     }
     Some(Inspected { inspection, facts: known })
 }
 
-/// The object of `meshmap info --json` for a file that is open, as a text; `full` reads whatever makes numbers exact.
+/// The object of `meshmap info --json` for a file that is open, as a text; `full` decodes and checks everything.
 ///
 /// `path` is what the object says of where the file is, `bytes` its length.
 ///
@@ -69,7 +66,7 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
 ///
 /// Those of writing JSON, which numbers and text do not have.
 pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
-    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Full } else { Depth::Look });
+    let mut inspection = Inspection::new(Input::named(path), if full { Depth::Check } else { Depth::Look });
     inspection.bytes = bytes;
     inspection.format = Some(file.format());
     let facts = look_at(file, true, &mut inspection);
@@ -83,12 +80,13 @@ fn open(
     input: &Input,
     how: &Reading,
     inspection: &mut Inspection,
-) -> Result<Option<(Source, MeshFile)>, Problem> {
+) -> Result<Option<(Reads, MeshFile)>, Problem> {
     let opened = input.source(how.mmap)?;
     inspection.bytes = opened.len()?;
-    let source = small_at_once(&opened, how.mmap)?;
+    let mut reads = Reads { opened, windows: None };
+    let source = reads.source(input, how.mmap)?;
     match input.open(&source, how) {
-        Ok(file) => Ok(file.map(|file| (opened, file))),
+        Ok(file) => Ok(file.map(|file| (reads, file))),
         Err(problem) => {
             inspection.salvaged = iqm::salvage(&source, inspection.bytes);
             Err(problem)
@@ -96,30 +94,71 @@ fn open(
     }
 }
 
-/// A small file in memory, read at once: most of it would be read anyway.
-fn small_at_once(source: &Source, mmap: bool) -> meshmap::Result<Source> {
-    const SMALL: u64 = 1 << 20;
-    match source.len()? {
-        Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(source.read(0..len)?)),
-        _ => Ok(source.clone()),
+/// What was read of a file.
+struct Reads {
+    opened: Source,
+    windows: Option<Arc<windows::Reads>>,
+}
+
+impl Reads {
+    /// A source that needs few reads: a small file in memory, because most of it would be read anyway, or a file in windows.
+    fn source(&mut self, input: &Input, mmap: bool) -> Result<Source, Problem> {
+        const SMALL: u64 = 1 << 20;
+        match self.opened.len()? {
+            Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(self.opened.read(0..len)?)),
+            // What is in a store or in memory is not a file of the system.
+            Some(len) if !mmap && self.opened.identity().is_some() => {
+                let (source, reads) = windows::open(&input.path, len)?;
+                self.windows = Some(reads);
+                Ok(source)
+            }
+            _ => Ok(self.opened.clone()),
+        }
+    }
+
+    /// The number of reads, and of bytes.
+    fn totals(&self) -> [u64; 2] {
+        let stats = self.opened.read_stats();
+        let [reads, bytes] = self.windows.as_ref().map_or([0; 2], |reads| reads.totals());
+        [stats.reads + reads, stats.bytes + bytes]
     }
 }
 
 /// A store answers so many requests in the time of one.
 const REQUESTS: usize = 32;
 
-fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<Facts> {
+/// The result of a check of every value of a file.
+pub(crate) struct Checked {
+    pub(crate) findings: Vec<Finding>,
+    /// The parts that cannot be used.
+    pub(crate) damage: Vec<Damage>,
+}
+
+/// Checks every value of a file, as `meshmap verify` does. All commands learn from this which parts cannot be used.
+pub(crate) fn check(file: &MeshFile) -> Checked {
+    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
+    Checked { findings, damage: damages.list }
+}
+
+/// The findings about a file, and the parts that cannot be used.
+fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>, Damages) {
     let mut damages = Damages::default();
-    let (depth, bytes) = (inspection.depth, inspection.bytes);
     beyond_the_end(file, bytes, &mut damages);
     if let Some(proxy) = file.as_cgeo() {
         cgeo::walk(proxy, bytes, depth, &mut damages);
     }
-    inspection.findings = file.findings().to_vec();
-    unusable(&inspection.findings, file, &mut damages);
-    if depth == Depth::Check {
-        inspection.findings = check(file, bytes, &mut damages);
-    }
+    unusable(file.findings(), file, &mut damages);
+    let findings = match depth {
+        Depth::Look => file.findings().to_vec(),
+        Depth::Check => validate(file, bytes, &mut damages),
+    };
+    (findings, damages)
+}
+
+fn look_at(file: &MeshFile, facts: bool, inspection: &mut Inspection) -> Option<Facts> {
+    let (depth, bytes) = (inspection.depth, inspection.bytes);
+    let (findings, mut damages) = problems(file, bytes, depth);
+    inspection.findings = findings;
     let mut known = None;
     if facts && let Some(problem) = too_many_parts(file, bytes) {
         inspection.problem = Some(problem);
@@ -182,7 +221,7 @@ fn beyond_the_end(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
 }
 
 /// Checks every value: findings, and what cannot be used.
-fn check(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<Finding> {
+fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<Finding> {
     let findings = file.validate().and_then(|mut findings| {
         if let Some(asset) = file.as_slmesh() {
             findings.extend(asset.check_hashes()?);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use meshmap::openctm::{Bodies, Mesh, Method};
-use meshmap::{Address, Finding, Format, Item, MeshFile, ReadStats, Rule, Segment};
+use meshmap::{Address, Finding, Format, Item, MeshFile, Rule, Segment};
 use serde::Serialize;
 
 use crate::inputs::{Input, Problem};
@@ -14,14 +14,12 @@ use crate::{text, words};
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
 
-/// How much of a file is looked at.
+/// How much of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// What costs little.
+    /// Only what costs little.
     Look,
-    /// Whatever makes numbers exact.
-    Full,
-    /// Every value.
+    /// Everything, with a check of every value.
     Check,
 }
 
@@ -81,6 +79,15 @@ impl Damage {
         (range.end > bytes).then(|| (bytes.saturating_sub(range.start), range.end - range.start))
     }
 
+    /// What is wrong and where, on one line: `tmf: meshes[0].vertex_triangles[4] (0x88..0x8d): index out of range: ..`.
+    pub(crate) fn line(&self, format: Format) -> String {
+        if self.problem.library().is_some() {
+            return self.problem.to_string();
+        }
+        let at = self.range.as_ref().map(|range| format!(" ({:#x}..{:#x})", range.start, range.end));
+        text::line(&format!("{format}: {}{}: {}", self.address, at.unwrap_or_default(), self.problem))
+    }
+
     /// What is wrong, without where.
     pub(crate) fn reason(&self) -> String {
         match self.problem.library() {
@@ -108,6 +115,34 @@ impl Damages {
     /// Whether something at the address, or in it, is damaged.
     pub(super) fn has(&self, address: &str) -> bool {
         self.seen.contains(address)
+    }
+}
+
+/// The parts that cannot be used, by their addresses.
+#[derive(Default)]
+pub(crate) struct ByAddress<'a> {
+    own: HashMap<String, &'a Damage>,
+    /// The first of the parts that each part contains.
+    within: HashMap<String, &'a Damage>,
+}
+
+impl<'a> ByAddress<'a> {
+    pub(crate) fn new(damage: &'a [Damage]) -> Self {
+        let mut known = Self::default();
+        for part in damage {
+            let address = part.address.to_string();
+            for ancestor in ancestors(&address) {
+                known.within.entry(ancestor.to_owned()).or_insert(part);
+            }
+            known.own.entry(address).or_insert(part);
+        }
+        known
+    }
+
+    /// What cannot be used of the part at an address: the part itself, a part of it, or the part that it belongs to.
+    pub(crate) fn at(&self, address: &str) -> Option<&'a Damage> {
+        let around = || ancestors(address).find_map(|ancestor| self.own.get(ancestor));
+        self.within.get(address).or_else(around).copied()
     }
 }
 
@@ -170,7 +205,8 @@ pub(crate) struct Inspection {
     pub(crate) details: HashMap<String, PartDetail>,
     /// Sections of a file that could not be opened, as its header tells them.
     pub(crate) salvaged: Vec<Part>,
-    pub(crate) reads: ReadStats,
+    /// The number of reads, and of bytes.
+    pub(crate) reads: [u64; 2],
 }
 
 /// What a format's module finds out.
@@ -209,13 +245,18 @@ impl Inspection {
             meshes: Vec::new(),
             details: HashMap::new(),
             salvaged: Vec::new(),
-            reads: ReadStats::default(),
+            reads: [0; 2],
         }
     }
 
     /// Whether something cannot be used.
     pub(crate) fn is_broken(&self) -> bool {
         self.problem.is_some() || !self.damage.is_empty()
+    }
+
+    /// `true` if every value was checked. Otherwise a value that is out of range or not finite may have been missed.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.file.is_some() && self.depth == Depth::Check
     }
 
     /// Where the file ends though parts of it lie beyond; and where it would end, as far as that is told.

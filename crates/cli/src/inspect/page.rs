@@ -267,12 +267,14 @@ impl Inspection {
 }
 
 fn cost(inspection: &Inspection, mmap: bool) -> String {
-    let (reads, bytes) = (inspection.reads.reads, text::size(inspection.reads.bytes));
-    if mmap {
+    let [reads, bytes] = inspection.reads;
+    let bytes = text::size(bytes);
+    let cost = if mmap {
         "mapped".to_owned()
     } else if reads == 0 {
         "in memory".to_owned()
     } else {
         format!("read {bytes} in {}", text::plural(reads, "read"))
-    }
+    };
+    if inspection.is_checked() { cost } else { format!("{cost}; values not checked (--full)") }
 }

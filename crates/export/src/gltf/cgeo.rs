@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use meshmap::cgeo::{Mesh as Stored, Proxy, TopologyId};
+use meshmap::cgeo::{Mesh as Stored, Proxy};
 use meshmap::{Format, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler};
@@ -14,6 +14,7 @@ use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::source::assume;
 use crate::source::check::{finite, turned, winding};
+use crate::source::topology::Topology;
 
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
@@ -143,13 +144,13 @@ impl Writer<'_> {
         let (mut primitives, normals) = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
         let normals = normals.filter(|_| self.job.morph_normals);
         drop(origin.texcoords);
-        let topology = origin.topology;
+        let mut topology = Topology::of(self.proxy.snapshot(first)?)?;
         self.outcome.wrote(remap.vertex_count(), remap.indices().len() / 3);
         let mut used = 0;
         let mut differences = Vec::new();
         for index in others {
             self.job.budget.read_geometry(points as u64, 0)?;
-            if !self.differences(*index, topology, &positions, is_stored, &mut differences)? {
+            if !self.differences(*index, &mut topology, &positions, is_stored, &mut differences)? {
                 break;
             }
             let turned = match &normals {
@@ -204,7 +205,8 @@ impl Writer<'_> {
         let mut shared = None;
         for (primitive, part) in primitives.iter_mut().zip(parts) {
             let (range, is_dense) = (part.vertices.clone(), self.job.dense);
-            let accessor = match (shared, sources) {
+            let is_whole = range == (0..count);
+            let accessor = match (shared.filter(|_| is_whole), sources) {
                 (Some(accessor), _) => accessor,
                 (None, Some(sources)) => {
                     let of = |source: &u32| differences.get(*source as usize).copied().unwrap_or_default();
@@ -216,7 +218,7 @@ impl Writer<'_> {
                     self.gltf.sparse(part.iter().copied(), is_dense)?
                 }
             };
-            if range == (0..count) {
+            if is_whole {
                 shared = Some(accessor);
             }
             if let Some(target) = primitive.targets.last_mut() {
@@ -259,13 +261,13 @@ impl Writer<'_> {
     fn differences(
         &mut self,
         index: usize,
-        topology: TopologyId,
+        topology: &mut Topology,
         origin: &[[f32; 3]],
         is_stored: bool,
         differences: &mut Vec<[f32; 3]>,
     ) -> Result<bool> {
         let snapshot = self.proxy.snapshot(index)?;
-        if snapshot.topology()? != topology {
+        if !topology.is_of(&snapshot, &mut self.scratch, &self.job.budget)? {
             return Ok(false);
         }
         let address = || format!("snapshots[{index}].positions");
@@ -330,7 +332,8 @@ impl Writer<'_> {
         let mut shared: Option<BTreeMap<String, Index>> = None;
         for part in parts {
             let range = part.vertices.clone();
-            let attributes = match &shared {
+            let is_whole = range == (0..vertices.len());
+            let attributes = match shared.as_ref().filter(|_| is_whole) {
                 Some(attributes) => attributes.clone(),
                 None => {
                     let mut attributes = BTreeMap::new();
@@ -351,7 +354,7 @@ impl Writer<'_> {
             let first = u32::try_from(range.start).unwrap_or(u32::MAX);
             let corners: Vec<[u32; 3]> = part.corners(first).collect();
             let indices = self.gltf.indices(corners.as_flattened(), range.len())?;
-            if range == (0..vertices.len()) {
+            if is_whole {
                 shared = Some(attributes.clone());
             }
             let name = has_ids.then(|| format!("material_{}", part.material));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use meshmap::slmesh::{Asset, Skin as Stored};
-use meshmap::{Dequant, Format, MeshFile, MeshView, Role, Segment};
+use meshmap::{Dequant, ErrorKind, Format, MeshFile, MeshView, Role, Segment};
 
 use super::attributes::Geometry;
 use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
@@ -25,9 +25,15 @@ pub(super) fn write(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let rules = Rules::of(Format::SlMesh, job, outcome);
-    let skin = match asset.skin()? {
-        Some(stored) => joints(&stored, job, gltf, outcome)?,
-        None => None,
+    let skin = match asset.skin() {
+        Ok(Some(stored)) => joints(&stored, job, gltf, outcome)?,
+        Ok(None) => None,
+        // The geometry is complete without it.
+        Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
+            outcome.leave_out("the skin, which cannot be decoded");
+            None
+        }
+        Err(error) => return Err(error.into()),
     };
     let count = skin.as_ref().map_or(0, |skin| skin.nodes.len());
     let (mut children, mut beside) = (Vec::new(), Vec::new());

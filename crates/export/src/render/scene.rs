@@ -128,6 +128,9 @@ impl Scene {
         rendered: &mut Rendered,
     ) -> Result<Self> {
         budget.begin_scene();
+        if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() == 0) {
+            return Err(Error::NotHeld { target: TARGET, what: "the file has no snapshots".to_owned() });
+        }
         let pose = match (moment, file.as_iqm()) {
             (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, budget, TARGET)?),
             _ => None,

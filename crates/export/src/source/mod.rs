@@ -5,3 +5,4 @@ pub(crate) mod check;
 pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod select;
+pub(crate) mod topology;

@@ -1,7 +1,7 @@
 //! Which meshes of a file are written.
 
 use meshmap::slmesh::{Asset, Lod};
-use meshmap::{Address, MeshCounts, MeshFile, MeshView, Role, Semantic};
+use meshmap::{Address, ErrorKind, MeshCounts, MeshFile, MeshView, Role, Semantic};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -56,7 +56,11 @@ pub(crate) fn drawn(
     leave_out: &mut impl FnMut(String),
 ) -> Result<Vec<MeshView>> {
     if !addresses.is_empty() {
-        return addresses.iter().map(|address| view(file, address, None, budget)).collect();
+        let mut views = Vec::new();
+        for address in addresses {
+            views.extend(views_at(file, address, budget)?);
+        }
+        return Ok(views);
     }
     if let Some(proxy) = file.as_cgeo() {
         let view = proxy.snapshot(snapshot)?.view()?;
@@ -70,6 +74,26 @@ pub(crate) fn drawn(
         _ => false,
     };
     file.meshes_where(wanted)?.map(|entry| view(file, &entry.address, entry.counts, budget)).collect()
+}
+
+/// The mesh at an address, the meshes that a part contains, or the mesh that a part belongs to.
+fn views_at(file: &MeshFile, address: &Address, budget: &Budget) -> Result<Vec<MeshView>> {
+    match view(file, address, None, budget) {
+        Err(Error::Read(error)) if error.kind() == ErrorKind::OutOfRange => {
+            let is_meant = |mesh: &Address| {
+                let (mesh, part) = (mesh.segments(), address.segments());
+                mesh.starts_with(part) || part.starts_with(mesh)
+            };
+            let entries = file.meshes()?.filter(|entry| is_meant(&entry.address));
+            let views: Result<Vec<_>> =
+                entries.map(|entry| view(file, &entry.address, entry.counts, budget)).collect();
+            match views {
+                Ok(views) if views.is_empty() => Err(Error::Read(error)),
+                views => views,
+            }
+        }
+        view => Ok(vec![view?]),
+    }
 }
 
 /// A mesh, whose triangles are charged before they are read if their number is known.

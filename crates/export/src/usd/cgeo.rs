@@ -15,9 +15,9 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Job;
-use crate::source::assume;
 use crate::source::check::{finite, turned, winding};
 use crate::source::names::Names;
+use crate::source::{assume, topology};
 
 /// The mesh, and what the stage says of its times.
 pub(super) struct Written {
@@ -277,13 +277,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
 
 impl Topology {
     fn is_of(&self, mesh: &MeshBuffer) -> bool {
-        let shape = |triangles: &Triangles| {
-            (triangles.len(), triangles.texcoord_sets(), triangles.has_normals(), triangles.tail_len())
-        };
-        let is_same = || {
-            shape(&self.triangles) == shape(&mesh.triangles)
-                && self.triangles.as_bytes() == mesh.triangles.as_bytes()
-        };
+        let is_same = || topology::are_same(&self.triangles, &mesh.triangles);
         self.lengths == lengths(mesh) && (self.id == mesh.topology || is_same())
     }
 }

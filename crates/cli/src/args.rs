@@ -357,7 +357,7 @@ struct Drawing {
     /// Samples a pixel: 1, 4 or 9.
     #[arg(long, value_name = "N", default_value = "4", value_parser = parse_samples)]
     samples: Samples,
-    /// How triangles look: shaded, wireframe or normals.
+    /// How triangles look: shaded, clay (one colour for all materials), wireframe or normals.
     #[arg(long, value_name = "MODE", default_value = "shaded", value_parser = parse_mode)]
     mode: Mode,
     /// The axis that points up: x, y or z [default: what the format says].
@@ -450,9 +450,10 @@ fn parse_samples(text: &str) -> Result<Samples, String> {
 fn parse_mode(text: &str) -> Result<Mode, String> {
     match text {
         "shaded" => Ok(Mode::Shaded),
+        "clay" => Ok(Mode::Clay),
         "wireframe" => Ok(Mode::Wireframe),
         "normals" => Ok(Mode::Normals),
-        _ => Err("expected shaded, wireframe or normals".to_owned()),
+        _ => Err("expected shaded, clay, wireframe or normals".to_owned()),
     }
 }
 

@@ -99,6 +99,18 @@ fn both_sides_of_a_triangle_are_lit() {
 }
 
 #[test]
+fn clay_is_one_colour_whatever_the_materials() {
+    let two = bodies(&[(&square(0.0), &SQUARE), (&square(-0.5), &SQUARE)]);
+    let swapped = bodies(&[(&square(-0.5), &SQUARE), (&square(0.0), &SQUARE)]);
+    assert_ne!(picture(&small(), &two), picture(&small(), &swapped));
+    let clay = small().with_mode(Mode::Clay);
+    assert_eq!(picture(&clay, &two), picture(&clay, &swapped));
+    // The first material has the colour of clay.
+    let one = bodies(&[(&square(0.0), &SQUARE)]);
+    assert_eq!(picture(&clay, &one), picture(&small(), &one));
+}
+
+#[test]
 fn a_wireframe_is_drawn_at_edges_alone() {
     let file = bodies(&[(&[[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])]);
     let lines = picture(&small().with_mode(Mode::Wireframe), &file);

@@ -79,7 +79,7 @@ pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -
     let surfaces =
         Surfaces { frame, lens: camera.lens(), distance: &distance, coarse: &coarse, normals: &facing };
     let mut reached = Vec::new();
-    if style.mode == Mode::Shaded && scene.heat.is_none() {
+    if matches!(style.mode, Mode::Shaded | Mode::Clay) && scene.heat.is_none() {
         reached = vec![1.0_f32; pixels];
         let spirals = spirals();
         each(is_parallel, rows(frame).zip(reached.chunks_mut(band)).collect(), |(rows, out)| {

@@ -9,11 +9,13 @@ use font8x8::{BASIC_FONTS, UnicodeFonts};
 use meshmap::{Axis, Format, MeshFile, Parallelism, Source};
 use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
 use meshmap_testing::data;
+use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
 use sha2::{Digest, Sha256};
 
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 const INK: [u8; 3] = [0x22, 0x26, 0x2b];
+const TROUBLE: [u8; 3] = [0xf3, 0xd6, 0xd2];
 
 /// Positions and triangles.
 type Parts<'a> = (&'a [[f32; 3]], &'a [[u32; 3]]);
@@ -205,10 +207,12 @@ fn every_good_file_is_drawn_or_has_nothing_to_draw() {
             match small().with_size(32, 32).with_non_finite(NonFinite::Zero).picture(&file) {
                 Ok((picture, rendered)) => {
                     assert!(rendered.triangles > 0);
-                    // Needles and points are thinner than any sample.
-                    seen += usize::from(covered(&picture) > 0);
+                    assert!(covered(&picture) > 0, "{}", path.display());
+                    seen += 1;
                     drawn += 1;
                 }
+                // Needles and points are thinner than any sample.
+                Err(Error::NotHeld { what, .. }) if what.starts_with("nothing ") => drawn += 1,
                 Err(Error::NotHeld { what, .. }) => {
                     assert!(
                         what.contains("no triangles") || what.contains("no mesh"),
@@ -257,6 +261,50 @@ fn numbers_that_are_not_finite_have_an_address_or_become_0() {
     // What no triangle uses does not count.
     let (_, rendered) = small().with_non_finite(NonFinite::Zero).picture(&file).unwrap();
     assert!(rendered.notes.iter().any(|note| note.contains("1 numbers")), "{:?}", rendered.notes);
+}
+
+#[test]
+fn a_picture_without_a_drawn_pixel_is_an_error() {
+    let (folder, path) = folder();
+    let point = [[1.0; 3]; 3];
+    let line = [[0.0; 3], [1.0, 1.0, 0.1], [3.0, 3.0, 0.3]];
+    // A triangle that is small compared with the distance to the next one.
+    let far = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e9; 3]];
+    let all = [[0, 1, 2]];
+    for (file, words) in [
+        (bodies(&[(&point, &all)]), "the only triangle has no area"),
+        (bodies(&[(&point, &all), (&line, &all)]), "none of the 2 triangles has an area"),
+        (bodies(&[(&far, &[[0, 1, 2], [3, 3, 3]])]), "is seen edge-on or is smaller than a pixel"),
+    ] {
+        for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
+            let error = small().with_mode(mode).picture(&file).unwrap_err();
+            assert!(matches!(&error, Error::NotHeld { what, .. } if what.contains(words)), "{error}");
+        }
+        for render in [small(), small().with_turntable(3), small().with_animation(), small().with_sheet()] {
+            assert!(render.write_file(&file, &path).unwrap_err().to_string().contains(words));
+        }
+        assert!(small().write_difference(&file, &file, &path).unwrap_err().to_string().contains(words));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_animation_may_have_pictures_on_which_nothing_is_seen() {
+    let (_folder, path) = folder();
+    let mut meshes = vec![Mesh::sheet(4, 0, 0.0); 2];
+    meshes[1].positions.fill([0.5, 0.5, 0.0]);
+    let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
+    let file = cgeo::file(&snapshots, cgeo::dialects()[0]);
+    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    small().with_animation().write_file(&file, &path).unwrap();
+    let is_empty = |frame: &[u8]| frame.as_chunks::<3>().0.iter().all(|pixel| *pixel == GROUND);
+    assert_eq!(frames(&path).iter().map(|frame| is_empty(frame)).collect::<Vec<_>>(), [false, true]);
+    // The tile of the second snapshot gives the reason.
+    small().with_sheet().write_file(&file, &path).unwrap();
+    let trouble = frames(&path)[0].as_chunks::<3>().0.iter().filter(|pixel| **pixel == TROUBLE).count();
+    assert!((96 * 96 / 2..96 * 96).contains(&trouble), "{trouble}");
+    let error = small().with_snapshot(1).picture(&file).unwrap_err().to_string();
+    assert!(error.contains("none of the 18 triangles has an area"), "{error}");
 }
 
 #[test]

@@ -30,7 +30,21 @@ const MOST_TIMES: u64 = 4096;
 /// Light, and how much of the pixel it covers.
 type Covered = [f32; 4];
 
-pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Result<Picture> {
+/// A drawn picture.
+pub(super) struct Drawn {
+    pub(super) picture: Picture,
+    /// The error of a picture without a drawn pixel.
+    pub(super) nothing: Option<Error>,
+}
+
+impl Drawn {
+    /// The picture, unless nothing is drawn on it.
+    pub(super) fn into_picture(self) -> Result<Picture> {
+        self.nothing.map_or(Ok(self.picture), Err)
+    }
+}
+
+pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Result<Drawn> {
     let is_parallel = style.is_parallel;
     let (points, places): (Vec<[f32; 3]>, Vec<Place>) =
         scene.positions.iter().map(|point| camera.see(*point)).unzip();
@@ -104,7 +118,8 @@ pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -
             }));
         }
     });
-    Ok(Picture::new(frame, bytes))
+    let is_empty = colors.iter().all(|[.., cover]| *cover == 0.0);
+    Ok(Drawn { picture: Picture::new(frame, bytes), nothing: is_empty.then(|| scene.nothing_drawn()) })
 }
 
 /// The rows of the bands of a picture.

@@ -92,8 +92,8 @@ fn a_sheet_has_bad_files_too_and_is_the_same_for_any_number_of_threads() {
         sheets.push(fs::read(out).unwrap());
     }
     assert!(sheets.windows(2).all(|pair| pair[0] == pair[1]));
-    // Three tiles on two rows of two: 146 x 202 pixels.
-    assert_eq!(sheets[0][16..24], [0, 0, 0, 146, 0, 0, 0, 202]);
+    // Three tiles on two rows of two: 146 x 222 pixels.
+    assert_eq!(sheets[0][16..24], [0, 0, 0, 146, 0, 0, 0, 222]);
 }
 
 #[test]

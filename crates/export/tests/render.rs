@@ -318,6 +318,38 @@ fn huge_and_tiny_meshes_fill_the_picture_too() {
 }
 
 #[test]
+fn the_scale_of_a_file_makes_no_difference() {
+    let cgeo = |scale: f32| {
+        let mut mesh = Mesh::sheet(6, 0, 0.0);
+        mesh.positions.iter_mut().flatten().for_each(|number| *number *= scale);
+        let file = cgeo::file(&[snapshot(&mesh, mesh.complete())], cgeo::dialects()[0]);
+        MeshFile::from_source(Source::from_bytes(file)).unwrap()
+    };
+    let openctm = |scale: f32| {
+        let body = Body::sheet(RAW, 6);
+        let positions: Vec<_> =
+            body.positions.iter().map(|point| point.map(|number| number * scale)).collect();
+        bodies(&[(&positions, &body.triangles)])
+    };
+    let triangle = |scale: f32| {
+        let points =
+            [[-1.0, -1.0, 0.5], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]].map(|point| point.map(|n: f32| n * scale));
+        bodies(&[(&points, &[[0, 1, 2]])])
+    };
+    let usual = [cgeo(1.0), openctm(1.0), triangle(1.0)].map(|file| covered(&picture(&small(), &file)));
+    for scale in [1e-30, 1e30] {
+        let scaled = [cgeo(scale), openctm(scale), triangle(scale)];
+        for (file, usual) in scaled.iter().zip(usual) {
+            for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
+                assert!(covered(&picture(&small().with_mode(mode), file)) > 100, "{scale} {mode:?}");
+            }
+            let covered = covered(&picture(&small(), file));
+            assert!(usual.abs_diff(covered) * 50 < usual, "{scale}: {usual} {covered}");
+        }
+    }
+}
+
+#[test]
 fn triangles_that_use_few_of_many_vertices_are_drawn_as_if_there_were_no_others() {
     let few = square(0.0);
     let mut many = vec![[9e9, -9e9, 9e9]; 10_000];

@@ -281,6 +281,9 @@ enum Command {
         /// The PNG to write or, of directories and several files, the directory [default: the terminal].
         #[arg(short, long, value_name = "PATH")]
         output: Option<PathBuf>,
+        /// Write into the output if it exists, instead of replacing it, whatever its name ends in. File managers hold it open.
+        #[arg(long, requires = "output", conflicts_with = "motion")]
+        thumbnail: bool,
         #[command(flatten)]
         how: Drawing,
         /// Print a JSON object for each file, one per line, and the summary on standard error.
@@ -418,7 +421,16 @@ impl Drawing {
         render = said(render, self.animate.then_some(()), |render, ()| render.with_animation());
         render = said(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
         let moves = self.turntable.is_some() || self.animate;
-        render::Wish { output, render, size: self.size, sheet: self.sheet, moves, force, json }
+        render::Wish {
+            output,
+            thumbnail: false,
+            render,
+            size: self.size,
+            sheet: self.sheet,
+            moves,
+            force,
+            json,
+        }
     }
 }
 
@@ -711,9 +723,10 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force, json };
             convert::run(&paths, &wish, &choice, screen, out)
         }
-        Command::Render { paths, output, how, json, force, list, choice, .. } => {
+        Command::Render { paths, output, thumbnail, how, json, force, list, choice, .. } => {
             let choice = with_list(choice, list);
-            render::run(&paths, &how.into_wish(output, force, json), &choice, screen, out)
+            let wish = render::Wish { thumbnail, ..how.into_wish(output, force, json) };
+            render::run(&paths, &wish, &choice, screen, out)
         }
         Command::Catalog { paths, output, full, hash, json, list, choice, .. } => {
             let choice = with_list(choice, list);

@@ -119,7 +119,8 @@ fn animations_turntables_and_sheets_of_one_file_are_written() {
 fn without_a_terminal_and_an_output_it_is_wrong_usage() {
     let wave = data::valid("cgeo", "anim_a.cgeo");
     let root = data::root();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
+        (&[name(&root), "--thumbnail", "-o", "all.png"], "--thumbnail is for one file"),
         (&[name(&wave)], "standard output is no terminal"),
         (&[name(&root)], "-o says where"),
         (&[name(&wave), "--sheet"], "-o says where"),

@@ -16,7 +16,7 @@ use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Ta
 
 use crate::catalog::How;
 use crate::commands::catalog;
-use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
+use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify, view};
 use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
 use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
@@ -296,6 +296,24 @@ enum Command {
         /// version.
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        list: FileList,
+        #[command(flatten)]
+        choice: Choice,
+    },
+    /// Show files in the browser, by a server that only this machine can reach.
+    ///
+    /// The page shows what is in the files, plays snapshots and animations, and reads only what it shows. The command ends with the last
+    /// tab of the page. Builds need the feature `view`.
+    #[command(after_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
+        view --no-open assets/                 only print the address"))]
+    View {
+        /// Files, directories to walk, or `-` for standard input.
+        #[arg(required_unless_present = "files_from")]
+        paths: Vec<PathBuf>,
+        /// Print the address of the page, and do not open it.
+        #[arg(long)]
+        no_open: bool,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -734,6 +752,9 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let how =
                 How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap).with_limits(limits);
             catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
+        }
+        Command::View { paths, no_open, list, choice } => {
+            view::run(&paths, !no_open, &with_list(choice, list), out)
         }
         Command::Digest { path, all, mmap, memory } => digest::run(&path, all, (mmap, memory), out),
         Command::Completions { shell } => {

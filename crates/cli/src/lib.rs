@@ -22,6 +22,8 @@ mod screen;
 mod table;
 mod text;
 mod topology;
+#[cfg(feature = "view")]
+mod view;
 mod words;
 
 pub use args::{definition as command, run, run_to_status};

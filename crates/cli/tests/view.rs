@@ -56,8 +56,10 @@ mod with_page {
 
     impl Server {
         fn start(path: &Path) -> Self {
-            let mut command = meshmap();
-            command.args(["view", "--no-open", "-q"]).arg(path);
+            Self::of(meshmap().args(["view", "--no-open", "-q"]).arg(path))
+        }
+
+        fn of(command: &mut Command) -> Self {
             let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
             let mut line = String::new();
             BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -217,6 +219,47 @@ mod with_page {
                 "{line}"
             );
         }
+    }
+
+    /// Other users can read the command line of a browser, so its address leads to the page once.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_browser_gets_an_address_that_works_once() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (browser, said) = (folder.path().join("xdg-open"), folder.path().join("said"));
+        fs::write(
+            &browser,
+            format!("#!/bin/sh\necho \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n", said.display()),
+        )
+        .unwrap();
+        fs::set_permissions(&browser, PermissionsExt::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let file = data::valid("cgeo", "anim_a.cgeo");
+        let server = Server::of(meshmap().args(["view", "-q"]).arg(file).env("PATH", path));
+        let start = Instant::now();
+        while !said.exists() {
+            assert!(start.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let address = fs::read_to_string(&said).unwrap();
+        let launch = address.trim().strip_prefix(&format!("http://{}", server.host)).unwrap();
+        assert_ne!(launch, server.page);
+        let response = server.send(&server.request("GET", launch, &[]));
+        assert_eq!((response.status, response.header("Location")), (302, Some(&*server.page)));
+        assert_eq!(server.send(&server.request("GET", launch, &[])).status, 403);
+        assert_eq!(server.get("", &[]).status, 200);
+    }
+
+    #[test]
+    fn standard_input_is_served_too() {
+        let path = data::valid("iqm", "skin_multi_anim.iqm");
+        let input = fs::File::open(&path).unwrap();
+        let server = Server::of(meshmap().args(["view", "--no-open", "-q", "-"]).stdin(input));
+        let bytes = fs::read(path).unwrap();
+        let part = server.get("file/0", &["Range: bytes=5-30"]);
+        assert_eq!((part.status, &part.body[..]), (206, &bytes[5..31]));
+        assert_eq!(server.get("file/0", &[]).body, bytes);
     }
 
     #[test]

@@ -66,7 +66,7 @@ mod with_page {
         let address = server.address();
         writeln!(out, "{address}")?;
         out.flush()?;
-        if opens && let Err(error) = open(&address) {
+        if opens && let Err(error) = open(&server.launch_address()) {
             tell(format_args!("view: the browser cannot be started ({error}); open the address above"));
         }
         if !choice.quiet {

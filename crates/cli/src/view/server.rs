@@ -61,13 +61,10 @@ impl Server {
     /// Listens at a free port of the loopback interface.
     pub(crate) fn bind(files: Vec<Served>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let host = listener.local_addr()?;
-        let mut token = [0; 16];
-        getrandom::fill(&mut token).map_err(io::Error::other)?;
-        let token: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
         let site = Site {
-            host,
-            token,
+            host: listener.local_addr()?,
+            token: token()?,
+            launch: Mutex::new(Some(token()?)),
             files,
             tabs: Mutex::default(),
             connections: AtomicUsize::new(0),
@@ -78,7 +75,13 @@ impl Server {
 
     /// The address of the page.
     pub(crate) fn address(&self) -> String {
-        format!("http://{}/{}/", self.site.host, self.site.token)
+        self.site.address(&self.site.token)
+    }
+
+    /// An address that leads to the page once, for the command line of a browser, which other users of the machine can read.
+    pub(crate) fn launch_address(&self) -> String {
+        let launch = self.site.launch.lock().unwrap_or_else(PoisonError::into_inner);
+        self.site.address(launch.as_deref().unwrap_or_default())
     }
 
     /// Answers requests until the last tab is closed, or until the flag is set.
@@ -132,6 +135,8 @@ impl Tabs {
 struct Site {
     host: SocketAddr,
     token: String,
+    /// A token that leads to the page, until it has been used.
+    launch: Mutex<Option<String>>,
     files: Vec<Served>,
     tabs: Mutex<Tabs>,
     connections: AtomicUsize,
@@ -170,7 +175,15 @@ impl Site {
             Err(Some(code)) => return status(stream, code),
             Err(None) => return Ok(()),
         };
-        let Some(path) = self.allowed(&request) else { return status(stream, 403) };
+        let Some((token, path)) = self.allowed(&request) else { return status(stream, 403) };
+        if !is_same(token, &self.token) {
+            return match self.is_launch(token) {
+                true => {
+                    write!(stream, "{}Location: /{}/\r\nContent-Length: 0\r\n\r\n", head(302), self.token)
+                }
+                false => status(stream, 403),
+            };
+        }
         if !["GET", "HEAD"].contains(&request.method.as_str()) {
             return status(stream, 405);
         }
@@ -198,23 +211,29 @@ impl Site {
         }
     }
 
-    /// The path after the token, if the request comes from the page or from an address that a user has typed.
+    fn address(&self, token: &str) -> String {
+        format!("http://{}/{token}/", self.host)
+    }
+
+    /// The token and the path after it, unless the request comes from another site.
     ///
     /// The header `Host` has another name if a site of the web has a name that leads here, and `Origin` has the name of another site
     /// if that sends requests to this one.
-    fn allowed<'a>(&self, request: &'a Request) -> Option<&'a str> {
+    fn allowed<'a>(&self, request: &'a Request) -> Option<(&'a str, &'a str)> {
         let host = self.host.to_string();
         let origin = format!("http://{host}");
         let mut hosts = request.values("host");
-        if hosts.next() != Some(host.as_str())
-            || hosts.next().is_some()
-            || request.values("origin").any(|other| other != origin)
-        {
+        let is_other = hosts.next() != Some(host.as_str()) || hosts.next().is_some();
+        if is_other || request.values("origin").any(|other| other != origin) {
             return None;
         }
-        let path = request.path.split(['?', '#']).next()?;
-        let (token, rest) = path.strip_prefix('/')?.split_once('/')?;
-        is_same(token.as_bytes(), self.token.as_bytes()).then_some(rest)
+        request.path.split(['?', '#']).next()?.strip_prefix('/')?.split_once('/')
+    }
+
+    /// `true` for the token of the browser, the first time.
+    fn is_launch(&self, token: &str) -> bool {
+        let mut launch = self.launch.lock().unwrap_or_else(PoisonError::into_inner);
+        launch.take_if(|launch| is_same(token, launch)).is_some()
     }
 
     /// Holds a stream of events open as long as a tab does.
@@ -250,9 +269,16 @@ impl Site {
     }
 }
 
+/// 128 random bits of the system.
+fn token() -> io::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Compares all bytes, so that the time does not depend on how many are right.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+fn is_same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }
 
 /// Sends a file or a part of it.
@@ -363,6 +389,7 @@ fn respond(
 fn head(code: u16) -> String {
     let words = match code {
         200 => "OK",
+        302 => "Found",
         206 => "Partial Content",
         400 => "Bad Request",
         403 => "Forbidden",

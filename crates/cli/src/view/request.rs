@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// The first line and the headers have at most so many bytes.
+/// The maximum length of the first line and the headers.
 const MOST_BYTES: usize = 16 << 10;
 /// A request has to be complete after this time.
 const PATIENCE: Duration = Duration::from_secs(10);

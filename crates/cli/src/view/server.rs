@@ -1,6 +1,6 @@
-//! A server for the page of one user: on this machine only, and only for who knows the token in the address.
+//! A server for the page of one user. Only this machine can reach it, and requests need the token of the address.
 //!
-//! Requests are answered by one thread per connection, with a limit on connections.
+//! Each connection has a thread, and carries one request. The number of connections is limited.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -19,10 +19,10 @@ use super::request::{Part, Request};
 
 /// Connections that are answered at the same time.
 const MOST_CONNECTIONS: usize = 64;
-/// A client that neither sends nor receives for so long is dropped.
+/// The timeout of one read, after which a tab checks that the server still runs, and of one write.
 const SILENCE: Duration = Duration::from_secs(1);
 const STALLED: Duration = Duration::from_secs(30);
-/// After the last tab is closed, so long is waited for another one: reloading closes a tab and opens it again.
+/// The time between the last tab and the end of the server: reloading closes a tab and opens it again.
 const GRACE: Duration = Duration::from_secs(2);
 /// The rest of a request that is read and ignored.
 const MOST_REST: u64 = 64 << 10;

@@ -54,7 +54,7 @@ fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> R
     let [refuse, named, ..] = choices.flags();
     let mut render = render
         .with_samples(choices.of(&[Samples::One, Samples::Four, Samples::Nine]))
-        .with_mode(choices.of(&[Mode::Shaded, Mode::Wireframe, Mode::Normals]))
+        .with_mode(choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]))
         .with_non_finite(if refuse { NonFinite::Refuse } else { NonFinite::Zero })
         .with_lods(choices.of(&[
             Lods::Finest,

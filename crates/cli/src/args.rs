@@ -16,7 +16,7 @@ use meshmap_export::{Convert, Lods, Mode, NonFinite, Output, Render, Samples, Ta
 
 use crate::catalog::How;
 use crate::commands::catalog;
-use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify};
+use crate::commands::{Outcome, convert, diff, digest, dump, info, render, tell, verify, view};
 use crate::inputs::{Choice, FileList, Memory, parse_size as parse_bytes};
 use crate::inspect::cgeo::{List, parse_dialect};
 use crate::interrupt;
@@ -288,6 +288,9 @@ enum Command {
         /// The PNG to write or, of directories and several files, the directory [default: the terminal].
         #[arg(short, long, value_name = "PATH")]
         output: Option<PathBuf>,
+        /// Write into the output if it exists, instead of replacing it, whatever its name ends in. File managers hold it open.
+        #[arg(long, requires = "output", conflicts_with = "motion")]
+        thumbnail: bool,
         #[command(flatten)]
         how: Drawing,
         /// Print a JSON object for each file, one per line, and the summary on standard error.
@@ -300,6 +303,24 @@ enum Command {
         /// version.
         #[arg(long)]
         force: bool,
+        #[command(flatten)]
+        list: FileList,
+        #[command(flatten)]
+        choice: Choice,
+    },
+    /// Show files in the browser, by a server that only this machine can reach.
+    ///
+    /// The page shows what is in the files, plays snapshots and animations, and reads only what it shows. The command ends with the last
+    /// tab of the page. Builds need the feature `view`.
+    #[command(after_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
+        view --no-open assets/                 only print the address"))]
+    View {
+        /// Files, directories to walk, or `-` for standard input.
+        #[arg(required_unless_present = "files_from")]
+        paths: Vec<PathBuf>,
+        /// Print the address of the page, and do not open it.
+        #[arg(long)]
+        no_open: bool,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -364,7 +385,7 @@ struct Drawing {
     /// Samples a pixel: 1, 4 or 9.
     #[arg(long, value_name = "N", default_value = "4", value_parser = parse_samples)]
     samples: Samples,
-    /// How triangles look: shaded, wireframe or normals.
+    /// How triangles look: shaded, clay (one colour for all materials), wireframe or normals.
     #[arg(long, value_name = "MODE", default_value = "shaded", value_parser = parse_mode)]
     mode: Mode,
     /// The axis that points up: x, y or z [default: what the format says].
@@ -426,7 +447,16 @@ impl Drawing {
         render = said(render, self.animate.then_some(()), |render, ()| render.with_animation());
         render = said(render, self.sheet.then_some(()), |render, ()| render.with_sheet());
         let moves = self.turntable.is_some() || self.animate;
-        render::Wish { output, render, size: self.size, sheet: self.sheet, moves, force, json }
+        render::Wish {
+            output,
+            thumbnail: false,
+            render,
+            size: self.size,
+            sheet: self.sheet,
+            moves,
+            force,
+            json,
+        }
     }
 }
 
@@ -458,9 +488,10 @@ fn parse_samples(text: &str) -> Result<Samples, String> {
 fn parse_mode(text: &str) -> Result<Mode, String> {
     match text {
         "shaded" => Ok(Mode::Shaded),
+        "clay" => Ok(Mode::Clay),
         "wireframe" => Ok(Mode::Wireframe),
         "normals" => Ok(Mode::Normals),
-        _ => Err("expected shaded, wireframe or normals".to_owned()),
+        _ => Err("expected shaded, clay, wireframe or normals".to_owned()),
     }
 }
 
@@ -718,9 +749,10 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 convert::Wish { output, to, convert: Box::new(convert), with, check, dry_run, force, json };
             convert::run(&paths, &wish, &choice, screen, out)
         }
-        Command::Render { paths, output, how, json, force, list, choice, .. } => {
+        Command::Render { paths, output, thumbnail, how, json, force, list, choice, .. } => {
             let choice = with_list(choice, list);
-            render::run(&paths, &how.into_wish(output, force, json), &choice, screen, out)
+            let wish = render::Wish { thumbnail, ..how.into_wish(output, force, json) };
+            render::run(&paths, &wish, &choice, screen, out)
         }
         Command::Catalog { paths, output, full, hash, json, list, choice, .. } => {
             let choice = with_list(choice, list);
@@ -728,6 +760,9 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             let how =
                 How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap).with_limits(limits);
             catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
+        }
+        Command::View { paths, no_open, list, choice } => {
+            view::run(&paths, !no_open, &with_list(choice, list), out)
         }
         Command::Digest { path, all, mmap, memory } => digest::run(&path, all, (mmap, memory), out),
         Command::Completions { shell } => {

@@ -22,6 +22,8 @@ mod screen;
 mod table;
 mod text;
 mod topology;
+#[cfg(feature = "view")]
+mod view;
 mod windows;
 mod words;
 

@@ -126,7 +126,7 @@ fn pretty(text: String) -> String {
 
 #[test]
 fn help() {
-    for command in ["", "info ", "verify ", "dump ", "diff ", "render ", "digest "] {
+    for command in ["", "info ", "verify ", "dump ", "diff ", "render ", "view ", "digest "] {
         assert_snapshot!(
             format!("help {command}").trim().replace(' ', "_"),
             transcript(&format!("{command}--help"))

@@ -92,8 +92,8 @@ fn a_sheet_has_bad_files_too_and_is_the_same_for_any_number_of_threads() {
         sheets.push(fs::read(out).unwrap());
     }
     assert!(sheets.windows(2).all(|pair| pair[0] == pair[1]));
-    // Three tiles on two rows of two: 146 x 202 pixels.
-    assert_eq!(sheets[0][16..24], [0, 0, 0, 146, 0, 0, 0, 202]);
+    // Three tiles on two rows of two: 146 x 222 pixels.
+    assert_eq!(sheets[0][16..24], [0, 0, 0, 146, 0, 0, 0, 222]);
 }
 
 #[test]
@@ -119,7 +119,8 @@ fn animations_turntables_and_sheets_of_one_file_are_written() {
 fn without_a_terminal_and_an_output_it_is_wrong_usage() {
     let wave = data::valid("cgeo", "anim_a.cgeo");
     let root = data::root();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
+        (&[name(&root), "--thumbnail", "-o", "all.png"], "--thumbnail is for one file"),
         (&[name(&wave)], "standard output is no terminal"),
         (&[name(&root)], "-o says where"),
         (&[name(&wave), "--sheet"], "-o says where"),

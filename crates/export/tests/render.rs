@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufReader;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use font8x8::{BASIC_FONTS, UnicodeFonts};
 use meshmap::{Axis, Format, MeshFile, Parallelism, Source};
 use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
 use meshmap_testing::data;
+use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
 use sha2::{Digest, Sha256};
 
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
-const INK: [u8; 3] = [0x22, 0x26, 0x2b];
+const TROUBLE: [u8; 3] = [0xf3, 0xd6, 0xd2];
 
 /// Positions and triangles.
 type Parts<'a> = (&'a [[f32; 3]], &'a [[u32; 3]]);
@@ -96,6 +97,18 @@ fn both_sides_of_a_triangle_are_lit() {
     let file = bodies(&[(&square(0.0), &SQUARE)]);
     let turned = bodies(&[(&square(0.0), &[[0, 2, 1], [0, 3, 2]])]);
     assert_eq!(picture(&small(), &file), picture(&small(), &turned));
+}
+
+#[test]
+fn clay_is_one_colour_whatever_the_materials() {
+    let two = bodies(&[(&square(0.0), &SQUARE), (&square(-0.5), &SQUARE)]);
+    let swapped = bodies(&[(&square(-0.5), &SQUARE), (&square(0.0), &SQUARE)]);
+    assert_ne!(picture(&small(), &two), picture(&small(), &swapped));
+    let clay = small().with_mode(Mode::Clay);
+    assert_eq!(picture(&clay, &two), picture(&clay, &swapped));
+    // The first material has the colour of clay.
+    let one = bodies(&[(&square(0.0), &SQUARE)]);
+    assert_eq!(picture(&clay, &one), picture(&small(), &one));
 }
 
 #[test]
@@ -193,10 +206,12 @@ fn every_good_file_is_drawn_or_has_nothing_to_draw() {
             match small().with_size(32, 32).with_non_finite(NonFinite::Zero).picture(&file) {
                 Ok((picture, rendered)) => {
                     assert!(rendered.triangles > 0);
-                    // Needles and points are thinner than any sample.
-                    seen += usize::from(covered(&picture) > 0);
+                    assert!(covered(&picture) > 0, "{}", path.display());
+                    seen += 1;
                     drawn += 1;
                 }
+                // Needles and points are thinner than any sample.
+                Err(Error::NotHeld { what, .. }) if what.starts_with("nothing ") => drawn += 1,
                 Err(Error::NotHeld { what, .. }) => {
                     assert!(
                         what.contains("no triangles") || what.contains("no mesh"),
@@ -248,6 +263,50 @@ fn numbers_that_are_not_finite_have_an_address_or_become_0() {
 }
 
 #[test]
+fn a_picture_without_a_drawn_pixel_is_an_error() {
+    let (folder, path) = folder();
+    let point = [[1.0; 3]; 3];
+    let line = [[0.0; 3], [1.0, 1.0, 0.1], [3.0, 3.0, 0.3]];
+    // A triangle that is small compared with the distance to the next one.
+    let far = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1e9; 3]];
+    let all = [[0, 1, 2]];
+    for (file, words) in [
+        (bodies(&[(&point, &all)]), "the only triangle has no area"),
+        (bodies(&[(&point, &all), (&line, &all)]), "none of the 2 triangles has an area"),
+        (bodies(&[(&far, &[[0, 1, 2], [3, 3, 3]])]), "is seen edge-on or is smaller than a pixel"),
+    ] {
+        for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
+            let error = small().with_mode(mode).picture(&file).unwrap_err();
+            assert!(matches!(&error, Error::NotHeld { what, .. } if what.contains(words)), "{error}");
+        }
+        for render in [small(), small().with_turntable(3), small().with_animation(), small().with_sheet()] {
+            assert!(render.write_file(&file, &path).unwrap_err().to_string().contains(words));
+        }
+        assert!(small().write_difference(&file, &file, &path).unwrap_err().to_string().contains(words));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_animation_may_have_pictures_on_which_nothing_is_seen() {
+    let (_folder, path) = folder();
+    let mut meshes = vec![Mesh::sheet(4, 0, 0.0); 2];
+    meshes[1].positions.fill([0.5, 0.5, 0.0]);
+    let snapshots: Vec<_> = meshes.iter().map(|mesh| snapshot(mesh, mesh.complete())).collect();
+    let file = cgeo::file(&snapshots, cgeo::dialects()[0]);
+    let file = MeshFile::from_source(Source::from_bytes(file)).unwrap();
+    small().with_animation().write_file(&file, &path).unwrap();
+    let is_empty = |frame: &[u8]| frame.as_chunks::<3>().0.iter().all(|pixel| *pixel == GROUND);
+    assert_eq!(frames(&path).iter().map(|frame| is_empty(frame)).collect::<Vec<_>>(), [false, true]);
+    // The tile of the second snapshot gives the reason.
+    small().with_sheet().write_file(&file, &path).unwrap();
+    let trouble = frames(&path)[0].as_chunks::<3>().0.iter().filter(|pixel| **pixel == TROUBLE).count();
+    assert!((96 * 96 / 2..96 * 96).contains(&trouble), "{trouble}");
+    let error = small().with_snapshot(1).picture(&file).unwrap_err().to_string();
+    assert!(error.contains("none of the 18 triangles has an area"), "{error}");
+}
+
+#[test]
 fn huge_and_tiny_meshes_fill_the_picture_too() {
     let usual = picture(&small(), &bodies(&[(&square(0.5), &SQUARE)]));
     for scale in [1e-38_f32, 1e-20, 1e20, 3e38] {
@@ -255,6 +314,38 @@ fn huge_and_tiny_meshes_fill_the_picture_too() {
         let scaled = picture(&small(), &bodies(&[(&points, &SQUARE)]));
         let [a, b] = [covered(&usual), covered(&scaled)];
         assert!(a.abs_diff(b) * 50 < a, "{scale}: {a} {b}");
+    }
+}
+
+#[test]
+fn the_scale_of_a_file_makes_no_difference() {
+    let cgeo = |scale: f32| {
+        let mut mesh = Mesh::sheet(6, 0, 0.0);
+        mesh.positions.iter_mut().flatten().for_each(|number| *number *= scale);
+        let file = cgeo::file(&[snapshot(&mesh, mesh.complete())], cgeo::dialects()[0]);
+        MeshFile::from_source(Source::from_bytes(file)).unwrap()
+    };
+    let openctm = |scale: f32| {
+        let body = Body::sheet(RAW, 6);
+        let positions: Vec<_> =
+            body.positions.iter().map(|point| point.map(|number| number * scale)).collect();
+        bodies(&[(&positions, &body.triangles)])
+    };
+    let triangle = |scale: f32| {
+        let points =
+            [[-1.0, -1.0, 0.5], [1.0, -1.0, 0.0], [0.0, 1.0, 0.0]].map(|point| point.map(|n: f32| n * scale));
+        bodies(&[(&points, &[[0, 1, 2]])])
+    };
+    let usual = [cgeo(1.0), openctm(1.0), triangle(1.0)].map(|file| covered(&picture(&small(), &file)));
+    for scale in [1e-30, 1e30] {
+        let scaled = [cgeo(scale), openctm(scale), triangle(scale)];
+        for (file, usual) in scaled.iter().zip(usual) {
+            for mode in [Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals] {
+                assert!(covered(&picture(&small().with_mode(mode), file)) > 100, "{scale} {mode:?}");
+            }
+            let covered = covered(&picture(&small(), file));
+            assert!(usual.abs_diff(covered) * 50 < usual, "{scale}: {usual} {covered}");
+        }
     }
 }
 
@@ -384,24 +475,27 @@ fn a_sheet_has_a_tile_with_words_for_each_picture() {
     let bytes = frames(&path).remove(0);
     let width = 6 + 2 * (64 + 6);
     let pixel = |column: usize, row: usize| bytes.as_chunks::<3>().0[row * width + column];
-    assert_eq!(bytes.len() / 3 / width, 6 + 2 * (64 + 28 + 6));
-    let words = |column: usize, row: usize, text: &str| {
-        text.chars().enumerate().all(|(place, letter)| {
-            let shape = BASIC_FONTS.get(letter).unwrap();
-            (0..64).all(|bit| {
-                let (x, y) = (bit % 8, bit / 8);
-                (pixel(column + place * 8 + x, row + y) == INK) == (shape[y] >> x & 1 == 1)
-            })
-        })
+    assert_eq!(bytes.len() / 3 / width, 6 + 2 * (64 + 38 + 6));
+    // The dark pixels of an area.
+    let ink = |columns: Range<usize>, rows: Range<usize>| {
+        let places = rows.flat_map(|row| columns.clone().map(move |column| (column, row)));
+        places.filter(|(column, row)| pixel(*column, *row).iter().all(|byte| *byte < 128)).count()
     };
-    assert!(words(6, 6 + 64 + 3, "cube"));
-    assert!(words(6, 6 + 64 + 3 + 11, "12 ..les"));
-    assert!(words(76, 6 + 64 + 3, "bad.tmf"));
-    assert!(words(76 + 6, 6 + 6, "it is"));
-    assert!(words(6, 6 + 98 + 64 + 3, "a n..tmf"));
+    let [first, second] = [6 + 64 + 3, 6 + 64 + 3 + 16].map(|row| row..row + 16);
+    let [left, right] = [6..6 + 64, 76..76 + 64];
+    let below = |rows: &Range<usize>| rows.start + 64 + 38 + 6..rows.end + 64 + 38 + 6;
+    assert!(ink(left.clone(), first.clone()) > 20 && ink(left.clone(), second.clone()) > 40);
+    assert!(ink(right.clone(), first.clone()) > 20 && ink(right.clone(), second) == 0);
+    assert!(ink(right, 6..6 + 64) > 30, "the reason is in the tile");
+    // A long name fills the width of its tile, and no more.
+    let long = below(&first);
+    assert!(
+        ink(left.start..left.start + 12, long.clone()) > 0 && ink(left.end - 12..left.end, long.clone()) > 0
+    );
+    assert_eq!(ink(left.end..left.end + 6, long), 0);
     // The picture itself, and an empty tile.
     assert_eq!(pixel(6 + 32, 6 + 32), tile.pixel(32, 32).unwrap());
-    assert_eq!(pixel(76 + 32, 6 + 98 + 32), GROUND);
+    assert_eq!(pixel(76 + 32, 6 + 108 + 32), GROUND);
 }
 
 #[test]
@@ -412,7 +506,9 @@ fn a_sheet_of_an_animation_names_its_moments() {
         Render::new().with_size(64, 64).with_every(4).with_sheet().write_file(&file, &path).unwrap();
     assert_eq!(rendered.pictures, 3);
     let bytes = frames(&path).remove(0);
-    assert!(bytes.as_chunks::<3>().0.iter().filter(|pixel| **pixel == INK).count() > 200);
+    // Six lines of words.
+    let is_dark = |pixel: &&[u8; 3]| pixel.iter().all(|byte| *byte < 100);
+    assert!(bytes.as_chunks::<3>().0.iter().filter(is_dark).count() > 200);
 }
 
 #[test]

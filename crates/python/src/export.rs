@@ -188,7 +188,7 @@ pub(crate) fn convert<'py>(
 ///     output: The path of a PNG to write.
 ///     size: Width and height in pixels, 1 to 8192; of a contact sheet, those of each tile.
 ///     samples: Samples of each pixel: 1, 4 or 9.
-///     mode: `shaded`, `wireframe` or `normals`.
+///     mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
 ///     up: The axis that points up, whatever the format says.
 ///     meshes: Addresses of the meshes to draw; by default what viewers show.
 ///     lod: The level of detail of a Second Life asset.
@@ -237,10 +237,11 @@ pub(crate) fn render<'py>(
     };
     let mode = match mode {
         "shaded" => Mode::Shaded,
+        "clay" => Mode::Clay,
         "wireframe" => Mode::Wireframe,
         "normals" => Mode::Normals,
         _ => {
-            let message = format!("mode is {mode:?}: expected 'shaded', 'wireframe' or 'normals'");
+            let message = format!("mode is {mode:?}: expected 'shaded', 'clay', 'wireframe' or 'normals'");
             return Err(PyValueError::new_err(message));
         }
     };

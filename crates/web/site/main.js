@@ -7,6 +7,13 @@ const number = new Intl.NumberFormat('en');
 const percent = (/** @type {number} */ share) => share > 0 && share < 0.0001 ? 'less than 0.01 %' : `${(share * 100).toFixed(2)} %`;
 const FORMATS = { cgeo: 'CGeo (Corona proxy)', iqm: 'IQM', openctm: 'OpenCTM', slmesh: 'Second Life mesh', tmf: 'TMF' };
 
+/**
+ * The files that `meshmap view` serves; empty for the demonstration.
+ *
+ * @type {{ name: string, url: string }[]}
+ */
+let served = [];
+
 /** @type {Stage | null} */
 let stage = null;
 try {
@@ -61,7 +68,7 @@ async function open(source, at = {}) {
     opening.abort();
     clear();
     const { signal } = opening = new AbortController();
-    const name = typeof source === 'string' ? source : source.name;
+    const name = typeof source === 'string' ? served.find(({ url }) => url === source)?.name ?? source : source.name;
     problem('');
     say(`Opening ${name} …`);
     the('stop').hidden = false;
@@ -280,7 +287,9 @@ function follow() {
     const now = new URLSearchParams(location.hash.slice(1));
     const url = now.get('url');
     if (!url) return;
-    the('address').value = url;
+    const index = served.findIndex((file) => file.url === url);
+    the('files').selectedIndex = index;
+    the('address').value = index < 0 ? url : '';
     const level = now.get('level') ?? undefined;
     const snapshot = Number(now.get('snapshot') ?? 0);
     open(url, { ...(level && { level }), snapshot: Number.isSafeInteger(snapshot) && snapshot >= 0 ? snapshot : 0 });
@@ -337,6 +346,7 @@ the('playing').addEventListener('click', () => {
 /** @param {File} file */
 function local(file) {
     the('address').value = '';
+    the('files').selectedIndex = -1;
     history.replaceState(null, '', location.pathname + location.search);
     open(file);
 }
@@ -365,5 +375,26 @@ async function samples() {
     the('samples').hidden = list.length === 0;
 }
 
-samples().catch(() => {});
-follow();
+/** Lists the files of `meshmap view`, and opens the first one. The program ends when no tab holds its stream of events. */
+async function serve() {
+    const tab = new EventSource('tab');
+    tab.addEventListener('error', () => {
+        tab.close();
+        problem('meshmap view has ended: run it again to open files.');
+    });
+    served = await (await fetch('files.json')).json();
+    the('files').replaceChildren(...served.map(({ name, url }) => option(url, name)));
+    the('served').hidden = served.length < 2;
+    if (location.hash) follow();
+    else location.replace(`#${new URLSearchParams({ url: served[0].url })}`);
+}
+
+the('files').addEventListener('change', () => {
+    location.hash = `#${new URLSearchParams({ url: the('files').value })}`;
+});
+if ('served' in document.body.dataset) {
+    serve().catch(fail);
+} else {
+    samples().catch(() => {});
+    follow();
+}

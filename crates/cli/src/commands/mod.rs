@@ -14,6 +14,7 @@ pub(crate) mod info;
 mod outputs;
 pub(crate) mod render;
 pub(crate) mod verify;
+pub(crate) mod view;
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -264,7 +264,7 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Path) -> D
 }
 
 /// How files are read, alone or beside others.
-pub(super) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
+pub(in crate::commands) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
     let limits = choice.memory.limits_of(3);
     Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, limits, ..Reading::default() }
 }

@@ -1,5 +1,6 @@
 //! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ use crate::text;
 pub(crate) struct Wish {
     /// A file or a directory; otherwise the terminal.
     pub(crate) output: Option<PathBuf>,
+    /// The output is written into as it is, under any name.
+    pub(crate) thumbnail: bool,
     pub(crate) render: Render,
     /// Of each picture, where it was said.
     pub(crate) size: Option<[u32; 2]>,
@@ -67,8 +70,11 @@ pub(crate) fn run(
     };
     let is_directory = output.is_dir();
     let is_png = output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
-    if (is_one || wish.sheet) && !is_directory && !is_png {
+    if (is_one || wish.sheet) && !is_directory && !is_png && !wish.thumbnail {
         return usage(format!("{}: pictures are PNG files, whose names end in .png", text::path(output)));
+    }
+    if wish.thumbnail && (!is_one || is_directory) {
+        return usage("render: --thumbnail is for one file".to_owned());
     }
     if !is_one && !wish.sheet && is_png && !is_directory {
         return usage(format!(
@@ -97,7 +103,8 @@ pub(crate) fn run(
         force: wish.force,
         manner: Manner { quiet: choice.quiet, json: wish.json },
     };
-    let make = move |file: &MeshFile, output: &Path| make(file, output, &render);
+    let is_thumbnail = wish.thumbnail;
+    let make = move |file: &MeshFile, output: &Path| make(file, output, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
@@ -159,8 +166,10 @@ fn together(wish: &Wish, choice: &Choice, is_one_of_many: bool) -> (Reading, Ren
     (reading(choice, is_one_of_many), render)
 }
 
-fn make(file: &MeshFile, output: &Path, render: &Render) -> Done {
-    match render.write_file(file, output) {
+fn make(file: &MeshFile, output: &Path, render: &Render, is_thumbnail: bool) -> Done {
+    let rendered =
+        if is_thumbnail { thumbnail(file, output, render) } else { render.write_file(file, output) };
+    match rendered {
         Ok(rendered) => {
             let notes = rendered.notes.iter().map(|note| text::line(&format!("! {note}")));
             let lines = std::iter::once(about(&rendered)).chain(notes).collect();
@@ -169,6 +178,15 @@ fn make(file: &MeshFile, output: &Path, render: &Render) -> Done {
         }
         Err(error) => Done::of(error),
     }
+}
+
+/// Writes a picture into a file that another program may hold open.
+fn thumbnail(file: &MeshFile, output: &Path, render: &Render) -> meshmap_export::Result<Rendered> {
+    let (picture, rendered) = render.picture(file)?;
+    let mut png = Vec::new();
+    picture.write_png(&mut png)?;
+    fs::write(output, png)?;
+    Ok(rendered)
 }
 
 /// The properties of the JSON object.

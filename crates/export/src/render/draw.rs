@@ -30,7 +30,21 @@ const MOST_TIMES: u64 = 4096;
 /// Light, and how much of the pixel it covers.
 type Covered = [f32; 4];
 
-pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Result<Picture> {
+/// A drawn picture.
+pub(super) struct Drawn {
+    pub(super) picture: Picture,
+    /// The error of a picture without a drawn pixel.
+    pub(super) nothing: Option<Error>,
+}
+
+impl Drawn {
+    /// The picture, unless nothing is drawn on it.
+    pub(super) fn into_picture(self) -> Result<Picture> {
+        self.nothing.map_or(Ok(self.picture), Err)
+    }
+}
+
+pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -> Result<Drawn> {
     let is_parallel = style.is_parallel;
     let (points, places): (Vec<[f32; 3]>, Vec<Place>) =
         scene.positions.iter().map(|point| camera.see(*point)).unzip();
@@ -79,7 +93,7 @@ pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -
     let surfaces =
         Surfaces { frame, lens: camera.lens(), distance: &distance, coarse: &coarse, normals: &facing };
     let mut reached = Vec::new();
-    if style.mode == Mode::Shaded && scene.heat.is_none() {
+    if matches!(style.mode, Mode::Shaded | Mode::Clay) && scene.heat.is_none() {
         reached = vec![1.0_f32; pixels];
         let spirals = spirals();
         each(is_parallel, rows(frame).zip(reached.chunks_mut(band)).collect(), |(rows, out)| {
@@ -104,7 +118,8 @@ pub(super) fn draw(scene: &Scene, camera: &Camera, frame: Frame, style: Style) -
             }));
         }
     });
-    Ok(Picture::new(frame, bytes))
+    let is_empty = colors.iter().all(|[.., cover]| *cover == 0.0);
+    Ok(Drawn { picture: Picture::new(frame, bytes), nothing: is_empty.then(|| scene.nothing_drawn()) })
 }
 
 /// The rows of the bands of a picture.

@@ -2,7 +2,7 @@
 
 use super::camera::Frame;
 use super::color::{self, GROUND, INK, Palette};
-use super::label::{self, LETTER};
+use super::label;
 use super::picture::Picture;
 use super::scene::Scene;
 use super::settings::TARGET;
@@ -64,10 +64,11 @@ pub(super) fn with_scale(picture: &Picture, largest: f64) -> Picture {
         let color = color::bytes(palette.heat((column - left) as f32 / steps as f32));
         (top..top + BAR).for_each(|row| whole.set(column, row, color));
     }
-    let row = top + BAR + 6;
+    let row = top + BAR + 4;
     label::write(&mut whole, "0", left, row, INK);
-    let words = label::cut(&shown(largest), label::fitting(right - left));
-    let start = right.saturating_sub(u32::try_from(words.len()).unwrap_or(0) * LETTER);
+    let words = label::cut(&shown(largest), right - left);
+    // Saturates.
+    let start = right.saturating_sub(label::width(&words).ceil() as u32);
     label::write(&mut whole, &words, start, row, INK);
     whole
 }

@@ -24,12 +24,12 @@ pub use self::settings::{Mode, Render, Rendered, Samples};
 pub use self::sheet::Sheet;
 
 use self::camera::{Camera, Frame, Reach, View, turn};
-use self::draw::{Style, draw};
+use self::draw::{Drawn, Style, draw};
 use self::picture::written;
 use self::scene::Scene;
 use self::settings::{Motion, TARGET};
 use crate::budget::Budget;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Named, USUAL_RATE, Wanted, When};
 use crate::output::Output;
 use crate::source::assume;
@@ -86,15 +86,16 @@ impl Render {
     ///
     /// # Errors
     ///
-    /// [`Read`](crate::Error::Read) where the file cannot be read, [`NotHeld`](crate::Error::NotHeld) where there is nothing to draw,
-    /// no such moment, or so many large triangles that they cover the picture 4,096 times, and [`NonFinite`](crate::Error::NonFinite) for such a number.
+    /// [`Read`](crate::Error::Read) if the file cannot be read. [`NotHeld`](crate::Error::NotHeld) if there is nothing to draw, if no
+    /// pixel is drawn (all triangles are degenerate, for example), if there is no such moment, or if large triangles cover the
+    /// picture more than 4,096 times. [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let (budget, mut rendered) = (Budget::of_pictures(file), Rendered::default());
         let named = self.moment(file)?;
         let scene = Scene::of(file, self, named.moment, &budget, &mut rendered)?;
         rendered.moment = named.name;
         let camera = self.camera(file, &scene, self.frame(), &mut rendered);
-        let picture = draw(&scene, &camera, self.frame(), self.style())?;
+        let picture = draw(&scene, &camera, self.frame(), self.style())?.into_picture()?;
         Ok((picture, rendered.with(&picture_size(self.frame()), 1)))
     }
 
@@ -102,7 +103,8 @@ impl Render {
     ///
     /// # Errors
     ///
-    /// Those of [`picture`](Self::picture), and [`Write`](crate::Error::Write) where that fails.
+    /// Those of [`picture`](Self::picture), and [`Write`](crate::Error::Write) if the file cannot be written. In an animation or a contact
+    /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
         let path = path.as_ref();
         match self.motion {
@@ -167,11 +169,14 @@ impl Render {
     ) -> Result<()> {
         let mut output = Output::create(path)?;
         let mut writer = picture::header(&mut output, self.frame(), Some(animation))?;
+        let mut seen = SeenOnce::default();
         for picture in pictures {
             let (own, camera) = picture?;
-            let picture = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style())?;
-            writer.write_image_data(picture.bytes()).map_err(written)?;
+            let drawn = draw(own.as_ref().unwrap_or(scene), &camera, self.frame(), self.style())?;
+            writer.write_image_data(drawn.picture.bytes()).map_err(written)?;
+            seen.add(drawn.nothing);
         }
+        seen.check()?;
         writer.finish().map_err(written)?;
         output.finish()?;
         Ok(())
@@ -187,14 +192,21 @@ impl Render {
         let mut rendered = Rendered::default();
         let (camera, _) = self.camera_of_all(file, &moments, &budget, &mut rendered)?;
         let mut sheet = Sheet::create(path, moments.len(), frame.width, frame.height)?;
+        let mut seen = SeenOnce::default();
         let mut ignored = Rendered::default();
         for named in &moments {
             let _scope = budget.scope();
             let scene = Scene::of(file, self, named.moment, &budget, &mut ignored)?;
-            let picture = draw(&scene, &camera, frame, self.style())?;
+            let Drawn { picture, nothing } = draw(&scene, &camera, frame, self.style())?;
             let (name, time) = named.name.split_once(" (").unwrap_or((&named.name, ""));
-            sheet.push(&picture, &[name, time.trim_end_matches(')')])?;
+            let words = [name, time.trim_end_matches(')')];
+            match &nothing {
+                None => sheet.push(&picture, &words)?,
+                Some(why) => sheet.push_trouble(&why.to_string(), &words)?,
+            }
+            seen.add(nothing);
         }
+        seen.check()?;
         sheet.finish()?;
         rendered.moment = span(&moments);
         let count = u32::try_from(moments.len()).unwrap_or(u32::MAX);
@@ -243,11 +255,33 @@ impl Render {
         let whole = self.frame();
         let frame = Frame { height: whole.height.saturating_sub(heat::SCALE).max(1), ..whole };
         let camera = self.camera(file, &scene, frame, &mut rendered);
-        let picture = draw(&scene, &camera, frame, self.style())?;
+        let picture = draw(&scene, &camera, frame, self.style())?.into_picture()?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);
         let size = picture_size(picture.frame());
         save(&picture, path, rendered.with(&size, 1))
+    }
+}
+
+/// Pictures of one file, of which at least one has to show something.
+#[derive(Default)]
+struct SeenOnce {
+    is_seen: bool,
+    nothing: Option<Error>,
+}
+
+impl SeenOnce {
+    /// Counts a picture, with its error if it is empty.
+    fn add(&mut self, nothing: Option<Error>) {
+        match nothing {
+            None => self.is_seen = true,
+            Some(why) => drop(self.nothing.get_or_insert(why)),
+        }
+    }
+
+    /// Returns the error of the first picture if all are empty.
+    fn check(self) -> Result<()> {
+        self.nothing.filter(|_| !self.is_seen).map_or(Ok(()), Err)
     }
 }
 

@@ -63,6 +63,18 @@ impl Picture {
         }
     }
 
+    /// Mixes a share of a colour, from 0 to 1, into a pixel, where there is one.
+    pub(super) fn blend(&mut self, column: u32, row: u32, color: [u8; 3], share: f32) {
+        if let Some(ground) = self.pixel(column, row) {
+            let mixed = |channel: usize| {
+                let (from, to) = (f32::from(ground[channel]), f32::from(color[channel]));
+                // Saturates.
+                (from + (to - from) * share + 0.5) as u8
+            };
+            self.set(column, row, std::array::from_fn(mixed));
+        }
+    }
+
     /// Copies another picture into this one, as far as it lies inside.
     pub(super) fn paste(&mut self, other: &Self, column: u32, row: u32) {
         for (y, line) in

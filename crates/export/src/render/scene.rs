@@ -12,7 +12,7 @@ use crate::moment::Moment;
 use crate::pose::{Kind, Pose};
 use crate::source::check::replace_non_finite;
 use crate::source::select;
-use crate::vector::{face_normal, unit_of_f64};
+use crate::vector::{dot, face_normal, sub, unit_of_f64};
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
@@ -151,6 +151,22 @@ impl Scene {
         Ok(scene)
     }
 
+    /// The error of a picture on which no triangle covers a sample.
+    pub(super) fn nothing_drawn(&self) -> Error {
+        let corners = |triangle: &[u32; 3]| {
+            triangle.map(|corner| self.positions.get(corner as usize).copied().unwrap_or_default())
+        };
+        let count = self.triangles.len();
+        let what = match self.triangles.iter().all(|triangle| is_degenerate(corners(triangle))) {
+            true if count == 1 => "nothing to draw: the only triangle has no area".to_owned(),
+            true => format!("nothing to draw: none of the {count} triangles has an area"),
+            false => "nothing is drawn: every triangle is seen edge-on or is smaller than a pixel; \
+                use a larger picture, another axis that points up, or single meshes"
+                .to_owned(),
+        };
+        Error::NotHeld { target: TARGET, what }
+    }
+
     fn add(
         &mut self,
         view: &MeshView,
@@ -224,6 +240,15 @@ impl Scene {
             self.surfaces.extend(std::iter::repeat_n(Surface { tint, is_creased }, group.triangles.len()));
         }
     }
+}
+
+/// `true` if the corners of a triangle lie on one line or in one point, within the rounding of `f32`.
+fn is_degenerate(corners: [[f32; 3]; 3]) -> bool {
+    const ROUNDING: f64 = f32::EPSILON as f64;
+    let [a, b, c] = corners.map(|corner| corner.map(f64::from));
+    let normal = face_normal(corners);
+    let square = |vector: [f64; 3]| dot(vector, vector);
+    square(normal).sqrt() <= ROUNDING * square(sub(b, a)).sqrt() * square(sub(c, a)).sqrt()
 }
 
 /// Charges the vertices and triangles of a mesh, as they are read, in the scene, and as they are drawn.

@@ -16,6 +16,8 @@ pub enum Mode {
     /// By three soft lights, in colours of the materials.
     #[default]
     Shaded,
+    /// By the same lights, all in one neutral colour: materials make no difference.
+    Clay,
     /// Their edges, and what is behind them hidden.
     Wireframe,
     /// Their normals as colours: red to the right, green up, blue to the front, as the file has them.

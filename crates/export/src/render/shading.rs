@@ -93,12 +93,13 @@ impl Seen<'_> {
                 let [ha, hb, hc] = [of(a), of(b), of(c)];
                 self.palette.heat((ha * near[0] + hb * near[1] + hc * near[2]) / nearness)
             }
+            None if self.mode == Mode::Clay => self.palette.tint(0),
             None => self.palette.tint(surface.tint),
         };
         let light = match self.mode {
             // Colours that stand in a scale are not to be darkened much.
-            Mode::Shaded if self.scene.heat.is_some() => scaled(base, 0.7 + 0.3 * normal[2]),
-            Mode::Shaded => lit(base, normal),
+            Mode::Shaded | Mode::Clay if self.scene.heat.is_some() => scaled(base, 0.7 + 0.3 * normal[2]),
+            Mode::Shaded | Mode::Clay => lit(base, normal),
             Mode::Normals => {
                 let bytes = upright(smooth).map(|number| color::byte(number * 0.5 + 0.5));
                 color::light(bytes)

@@ -109,7 +109,7 @@ impl Sheet {
         let column = GAP + self.filled * (self.tile.width + GAP);
         self.row.paste(picture, column, 0);
         for (line, words) in (0..LINES).zip(words) {
-            let words = label::cut(words, label::fitting(self.tile.width));
+            let words = label::cut(words, self.tile.width);
             label::write(&mut self.row, &words, column, self.tile.height + GAP / 2 + line * label::LINE, INK);
         }
         self.filled += 1;
@@ -129,10 +129,10 @@ impl Sheet {
     /// Those of [`push`](Self::push).
     pub fn push_trouble(&mut self, why: &str, words: &[&str]) -> Result<()> {
         let mut tile = Picture::plain(self.tile, TROUBLE);
-        let lines = label::wrap(why, label::fitting(self.tile.width.saturating_sub(2 * GAP)));
+        let lines = label::wrap(why, self.tile.width.saturating_sub(2 * GAP));
         for (line, words) in (0..).zip(lines) {
             let row = GAP + line * label::LINE;
-            if row + label::LETTER > self.tile.height {
+            if row + label::LINE > self.tile.height {
                 break;
             }
             label::write(&mut tile, &words, GAP, row, INK);

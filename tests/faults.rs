@@ -62,7 +62,7 @@ fn check(name: &str, body: Vec<u8>) {
     let calls = reader.calls();
     let mut faults = BTreeSet::new();
     for (offset, fault) in Fault::ALL.into_iter().enumerate() {
-        for at in (0..calls).filter(|at| *at < ALL_OF || (at + offset * ALL_OF) % STEP == 0) {
+        for at in (0..calls).filter(|at| *at < ALL_OF || (at + offset * ALL_OF).is_multiple_of(STEP)) {
             let reader = Faulty::new(body.clone(), fault, at);
             let found = with_watchdog(Duration::from_secs(60), || looked(&reader));
             // Beyond the length, a lie about it is the whole difference.

@@ -48,6 +48,11 @@ pub(crate) fn coordinate(number: f32) -> String {
     if number.abs() >= 1e7 { format!("{number:.1e}") } else { format!("{number:.3}") }
 }
 
+/// A time in seconds: milliseconds are shown, unless the number is so large that it is damage or a limit.
+pub(crate) fn seconds(time: f64) -> String {
+    if time.abs() >= 1e9 { format!("{time:.3e} s") } else { format!("{time:.3} s") }
+}
+
 /// A box or a point: `0.000 1.000 2.000`.
 pub(crate) fn point<const N: usize>(numbers: [f32; N]) -> String {
     numbers.map(coordinate).join(" ")
@@ -185,6 +190,12 @@ pub(crate) fn span(range: &std::ops::Range<usize>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn extreme_times_are_short() {
+        assert_eq!(seconds(-0.04), "-0.040 s");
+        assert_eq!(seconds(i64::MIN as f64 / 1e6), "-9.223e12 s");
+    }
 
     #[test]
     fn sizes_have_one_decimal_and_the_right_unit() {

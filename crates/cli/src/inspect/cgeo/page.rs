@@ -16,7 +16,7 @@ pub(crate) fn summary(facts: &Facts, inspection: &Inspection) -> [String; 3] {
     let vertices = first.and_then(|mesh| mesh.vertices).map(|count| format!("{} verts", text::count(count)));
     let triangles = first.and_then(|mesh| mesh.triangles).map(|count| format!("{} tris", text::count(count)));
     let time = facts.time.as_ref().filter(|_| facts.snapshots > 1);
-    let time = time.map_or_else(String::new, |time| format!(", {:.3} s", time.last));
+    let time = time.map_or_else(String::new, |time| format!(", {}", text::seconds(time.last)));
     let snapshots = text::plural(facts.snapshots, "snapshot");
     [vertices.unwrap_or_default(), triangles.unwrap_or_default(), format!("{snapshots}{time}")]
 }
@@ -82,12 +82,13 @@ fn time(facts: &Facts) -> Block {
     let count = text::plural(facts.snapshots, "snapshot");
     let text = match &facts.time {
         None => format!("{count}, no time stored"),
-        Some(time) if facts.snapshots <= 1 => format!("{count}, at {:.3} s", time.start),
+        Some(time) if facts.snapshots <= 1 => format!("{count}, at {}", text::seconds(time.start)),
         Some(TimeFact { start, step, last }) => {
             let step = step * 1000.0;
             let rate = format!("{:.2}", 1000.0 / step);
             let rate = rate.trim_end_matches('0').trim_end_matches('.');
-            format!("{count}, one every {step:.3} ms ({rate} fps): first {start:.3} s, last {last:.3} s")
+            let [start, last] = [*start, *last].map(text::seconds);
+            format!("{count}, one every {step:.3} ms ({rate} fps): first {start}, last {last}")
         }
     };
     Block::line("time", text)
@@ -251,10 +252,7 @@ pub(crate) fn list(proxy: &Proxy, facts: &Facts, inspection: &Inspection, what: 
         inspection.damage.iter().map(|damage| (damage.address.to_string(), damage)).collect();
     for (index, mesh) in inspection.meshes.iter().enumerate() {
         let snapshot = proxy.snapshot(index).ok();
-        let time = snapshot
-            .as_ref()
-            .and_then(Snapshot::time)
-            .map_or_else(|| "-".to_owned(), |time| format!("{time:.3} s"));
+        let time = snapshot.as_ref().and_then(Snapshot::time).map_or_else(|| "-".to_owned(), text::seconds);
         let range = snapshot.as_ref().map(Snapshot::range);
         let count = |count: Option<u64>| count.map(text::count).unwrap_or_default();
         let kind = match damaged.get(&mesh.address) {

@@ -50,23 +50,14 @@ pub(crate) fn run(
     };
     let Some(address) = address else { return list(&file, &[], out).map(|listed| listed.outcome) };
     let parsed = address.parse::<Address>().ok();
-    let values = match parsed.as_ref().map(|address| file.array(address)) {
-        Some(Ok(values)) => values,
-        Some(Err(error)) if error.kind() != ErrorKind::OutOfRange => {
+    let values = match parsed.as_ref().and_then(|address| find(&file, address)) {
+        Some(Ok((values, None))) => values,
+        Some(Ok((values, Some(index)))) => return element(&values, index, wish, out),
+        Some(Err(error)) => {
             tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
             return Ok(Outcome::Bad);
         }
-        _ => {
-            match parsed.as_ref().and_then(|address| element_of(&file, address)) {
-                Some((Ok(values), index)) if index < values.len() => {
-                    return element(&values, index, wish, out);
-                }
-                Some((Err(error), _)) if error.kind() != ErrorKind::OutOfRange => {
-                    tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
-                    return Ok(Outcome::Bad);
-                }
-                _ => {}
-            }
+        None => {
             let is_list = wish.form == Form::Table && !wish.stats && wish.output.is_none();
             if let Some(part) = parsed.as_ref().filter(|_| is_list) {
                 let listed = list(&file, part.segments(), out)?;
@@ -129,12 +120,21 @@ fn open(input: &Input, wish: &Wish) -> Result<MeshFile, Problem> {
     file.ok_or_else(|| Problem::other("unknown_format", "no mesh".to_owned()))
 }
 
-/// The array that the address of an element belongs to, and the index of the element.
-fn element_of(file: &MeshFile, address: &Address) -> Option<(meshmap::Result<ArrayData>, u64)> {
+/// The array at an address; or the array that contains the element at the address, and the index of the element. `None` if the
+/// file has neither.
+fn find(file: &MeshFile, address: &Address) -> Option<meshmap::Result<(ArrayData, Option<u64>)>> {
+    let array = |address| match file.array(address) {
+        Err(error) if error.kind() == ErrorKind::OutOfRange => None,
+        array => Some(array),
+    };
+    if let Some(array) = array(address) {
+        return Some(array.map(|values| (values, None)));
+    }
     let (Segment::Index(index), _) = address.segments().split_last()? else { return None };
-    let element = format!("[{index}]");
-    let array = address.to_string().strip_suffix(&element)?.parse().ok()?;
-    Some((file.array(&array), *index))
+    let whole = address.to_string().strip_suffix(&format!("[{index}]"))?.parse().ok()?;
+    let array = array(&whole)?;
+    let has_element = array.as_ref().map_or(true, |values| *index < values.len());
+    has_element.then(|| array.map(|values| (values, Some(*index))))
 }
 
 /// Writes one element of an array.
@@ -149,8 +149,7 @@ fn element(values: &ArrayData, index: u64, wish: &Wish, out: &mut impl Write) ->
     if wish.form == Form::Csv {
         writeln!(out, "{}", csv_header(values))?;
     }
-    let skipped = usize::try_from(first).unwrap_or(usize::MAX);
-    for (row, numbers) in (first..first + rows_of_each).zip(rows(values).skip(skipped)) {
+    for (row, numbers) in (first..first + rows_of_each).zip(rows_from(values, first)) {
         writeln!(out, "{}{separator}{}", row_index(values, row), numbers.join(separator))?;
     }
     Ok(Outcome::Good)
@@ -170,7 +169,8 @@ fn list(file: &MeshFile, part: &[Segment], out: &mut impl Write) -> io::Result<L
     let mut good = damage.is_empty();
     let mut lines = damage.len() as u64;
     for array in file.arrays().together() {
-        if array.as_ref().is_ok_and(|array| !array.address.segments().starts_with(part)) {
+        let address = array.as_ref().map_or_else(|error| error.address(), |array| Some(&array.address));
+        if address.is_some_and(|address| !address.segments().starts_with(part)) {
             continue;
         }
         let (address, shape) = match array {
@@ -184,9 +184,6 @@ fn list(file: &MeshFile, part: &[Segment], out: &mut impl Write) -> io::Result<L
             }
             Err(error) => (error.address().cloned(), Err(error)),
         };
-        if !address.as_ref().is_none_or(|address| address.segments().starts_with(part)) {
-            continue;
-        }
         let address = address.map(|address| format!("{address}  ")).unwrap_or_default();
         lines += 1;
         match shape {
@@ -249,8 +246,14 @@ fn shown(number: f64, scalar: Scalar) -> String {
 }
 
 fn rows(values: &ArrayData) -> impl Iterator<Item = Vec<String>> + '_ {
-    let mut numbers = values.numbers();
+    rows_from(values, 0)
+}
+
+/// The rows from an index on. The numbers before are not formatted.
+fn rows_from(values: &ArrayData, first: u64) -> impl Iterator<Item = Vec<String>> + '_ {
     let columns = columns(values);
+    let skipped = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(columns);
+    let mut numbers = values.numbers().skip(skipped);
     std::iter::from_fn(move || {
         let row: Vec<String> =
             numbers.by_ref().take(columns).map(|number| shown(number, values.scalar())).collect();

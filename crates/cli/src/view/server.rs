@@ -12,10 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use meshmap::Source;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::page;
 use super::request::{Part, Request};
+use crate::text;
 
 /// Connections that are answered at the same time.
 const MOST_CONNECTIONS: usize = 64;
@@ -189,13 +190,12 @@ impl Site {
         }
         if let Some((content, kind)) = page::file(path) {
             let head = format!("Content-Encoding: gzip\r\nContent-Type: {kind}\r\n");
-            return respond(stream, &request, 200, &head, content);
+            return respond(stream, &request, &head, content);
         }
         match path {
             "files.json" => {
-                let list: Vec<_> = (0..).zip(&self.files).map(|(index, file): (usize, _)| json!({ "name": file.name, "url": format!("file/{index}") })).collect();
                 let head = "Content-Type: application/json\r\n";
-                respond(stream, &request, 200, head, json!(list).to_string().as_bytes())
+                respond(stream, &request, head, self.list().to_string().as_bytes())
             }
             "tab" => self.tab(stream),
             _ => {
@@ -209,6 +209,12 @@ impl Site {
                 }
             }
         }
+    }
+
+    /// The names and addresses of the files, for the page.
+    fn list(&self) -> Value {
+        let files = self.files.iter().enumerate();
+        files.map(|(index, file)| json!({ "name": file.name, "url": format!("file/{index}") })).collect()
     }
 
     fn address(&self, token: &str) -> String {
@@ -273,7 +279,7 @@ impl Site {
 fn token() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(text::hex(&bytes))
 }
 
 /// Compares all bytes, so that the time does not depend on how many are right.
@@ -374,14 +380,9 @@ fn status(stream: &mut TcpStream, code: u16) -> io::Result<()> {
     write!(stream, "{}Content-Length: 0\r\n\r\n", head(code))
 }
 
-fn respond(
-    stream: &mut TcpStream,
-    request: &Request,
-    code: u16,
-    headers: &str,
-    body: &[u8],
-) -> io::Result<()> {
-    write!(stream, "{}{headers}Content-Length: {}\r\n\r\n", head(code), body.len())?;
+/// A response with a body.
+fn respond(stream: &mut TcpStream, request: &Request, headers: &str, body: &[u8]) -> io::Result<()> {
+    write!(stream, "{}{headers}Content-Length: {}\r\n\r\n", head(200), body.len())?;
     if request.method == "HEAD" { Ok(()) } else { stream.write_all(body) }
 }
 

@@ -91,10 +91,13 @@ pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
     }
 }
 
+/// The error of an output on a disk that is full.
+pub(crate) const DISK_FULL: &str = "the disk is full";
+
 /// Why an output cannot be written, without the names of temporary files.
 pub(crate) fn writing(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::StorageFull {
-        return "the disk is full".to_owned();
+        return DISK_FULL.to_owned();
     }
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = source {

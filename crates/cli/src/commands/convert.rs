@@ -14,7 +14,7 @@ use super::outputs::{self, Done, Job, Made, Plan, reading, said};
 use super::{Manner, Outcome, tell};
 use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
-use crate::{inspect, json_text, text};
+use crate::{inspect, json_text, text, words};
 
 /// What is to be written, and where.
 pub(crate) struct Wish {
@@ -280,7 +280,7 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
         Done::Differs(made) => (made.lines, Outcome::Bad),
         Done::Failed(problem) => (vec![problem.to_string()], Outcome::Bad),
         Done::Unusable(damage) => (outputs::lines_of_parts(&damage), Outcome::Bad),
-        Done::DiskFull => (vec!["the disk is full".to_owned()], Outcome::Bad),
+        Done::DiskFull => (vec![words::DISK_FULL.to_owned()], Outcome::Bad),
         Done::Other | Done::UpToDate => (vec!["no mesh file".to_owned()], Outcome::Bad),
     };
     if outcome != Outcome::Good || !choice.quiet {

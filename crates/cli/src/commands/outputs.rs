@@ -80,15 +80,17 @@ pub(super) struct Plan<'a> {
     pub(super) manner: Manner,
 }
 
+/// The path of a file below the directory that was named, or the name of a file that was named itself.
+pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
+    let directory = paths.iter().filter(|path| !input.is_named && input.path.starts_with(path));
+    let longest = directory.max_by_key(|path| path.as_os_str().len());
+    let relative = longest.and_then(|directory| input.path.strip_prefix(directory).ok());
+    relative.map_or_else(|| input.path.file_name().unwrap_or_default().into(), Path::to_owned)
+}
+
 /// Where each file goes: below the output as it lies below the directory that was named.
 pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path) -> Vec<Job> {
-    let below = |input: &Input| {
-        let directory = paths.iter().filter(|path| !input.is_named && input.path.starts_with(path));
-        let longest = directory.max_by_key(|path| path.as_os_str().len());
-        let relative = longest.and_then(|directory| input.path.strip_prefix(directory).ok());
-        relative.map_or_else(|| input.path.file_name().unwrap_or_default().into(), Path::to_owned)
-    };
-    let places: Vec<PathBuf> = found.files.iter().map(below).collect();
+    let places: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
     for place in &places {
         *counts.entry(place.with_extension(ending)).or_default() += 1;
@@ -168,7 +170,7 @@ pub(super) fn all(
     failed += unreadable(&found, plan.manner.json, out)? + not_written;
     if not_written > 0 {
         let files = text::plural(not_written, "file");
-        tell(screen.paint(Style::Bad, &format!("the disk is full: {files} not written")));
+        tell(screen.paint(Style::Bad, &format!("{}: {files} not written", words::DISK_FULL)));
     }
     if let Some(error) = not_recorded {
         tell(error);
@@ -227,7 +229,7 @@ pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
             ("failed", Made { damage, ..Made::default() }, error)
         }
         Done::DiskFull => {
-            let problem = Problem::other("io", "the disk is full".to_owned());
+            let problem = Problem::other("io", words::DISK_FULL.to_owned());
             ("failed", Made::default(), whole(&problem))
         }
         Done::Other => return Vec::new(),

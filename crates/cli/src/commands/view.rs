@@ -87,9 +87,10 @@ mod with_page {
 
     /// The path below the directory that was named, with slashes.
     fn name(input: &Input, paths: &[PathBuf]) -> String {
-        let below =
-            paths.iter().filter(|_| !input.is_named).find_map(|path| input.path.strip_prefix(path).ok());
-        below.map_or_else(|| input.name(), |below| text::path(below).replace('\\', "/"))
+        match input.is_named {
+            true => input.name(),
+            false => text::path(&outputs::below(paths, input)).replace('\\', "/"),
+        }
     }
 
     /// Opens an address in the browser of the user.

@@ -61,7 +61,7 @@ fn written(folder: &Path, name: &str, bytes: &[u8]) -> (PathBuf, [Source; 2]) {
     (path, sources)
 }
 
-/// A bare read of so many bytes into memory that is used again.
+/// A bare read of `bytes` bytes into a reused buffer.
 fn bare(path: &Path, bytes: usize) -> impl FnMut() + use<> {
     let (file, mut memory) = (File::open(path).expect("a file that can be opened"), vec![0; bytes]);
     move || {
@@ -77,7 +77,7 @@ fn cgeo(folder: &Path, table: &mut Table) {
     let bytes = usize::from(SIDE).pow(2) * 12;
     let [mut direct, mut ranges] = sources.clone().map(|source| {
         let (mut out, mut scratch) = (Vec::new(), Scratch::default());
-        // Opened anew: a proxy retains the positions of its first snapshot.
+        // Opened each time, because a proxy retains the positions of its first snapshot.
         move || {
             let proxy = Proxy::from_source(source.clone()).expect("a valid file");
             proxy

@@ -132,8 +132,8 @@ enum Command {
     Dump {
         /// The file, or `-` for standard input.
         path: PathBuf,
-        /// Address of the array, such as snapshots[3].positions, or of an element, such as snapshots[3].positions[7]. Of a part
-        /// such as snapshots[3], and without an address, list all arrays.
+        /// Address of the array, such as snapshots[3].positions, or of an element, such as snapshots[3].positions[7]. With the
+        /// address of a part, such as snapshots[3], list its arrays; without an address, list all arrays.
         address: Option<String>,
         /// List the address, shape and type of every array, and the parts that cannot be used.
         #[arg(long, conflicts_with = "address")]
@@ -184,8 +184,8 @@ enum Command {
     },
     /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
     ///
-    /// Parts that cannot be used are reported as by `verify`, and the rest is written; the exit status is then 1. Of files larger
-    /// than 64 MiB, only what is converted is checked.
+    /// Parts that cannot be used are reported as by `verify`, and the rest is written; the exit status is then 1. Files
+    /// larger than 64 MiB are checked only as far as they are converted.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
@@ -385,7 +385,7 @@ struct Drawing {
     /// Samples a pixel: 1, 4 or 9.
     #[arg(long, value_name = "N", default_value = "4", value_parser = parse_samples)]
     samples: Samples,
-    /// How triangles look: shaded, clay (one colour for all materials), wireframe or normals.
+    /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
     #[arg(long, value_name = "MODE", default_value = "shaded", value_parser = parse_mode)]
     mode: Mode,
     /// The axis that points up: x, y or z [default: what the format says].

@@ -16,6 +16,8 @@
 //! # }
 //! ```
 //!
+//! Each kind of store is a feature: `fs`, the default, `http`, `aws`, `gcp` and `azure`. The example needs `http`.
+//!
 //! Programs without an asynchronous runtime read by [`Blocking`].
 
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]

@@ -25,7 +25,7 @@ pub(crate) use write::{Kind, Writer};
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct How {
-    /// Whether meshes are decoded and checked: then all counts and boxes are there, and the findings and errors that
+    /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
     /// `meshmap verify` reports. A part that cannot be used and is not a mesh, such as a skin, has a row.
     pub full: bool,
     /// Whether the bytes of each file are read for their SHA-256.

@@ -155,7 +155,7 @@ fn element(values: &ArrayData, index: u64, wish: &Wish, out: &mut impl Write) ->
     Ok(Outcome::Good)
 }
 
-/// What was listed of a file.
+/// The result of listing the arrays of a file.
 struct Listed {
     outcome: Outcome,
     lines: u64,

@@ -33,7 +33,7 @@ impl Outcome {
     }
 }
 
-/// How a command reports.
+/// The reporting options of a command.
 #[derive(Clone, Copy)]
 pub(crate) struct Manner {
     /// Only problems are reported.

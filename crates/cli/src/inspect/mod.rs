@@ -94,7 +94,7 @@ fn open(
     }
 }
 
-/// What was read of a file.
+/// The reads of a file, directly and in windows.
 struct Reads {
     opened: Source,
     windows: Option<Arc<windows::Reads>>,
@@ -106,7 +106,7 @@ impl Reads {
         const SMALL: u64 = 1 << 20;
         match self.opened.len()? {
             Some(len) if !mmap && len <= SMALL => Ok(Source::from_bytes(self.opened.read(0..len)?)),
-            // What is in a store or in memory is not a file of the system.
+            // Only files of the system have an identity, not those in stores or in memory.
             Some(len) if !mmap && self.opened.identity().is_some() => {
                 let (source, reads) = windows::open(&input.path, len)?;
                 self.windows = Some(reads);

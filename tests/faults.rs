@@ -112,7 +112,7 @@ fn faults_of_readers_of_openctm_stay_with_their_callers() {
 
 #[test]
 fn faults_of_readers_of_slmesh_stay_with_their_callers() {
-    check("slmesh", fixtures::slmesh::large(48));
+    check("slmesh", fixtures::slmesh::large(24));
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn check(body: Vec<u8>) {
 fn a_reader_of_cgeo_that_uses_its_own_file_gets_errors() {
     let (_, snapshots) = fixtures::cgeo::animation(20, 4);
     check(fixtures::cgeo::file(&snapshots, Dialect::default().with_codec(meshmap::Codec::Stored)));
-    let (_, snapshots) = fixtures::cgeo::animation(40, 16);
+    let (_, snapshots) = fixtures::cgeo::animation(40, 6);
     check(fixtures::cgeo::file(&snapshots, Dialect::default()));
 }
 
@@ -160,7 +160,7 @@ fn a_reader_of_openctm_that_uses_its_own_file_gets_errors() {
 
 #[test]
 fn a_reader_of_slmesh_that_uses_its_own_file_gets_errors() {
-    check(fixtures::slmesh::large(48));
+    check(fixtures::slmesh::large(24));
 }
 
 #[test]

@@ -14,15 +14,14 @@ fn assert_truncated(cut: &[u8], signature: usize) {
     assert!(error.byte_range().is_some_and(|range| range.start <= len as u64), "{len} bytes: {error}");
 }
 
-/// Changes each byte of a file in turn, in each of these bits, and exercises it; returns how many opened.
-fn changed_bytes(file: &[u8], changes: &[u8], exercise: fn(&[u8]) -> bool) -> usize {
+/// Changes each byte of a file in turn, by one of three masks in turn, and exercises it; returns the number that opened.
+fn changed_bytes(number: usize, file: &[u8], exercise: fn(&[u8]) -> bool) -> usize {
+    let masks = [0x01, 0x80, 0xff];
     let mut opened = 0;
     for place in 0..file.len() {
-        for change in changes {
-            let mut damaged = file.to_vec();
-            damaged[place] ^= change;
-            opened += usize::from(exercise(&damaged));
-        }
+        let mut damaged = file.to_vec();
+        damaged[place] ^= masks[(place + number) % masks.len()];
+        opened += usize::from(exercise(&damaged));
     }
     opened
 }
@@ -55,9 +54,9 @@ fn every_truncation_of_a_proxy_is_an_error() {
 
 #[test]
 fn every_changed_byte_of_a_proxy_panics_nowhere() {
-    for file in small_proxies() {
-        let opened = changed_bytes(&file, &[0x01, 0xff], exercise::cgeo::bytes);
-        assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 2);
+    for (number, file) in small_proxies().into_iter().enumerate() {
+        let opened = changed_bytes(number, &file, exercise::cgeo::bytes);
+        assert!(opened > file.len() / 4, "{opened} of {} open", file.len());
     }
 }
 
@@ -84,10 +83,10 @@ fn every_truncation_of_a_model_of_unknown_length_panics_nowhere() {
 
 #[test]
 fn every_changed_byte_of_a_model_panics_nowhere() {
-    for file in small_models() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::iqm::bytes);
+    for (number, file) in small_models().into_iter().enumerate() {
+        let opened = changed_bytes(number, &file, exercise::iqm::bytes);
         // Most bytes are coordinates; a reader that refuses those would pass this test otherwise.
-        assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
+        assert!(opened > file.len() / 3, "{opened} of {} open", file.len());
     }
 }
 
@@ -149,9 +148,9 @@ fn every_truncation_of_a_body_is_an_error() {
 
 #[test]
 fn every_changed_byte_of_a_body_panics_nowhere() {
-    for file in small_bodies() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::openctm::bytes);
-        assert!(opened > file.len(), "{opened} of {} open", file.len() * 3);
+    for (number, file) in small_bodies().into_iter().enumerate() {
+        let opened = changed_bytes(number, &file, exercise::openctm::bytes);
+        assert!(opened > file.len() / 3, "{opened} of {} open", file.len());
     }
 }
 
@@ -183,9 +182,9 @@ fn every_truncation_of_a_document_is_an_error() {
 
 #[test]
 fn every_changed_byte_of_a_document_panics_nowhere() {
-    for file in small_documents() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::tmf::bytes);
-        assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
+    for (number, file) in small_documents().into_iter().enumerate() {
+        let opened = changed_bytes(number, &file, exercise::tmf::bytes);
+        assert!(opened > file.len() / 6, "{opened} of {} open", file.len());
     }
 }
 
@@ -239,10 +238,10 @@ fn every_truncation_of_an_asset_is_an_error() {
 
 #[test]
 fn every_changed_byte_of_an_asset_panics_nowhere() {
-    for file in small_assets() {
-        let opened = changed_bytes(&file, &[0x01, 0x80, 0xff], exercise::slmesh::bytes);
+    for (number, file) in small_assets().into_iter().enumerate() {
+        let opened = changed_bytes(number, &file, exercise::slmesh::bytes);
         // A block that is damaged does not keep the file from opening.
-        assert!(opened > file.len() / 2, "{opened} of {} open", file.len() * 3);
+        assert!(opened > file.len() / 6, "{opened} of {} open", file.len());
     }
 }
 

@@ -1,8 +1,12 @@
 // The package in Node: files by every kind of source, servers that misbehave, and the loader of three.js.
 import assert from 'node:assert/strict';
-import { mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
@@ -313,4 +317,40 @@ test('a module of one format reads it, and no other', async () => {
         assert.notEqual(kinds[1], other);
         assert.notEqual(kinds[1], 'crash');
     }
+});
+
+test('npx meshmap serves what was named, with its token, and to its own page', async () => {
+    const folder = mkdtempSync(join(work, 'view-'));
+    mkdirSync(join(folder, 'below'));
+    copyFileSync(join(data, SKINNED), join(folder, 'below', 'a.iqm'));
+    writeFileSync(join(folder, 'notes.txt'), 'not a mesh');
+    const child = spawn(process.execPath, [fileURLToPath(new URL('../pkg/view.js', import.meta.url)), '--no-open', folder], { stdio: ['ignore', 'pipe', 'ignore'] });
+    after(() => child.kill());
+    const [address] = await once(createInterface(child.stdout), 'line');
+    const { host, pathname } = new URL(address);
+    const get = (path, headers = {}, method = 'GET') => new Promise((resolve, reject) => {
+        request({ host: '127.0.0.1', port: new URL(address).port, path, method, headers: { host, ...headers } }, (response) => {
+            const parts = [];
+            response.on('data', (part) => parts.push(part)).on('end', () => resolve([response.statusCode, Buffer.concat(parts)]));
+        }).on('error', reject).end();
+    });
+    const [status, list] = await get(`${pathname}files.json`);
+    assert.deepEqual([status, JSON.parse(list)], [200, [{ name: 'below/a.iqm', url: 'file/0' }]]);
+    const bytes = readFileSync(join(data, SKINNED));
+    assert.deepEqual(await get(`${pathname}file/0`), [200, bytes]);
+    assert.deepEqual(await get(`${pathname}file/0`, { range: 'bytes=16-31' }), [206, bytes.subarray(16, 32)]);
+    assert.deepEqual(await get(`${pathname}file/0`, { range: 'bytes=-8' }), [206, bytes.subarray(-8)]);
+    const nothing = Buffer.alloc(0);
+    for (const [path, headers, method, expected] of [
+        [`${pathname}file/0`, { range: `bytes=${bytes.length}-` }, 'GET', 416],
+        [`${pathname}file/1`, {}, 'GET', 404],
+        [`${pathname}file/../notes.txt`, {}, 'GET', 404],
+        [`${pathname}../../etc/passwd`, {}, 'GET', 404],
+        [`${pathname}file/0`, {}, 'POST', 405],
+        ['/', {}, 'GET', 403],
+        ['/file/0', {}, 'GET', 403],
+        [`/${'0'.repeat(32)}/file/0`, {}, 'GET', 403],
+        [`${pathname}file/0`, { origin: 'http://example.org' }, 'GET', 403],
+        [`${pathname}file/0`, { host: 'example.org' }, 'GET', 403],
+    ]) assert.deepEqual(await get(path, headers, method), [expected, nothing], path);
 });

@@ -1,4 +1,6 @@
-// `meshmap view` in Chromium: `node view.mjs MESHMAP FOLDER`, into which pictures go. The exit status is that of the checks.
+// `meshmap view` and `npx meshmap` in Chromium: `node view.mjs MESHMAP FOLDER`, into which pictures go.
+//
+// MESHMAP is the command or the script of the package. The exit status is that of the checks.
 //
 // CHROMIUM names the browser. Only the keyboard is used.
 import assert from 'node:assert/strict';
@@ -23,7 +25,8 @@ for (const file of FILES) copyFileSync(join(data, file), join(meshes, basename(f
 
 /** Starts the command; returns its address and the promise of its exit status. */
 async function view(path) {
-    const child = spawn(program, ['view', '--no-open', '-q', path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [command, ...first] = program.endsWith('.js') ? [process.execPath, program] : [program, 'view', '-q'];
+    const child = spawn(command, [...first, '--no-open', path], { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'exit').then(([code]) => code);
     const [address] = await once(createInterface(child.stdout), 'line');
     return { address, ended };

@@ -1,0 +1,210 @@
+#!/usr/bin/env node
+// `npx meshmap FILE|FOLDER|URL...`: the page of the project in the user's browser.
+//
+// The server listens on the loopback interface only, and each request needs the random token of the address. It ends with the last tab
+// of the page, or with Ctrl-C. The command `meshmap view` does the same without Node, and can open addresses of stores.
+import { spawn } from 'node:child_process';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import { open, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { basename, extname, join, relative, sep } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const USAGE = `Opens mesh files in the browser
+
+Usage: meshmap [OPTIONS] FILE|FOLDER|URL...
+
+Folders are searched for .cgeo, .iqm, .ctm, .slmesh, .llmesh and .tmf. A URL needs a server that allows other origins (CORS).
+
+Options:
+      --no-open  Print the address of the page, and do not start a browser
+  -h, --help     Print help
+  -V, --version  Print version`;
+
+const EXTENSIONS = new Set(['.cgeo', '.iqm', '.ctm', '.slmesh', '.llmesh', '.tmf']);
+const TYPES = {
+    '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8',
+    '.svg': 'image/svg+xml', '.wasm': 'application/wasm',
+};
+const HEADERS = {
+    'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Resource-Policy': 'same-origin', 'X-Frame-Options': 'DENY',
+};
+/** Milliseconds between the last tab and the end of the server: reloading closes a tab and opens it again. */
+const GRACE = 2000;
+
+/** The files of the page, by address. The scripts and the module are those of the package. */
+const here = fileURLToPath(new URL('.', import.meta.url));
+const PAGE = new Map([
+    ...['index.html', 'style.css', 'icon.svg'].map((name) => [name, join(here, 'page', name)]),
+    ['meshmap/page.js', join(here, 'page', 'page.js')],
+    ...['core.js', 'error.js', 'module.js', 'source.js', 'worker.js', 'wasm/all.wasm'].map((name) => [`meshmap/${name}`, join(here, name)]),
+]);
+
+function report(message) {
+    process.stderr.write(`meshmap: ${message}\n`);
+}
+
+/** The names and the paths or URLs of the files, in the order of the arguments; those of a folder are sorted. */
+function find(names) {
+    const found = [];
+    for (const name of names) {
+        if (/^https?:\/\//.test(name)) {
+            found.push({ name: basename(new URL(name).pathname) || name, url: name });
+            continue;
+        }
+        let isFolder;
+        try {
+            isFolder = statSync(name).isDirectory();
+        } catch (error) {
+            report(`${name}: ${error.code === 'ENOENT' ? 'no such file' : error.message}`);
+            continue;
+        }
+        if (!isFolder) {
+            found.push({ name: basename(name), path: name });
+            continue;
+        }
+        const entries = readdirSync(name, { recursive: true, withFileTypes: true });
+        const paths = entries.filter((entry) => entry.isFile() && EXTENSIONS.has(extname(entry.name).toLowerCase()))
+            .map((entry) => join(entry.parentPath ?? entry.path, entry.name)).sort();
+        found.push(...paths.map((path) => ({ name: relative(name, path).split(sep).join('/'), path })));
+    }
+    return found;
+}
+
+function isSame(a, b) {
+    return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+/** The part of a file that a request asks for: `null` is the whole file, and `undefined` a range outside of it. */
+function part(headers, length, tag) {
+    const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? ['', '', ''];
+    const isOther = headers['if-range'] !== undefined && headers['if-range'] !== tag;
+    if (isOther || (first === '' && last === '') || (first !== '' && last !== '' && Number(last) < Number(first))) return null;
+    const start = first === '' ? Math.max(0, length - Number(last)) : Number(first);
+    const end = first === '' || last === '' ? length : Math.min(length, Number(last) + 1);
+    return start < end ? { start, end } : undefined;
+}
+
+/** Sends a file or a part of it. */
+async function send(request, response, path) {
+    let file;
+    try {
+        file = await open(path);
+    } catch {
+        response.writeHead(404).end();
+        return;
+    }
+    try {
+        const { size, mtimeNs } = await file.stat({ bigint: true });
+        const length = Number(size);
+        const tag = `"${size.toString(16)}-${mtimeNs.toString(16)}"`;
+        const range = part(request.headers, length, tag);
+        if (range === undefined) {
+            response.writeHead(416, { 'Content-Range': `bytes */${length}` }).end();
+            return;
+        }
+        const { start, end } = range ?? { start: 0, end: length };
+        const line = range ? { 'Content-Range': `bytes ${start}-${end - 1}/${length}` } : {};
+        response.writeHead(range ? 206 : 200, {
+            'Accept-Ranges': 'bytes', ETag: tag, 'Content-Type': 'application/octet-stream', 'Content-Length': end - start, ...line,
+        });
+        if (request.method === 'HEAD' || start === end) response.end();
+        else await pipeline(file.createReadStream({ start, end: end - 1, autoClose: false }), response);
+    } catch {
+        // The client has gone, or the file has become shorter: the client sees the latter by the length.
+        response.destroy();
+    } finally {
+        await file.close();
+    }
+}
+
+/** Starts the server; returns the address of the page and a promise of the end of its last tab. */
+async function serve(files) {
+    const token = randomBytes(16).toString('hex');
+    let launch = randomBytes(16).toString('hex');
+    let tabs = 0;
+    let closing;
+    let host = '';
+    const list = JSON.stringify(files.map(({ name, url }, index) => ({ name, url: url ?? `file/${index}` })));
+    let isOver;
+    const over = new Promise((resolve) => isOver = resolve);
+
+    const server = createServer({ headersTimeout: 10000, requestTimeout: 10000 }, async (request, response) => {
+        for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+        const status = (code) => response.writeHead(code).end();
+        // Another site can lead here by its name, or send requests to this one.
+        const { origin } = request.headers;
+        if (request.headers.host !== host || (origin !== undefined && origin !== `http://${host}`)) return status(403);
+        const [, given, path] = /^\/([^/?#]*)\/([^?#]*)/.exec(request.url) ?? ['', '', ''];
+        if (!isSame(given, token)) {
+            if (launch === '' || !isSame(given, launch)) return status(403);
+            launch = '';
+            return response.writeHead(302, { Location: `/${token}/` }).end();
+        }
+        if (request.method !== 'GET' && request.method !== 'HEAD') return status(405);
+        const page = PAGE.get(path || 'index.html');
+        if (page) {
+            response.setHeader('Content-Type', TYPES[extname(page)]);
+            return response.end(request.method === 'HEAD' ? undefined : await readFile(page));
+        }
+        if (path === 'files.json') return response.setHeader('Content-Type', 'application/json').end(list);
+        if (path === 'tab') {
+            response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(':\n\n');
+            tabs += 1;
+            clearTimeout(closing);
+            return response.on('close', () => {
+                tabs -= 1;
+                if (tabs === 0) closing = setTimeout(isOver, GRACE);
+            });
+        }
+        const [, index] = /^file\/(\d{1,9})$/.exec(path) ?? [];
+        const file = index === undefined ? undefined : files[Number(index)];
+        return file?.path === undefined ? status(404) : send(request, response, file.path);
+    });
+    server.maxConnections = 64;
+    await new Promise((resolve, reject) => server.once('error', reject).listen(0, '127.0.0.1', resolve));
+    host = `127.0.0.1:${server.address().port}`;
+    const ended = over.then(() => server.close() && server.closeAllConnections());
+    return { address: `http://${host}/${token}/`, launch: `http://${host}/${launch}/`, ended };
+}
+
+/** Opens an address in the user's browser. */
+function start(address) {
+    const [program, ...rest] = { win32: ['rundll32', 'url.dll,FileProtocolHandler'], darwin: ['open'] }[process.platform] ?? ['xdg-open'];
+    const child = spawn(program, [...rest, address], { stdio: 'ignore', detached: true });
+    child.on('error', (error) => report(`the browser cannot be started (${error.code}): open the address above`));
+    child.unref();
+}
+
+async function main() {
+    const options = { 'no-open': { type: 'boolean' }, help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'V' } };
+    let values, positionals;
+    try {
+        ({ values, positionals } = parseArgs({ options, allowPositionals: true }));
+    } catch (error) {
+        report(`${error.message}\n\n${USAGE}`);
+        return 2;
+    }
+    if (values.help) return console.log(USAGE);
+    if (values.version) return console.log(`meshmap ${JSON.parse(await readFile(join(here, 'package.json'), 'utf8')).version}`);
+    if (positionals.length === 0) {
+        report(`no file\n\n${USAGE}`);
+        return 2;
+    }
+    const files = find(positionals);
+    if (files.length === 0) {
+        report('no mesh file');
+        return 1;
+    }
+    const { address, launch, ended } = await serve(files);
+    console.log(address);
+    if (!values['no-open']) start(launch);
+    report(`${files.length} file${files.length === 1 ? '' : 's'}; ends with the last tab of the page, or with Ctrl-C`);
+    await ended;
+}
+
+process.exitCode = await main() ?? 0;

@@ -133,7 +133,8 @@ enum Command {
         /// The file, or `-` for standard input.
         path: PathBuf,
         /// Address of the array, such as snapshots[3].positions, or of an element, such as snapshots[3].positions[7]. With the
-        /// address of a part, such as snapshots[3], list its arrays; without an address, list all arrays.
+        /// address of a part, such as snapshots[3], list its arrays, or show its bytes if it has none, such as header. Without an
+        /// address, list all arrays.
         address: Option<String>,
         /// List the address, shape and type of every array, and the parts that cannot be used.
         #[arg(long, conflicts_with = "address")]

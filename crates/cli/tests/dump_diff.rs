@@ -222,3 +222,37 @@ fn elements_and_parts_have_addresses() {
     assert_eq!(dump("meshes[0]", &["--stats"]).0, Some(2));
     assert_eq!(dump("meshes[1]", &[]).0, Some(2));
 }
+
+/// The addresses that `info` prints.
+#[test]
+fn every_part_has_arrays_or_bytes() {
+    let (mut parts, mut bytes_shown) = (0, 0);
+    for format in Format::ALL {
+        let path = data::folder(&format!("{format}/valid"))
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|end| end != "json"))
+            .unwrap();
+        let file = fs::read(&path).unwrap();
+        let info = meshmap(&["info", "--full", "--json"], &[&path], &[]).stdout;
+        let info: serde_json::Value = serde_json::from_slice(&info).unwrap();
+        for part in info["parts"].as_array().unwrap() {
+            let address = part["address"].as_str().unwrap();
+            let output = meshmap(&["dump"], &[&path], &[address]);
+            assert!(output.status.success(), "{}: {address}: {}", path.display(), text(&output.stderr));
+            parts += 1;
+            let shown = text(&output.stdout);
+            if shown.lines().any(|line| !line.ends_with('|')) {
+                continue;
+            }
+            let hex = |line: &str| u128::from_str_radix(&line[10..57].replace(' ', ""), 16).unwrap();
+            let found = shown.lines().map(hex);
+            let range = [0, 1].map(|end| usize::try_from(part["range"][end].as_u64().unwrap()).unwrap());
+            let expected = file[range[0]..range[1]]
+                .chunks(16)
+                .map(|line| line.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)));
+            assert!(found.eq(expected), "{}: {address}", path.display());
+            bytes_shown += 1;
+        }
+    }
+    assert!(bytes_shown >= Format::ALL.len(), "{bytes_shown} of {parts} parts");
+}

@@ -1,13 +1,13 @@
-//! `meshmap dump`: the values of one array.
+//! `meshmap dump`: the values of one array, or the bytes of a part without arrays.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use meshmap::{Address, ArrayData, Encoding, ErrorKind, MeshFile, Scalar, Segment};
+use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, Segment};
 use meshmap_export::Output;
 
-use super::{Outcome, tell};
+use super::{Outcome, bytes, tell};
 use crate::inputs::{Input, Memory, Problem, Reading};
 use crate::inspect::{self, ByAddress};
 use crate::screen::Screen;
@@ -64,6 +64,19 @@ pub(crate) fn run(
                 if listed.lines > 0 {
                     return Ok(listed.outcome);
                 }
+                if let [Segment::Field(field), Segment::Index(index)] = part.segments()
+                    && field == "vertices"
+                    && vertex(&file, *index, out)?
+                {
+                    return Ok(Outcome::Good);
+                }
+                if let Some(around) = bytes::part_around(&file, part.segments()) {
+                    if around.address != *part {
+                        let (shown, at) = (text::line(address), &around.address);
+                        tell(format_args!("{}: no array {shown}; the bytes of {at} follow", input.shown()));
+                    }
+                    return bytes_of(&file, &around, wish.head, &input, out);
+                }
             }
             let some: Vec<String> =
                 file.arrays().take(6).filter_map(|array| Some(array.ok()?.address.to_string())).collect();
@@ -100,6 +113,26 @@ pub(crate) fn run(
     if let Err(error) = written {
         tell(format_args!("{}: {error}", text::path(path)));
         return Ok(Outcome::Bad);
+    }
+    Ok(Outcome::Good)
+}
+
+/// Writes the bytes of a part.
+fn bytes_of(
+    file: &MeshFile,
+    part: &Item,
+    head: Option<usize>,
+    input: &Input,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    for line in bytes::lines(file, part, head) {
+        match line {
+            Ok(line) => writeln!(out, "{line}")?,
+            Err(error) => {
+                tell(format_args!("{}: {}", input.shown(), Problem::from(error)));
+                return Ok(Outcome::Bad);
+            }
+        }
     }
     Ok(Outcome::Good)
 }
@@ -153,6 +186,22 @@ fn element(values: &ArrayData, index: u64, wish: &Wish, out: &mut impl Write) ->
         writeln!(out, "{}{separator}{}", row_index(values, row), numbers.join(separator))?;
     }
     Ok(Outcome::Good)
+}
+
+/// Writes the values of one IQM vertex, a line per array. Returns `false` if the file has no such vertex.
+fn vertex(file: &MeshFile, index: u64, out: &mut impl Write) -> io::Result<bool> {
+    let mut found = false;
+    let arrays =
+        (0..).map_while(|array| find(file, &Address::field("vertex_arrays").index(array).index(index)));
+    for (array, values) in arrays.enumerate() {
+        if let Ok((values, Some(index))) = values
+            && let Some(numbers) = rows_from(&values, index).next()
+        {
+            found = true;
+            writeln!(out, "vertex_arrays[{array}][{index}]  {}", numbers.join("  "))?;
+        }
+    }
+    Ok(found)
 }
 
 /// The result of listing the arrays of a file.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+mod bytes;
 pub(crate) mod catalog;
 pub(crate) mod convert;
 pub(crate) mod diff;

@@ -86,9 +86,12 @@ enum Command {
         /// List the box of every snapshot (one CGeo file).
         #[arg(long, conflicts_with_all = ["json", "report"])]
         boxes: bool,
-        /// Print a structural dump without geometry and names, for bug reports; also of a file that is not read.
+        /// Print the structure without geometry and names, for bug reports; also of a file that cannot be opened.
         #[arg(long, conflicts_with_all = ["json", "full"])]
         report: bool,
+        /// Add bytes of a file that cannot be opened to the report. They can hold names.
+        #[arg(long, requires = "report")]
+        hex: bool,
         /// Read CGeo files this way: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
         #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
         dialect: Option<Dialect>,
@@ -659,10 +662,10 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         }
         Command::Diff { schema: true, .. } => print(SCHEMA_OF_DIFF, out),
         Command::Catalog { schema: true, .. } => print(SCHEMA_OF_CATALOG, out),
-        Command::Info { paths, json, full, snapshots, boxes, report, dialect, list, choice, .. } => {
+        Command::Info { paths, json, full, snapshots, boxes, report, hex, dialect, list, choice, .. } => {
             let choice = with_list(choice, list);
             let list = if boxes { Some(List::Boxes) } else { snapshots.then_some(List::Snapshots) };
-            info::run(&paths, &info::Wish { json, full, list, report, dialect }, &choice, screen, out)
+            info::run(&paths, &info::Wish { json, full, list, report, hex, dialect }, &choice, screen, out)
         }
         Command::Verify { rules: true, .. } => {
             for [format, id, severity, name] in rules::list() {

@@ -1,5 +1,7 @@
 //! A structural dump without geometry and names, for pasting into a bug report: above all about files that are not read.
 
+use std::ops::Range;
+
 use meshmap::cgeo::{Proxy, raw};
 use meshmap::{Format, MeshFile, Segment, Source};
 
@@ -9,8 +11,8 @@ use crate::text;
 /// Bytes of a file that is not read that are shown.
 const SHOWN_BYTES: u64 = 64;
 
-/// The report on a file, and whether it could be opened.
-pub(crate) fn of(input: &Input, how: &Reading) -> (Vec<String>, bool) {
+/// The report on a file, and whether it could be opened. `hex` adds bytes of a file that could not, which can hold names.
+pub(crate) fn of(input: &Input, how: &Reading, hex: bool) -> (Vec<String>, bool) {
     let mut lines = vec![
         format!("meshmap     {}", env!("CARGO_PKG_VERSION")),
         format!("system      {} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -38,8 +40,12 @@ pub(crate) fn of(input: &Input, how: &Reading) -> (Vec<String>, bool) {
         Err(problem) => {
             lines.push(format!("x           {problem}"));
             match format {
-                Some(Format::CGeo) => unread_cgeo(&source, bytes.unwrap_or(0), &mut lines),
-                _ => lines.extend(dump("begins", &source, 0, bytes.unwrap_or(0))),
+                Some(Format::CGeo) => unread_cgeo(&source, bytes.unwrap_or(0), hex, &mut lines),
+                _ if hex => lines.extend(dump("begins", &source, 0, bytes.unwrap_or(0))),
+                _ => {}
+            }
+            if !hex {
+                lines.push("bytes       none, because they can hold names; --hex adds them".to_owned());
             }
             (lines, false)
         }
@@ -174,9 +180,14 @@ fn hex(bytes: &[u8]) -> String {
 
 /// What can be told of a proxy that no way of reading leads through: its header, its table, and how its first snapshots
 /// begin and end.
-fn unread_cgeo(source: &Source, bytes: u64, lines: &mut Vec<String>) {
+fn unread_cgeo(source: &Source, bytes: u64, hex: bool, lines: &mut Vec<String>) {
     const ENTRIES: u64 = 4;
-    let Some(size) = number(source, 1, 4) else { return lines.extend(dump("begins", source, 0, bytes)) };
+    let add = |lines: &mut Vec<String>, label, range: Range<u64>| {
+        if hex {
+            lines.extend(dump(label, source, range.start, range.end));
+        }
+    };
+    let Some(size) = number(source, 1, 4) else { return add(lines, "begins", 0..bytes) };
     let header = 5..(5 + size).min(bytes);
     if let Ok(head) = source.read(header).map(|head| head.to_vec()) {
         lines.extend(text::listed(String::from_utf8_lossy(&head).lines(), "line of the header", |line| {
@@ -205,11 +216,11 @@ fn unread_cgeo(source: &Source, bytes: u64, lines: &mut Vec<String>) {
     for (index, offset) in offsets.iter().enumerate() {
         lines.push(format!("offset {index}    {offset:#x}"));
         if *offset < bytes {
-            lines.extend(dump("  before", source, offset.saturating_sub(8), *offset));
-            lines.extend(dump("  begins", source, *offset, bytes));
+            add(lines, "  before", offset.saturating_sub(8)..*offset);
+            add(lines, "  begins", *offset..bytes);
         }
     }
-    lines.extend(dump("file ends", source, bytes.saturating_sub(SHOWN_BYTES / 2), bytes));
+    add(lines, "file ends", bytes.saturating_sub(SHOWN_BYTES / 2)..bytes);
 }
 
 /// A little-endian number, where its bytes are there.

@@ -126,6 +126,29 @@ fn cross_check_finds_the_decoders_in_agreement() {
     assert!(!report.contains("two decoders") && report.contains("PASS: "), "{report}");
 }
 
+/// The object's name lies in the bytes around the snapshots of a file that cannot be opened.
+#[test]
+fn report_has_bytes_of_a_file_only_with_hex() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    bytes.truncate(600);
+    let cut = folder.path().join("cut.cgeo");
+    fs::write(&cut, &bytes).unwrap();
+    let unknown = folder.path().join("unknown.iqm");
+    fs::write(&unknown, b"INTERQUAKEMODEL\0\x63secret name").unwrap();
+    for path in [&cut, &unknown] {
+        let has_bytes = |arguments: &[&str]| {
+            let output = meshmap(arguments, &[path]);
+            let report = text(&output.stdout);
+            let is_bytes = |line: &&str| line.split_whitespace().filter(|word| word.len() == 2).count() >= 8;
+            assert_eq!(output.status.code(), Some(1), "{report}");
+            (report.lines().filter(is_bytes).count() > 0, report.contains("--hex adds them"))
+        };
+        assert_eq!(has_bytes(&["info", "--report"]), (false, true), "{}", path.display());
+        assert_eq!(has_bytes(&["info", "--report", "--hex"]), (true, false), "{}", path.display());
+    }
+}
+
 /// What a user pastes into a bug report has no names in it.
 #[test]
 fn report_of_a_proxy_has_the_structure_and_no_names() {

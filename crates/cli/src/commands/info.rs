@@ -22,6 +22,8 @@ pub(crate) struct Wish {
     pub(crate) full: bool,
     pub(crate) list: Option<List>,
     pub(crate) report: bool,
+    /// With bytes of a file that cannot be opened.
+    pub(crate) hex: bool,
     pub(crate) dialect: Option<Dialect>,
 }
 
@@ -49,7 +51,7 @@ pub(crate) fn run(
     };
     if let (true, [input]) = (single, found.files.as_slice()) {
         if wish.report {
-            let (lines, good) = report::of(input, &how);
+            let (lines, good) = report::of(input, &how, wish.hex);
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
             return Ok(Outcome::good_if(good));
         }

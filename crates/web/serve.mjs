@@ -2,6 +2,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize, sep } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const TYPES = {
@@ -16,8 +17,8 @@ const TYPES = {
  * @property {boolean} [ranges] Whether it has ranges; true.
  * @property {boolean} [exposes] Whether it shows other origins its headers; true.
  * @property {boolean} [cors] Whether other origins may read at all; true.
- * @property {(request: { url: string, range: string | undefined, count: number }) => Partial<{ tag: string, status: number, cut: boolean }> | void} [answer]
- *     What is special about an answer.
+ * @property {(request: { url: string, range: string | undefined, count: number }) => Partial<{ tag: string, status: number, cut: boolean, delay: number }> | void} [answer]
+ *     What is special about an answer; `delay` in milliseconds.
  */
 
 /**
@@ -32,7 +33,7 @@ export async function serve(folders, port = 0, manners = {}) {
     /** @type {{ url: string, range: string | undefined, status: number }[]} */
     const log = [];
     const prefixes = Object.keys(folders).sort((a, b) => b.length - a.length);
-    const server = createServer((request, response) => {
+    const server = createServer(async (request, response) => {
         const { ranges = true, exposes = true, cors = true, answer } = manners;
         const url = decodeURIComponent(new URL(request.url ?? '/', 'http://host').pathname);
         const range = request.headers.range;
@@ -62,6 +63,7 @@ export async function serve(folders, port = 0, manners = {}) {
         }
         const { size, mtime } = stat;
         const special = answer?.({ url, range, count: log.filter((other) => other.url === url).length }) ?? {};
+        if (special.delay) await sleep(special.delay);
         if (special.status) return end(special.status);
         const tag = special.tag ?? `"${size.toString(16)}-${mtime.getTime().toString(16)}"`;
         response.setHeader('Content-Type', TYPES[/** @type {keyof typeof TYPES} */ (extname(path))] ?? 'application/octet-stream');

@@ -262,6 +262,33 @@ test('the loader loads by address, with progress, skeleton and clips', async () 
     await assert.rejects(new MeshmapLoader().loadAsync(`${server.origin}/none`), { kind: 'response' });
 });
 
+test('playing reads ahead, in both directions and around the end, and shows the same', async () => {
+    const path = `${server.origin}/data/cgeo/valid/anim_a.cgeo`;
+    const play = async (ahead, indices) => {
+        const object = await new MeshmapLoader().setOptions({ ahead }).loadAsync(path);
+        server.manners.answer = () => ({ delay: 50 });
+        const start = performance.now();
+        const shown = [];
+        for (const index of indices) {
+            await object.setSnapshot(index);
+            shown.push([object.snapshot, object.children[0].geometry.getAttribute('position').array.slice()]);
+        }
+        const time = performance.now() - start;
+        delete server.manners.answer;
+        const { requests } = object.stats;
+        object.dispose();
+        return { shown, time, requests };
+    };
+    const { count } = (await open(path)).info.snapshots;
+    const forwards = Array.from({ length: count + 2 }, (_, index) => (index + 1) % count);
+    const backwards = Array.from({ length: count - 1 }, (_, index) => count - 1 - index);
+    for (const indices of [forwards, backwards, [5, 1, 2, 3, 9, 3, 3, 4, 5]]) {
+        const [one, ahead] = [await play(0, indices), await play(6, indices)];
+        assert.deepEqual(ahead.shown, one.shown);
+        if (indices === forwards) assert.ok(ahead.time < 0.7 * one.time, `${ahead.time} of ${one.time} ms`);
+    }
+});
+
 test('snapshots and levels of detail are changed', async () => {
     const proxy = await new MeshmapLoader().loadAsync(`${server.origin}/data/cgeo/valid/anim_a.cgeo`);
     const { count, start, step } = proxy.file.info.snapshots;

@@ -41,6 +41,9 @@ async function bytesOf(address) {
     return readFile(new URL(address));
 }
 
+/** Jobs that do not wait for each other, so that several snapshots can be fetched at the same time. */
+const OVERLAPPING = new Set(['moment']);
+
 /**
  * What a job has made: an object, and arrays, which it describes.
  *
@@ -59,8 +62,12 @@ export class CoreFile {
         this.gap = gap;
         this.maxHeldBytes = maxHeldBytes;
         this.session = new Session(this.source.stats.length ?? undefined, maxBlockBytes, maxTotalBytes);
-        /** @type {Promise<unknown>} */
+        /** The last job that does not overlap. @type {Promise<unknown>} */
         this.last = Promise.resolve();
+        /** Overlapping jobs that run. @type {Set<Promise<unknown>>} */
+        this.overlapping = new Set();
+        /** The number of times that the bytes of the file were dropped. */
+        this.drops = 0;
         /** @type {() => void} */
         this.onFetch = () => {};
         this.isClosed = false;
@@ -98,7 +105,7 @@ export class CoreFile {
     }
 
     /**
-     * Runs a job of the session, and fetches what it misses. One job runs after the other.
+     * Runs a job of the session, and fetches the bytes that it lacks. One job runs after the other, except for those that overlap.
      *
      * @param {string} job
      * @param {unknown[]} args
@@ -106,8 +113,16 @@ export class CoreFile {
      * @returns {Promise<Made>}
      */
     run(job, args, signal) {
-        const run = this.last.then(() => this.#run(job, args, signal));
-        this.last = run.catch(() => {});
+        const overlaps = OVERLAPPING.has(job);
+        const before = overlaps ? this.last : Promise.all([this.last, ...this.overlapping]);
+        const run = before.then(() => this.#run(job, args, signal));
+        const end = run.catch(() => {});
+        if (overlaps) {
+            this.overlapping.add(end);
+            end.then(() => this.overlapping.delete(end));
+        } else {
+            this.last = end;
+        }
         return run;
     }
 
@@ -133,12 +148,15 @@ export class CoreFile {
             if (this.isClosed) throw new MeshmapError('cancelled', 'the file is closed');
             const made = call(() => take(/** @type {any} */ (this.session)[job](...args)));
             if (made) {
-                if (this.session.held() > this.maxHeldBytes) this.session.forget();
+                if (this.session.held() > this.maxHeldBytes) {
+                    this.session.forget();
+                    this.drops += 1;
+                }
                 return made;
             }
             const needed = this.session.needed(this.gap);
-            const now = `${needed.join()} of ${this.source.stats.length}`;
-            if (now === before) throw new MeshmapError('io', `the job asks for bytes ${now} again, which it was given`);
+            const now = `${needed.join()} of ${this.source.stats.length}, ${this.drops}`;
+            if (now === before) throw new MeshmapError('io', `the job asks for bytes ${needed.join()} again, which it was given`);
             before = now;
             const ranges = Array.from({ length: needed.length / 2 }, (_, i) => /** @type {[number, number]} */ ([needed[2 * i], needed[2 * i + 1]]));
             await this.source.read(ranges, sink, signal);

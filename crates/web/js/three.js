@@ -11,6 +11,8 @@ import { MeshmapError, open } from './index.js';
  * @typedef {object} OwnLoaderOptions
  * @property {string | number} [level] Second Life: the level of detail that is shown first, by name or number; 0, the finest.
  * @property {number} [snapshot] CGeo: the snapshot that is shown first; 0.
+ * @property {number} [ahead] CGeo: the number of snapshots that are read ahead while snapshots are shown at equal steps; 6. Each takes
+ *     at most 24 bytes per vertex.
  * @property {boolean} [yUp] Turns files whose format has Z up; true.
  * @property {boolean} [keepWinding] Leaves triangles that run clockwise as they are; false. Where a mesh has normals, these tell
  *     how its triangles run; else the format does, if it says so.
@@ -22,6 +24,7 @@ import { MeshmapError, open } from './index.js';
  *     the triangles with a number.
  *
  * @typedef {import('./index.js').OpenOptions & OwnLoaderOptions} LoaderOptions
+ * @typedef {import('./index.js').MeshmapFile} MeshmapFile
  */
 
 /** Loads files of any of the formats. The result is a {@link MeshmapObject}. */
@@ -109,6 +112,10 @@ export class MeshmapObject extends Group {
     #following = null;
     /** The snapshot whose mesh is there. */
     #base = 0;
+    /** The difference between the last two snapshots that were shown. */
+    #step = 0;
+    /** Snapshots that are read, or wait to be shown. @type {Map<number, { moment: ReturnType<MeshmapFile['moment']>, abort: AbortController }>} */
+    #ahead = new Map();
     /** @type {LoaderOptions} */
     #options;
 
@@ -213,9 +220,10 @@ export class MeshmapObject extends Group {
     /** @param {number} index */
     async #moment(index) {
         const mesh = /** @type {Mesh<BufferGeometry> | undefined} */ (this.children[0]);
-        const moment = mesh && await this.file.moment(this.#base, index);
+        const moment = mesh && await this.#read(index);
         const position = mesh?.geometry.getAttribute('position');
         if (!moment || moment.positions.length !== position?.array.length) {
+            this.#keepAhead([]);
             await this.#show([await this.#mesh(`snapshots[${index}]`)]);
             this.#base = index;
             return;
@@ -230,6 +238,46 @@ export class MeshmapObject extends Group {
             normal.needsUpdate = true;
         }
         setBounds(geometry, boundsOf(moment.positions));
+    }
+
+    /**
+     * Reads the positions and normals of a snapshot. If it is as far from the shown one as that was from the one before, the next
+     * snapshots are read meanwhile; after the last snapshot comes the first.
+     *
+     * @param {number} index
+     */
+    #read(index) {
+        const { count } = this.file.info.snapshots ?? { count: 1 };
+        const step = (index - (this.snapshot ?? index) + count) % count;
+        const ahead = step > 0 && step === this.#step ? this.#options.ahead ?? 6 : 0;
+        this.#step = step;
+        const next = Array.from({ length: Math.min(ahead, count - 1) }, (_, number) => (index + (number + 1) * step) % count);
+        const wanted = [index, ...next];
+        this.#keepAhead(wanted);
+        for (const index of wanted) {
+            if (this.#ahead.has(index)) continue;
+            const abort = new AbortController();
+            const moment = this.file.moment(this.#base, index, { signal: abort.signal });
+            // An error belongs to whoever shows the snapshot.
+            moment.catch(() => {});
+            this.#ahead.set(index, { moment, abort });
+        }
+        const { moment } = /** @type {{ moment: ReturnType<MeshmapFile['moment']> }} */ (this.#ahead.get(index));
+        this.#ahead.delete(index);
+        return moment;
+    }
+
+    /**
+     * Drops the snapshots that were read ahead, except those that are wanted.
+     *
+     * @param {number[]} wanted
+     */
+    #keepAhead(wanted) {
+        for (const [index, { abort }] of this.#ahead) {
+            if (wanted.includes(index)) continue;
+            abort.abort();
+            this.#ahead.delete(index);
+        }
     }
 
     async #readAll() {
@@ -340,6 +388,7 @@ export class MeshmapObject extends Group {
 
     /** Gives the memory of meshes and file back. */
     dispose() {
+        this.#keepAhead([]);
         this.#clear();
         this.file.close();
     }

@@ -17,8 +17,8 @@ const TYPES = {
  * @property {boolean} [ranges] Whether it has ranges; true.
  * @property {boolean} [exposes] Whether it shows other origins its headers; true.
  * @property {boolean} [cors] Whether other origins may read at all; true.
- * @property {(request: { url: string, range: string | undefined, count: number }) => Partial<{ tag: string, status: number, cut: boolean, delay: number }> | void} [answer]
- *     What is special about an answer; `delay` in milliseconds.
+ * @property {(request: { url: string, range: string | undefined, count: number }) => Partial<{ tag: string, status: number, cut: boolean, delay: number, retryAfter: number, endless: boolean, silent: boolean }> | void} [answer]
+ *     What is special about an answer; `delay` in milliseconds, `retryAfter` in seconds.
  */
 
 /**
@@ -64,6 +64,7 @@ export async function serve(folders, port = 0, manners = {}) {
         const { size, mtime } = stat;
         const special = answer?.({ url, range, count: log.filter((other) => other.url === url).length }) ?? {};
         if (special.delay) await sleep(special.delay);
+        if (special.retryAfter) response.setHeader('Retry-After', special.retryAfter);
         if (special.status) return end(special.status);
         const tag = special.tag ?? `"${size.toString(16)}-${mtime.getTime().toString(16)}"`;
         response.setHeader('Content-Type', TYPES[/** @type {keyof typeof TYPES} */ (extname(path))] ?? 'application/octet-stream');
@@ -83,6 +84,13 @@ export async function serve(folders, port = 0, manners = {}) {
             }
             entry.status = 206;
             response.setHeader('Content-Range', `bytes ${first}-${last}/${size}`);
+        }
+        if (special.endless || special.silent) {
+            response.writeHead(entry.status);
+            response.write(Buffer.alloc(16));
+            const more = () => response.write(Buffer.alloc(1 << 16)) && setImmediate(more);
+            if (special.endless) response.on('drain', more);
+            return special.endless && more();
         }
         response.setHeader('Content-Length', Math.max(0, last - first + 1));
         response.writeHead(entry.status);

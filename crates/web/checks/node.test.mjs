@@ -129,6 +129,26 @@ test('responses that are cut or fail for a while are asked for again', async () 
     assert.equal(await kindOf(open('http://127.0.0.1:9/none', { retries: 0 })), 'network');
 });
 
+test('servers that ask for patience, never end, or fall silent', async () => {
+    const path = `${server.origin}/data/${SKINNED}`;
+    const start = performance.now();
+    server.log.length = 0;
+    server.manners.answer = ({ count }) => (count <= 2 ? { status: 429, retryAfter: count === 1 ? 1 : 0 } : {});
+    assert.equal((await open(path)).stats.requests, 3);
+    assert.ok(performance.now() - start > 1000);
+    for (const ranges of [true, false]) {
+        const before = [performance.now(), process.memoryUsage().arrayBuffers];
+        Object.assign(server.manners, { ranges, answer: () => ({ endless: true }) });
+        await assert.rejects(open(path, { maxWhole: 1 << 20 }), { kind: 'response', message: /more than the \d+ bytes of the range/ });
+        assert.ok(performance.now() - before[0] < 1000 && process.memoryUsage().arrayBuffers - before[1] < 20 << 20);
+    }
+    Object.assign(server.manners, { ranges: true, answer: () => ({ silent: true }) });
+    await assert.rejects(open(path, { timeout: 0.2, retries: 1 }), { kind: 'network', message: /no byte for 0.2 s/ });
+    server.manners.answer = () => ({ cut: true });
+    await assert.rejects(open(path, { retries: 0 }), ({ message }) => /breaks off/.test(message) && !/CORS/.test(message));
+    server.manners.answer = undefined;
+});
+
 test('a stop ends requests', async () => {
     const stop = new AbortController();
     const file = await open(`${server.origin}/data/${LODS}`, { first: 512 });

@@ -24,8 +24,10 @@ import { MeshmapError } from './error.js';
  * @property {RequestInit} [request] Headers, credentials and so on of every request.
  * @property {number} [first] The least that the first request asks for, in bytes; 4,096.
  * @property {number} [parallel] The most requests at a time; 6.
- * @property {number} [retries] How often a request is sent again that got no answer, or one of 5xx; 2.
- * @property {number} [maxWhole] The most bytes of a file that a server sends whole, as it has no ranges; 1 GiB.
+ * @property {number} [retries] The number of times that a request is sent again after no answer, or the status 429 or 5xx; 2. The
+ *     wait that a server asks for in `Retry-After` is kept, up to 30 s.
+ * @property {number} [timeout] Seconds without a byte after which a request counts as failed; 30.
+ * @property {number} [maxWhole] The maximum number of bytes of a file that a server without ranges sends whole; 1 GiB.
  */
 
 /** A file at an address, of which ranges are fetched: all of one version. */
@@ -34,9 +36,9 @@ export class UrlSource {
      * @param {string} url
      * @param {FetchSettings} [settings]
      */
-    constructor(url, { request = {}, first = 4096, parallel = 6, retries = 2, maxWhole = 2 ** 30 } = {}) {
+    constructor(url, { request = {}, first = 4096, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 30 } = {}) {
         this.url = url;
-        this.settings = { request, first, parallel, retries, maxWhole };
+        this.settings = { request, first, parallel, retries, timeout, maxWhole };
         /** @type {Stats} */
         this.stats = { requests: 0, bytes: 0, length: null };
         /** @type {Version | null} */
@@ -151,7 +153,8 @@ export class UrlSource {
             } catch (error) {
                 const isPassing = error instanceof MeshmapError && error.kind === 'network';
                 if (!isPassing || attempt >= this.settings.retries || signal?.aborted) throw error;
-                await new Promise((resolve) => setTimeout(resolve, 100 * 2 ** attempt));
+                const asked = /** @type {{ retryAfter?: number }} */ (error).retryAfter ?? 0;
+                await pause(Math.max(100 * 2 ** attempt, Math.min(asked, MOST_PATIENCE)), signal);
             }
         }
     }
@@ -168,12 +171,32 @@ export class UrlSource {
         // Another origin would first have to allow this header. There, the responses are compared.
         if (tag && !tag.startsWith('W/') && this.isSameOrigin) headers['If-Range'] = tag;
         this.stats.requests += 1;
-        const response = await this.#fetch({ headers }, signal);
-        if (response.status >= 500) {
-            throw new MeshmapError('network', `${this.url}: the server answers ${response.status} ${response.statusText}`.trim());
+        const silence = new Silence(this.settings.timeout, signal);
+        try {
+            return await this.#receive(headers, end - start, silence);
+        } catch (error) {
+            if (!silence.isOver) throw error;
+            throw new MeshmapError('network', `${this.url}: no byte for ${this.settings.timeout} s`);
+        } finally {
+            silence.end();
+        }
+    }
+
+    /**
+     * @param {Record<string, string>} headers
+     * @param {number} asked The length of the range.
+     * @param {Silence} silence
+     */
+    async #receive(headers, asked, silence) {
+        const response = await this.#fetch({ headers }, silence.signal);
+        if (response.status >= 500 || response.status === 429) {
+            await response.body?.cancel();
+            const error = new MeshmapError('network', `${this.url}: the server answers ${response.status} ${response.statusText}`.trim());
+            throw Object.assign(error, { retryAfter: 1000 * Number(response.headers.get('retry-after')) || 0 });
         }
         if (response.status === 416) return { response, body: new Uint8Array() };
         if (response.status !== 206 && response.status !== 200) {
+            await response.body?.cancel();
             throw this.#response(`the server answers ${response.status} ${response.statusText}`.trim());
         }
         const encoding = response.headers.get('content-encoding');
@@ -188,13 +211,48 @@ export class UrlSource {
                 throw this.#response(`the server sends no ranges, and the whole file is ${length} bytes`);
             }
         }
-        try {
-            const body = new Uint8Array(await response.arrayBuffer());
-            this.stats.bytes += body.length;
-            return { response, body };
-        } catch (error) {
-            throw this.#lost(error);
+        const most = response.status === 200 ? this.settings.maxWhole : asked;
+        return { response, body: await this.#body(response, most, silence) };
+    }
+
+    /**
+     * The bytes of a response, of which no more than these are read.
+     *
+     * @param {Response} response
+     * @param {number} most
+     * @param {Silence} silence
+     */
+    async #body(response, most, silence) {
+        const reader = response.body?.getReader();
+        if (!reader) return new Uint8Array();
+        /** @type {Uint8Array[]} */
+        const pieces = [];
+        let length = 0;
+        for (;;) {
+            let piece;
+            try {
+                piece = await reader.read();
+            } catch (error) {
+                throw isAbort(error) ? error : new MeshmapError('network', `${this.url}: the response breaks off after ${length} bytes: ${reasonOf(error)}`);
+            }
+            if (piece.done) break;
+            silence.begin();
+            length += piece.value.length;
+            this.stats.bytes += piece.value.length;
+            if (length > most) {
+                await reader.cancel();
+                throw this.#response(`more than the ${most} bytes of the range`);
+            }
+            pieces.push(piece.value);
         }
+        if (pieces.length === 1) return pieces[0];
+        const body = new Uint8Array(length);
+        let at = 0;
+        for (const piece of pieces) {
+            body.set(piece, at);
+            at += piece.length;
+        }
+        return body;
     }
 
     /**
@@ -209,15 +267,12 @@ export class UrlSource {
             // A browser's cache would let one request for an address wait for the other.
             return await fetch(this.url, { cache: 'no-store', ...request, ...init, headers: all, signal });
         } catch (error) {
-            throw this.#lost(error);
+            if (isAbort(error)) throw error;
+            // Browsers do not say which of these it was.
+            const isOther = typeof location !== 'undefined' && !this.isSameOrigin;
+            const hint = isOther ? '; the server may be unreachable, or not allow this page (CORS)' : '';
+            throw new MeshmapError('network', `${this.url}: no answer: ${reasonOf(error)}${hint}`);
         }
-    }
-
-    /** @param {unknown} error */
-    #lost(error) {
-        if (error instanceof DOMException && error.name === 'AbortError') return error;
-        const why = error instanceof Error ? error.message : String(error);
-        return new MeshmapError('network', `${this.url}: no answer: ${why} (is there a server, and does it allow this page: CORS?)`);
     }
 
     /** @param {string} what */
@@ -237,6 +292,59 @@ export class UrlSource {
     #setLength(length, sink) {
         if (this.stats.length === null) sink.setLength(length);
         this.stats.length = length;
+    }
+}
+
+/** Milliseconds that are waited at most because a server asks for it. */
+const MOST_PATIENCE = 30000;
+
+/** @param {unknown} error */
+const isAbort = (error) => error instanceof DOMException && error.name === 'AbortError';
+
+/** @param {unknown} error */
+function reasonOf(error) {
+    if (!(error instanceof Error)) return String(error);
+    // Node gives the reason of a failed fetch as its cause.
+    return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+}
+
+/**
+ * @param {number} milliseconds
+ * @param {AbortSignal} [signal]
+ */
+function pause(milliseconds, signal) {
+    return new Promise((resolve) => {
+        const timer = setTimeout(resolve, milliseconds);
+        signal?.addEventListener('abort', () => (clearTimeout(timer), resolve(undefined)), { once: true });
+    });
+}
+
+/** Aborts a request when no byte has come for some seconds. */
+class Silence {
+    /**
+     * @param {number} seconds
+     * @param {AbortSignal} [signal]
+     */
+    constructor(seconds, signal) {
+        this.isOver = false;
+        this.seconds = seconds;
+        const controller = new AbortController();
+        this.signal = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+        this.abort = () => {
+            this.isOver = true;
+            controller.abort();
+        };
+        this.begin();
+    }
+
+    /** Counts from now on. */
+    begin() {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(this.abort, 1000 * this.seconds);
+    }
+
+    end() {
+        clearTimeout(this.timer);
     }
 }
 

@@ -27,7 +27,11 @@ import { MeshmapError, open } from './index.js';
  * @typedef {import('./index.js').MeshmapFile} MeshmapFile
  */
 
-/** Loads files of any of the formats. The result is a {@link MeshmapObject}. */
+/**
+ * Loads files of any of the formats. The result is a {@link MeshmapObject}.
+ *
+ * @extends {Loader<MeshmapObject>}
+ */
 export class MeshmapLoader extends Loader {
     /** @param {import('three').LoadingManager} [manager] */
     constructor(manager) {

@@ -366,7 +366,7 @@ test('a module of one format reads it, and no other', async () => {
     }
 });
 
-test('npx meshmap serves what was named, with its token, and to its own page', async () => {
+test('the command of the package serves what was named, with its token, and to its own page', async () => {
     const folder = mkdtempSync(join(work, 'view-'));
     mkdirSync(join(folder, 'below'));
     copyFileSync(join(data, SKINNED), join(folder, 'below', 'a.iqm'));

@@ -1,4 +1,4 @@
-// `meshmap view` and `npx meshmap` in Chromium: `node view.mjs MESHMAP FOLDER`, into which pictures go.
+// `meshmap view` and the command of the npm package in Chromium: `node view.mjs MESHMAP FOLDER`, into which pictures go.
 //
 // MESHMAP is the command or the script of the package. The exit status is that of the checks.
 //

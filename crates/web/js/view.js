@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx meshmap FILE|FOLDER|URL...`: the page of the project in the user's browser.
+// `meshmap FILE|FOLDER|URL...`, the command of the npm package: the page of the project in the browser of the user.
 //
 // The server listens on the loopback interface only, and each request needs the random token of the address. It ends with the last tab
 // of the page, or with Ctrl-C. The command `meshmap view` does the same without Node, and can open addresses of stores.

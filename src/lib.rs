@@ -115,3 +115,8 @@ pub use report::{
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The examples of the page for Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/start/rust.md")]
+struct Page;

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is read of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class ReadOptions:
+    """The choices of an importer. Each format uses the fields that it has."""
+
+    normals: bool = True
+    flip_faces: bool = False
+    """Reverse the winding of triangles in formats that do not define it."""
+    flip_v: bool = False
+    """Mirror texture coordinates vertically in formats that do not define their origin."""
+    up: str = "AUTO"
+    """`AUTO`, `X`, `Y` or `Z`."""
+    snapshot: int = 0
+    """CGeo: the snapshot that the mesh is made of."""
+    all_levels: bool = False
+    """Second Life: all levels of detail, not only the finest."""
+    physics: bool = False
+    """Second Life: the mesh and the hulls for physics."""
+    skeleton: bool = True
+    animations: bool = True
+    animation_file: str = ""
+    """IQM: another file, whose animations move the skeleton of the file."""

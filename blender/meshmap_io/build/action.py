@@ -24,9 +24,8 @@ def new_action(rig: Rig, animation: Animation, first_frame: float, scene_fps: fl
     action.use_frame_range = True
     action.frame_start, action.frame_end = float(frames[0]), float(frames[-1])
     action.use_cyclic = animation.is_loop
-    curves = curves_of(action, rig)
-    basis = basis_matrices(rig, animation.matrices)
-    places, rotations, scales, error = decomposed(basis)
+    curves = curves_of(action, "OBJECT", rig.object.name)
+    places, rotations, scales, error = transforms(rig, animation.matrices)
     if error > 1e-4:
         notes.add(
             f"animation {animation.name} shears bones, which Blender cannot do: matrices differ by up to {error:.2g} from the file's"
@@ -45,19 +44,29 @@ def new_action(rig: Rig, animation: Animation, first_frame: float, scene_fps: fl
     return action
 
 
-def basis_matrices(rig: Rig, skinning: np.ndarray) -> np.ndarray:
-    """What each bone does relative to its rest pose and its parent, `[frames, joints, 4, 4]`.
+def transforms(rig: Rig, skinning: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Locations, rotations and scales of all bones, relative to their rest poses and parents; and the largest difference that
+    bones without shear make.
 
-    A bone with rest matrix R moves vertices by D if its pose is D·R. Its parent, which moves them by P, is part of that already.
+    A bone with rest matrix R moves vertices by D if its pose is D·R. Blender multiplies the poses of a chain of bones in single
+    precision. The same is done here, so that each bone makes up for the rounding and the shear of those above it.
     """
-    basis = np.empty_like(skinning)
-    inverse_rest = np.linalg.inv(rig.rest)
+    frames, joints = skinning.shape[:2]
+    places, rotations, scales = (np.empty((frames, joints, width)) for width in (3, 4, 3))
+    poses = np.empty(skinning.shape, np.float32)
+    error = 0.0
     for joint, parent in enumerate(rig.parents):
-        moved = skinning[:, joint]
-        if parent is not None:
-            moved = inverse(skinning[:, parent]) @ moved
-        basis[:, joint] = inverse_rest[joint] @ moved @ rig.rest[joint]
-    return basis
+        if parent is None:
+            space = np.broadcast_to(rig.rest[joint].astype(np.float32), (frames, 4, 4))
+        else:
+            space = poses[:, parent] @ (np.linalg.inv(rig.rest[parent]) @ rig.rest[joint]).astype(np.float32)
+        basis = inverse(space.astype(np.float64)) @ skinning[:, joint] @ rig.rest[joint]
+        place, rotation, scale = decomposed(basis)
+        made = composed(place, rotation, scale)
+        error = max(error, float(np.abs(made - basis).max(initial=0)))
+        poses[:, joint] = space @ made.astype(np.float32)
+        places[:, joint], rotations[:, joint], scales[:, joint] = place, rotation, scale
+    return places, rotations, scales, error
 
 
 def inverse(matrices: np.ndarray) -> np.ndarray:
@@ -69,20 +78,25 @@ def inverse(matrices: np.ndarray) -> np.ndarray:
     return np.linalg.inv(matrices)
 
 
-def decomposed(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """Locations, quaternions (w x y z, without jumps) and scales, and the largest difference to the matrices."""
-    places, linear = matrices[..., :3, 3], matrices[..., :3, :3]
+def decomposed(matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The location, quaternion (w x y z, without jumps) and scale of each frame."""
+    linear = matrices[:, :3, :3]
     scales = np.linalg.norm(linear, axis=-2)
-    # A mirrored joint has one negative scale.
-    mirrored = np.linalg.det(linear) < 0
-    scales[mirrored] *= -1
-    turns = linear / np.where(np.abs(scales) > 1e-30, scales, 1)[..., None, :]
+    scales[np.linalg.det(linear) < 0] *= -1
+    turns = linear / np.where(np.abs(scales) > 1e-30, scales, 1)[:, None, :]
     rotations = quaternions(turns)
-    error = float(np.abs(rotation_matrices(rotations) * scales[..., None, :] - linear).max(initial=0))
     for frame in range(1, len(rotations)):
-        opposite = np.einsum("ji,ji->j", rotations[frame], rotations[frame - 1]) < 0
-        rotations[frame, opposite] *= -1
-    return places, rotations, scales, error
+        if rotations[frame] @ rotations[frame - 1] < 0:
+            rotations[frame] *= -1
+    return matrices[:, :3, 3], rotations, scales
+
+
+def composed(places: np.ndarray, rotations: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    matrices = np.zeros((len(places), 4, 4))
+    matrices[:, :3, :3] = rotation_matrices(rotations) * scales[:, None, :]
+    matrices[:, :3, 3] = places
+    matrices[:, 3, 3] = 1
+    return matrices
 
 
 def quaternions(turns: np.ndarray) -> np.ndarray:
@@ -112,11 +126,11 @@ def rotation_matrices(q: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def curves_of(action: bpy.types.Action, rig: Rig):
-    """A function that makes an F-curve of the action."""
+def curves_of(action: bpy.types.Action, kind: str, name: str):
+    """A function that makes an F-curve of the action for a data-block of this kind and name."""
     if bpy.app.version < LAYERED:
         return lambda path, index, group: action.fcurves.new(path, index=index, action_group=group)
-    slot = action.slots.new("OBJECT", rig.object.name)
+    slot = action.slots.new(kind, name)
     bag = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
     return lambda path, index, group: bag.fcurves.new(path, index=index, group_name=group)
 
@@ -130,9 +144,9 @@ def add_keys(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray) ->
     curve.update()
 
 
-def show_action(rig: Rig, action: bpy.types.Action) -> None:
-    """Makes an action the one that moves the armature."""
-    animation = rig.object.animation_data_create()
+def show_action(target: bpy.types.ID, action: bpy.types.Action) -> None:
+    """Makes an action the one that moves a data-block."""
+    animation = target.animation_data_create()
     animation.action = action
     if bpy.app.version >= LAYERED:
         animation.action_slot = action.slots[0]

@@ -10,6 +10,10 @@ from ..readers.model import Attribute, MeshData
 from ..readers.notes import Notes
 
 
+SLOTS = "meshmap_materials"
+"""The custom property with the material ID of each slot."""
+
+
 class Materials:
     """The materials of one import: one for each name."""
 
@@ -21,6 +25,20 @@ class Materials:
         if name not in self.by_name:
             self.by_name[name] = bpy.data.materials.new(name)
         return self.by_name[name]
+
+    def assign_known(self, mesh: bpy.types.Mesh, data: MeshData) -> None:
+        """Gives triangles the slots that their material IDs already have in a mesh, and adds slots for the other IDs."""
+        slots = list(mesh.get(SLOTS, ()))
+        if data.material_ids is None or not slots:
+            return
+        for number in np.unique(data.material_ids).tolist():
+            if number not in slots:
+                slots.append(number)
+                mesh.materials.append(self.get(data.material_names.get(number, f"material_{number}")))
+        mesh[SLOTS] = slots
+        order = np.argsort(slots)
+        found = order[np.searchsorted(slots, data.material_ids, sorter=order)]
+        mesh.polygons.foreach_set("material_index", found.astype(np.int32))
 
     def assign(self, mesh: bpy.types.Mesh, data: MeshData, notes: Notes) -> None:
         """Gives a mesh its slots; above the limit one slot, and the attribute `material_id`."""
@@ -40,5 +58,6 @@ class Materials:
             return
         for number in used:
             mesh.materials.append(self.get(data.material_names.get(int(number), f"material_{number}")))
+        mesh[SLOTS] = used.tolist()
         if len(used) > 1:
             mesh.polygons.foreach_set("material_index", slots.astype(np.int32).ravel())

@@ -19,10 +19,16 @@ TAKEN = {"position", "material_index", "sharp_face", "sharp_edge", "custom_norma
 def new_mesh(data: MeshData, is_deformed: bool, notes: Notes) -> bpy.types.Mesh:
     """A mesh without materials. Normals of deformed meshes follow the surface, those of others are exactly the file's."""
     mesh = bpy.data.meshes.new(data.name)
+    fill_mesh(mesh, data, is_deformed, notes)
+    return mesh
+
+
+def fill_mesh(mesh: bpy.types.Mesh, data: MeshData, is_deformed: bool, notes: Notes) -> None:
+    """Fills an empty mesh."""
     set_geometry(mesh, data.positions, data.triangles)
     if data.is_hull:
         make_hull(mesh)
-        return mesh
+        return
     for channel in data.uvs:
         add_uv_map(mesh, data, channel, notes)
     for channel in data.colors:
@@ -33,11 +39,10 @@ def new_mesh(data: MeshData, is_deformed: bool, notes: Notes) -> bpy.types.Mesh:
         mesh.color_attributes.active_color_index = mesh.color_attributes.render_color_index = 0
     for attribute in data.attributes:
         add_attribute(mesh, attribute, notes)
-    if data.normals is None:
-        mesh.shade_flat()
-    else:
+    if data.normals is not None:
         set_normals(mesh, data, data.normals, is_deformed)
-    return mesh
+    elif not data.is_smooth:
+        mesh.shade_flat()
 
 
 def set_geometry(mesh: bpy.types.Mesh, positions: Floats, triangles: np.ndarray) -> None:
@@ -118,7 +123,7 @@ def with_lengths(mesh: bpy.types.Mesh, data: MeshData, channel: Channel) -> Floa
     """The normals with a length of 1, those without a length replaced with Blender's own if there is one per vertex."""
     values = np.ascontiguousarray(channel.values[:, :3], np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64))
-    is_unit = np.abs(lengths - 1) < 1e-4
+    is_unit = np.abs(lengths - 1) < 1e-6
     if is_unit.all():
         return values
     values = values.copy()

@@ -42,7 +42,7 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
         rig.object.matrix_world = placed
         objects.append(rig.object)
     for data in model.meshes:
-        is_skinned = rig is not None and data.joints is not None
+        is_skinned = rig is not None and data.weights is not None and bool((data.weights > 0).any())
         mesh = new_mesh(data, is_skinned, notes)
         materials.assign(mesh, data, notes)
         target = bpy.data.objects.new(data.name, mesh)
@@ -64,7 +64,7 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
         fps = context.scene.render.fps / context.scene.render.fps_base
         actions = [new_action(rig, animation, options.first_frame, fps, notes) for animation in model.animations]
         if actions:
-            show_action(rig, actions[0])
+            show_action(rig.object, actions[0])
     select(context, objects)
     return objects
 

@@ -12,8 +12,8 @@ from bpy_extras.io_utils import ImportHelper, poll_file_object_drop
 
 from ..build.scene import BuildOptions, build
 from ..readers.model import Model
-from ..readers.notes import Notes
-from ..readers.open import WrongFormat, read
+from ..readers.notes import Notes, Unusable
+from ..readers.open import read
 from ..readers.options import ReadOptions
 
 MOST_LINES = 40
@@ -82,7 +82,7 @@ class MeshImporter(ImportHelper):
             notes = Notes()
             try:
                 imported += self.import_file(context, path, notes)
-            except (meshmap.Error, WrongFormat, OSError) as error:
+            except (meshmap.Error, Unusable, OSError) as error:
                 failures.append(f"{Path(path).name} is not imported: {error}")
             self.report_notes(path, notes)
         for line in failures:

@@ -40,15 +40,24 @@ def read_mesh(view: meshmap.Mesh, name: str, options: ReadOptions, notes: Notes)
     if "position" not in view:
         notes.add(f"mesh {name} is left out: it has no positions")
         return None
-    mesh = MeshData(name, finite(view["position"], "positions", notes), ints(view.indices))
+    positions = view["position"]
+    if positions.shape[1] < 3:
+        notes.add(f"mesh {name} is left out: its positions have {positions.shape[1]} components")
+        return None
+    positions = np.ascontiguousarray(positions[:, :3], np.float32)
+    mesh = MeshData(name, finite(positions, "positions", notes), ints(view.indices))
     vertices = len(mesh.positions)
     if options.normals:
-        mesh.normals = per_vertex("normals", notes.intact("normals", lambda: view.get("normal")), vertices, notes)
+        normals = notes.intact("normals", lambda: view.get("normal"))
+        if normals is not None and normals.shape[1] < 3:
+            notes.add(f"normals are left out: they have {normals.shape[1]} components")
+        elif normals is not None:
+            mesh.normals = per_vertex("normals", normals[:, :3].astype(np.float32), vertices, notes)
     for key in view.keys():
         values = notes.intact(key, lambda: view[key])
         if values is None or key in STANDARD - {"texcoord", "color"}:
             continue
-        if key.startswith("texcoord"):
+        if key.startswith("texcoord") and values.shape[1] > 1:
             channel = per_vertex("UVMap", values[:, :2].astype(np.float32), vertices, notes)
             if channel is not None:
                 channel.values = v_up(channel.values)

@@ -56,6 +56,8 @@ class MeshData:
     """`[vertices, 4]`."""
     collection: str | None = None
     """The collection of its level of detail, or of the geometry for physics."""
+    is_smooth: bool = False
+    """True if surfaces without custom normals are shaded smooth."""
     is_hidden: bool = False
     is_hull: bool = False
     """True for points whose convex hull is meant."""
@@ -85,6 +87,15 @@ class Animation:
 
 
 @dataclass
+class Clip:
+    """Snapshots that play from the disk."""
+
+    count: int
+    step: float | None
+    """Seconds from one snapshot to the next; None if the file does not store times."""
+
+
+@dataclass
 class Model:
     """All that is imported from a file."""
 
@@ -96,3 +107,4 @@ class Model:
     meshes: list[MeshData] = field(default_factory=list)
     skeleton: Skeleton | None = None
     animations: list[Animation] = field(default_factory=list)
+    clip: Clip | None = None

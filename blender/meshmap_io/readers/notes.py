@@ -11,6 +11,10 @@ import meshmap
 T = TypeVar("T")
 
 
+class Unusable(ValueError):
+    """Nothing of the file can be imported. The text says why, and what to do."""
+
+
 class Notes:
     """Collects lines about one file."""
 

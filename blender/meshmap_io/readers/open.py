@@ -10,7 +10,7 @@ import meshmap
 from . import cgeo, iqm, openctm, slmesh, tmf
 from .arrays import drop_triangles
 from .model import Model
-from .notes import Notes
+from .notes import Notes, Unusable
 from .options import ReadOptions
 
 READERS = {"cgeo": cgeo.read, "iqm": iqm.read, "openctm": openctm.read, "slmesh": slmesh.read, "tmf": tmf.read}
@@ -23,15 +23,11 @@ NAMES = {
 }
 
 
-class WrongFormat(ValueError):
-    """The file has another format than the importer."""
-
-
 def read(path: str, format: str, options: ReadOptions, notes: Notes) -> Model:
-    """Everything that is intact in a file. Raises `meshmap.Error`, `OSError` or `WrongFormat` if nothing can be read."""
+    """Everything that is intact in a file. Raises `meshmap.Error`, `OSError` or `Unusable` if nothing can be read."""
     with meshmap.open(path) as file:
         if file.format != format:
-            raise WrongFormat(f"the file is {NAMES[file.format]}: import it with File > Import > {NAMES[file.format]}")
+            raise Unusable(f"the file is {NAMES[file.format]}: import it with File > Import > {NAMES[file.format]}")
         model = READERS[format](file, Path(path).stem, options, notes)
     for mesh in model.meshes:
         drop_triangles(mesh, notes)

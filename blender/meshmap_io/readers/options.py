@@ -19,6 +19,8 @@ class ReadOptions:
     """`AUTO`, `X`, `Y` or `Z`."""
     snapshot: int = 0
     """CGeo: the snapshot that the mesh is made of."""
+    plays: bool = False
+    """CGeo: the mesh will move, so that normals of one snapshot are of no use."""
     all_levels: bool = False
     """Second Life: all levels of detail, not only the finest."""
     physics: bool = False

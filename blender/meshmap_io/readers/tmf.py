@@ -6,7 +6,7 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from .arrays import corners, finite, reverse_winding, v_up
+from .arrays import corners, finite, per_vertex, reverse_winding, v_up
 from .model import Attribute, Channel, MeshData, Model
 from .notes import Notes
 from .options import ReadOptions
@@ -31,8 +31,8 @@ def read_mesh(stored: meshmap.TmfMesh, name: str, options: ReadOptions, notes: N
     mesh = MeshData(name, finite(positions, "positions", notes), at)
     count = len(mesh.triangles)
     if options.normals:
-        mesh.normals = channel("normals", lambda: stored.normals, lambda: stored.normal_indices, count, notes)
-    uv = channel("UVMap", lambda: stored.texcoords, lambda: stored.texcoord_indices, count, notes)
+        mesh.normals = channel("normals", lambda: stored.normals, lambda: stored.normal_indices, mesh, notes)
+    uv = channel("UVMap", lambda: stored.texcoords, lambda: stored.texcoord_indices, mesh, notes)
     if uv is not None:
         uv.values = v_up(uv.values) if options.flip_v else uv.values
         mesh.uvs.append(uv)
@@ -54,10 +54,14 @@ def as_corners(indices: np.ndarray) -> np.ndarray:
     return indices[: len(indices) // 3 * 3].reshape(-1, 3).view(np.int32)
 
 
-def channel(label, read_values, read_indices, triangles: int, notes: Notes) -> Channel | None:
+def channel(label, read_values, read_indices, mesh: MeshData, notes: Notes) -> Channel | None:
+    """Values with an index per corner, or one value per vertex if there are no indices."""
     values = notes.intact(label, read_values)
     if values is None:
         return None
     indices = notes.intact(f"indices of {label}", read_indices)
-    at = corners(indices, triangles, len(values), label, notes)
+    triangles = len(mesh.triangles)
+    if indices is None or len(indices) // 3 != triangles:
+        return per_vertex(label, values, len(mesh.positions), notes)
+    at = corners(indices[: triangles * 3], triangles, len(values), label, notes)
     return None if at is None else Channel(label, finite(values, label, notes), at)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from . import operators
+from . import operators, player
 
-PARTS = (operators,)
+PARTS = (player, operators)
 
 
 def register() -> None:

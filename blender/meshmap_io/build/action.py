@@ -32,15 +32,15 @@ def new_action(rig: Rig, animation: Animation, first_frame: float, scene_fps: fl
         )
     for joint, bone in enumerate(rig.bones):
         path = f'pose.bones["{bpy.utils.escape_identifier(bone)}"]'
-        for name, values, rest in (
-            ("location", places[:, joint], 0),
-            ("rotation_quaternion", rotations[:, joint], (1, 0, 0, 0)),
-            ("scale", scales[:, joint], 1),
+        for name, values in (
+            ("location", places[:, joint]),
+            ("rotation_quaternion", rotations[:, joint]),
+            ("scale", scales[:, joint]),
         ):
-            if np.allclose(values, rest, rtol=0, atol=1e-9):
-                continue
+            # What stands still needs one key, so that the bone does not keep what another action left.
+            keys = 1 if np.ptp(values, axis=0).max() < 1e-9 else count
             for component in range(values.shape[1]):
-                add_keys(curves(f"{path}.{name}", component, bone), frames, values[:, component])
+                add_keys(curves(f"{path}.{name}", component, bone), frames[:keys], values[:keys, component])
     return action
 
 

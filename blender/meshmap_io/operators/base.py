@@ -43,6 +43,10 @@ class MeshImporter(ImportHelper):
     )
     scale: FloatProperty(name="Scale", description="Scale of the objects", default=1.0, min=1e-6, max=1e6)
     normals: BoolProperty(name="Normals", description="Import the normals of the file as custom normals", default=True)
+    flip_faces: BoolProperty(
+        name="Flip Faces",
+        description="Reverse the winding of all triangles, for files whose front is on the other side",
+    )
     max_materials: IntProperty(
         name="Material Limit",
         description="Meshes with more materials get one material, and the attribute material_id on their faces",
@@ -60,7 +64,7 @@ class MeshImporter(ImportHelper):
 
     def read_options(self) -> ReadOptions:
         """What to read. Subclasses add their options."""
-        return ReadOptions(normals=self.normals, up=self.up)
+        return ReadOptions(normals=self.normals, flip_faces=self.flip_faces)
 
     def build_options(self, context) -> BuildOptions:
         return BuildOptions(
@@ -81,7 +85,8 @@ class MeshImporter(ImportHelper):
         for path in paths:
             notes = Notes()
             try:
-                imported += self.import_file(context, path, notes)
+                self.import_file(context, path, notes)
+                imported += 1
             except (meshmap.Error, Unusable, OSError) as error:
                 failures.append(f"{Path(path).name} is not imported: {error}")
             self.report_notes(path, notes)
@@ -91,14 +96,12 @@ class MeshImporter(ImportHelper):
             self.report({"INFO"}, f"{imported} of {len(paths)} {'file' if len(paths) == 1 else 'files'} imported")
         return {"FINISHED"} if imported else {"CANCELLED"}
 
-    def import_file(self, context, path: str, notes: Notes) -> bool:
+    def import_file(self, context, path: str, notes: Notes) -> None:
         model = read(path, self.format, self.read_options(), notes)
         if not model.meshes and model.skeleton is None:
-            notes.add("nothing is imported: the file has no mesh and no skeleton that can be used")
-            return False
+            raise Unusable("the file has no mesh and no skeleton that can be used")
         objects = build(context, model, self.build_options(context), notes)
         self.imported(context, path, model, objects, notes)
-        return True
 
     def report_notes(self, path: str, notes: Notes) -> None:
         for line in notes.lines[:MOST_LINES]:
@@ -112,7 +115,7 @@ class MeshImporter(ImportHelper):
         layout.use_property_split = True
         layout.use_property_decorate = False
         self.section("transform", "Transform", ("up", "scale", *self.transform_options))
-        self.section("geometry", "Geometry", ("normals", "max_materials", *self.geometry_options))
+        self.section("geometry", "Geometry", ("normals", "flip_faces", *self.geometry_options, "max_materials"))
         for name, options in self.sections.items():
             self.section(name.lower().replace(" ", "_"), name, options)
 
@@ -128,13 +131,9 @@ class MeshImporter(ImportHelper):
                 body.prop(self, option)
 
 
-class Undefined:
-    """Options of formats that do not define the side of the front and the origin of texture coordinates."""
+class UndefinedOrigin:
+    """The option of formats that do not define the origin of texture coordinates."""
 
-    flip_faces: BoolProperty(
-        name="Flip Faces",
-        description="Reverse the winding of all triangles. The format does not define which side is the front",
-    )
     flip_v: BoolProperty(
         name="Flip V",
         description="Mirror texture coordinates vertically. The format does not define their origin",

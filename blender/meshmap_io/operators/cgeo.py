@@ -9,15 +9,15 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from ..player.playback import clip_of, show
 from ..player.timing import USUAL_RATE
 from ..readers.options import ReadOptions
-from .base import MeshImporter, Undefined
+from .base import MeshImporter, UndefinedOrigin
 
 
-class ImportCGeo(Undefined, bpy.types.Operator, MeshImporter):
+class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
     """Import Corona proxies: the mesh of a snapshot, and animations that play from the disk"""
 
     bl_idname = "import_scene.meshmap_cgeo"
     bl_label = "Import CGeo"
-    format, label, extensions = "cgeo", "Corona Proxy", ".cgeo"
+    format, label, extensions = "cgeo", "CGeo", ".cgeo"
     filename_ext = ".cgeo"
     filter_glob: StringProperty(default="*.cgeo", options={"HIDDEN"})
 
@@ -57,7 +57,7 @@ class ImportCGeo(Undefined, bpy.types.Operator, MeshImporter):
         name="Relative Path", description="Store the path relative to the .blend file, if it is saved", default=True
     )
     transform_options = ("use_file_unit",)
-    geometry_options = ("flip_faces", "flip_v", "snapshot")
+    geometry_options = ("flip_v", "snapshot")
     sections = {
         "Animation": (
             "animation",
@@ -72,7 +72,7 @@ class ImportCGeo(Undefined, bpy.types.Operator, MeshImporter):
 
     def read_options(self) -> ReadOptions:
         options = super().read_options()
-        options.flip_faces, options.flip_v, options.snapshot = self.flip_faces, self.flip_v, self.snapshot
+        options.flip_v, options.snapshot = self.flip_v, self.snapshot
         options.plays = self.animation != "NONE"
         return options
 

@@ -15,7 +15,7 @@ class ImportIqm(bpy.types.Operator, MeshImporter):
 
     bl_idname = "import_scene.meshmap_iqm"
     bl_label = "Import IQM"
-    format, label, extensions = "iqm", "Inter-Quake Model", ".iqm"
+    format, label, extensions = "iqm", "IQM", ".iqm"
     filename_ext = ".iqm"
     filter_glob: StringProperty(default="*.iqm", options={"HIDDEN"})
 

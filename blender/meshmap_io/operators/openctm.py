@@ -6,10 +6,10 @@ from __future__ import annotations
 import bpy
 
 from ..readers.options import ReadOptions
-from .base import MeshImporter, Undefined
+from .base import MeshImporter, UndefinedOrigin
 
 
-class ImportOpenCtm(Undefined, bpy.types.Operator, MeshImporter):
+class ImportOpenCtm(UndefinedOrigin, bpy.types.Operator, MeshImporter):
     """Import OpenCTM files: meshes with UV maps, colours and attributes"""
 
     bl_idname = "import_scene.meshmap_openctm"
@@ -17,9 +17,9 @@ class ImportOpenCtm(Undefined, bpy.types.Operator, MeshImporter):
     format, label, extensions = "openctm", "OpenCTM", ".ctm"
     filename_ext = ".ctm"
     filter_glob: bpy.props.StringProperty(default="*.ctm", options={"HIDDEN"})
-    geometry_options = ("flip_faces", "flip_v")
+    geometry_options = ("flip_v",)
 
     def read_options(self) -> ReadOptions:
         options = super().read_options()
-        options.flip_faces, options.flip_v = self.flip_faces, self.flip_v
+        options.flip_v = self.flip_v
         return options

@@ -6,20 +6,20 @@ from __future__ import annotations
 import bpy
 
 from ..readers.options import ReadOptions
-from .base import MeshImporter, Undefined
+from .base import MeshImporter, UndefinedOrigin
 
 
-class ImportTmf(Undefined, bpy.types.Operator, MeshImporter):
+class ImportTmf(UndefinedOrigin, bpy.types.Operator, MeshImporter):
     """Import TMF files: meshes with normals and texture coordinates per corner, and custom data"""
 
     bl_idname = "import_scene.meshmap_tmf"
     bl_label = "Import TMF"
-    format, label, extensions = "tmf", "Tight Model Format", ".tmf"
+    format, label, extensions = "tmf", "TMF", ".tmf"
     filename_ext = ".tmf"
     filter_glob: bpy.props.StringProperty(default="*.tmf", options={"HIDDEN"})
-    geometry_options = ("flip_faces", "flip_v")
+    geometry_options = ("flip_v",)
 
     def read_options(self) -> ReadOptions:
         options = super().read_options()
-        options.flip_faces, options.flip_v = self.flip_faces, self.flip_v
+        options.flip_v = self.flip_v
         return options

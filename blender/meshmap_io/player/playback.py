@@ -10,7 +10,7 @@ from bpy.app.handlers import persistent
 
 from ..build.materials import Materials
 from ..build.mesh import fill_mesh, set_positions
-from ..readers.arrays import drop_triangles
+from ..readers.arrays import drop_triangles, reverse_winding
 from ..readers.cgeo import read_snapshot
 from ..readers.model import Floats
 from ..readers.notes import Notes
@@ -81,9 +81,11 @@ def rebuild(mesh: bpy.types.Mesh, clip: Clip, index: int) -> None:
     """Gives a mesh the triangles and texture coordinates of another snapshot."""
     settings = mesh.meshmap_playback
     notes = Notes()
-    options = ReadOptions(flip_faces=settings.flip_faces, flip_v=settings.flip_v)
+    options = ReadOptions(flip_v=settings.flip_v)
     data = read_snapshot(clip.file, index, mesh.name, False, options, notes)
     drop_triangles(data, notes)
+    if settings.flip_faces:
+        reverse_winding(data)
     mesh.clear_geometry()
     fill_mesh(mesh, data, True, notes)
     Materials(limit=len(mesh.materials)).assign_known(mesh, data)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from .arrays import corners, finite, ints, reverse_winding, v_up
+from .arrays import corners, finite, ints, v_up
 from .model import Channel, Clip, MeshData, Model
 from .notes import Notes, Unusable
 from .options import ReadOptions
@@ -60,6 +60,4 @@ def read_snapshot(
         mesh.material_names = {int(it): base if len(used) == 1 else f"{base}_{it}" for it in used}
     elif file.material_name:
         mesh.material_names = {0: file.material_name}
-    if options.flip_faces:
-        reverse_winding(mesh)
     return mesh

@@ -8,7 +8,7 @@ from pathlib import Path
 import meshmap
 
 from . import cgeo, iqm, openctm, slmesh, tmf
-from .arrays import drop_triangles
+from .arrays import check_facing, drop_triangles, reverse_winding
 from .model import Model
 from .notes import Notes, Unusable
 from .options import ReadOptions
@@ -18,7 +18,7 @@ NAMES = {
     "cgeo": "CGeo",
     "iqm": "IQM",
     "openctm": "OpenCTM",
-    "slmesh": "Second Life mesh",
+    "slmesh": "Second Life Mesh",
     "tmf": "TMF",
 }
 
@@ -31,4 +31,7 @@ def read(path: str, format: str, options: ReadOptions, notes: Notes) -> Model:
         model = READERS[format](file, Path(path).stem, options, notes)
     for mesh in model.meshes:
         drop_triangles(mesh, notes)
+        if options.flip_faces:
+            reverse_winding(mesh)
+        check_facing(mesh, notes)
     return model

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import meshmap
 
-from .arrays import finite, ints, per_vertex, reverse_winding, v_up
+from .arrays import finite, ints, per_vertex, v_up
 from .model import Attribute, MeshData, Model
 from .notes import Notes
 from .options import ReadOptions
@@ -43,6 +43,4 @@ def read_body(body: meshmap.Body, name: str, options: ReadOptions, notes: Notes)
             mesh.colors.append(channel)
         else:
             mesh.attributes.append(Attribute(label, channel.values))
-    if options.flip_faces:
-        reverse_winding(mesh)
     return mesh

@@ -12,11 +12,9 @@ class ReadOptions:
 
     normals: bool = True
     flip_faces: bool = False
-    """Reverse the winding of triangles in formats that do not define it."""
+    """Reverse the winding of all triangles."""
     flip_v: bool = False
     """Mirror texture coordinates vertically in formats that do not define their origin."""
-    up: str = "AUTO"
-    """`AUTO`, `X`, `Y` or `Z`."""
     snapshot: int = 0
     """CGeo: the snapshot that the mesh is made of."""
     plays: bool = False

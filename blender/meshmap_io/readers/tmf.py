@@ -6,7 +6,7 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from .arrays import corners, finite, per_vertex, reverse_winding, v_up
+from .arrays import corners, finite, per_vertex, v_up
 from .model import Attribute, Channel, MeshData, Model
 from .notes import Notes
 from .options import ReadOptions
@@ -45,8 +45,6 @@ def read_mesh(stored: meshmap.TmfMesh, name: str, options: ReadOptions, notes: N
             mesh.attributes.append(Attribute(label, values, "FACE"))
         else:
             notes.add(f"custom data {label} is left out: its {len(values):,} values are neither per vertex nor per triangle")
-    if options.flip_faces:
-        reverse_winding(mesh)
     return mesh
 
 

@@ -7,7 +7,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..player.playback import clip_of, show
-from ..player.timing import USUAL_RATE
+from ..timing import USUAL_RATE
 from ..readers.options import ReadOptions
 from .base import MeshImporter, UndefinedOrigin
 

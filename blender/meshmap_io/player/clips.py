@@ -7,7 +7,7 @@ import meshmap
 import numpy as np
 
 from ..readers.model import Floats
-from .timing import USUAL_RATE, Pace, Sample, sample
+from ..timing import USUAL_RATE, Pace, Sample, sample
 
 AHEAD = 3
 """The number of frames that are decoded ahead, in threads of the package."""

@@ -16,7 +16,7 @@ from ..readers.model import Floats
 from ..readers.notes import Notes
 from ..readers.options import ReadOptions
 from .clips import Clip, Clips
-from .timing import sample
+from ..timing import sample
 
 clips = Clips()
 problems: dict[int, str] = {}

@@ -7,7 +7,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
 from . import playback
-from .timing import Pace
+from ..timing import Pace
 
 
 def changed(settings: MeshmapPlayback, context: bpy.types.Context) -> None:

@@ -237,15 +237,38 @@ def compare_skins(file, objects: list[bpy.types.Object], counts: dict[str, int],
                 counts["skinned"] += 1
 
 
+def compare_snapshots(path: Path, file, counts: dict[str, int]) -> None:
+    """Plays all snapshots of a file, also those with other triangles."""
+    import meshmap
+
+    if len(file.snapshots) < 2:
+        return
+    objects, refusal = import_file(path, interpolation="NEAREST")
+    if refusal:
+        raise Differs(f"played: {refusal}")
+    mesh, scene = objects[0].data, bpy.context.scene
+    step = file.timing.step if file.timing and file.timing.step > 0 else 1 / 24
+    for number in range(len(file.snapshots)):
+        try:
+            expected = finite(file.snapshots[number].positions())
+        except meshmap.Error:
+            continue
+        at = mesh.meshmap_playback.first_frame + number * step * scene.render.fps / scene.render.fps_base
+        scene.frame_set(int(at // 1), subframe=at % 1)
+        same(f"snapshot {number}", positions_of(mesh), expected)
+        counts["snapshots"] += 1
+
+
 def check(path: Path) -> dict:
     import meshmap
 
     started = time.perf_counter()
-    objects, refusal = import_file(path)
+    bpy.context.scene.frame_set(1)
+    objects, refusal = import_file(path, **({"animation": "NONE"} if path.suffix == ".cgeo" else {}))
     result = {"path": str(path), "seconds": time.perf_counter() - started, "refused": refusal}
     if refusal:
         return result
-    counts = dict.fromkeys(["meshes", "uvs", "normals", "hashes", "skinned", "armatures", "actions"], 0)
+    counts = dict.fromkeys(["meshes", "uvs", "normals", "hashes", "skinned", "armatures", "actions", "snapshots"], 0)
     counts["armatures"] = sum(each.type == "ARMATURE" for each in objects)
     counts["actions"] = len(bpy.data.actions)
     meshes = [each for each in objects if each.type == "MESH"]
@@ -274,6 +297,8 @@ def check(path: Path) -> dict:
                     raise problems[0]
             compare_hash(path, file, meshes, counts)
             compare_skins(file, objects, counts, errors)
+            if file.format == "cgeo":
+                compare_snapshots(path, file, counts)
         except Differs as error:
             result["differs"] = str(error)
     result |= counts

@@ -132,7 +132,13 @@ def curves_of(action: bpy.types.Action, kind: str, name: str):
         return lambda path, index, group: action.fcurves.new(path, index=index, action_group=group)
     slot = action.slots.new(kind, name)
     bag = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True)
-    return lambda path, index, group: bag.fcurves.new(path, index=index, group_name=group)
+
+    def new_curve(path: str, index: int, group: str) -> bpy.types.FCurve:
+        curve = bag.fcurves.new(path, index=index)
+        curve.group = bag.groups.get(group) or bag.groups.new(group)
+        return curve
+
+    return new_curve
 
 
 def add_keys(curve: bpy.types.FCurve, frames: np.ndarray, values: np.ndarray) -> None:

@@ -114,9 +114,7 @@ def on_load(_path: str | None) -> None:
     shown.clear()
     problems.clear()
     clips.close()
-    for scene in bpy.data.scenes:
-        if scene == bpy.context.scene:
-            on_frame_change(scene)
+    on_frame_change(bpy.context.scene)
 
 
 @persistent

@@ -8,7 +8,7 @@ import numpy as np
 
 from .arrays import finite, ints, per_vertex, reverse_winding, v_up
 from .model import Animation, Attribute, MeshData, Model, Skeleton
-from .notes import Notes
+from .notes import Notes, Unusable
 from .options import ReadOptions
 
 USUAL_FPS = 24.0
@@ -16,6 +16,8 @@ STANDARD = {"position", "normal", "tangent", "texcoord", "joints", "weights", "c
 
 
 def read(file: meshmap.IqmFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
+    if not len(file.meshes()) and not file.joints and file.anims:
+        raise Unusable("the file has animations only: import the file that has the mesh, with this one as Animations From")
     model = Model(name=stem, up="Z", metres=1.0)
     skeleton = file.skeleton if options.skeleton else None
     if skeleton is not None:

@@ -39,7 +39,10 @@ def add_camera(objects: list[bpy.types.Object]) -> None:
     graph = bpy.context.evaluated_depsgraph_get()
     graph.update()
     corners = [
-        each.matrix_world @ Vector(corner) for each in objects if each.type == "MESH" for corner in each.evaluated_get(graph).bound_box
+        each.matrix_world @ Vector(corner)
+        for each in objects
+        if each.type == "MESH"
+        for corner in each.evaluated_get(graph).bound_box
     ]
     low, high = (np.array(corners).min(axis=0), np.array(corners).max(axis=0))
     middle, radius = Vector((low + high) / 2), max(float(np.linalg.norm(high - low)) / 2, 1e-6)

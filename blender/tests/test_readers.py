@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What needs no Blender: readers, arrays, timing and the build script. Run by `.ci/python`, with the Python package installed."""
+"""Tests of the readers, the arrays, the timing and the build script, without Blender. Run by `.ci/python`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ FILES = [(name, path) for name, suffix in FORMATS.items() for path in sorted((DA
 
 @pytest.mark.parametrize(("name", "path"), FILES, ids=[path.name for _, path in FILES])
 def test_meshes_are_what_blender_can_hold(name: str, path: Path) -> None:
-    model = read(str(path), name, ReadOptions(all_levels=True, physics=True), Notes())
+    try:
+        model = read(str(path), name, ReadOptions(all_levels=True, physics=True), Notes())
+    except Unusable as refusal:
+        assert "Animations From" in str(refusal)
+        return
     for mesh in model.meshes:
         assert np.isfinite(mesh.positions).all() and mesh.positions.dtype == np.float32
         assert mesh.triangles.dtype == np.int32 and mesh.triangles.shape[1:] == (3,)

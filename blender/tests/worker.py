@@ -105,7 +105,9 @@ class Expected:
             parts = [view[name][view.indices] if name in view else None for view in views]
             if all(part is None for part in parts):
                 return None
-            whole = [np.zeros((view.triangle_count, 3, width), np.float32) if part is None else part for part, view in zip(parts, views)]
+            whole = [
+                np.zeros((view.triangle_count, 3, width), np.float32) if part is None else part for part, view in zip(parts, views)
+            ]
             return finite(np.concatenate(whole)[keep][:, order, :width])
 
         self.uv = joined("texcoord", 2)
@@ -122,7 +124,10 @@ def expected_meshes(file, path: Path) -> list[Expected]:
         decoded = file.snapshots[0].decode()
         return [Expected(decoded.positions, decoded.triangles.positions, [file.snapshots[0].mesh()], False, False)]
     if file.format == "openctm":
-        return [Expected(body.positions, body.triangles, [file.mesh(entry.address)], False, False) for body, entry in zip(file.bodies, file.meshes())]
+        return [
+            Expected(body.positions, body.triangles, [file.mesh(entry.address)], False, False)
+            for body, entry in zip(file.bodies, file.meshes())
+        ]
     if file.format == "iqm":
         views = [file.mesh(entry.address) for entry in file.meshes()]
         return [Expected(view["position"], view.indices, [view], True, True) for view in views if "position" in view]
@@ -130,7 +135,13 @@ def expected_meshes(file, path: Path) -> list[Expected]:
         stored = [(mesh, entry) for mesh, entry in zip(file.stored_meshes, file.meshes()) if mesh.positions is not None]
         empty = np.empty(0, np.uint32)
         return [
-            Expected(mesh.positions, whole(empty if mesh.position_indices is None else mesh.position_indices), [file.mesh(entry.address)], False, False)
+            Expected(
+                mesh.positions,
+                whole(empty if mesh.position_indices is None else mesh.position_indices),
+                [file.mesh(entry.address)],
+                False,
+                False,
+            )
             for mesh, entry in stored
         ]
     for level in file.lods:
@@ -161,7 +172,12 @@ def compare_mesh(target: bpy.types.Object, expected: Expected, counts: dict[str,
         if is_deformed:
             # Triangles without an area have no normal of their own to start from.
             is_usual &= np.linalg.norm(normals_of(mesh), axis=-1) > 0.5
-        same(f"normals of {name}", np.where(is_usual[..., None], normals_of(mesh), 0), np.where(is_usual[..., None], wanted, 0), tolerance)
+        same(
+            f"normals of {name}",
+            np.where(is_usual[..., None], normals_of(mesh), 0),
+            np.where(is_usual[..., None], wanted, 0),
+            tolerance,
+        )
         counts["normals"] += 1
 
 
@@ -186,7 +202,9 @@ def compare_hash(path: Path, file, objects: list[bpy.types.Object], counts: dict
 def view_of(file, target: bpy.types.Object):
     """The mesh of the file that an object was made of."""
     wanted = positions_of(target.data).tobytes()
-    views = [view for view in file.values() if "position" in view and finite(view["position"]).astype(np.float32).tobytes() == wanted]
+    views = [
+        view for view in file.values() if "position" in view and finite(view["position"]).astype(np.float32).tobytes() == wanted
+    ]
     name = re.sub(r"\.\d{3}$", "", target.name)
     return next((view for view in views if view.name == name), views[0])
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..readers.model import Attribute, MeshData
+from ..readers.model import MeshData
 from ..readers.notes import Notes
 
 

@@ -37,7 +37,9 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
     levels: dict[str, bpy.types.Collection] = {}
     rig = None
     objects = []
-    if model.skeleton is not None and (model.animations or any(mesh.joints is not None for mesh in model.meshes) or not model.meshes):
+    if model.skeleton is not None and (
+        model.animations or any(mesh.joints is not None for mesh in model.meshes) or not model.meshes
+    ):
         rig = new_armature(context, f"{model.name}_armature" if model.meshes else model.name, model.skeleton, collection)
         rig.object.matrix_world = placed
         objects.append(rig.object)

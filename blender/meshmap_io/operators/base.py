@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What all importers share: files, the options of every format, and the report."""
+"""The base of all importers: files, common options, and the report."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MeshImporter(ImportHelper):
         return [str(Path(self.directory) / name) for name in names] or [self.filepath]
 
     def read_options(self) -> ReadOptions:
-        """What to read. Subclasses add their options."""
+        """The choices for the reader. Subclasses add their options."""
         return ReadOptions(normals=self.normals, flip_faces=self.flip_faces)
 
     def build_options(self, context) -> BuildOptions:
@@ -75,7 +75,7 @@ class MeshImporter(ImportHelper):
         )
 
     def imported(self, context, path: str, model: Model, objects: list[bpy.types.Object], notes: Notes) -> None:
-        """Called after each file, for what a format does with its objects."""
+        """Called after each file. Subclasses continue with its objects."""
 
     def execute(self, context):
         if context.mode != "OBJECT" and context.object:

@@ -107,4 +107,3 @@ class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
         show(mesh, scene)
         if self.animation == "SHAPE_KEYS":
             bpy.ops.mesh.meshmap_bake_shape_keys()
-

@@ -20,7 +20,7 @@ MOST_SHAPE_KEYS = 1000
 
 
 class Bake:
-    """What both kinds of baking share."""
+    """The base of both kinds of baking."""
 
     bl_options = {"UNDO"}
 

@@ -20,9 +20,9 @@ from ..timing import sample
 
 clips = Clips()
 problems: dict[int, str] = {}
-"""Why a mesh cannot play, by `session_uid`. Shown in the panel."""
+"""The reason a mesh cannot play, by `session_uid`. Shown in the panel."""
 shown: dict[int, tuple] = {}
-"""What each mesh shows, by `session_uid`, so that nothing is done twice."""
+"""The sample that each mesh shows, by `session_uid`, so that nothing is done twice."""
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:
@@ -110,7 +110,7 @@ def on_frame_change(scene: bpy.types.Scene, _graph: bpy.types.Depsgraph | None =
 
 @persistent
 def on_load(_path: str | None) -> None:
-    """Another file was opened: nothing that was known of its predecessor holds."""
+    """Forgets everything about the file that was open before."""
     shown.clear()
     problems.clear()
     clips.close()

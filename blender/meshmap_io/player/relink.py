@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import bpy
+import meshmap
 from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
@@ -35,7 +36,7 @@ class RelinkCGeo(bpy.types.Operator, ImportHelper):
         before, count = mesh.meshmap_playback.filepath, 0
         try:
             playback.clips.get(str(chosen))
-        except (OSError, ValueError, playback.meshmap.Error) as error:
+        except (OSError, ValueError, meshmap.Error) as error:
             self.report({"ERROR"}, f"{chosen} cannot be played: {error}")
             return {"CANCELLED"}
         for other in bpy.data.meshes:

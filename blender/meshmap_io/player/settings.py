@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a mesh plays, and how. Saved in the .blend file."""
+"""The playback settings of a mesh, saved in the .blend file."""
 
 from __future__ import annotations
 

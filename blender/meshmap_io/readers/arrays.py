@@ -33,7 +33,9 @@ def usable_triangles(triangles: Ints, vertices: int, notes: Notes) -> NDArray[np
     in_range = (triangles.view(np.uint32) < vertices).all(axis=1)
     distinct = (a != b) & (b != c) & (c != a)
     dropped = int((~in_range).sum())
-    notes.count(dropped, "triangle has an index out of range and is dropped", "triangles have an index out of range and are dropped")
+    notes.count(
+        dropped, "triangle has an index out of range and is dropped", "triangles have an index out of range and are dropped"
+    )
     dropped = int((in_range & ~distinct).sum())
     notes.count(dropped, "triangle has two equal corners and is dropped", "triangles have two equal corners and are dropped")
     return in_range & distinct
@@ -50,9 +52,7 @@ def drop_triangles(mesh: MeshData, notes: Notes) -> None:
     for channel in [mesh.normals, *mesh.uvs, *mesh.colors]:
         if channel is not None and channel.corners is not None:
             channel.corners = channel.corners[keep]
-    mesh.attributes = [
-        Attribute(it.name, it.values[keep], it.domain) if it.domain == "FACE" else it for it in mesh.attributes
-    ]
+    mesh.attributes = [Attribute(it.name, it.values[keep], it.domain) if it.domain == "FACE" else it for it in mesh.attributes]
 
 
 def reverse_winding(mesh: MeshData) -> None:
@@ -72,7 +72,9 @@ def check_facing(mesh: MeshData, notes: Notes) -> None:
     at = mesh.triangles if mesh.normals.corners is None else mesh.normals.corners
     along = np.einsum("ij,ij->i", np.cross(b - a, c - a), mesh.normals.values[at[some]].sum(axis=1))
     if (along < 0).sum() > (along > 0).sum():
-        notes.add(f"{mesh.name}: most normals point away from the front of their triangles, which look black or are culled: try Flip Faces")
+        notes.add(
+            f"{mesh.name}: most normals point away from the front of their triangles, which look black or are culled: try Flip Faces"
+        )
 
 
 def corners(indices: NDArray[np.integer] | None, triangles: int, values: int, what: str, notes: Notes) -> Ints | None:

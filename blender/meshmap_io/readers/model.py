@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a file becomes before Blender sees it: plain arrays."""
+"""A file as plain arrays, before Blender sees it."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Clip:
 
 @dataclass
 class Model:
-    """All that is imported from a file."""
+    """Everything that is imported from a file."""
 
     name: str
     up: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What could not be imported, or not as the file has it. Lines for the report."""
+"""Lines of the report: parts that are left out, and numbers that are changed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is read of a file."""
+"""The choices of an importer, for the readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class ReadOptions:
-    """The choices of an importer. Each format uses the fields that it has."""
+    """Each format uses the fields that apply to it."""
 
     normals: bool = True
     flip_faces: bool = False

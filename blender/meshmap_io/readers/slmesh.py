@@ -40,7 +40,9 @@ def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes
 def read_level(block: meshmap.Block | None, name: str, options: ReadOptions, notes: Notes) -> MeshData | None:
     """All faces of a level as one mesh, with a material for each."""
     faces = [face for face in block or () if face.has_geometry]
-    arrays = [(face, read) for face in faces if (read := notes.intact(f"face {face.index}", lambda: (face.positions, face.indices)))]
+    arrays = [
+        (face, read) for face in faces if (read := notes.intact(f"face {face.index}", lambda: (face.positions, face.indices)))
+    ]
     if not arrays:
         return None
     counts = [len(positions) for _, (positions, _) in arrays]

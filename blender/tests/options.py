@@ -124,6 +124,30 @@ def triangles_that_change_are_built_again() -> None:
     assert found, "no file has snapshots with different triangles"
 
 
+def snapshots_become_shape_keys() -> None:
+    import meshmap
+
+    path = DATA / "cgeo/valid/anim_a.cgeo"
+    bpy.context.scene.frame_set(1)
+    mesh = first_mesh(objects_of(path, animation="SHAPE_KEYS", set_frame_rate=True)).data
+    with meshmap.open(path) as file:
+        assert len(mesh.shape_keys.key_blocks) == len(file.snapshots) + 1
+        assert not mesh.meshmap_playback.is_playing
+        key = np.empty(len(mesh.vertices) * 3, np.float32)
+        mesh.shape_keys.key_blocks[3].data.foreach_get("co", key)
+        assert np.allclose(key.reshape(-1, 3), file.snapshots[2].positions(), atol=1e-6)
+
+
+def edited_meshes_are_not_overwritten() -> None:
+    objects = objects_of(DATA / "cgeo/valid/anim_a.cgeo")
+    mesh = first_mesh(objects).data
+    mesh.clear_geometry()
+    bpy.context.scene.frame_set(3)
+    assert len(mesh.vertices) == 0
+    problem = sys.modules[f"{EXTENSION}.player.playback"].problems[mesh.session_uid]
+    assert "turn off Play" in problem, problem
+
+
 def undo_and_presets_are_offered() -> None:
     for name in ("cgeo", "iqm", "openctm", "slmesh", "tmf"):
         options = getattr(bpy.types, f"IMPORT_SCENE_OT_meshmap_{name}").bl_options
@@ -139,6 +163,8 @@ CHECKS = [
     many_materials_become_an_attribute,
     animations_come_from_another_file,
     triangles_that_change_are_built_again,
+    snapshots_become_shape_keys,
+    edited_meshes_are_not_overwritten,
     undo_and_presets_are_offered,
 ]
 

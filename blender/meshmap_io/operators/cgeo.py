@@ -106,4 +106,7 @@ class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
         settings.is_playing = True
         show(mesh, scene)
         if self.animation == "SHAPE_KEYS":
-            bpy.ops.mesh.meshmap_bake_shape_keys()
+            try:
+                bpy.ops.mesh.meshmap_bake_shape_keys()
+            except RuntimeError as error:
+                notes.add(f"no shape keys, the mesh plays from the disk: {error}".strip())

@@ -47,7 +47,7 @@ def show(mesh: bpy.types.Mesh, scene: bpy.types.Scene) -> None:
     except (OSError, ValueError, meshmap.Error) as error:
         if problems.get(mesh.session_uid) != str(error):
             problems[mesh.session_uid] = str(error)
-            print(f"meshmap: the mesh {mesh.name} does not play: {error}. Relink it in Properties > Data > CGeo Playback")
+            print(f"meshmap: the mesh {mesh.name} does not play: {error} (see Properties > Data > CGeo Playback)")
     else:
         problems.pop(mesh.session_uid, None)
 
@@ -62,8 +62,13 @@ def show_frame(mesh: bpy.types.Mesh, scene: bpy.types.Scene) -> None:
         return
     positions = clip.positions(at)
     shape = clip.shape(at.first)
-    if shape != settings.shape or len(positions) != len(mesh.vertices):
+    if shape != settings.shape:
         rebuild(mesh, clip, shape)
+    if len(positions) != len(mesh.vertices):
+        raise ValueError(
+            f"snapshot {at.first} has {len(positions):,} vertices, the mesh has {len(mesh.vertices):,}: "
+            "turn off Play to keep the edited mesh, or import the file again"
+        )
     set_positions(mesh, finite(positions))
     if settings.use_velocity:
         set_velocities(mesh, finite(clip.velocities(place, pace)))
@@ -73,7 +78,7 @@ def show_frame(mesh: bpy.types.Mesh, scene: bpy.types.Scene) -> None:
 
 
 def finite(values: Floats) -> Floats:
-    """NaN and infinite numbers as 0, which the importer reports."""
+    """NaN and infinite numbers as 0, as the importer makes them."""
     return values if np.isfinite(values).all() else np.nan_to_num(values, nan=0, posinf=0, neginf=0)
 
 
@@ -104,7 +109,8 @@ def forget(mesh: bpy.types.Mesh) -> None:
 @persistent
 def on_frame_change(scene: bpy.types.Scene, _graph: bpy.types.Depsgraph | None = None) -> None:
     for mesh in bpy.data.meshes:
-        if mesh.meshmap_playback.is_playing:
+        # In edit mode the vertices belong to the editor.
+        if mesh.meshmap_playback.is_playing and not mesh.is_editmode:
             show(mesh, scene)
 
 

@@ -80,7 +80,8 @@ def pictures(path: Path, out: Path) -> None:
     stage()
     scene = bpy.context.scene
     is_second_life = path.suffix in (".slmesh", ".llmesh")
-    objects, refusal = import_file(path, **({"all_levels": True} if is_second_life else {}))
+    # The Second Life files of the repository were made for tests, and run clockwise.
+    objects, refusal = import_file(path, **({"all_levels": True, "flip_faces": True} if is_second_life else {}))
     if refusal:
         raise SystemExit(f"{path}: {refusal}")
     if is_second_life:

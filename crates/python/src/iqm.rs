@@ -190,6 +190,12 @@ impl IqmFile {
         buffer::of_optional(slf.py(), bounds)
     }
 
+    /// Raises `Error` of the kind `mismatch` unless the frames of `animation` can move the joints of this file: there must be a pose
+    /// for each joint, with the same parent. `animation` can be this file.
+    fn check_animation(slf: &Bound<'_, Self>, animation: &Bound<'_, Self>) -> PyResult<()> {
+        model(slf)?.attach(&model(animation)?).map(drop).or_raise(slf.py())
+    }
+
     /// The skeleton; None where the file has no joints.
     #[getter]
     fn skeleton(slf: &Bound<'_, Self>) -> PyResult<Option<Skeleton>> {
@@ -308,12 +314,16 @@ impl Skeleton {
         matrices(py, self.0.inverse_bind_matrices())
     }
 
-    /// What moves vertices of the bind pose to that of a frame: `float32 [joints, 3, 4]`, rows. `frame` is
-    /// `float32 [joints, 10]`, such as `file.frames()[7]`.
+    /// The matrices that move vertices from the bind pose to a frame: `float32 [joints, 3, 4]`, rows. `frame` is
+    /// `float32 [joints, 10]`, such as `file.frames()[7]`. Frames `float32 [frames, joints, 10]`, such as `file.frames()`, give
+    /// `float32 [frames, joints, 3, 4]`.
     fn skinning_matrices(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let frame = Floats::new("frame", frame.clone())?;
-        if !matches!(frame.shape(), [_, 10]) {
-            return Err(frame.expected_shape(&["joints", "10"]));
+        let mut shape = frame.shape().to_vec();
+        match *shape {
+            [_, 10] => {}
+            [_, joints, 10] if joints == self.0.len() => {}
+            _ => return Err(frame.expected_shape(&[self.0.len().to_string(), "10".to_owned()])),
         }
         let numbers = frame.to_vec()?;
         let (transforms, _) = numbers.as_chunks::<10>();
@@ -323,7 +333,15 @@ impl Skeleton {
                 Trs::new([*tx, *ty, *tz], [*rx, *ry, *rz, *rw], [*sx, *sy, *sz])
             })
             .collect();
-        let made = py.detach(|| self.0.skinning_matrices(&transforms)).or_raise(py)?;
-        matrices(py, &made)
+        let made = py.detach(|| match shape.len() {
+            2 => self.0.skinning_matrices(&transforms),
+            _ => {
+                let mut palettes = vec![iqm::Matrix::default(); transforms.len()];
+                self.0.palettes_into(&transforms, &mut palettes).map(|()| palettes)
+            }
+        });
+        shape.pop();
+        shape.extend([3, 4]);
+        buffer::of_floats(py, made.or_raise(py)?.into_flattened().into_flattened(), &shape)
     }
 }

@@ -140,6 +140,8 @@ def test_skinning_matrices_of_the_bind_pose_are_the_identity(iqm: Path) -> None:
     assert frames.shape == (file.frame_count, file.pose_count, 10)
     np.testing.assert_array_equal(file.frames(1, 3), frames[1:3])
     assert skeleton.skinning_matrices(frames[0]).shape == matrices.shape
+    one_by_one = [skeleton.skinning_matrices(frame) for frame in frames]
+    np.testing.assert_array_equal(skeleton.skinning_matrices(frames), np.stack(one_by_one))
     product = [
         np.vstack([bind, [0, 0, 0, 1]]) @ np.vstack([inverse, [0, 0, 0, 1]])
         for bind, inverse in zip(skeleton.bind_matrices, skeleton.inverse_bind_matrices, strict=True)
@@ -151,6 +153,15 @@ def test_skinning_matrices_of_the_bind_pose_are_the_identity(iqm: Path) -> None:
         skeleton.skinning_matrices(np.zeros((len(skeleton) + 1, 10), np.float32))
     with pytest.raises(meshmap.Error):
         file.frames(0, file.frame_count + 1)
+
+
+def test_animations_of_other_skeletons_are_a_mismatch(iqm: Path) -> None:
+    file = meshmap.IqmFile.open(iqm)
+    file.check_animation(file)
+    other = meshmap.IqmFile.open(DATA / "iqm/valid/anim_only_joints.iqm")
+    with pytest.raises(meshmap.Error) as caught:
+        file.check_animation(other)
+    assert caught.value.kind == "mismatch"
 
 
 def test_levels_of_detail_and_hulls_of_second_life() -> None:

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Reads a file of any format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import meshmap
+
+from . import cgeo, iqm, openctm, slmesh, tmf
+from .arrays import check_facing, drop_triangles, reverse_winding
+from .model import Model
+from .notes import Notes, Unusable
+from .options import ReadOptions
+
+READERS = {"cgeo": cgeo.read, "iqm": iqm.read, "openctm": openctm.read, "slmesh": slmesh.read, "tmf": tmf.read}
+NAMES = {
+    "cgeo": "CGeo",
+    "iqm": "IQM",
+    "openctm": "OpenCTM",
+    "slmesh": "Second Life Mesh",
+    "tmf": "TMF",
+}
+
+
+def read(path: str, format: str, options: ReadOptions, notes: Notes) -> Model:
+    """Everything that is intact in a file. Raises `meshmap.Error`, `OSError` or `Unusable` if nothing can be read."""
+    with meshmap.open(path) as file:
+        if file.format != format:
+            raise Unusable(f"the file is {NAMES[file.format]}: import it with File > Import > {NAMES[file.format]}")
+        model = READERS[format](file, Path(path).stem, options, notes)
+    for mesh in model.meshes:
+        drop_triangles(mesh, notes)
+        if options.flip_faces:
+            reverse_winding(mesh)
+        check_facing(mesh, notes)
+    return model

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Second Life mesh assets: levels of detail, geometry for physics, and the skin."""
+
+from __future__ import annotations
+
+import meshmap
+import numpy as np
+
+from . import avatar
+from .arrays import finite, ints
+from .model import Channel, MeshData, Model, Skeleton
+from .notes import Notes
+from .options import ReadOptions
+
+UNUSED_JOINT = 255
+
+
+def read(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes) -> Model:
+    model = Model(name=stem, up="Z", metres=1.0)
+    skin = notes.intact("skin", lambda: file.skin) if options.skeleton else None
+    if skin is not None:
+        model.skeleton = read_skeleton(skin, notes)
+    lods = file.lods
+    for level in lods:
+        mesh = notes.intact(level, lambda: read_level(file.lod(level), stem, options, notes))
+        if mesh is None:
+            continue
+        mesh.is_hidden = bool(model.meshes)
+        if options.all_levels:
+            mesh.collection = level
+            mesh.name = f"{stem}_{level}"
+        model.meshes.append(mesh)
+        if not options.all_levels:
+            break
+    if options.physics:
+        model.meshes += read_physics(file, stem, options, notes)
+    return model
+
+
+def read_level(block: meshmap.Block | None, name: str, options: ReadOptions, notes: Notes) -> MeshData | None:
+    """All faces of a level as one mesh, with a material for each."""
+    faces = [face for face in block or () if face.has_geometry]
+    arrays = [
+        (face, read) for face in faces if (read := notes.intact(f"face {face.index}", lambda: (face.positions, face.indices)))
+    ]
+    if not arrays:
+        return None
+    counts = [len(positions) for _, (positions, _) in arrays]
+    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    triangles = [ints(indices[: len(indices) // 3 * 3].reshape(-1, 3)) + first for (_, (_, indices)), first in zip(arrays, firsts)]
+    positions = np.concatenate([positions for _, (positions, _) in arrays])
+    mesh = MeshData(name, finite(positions, "positions", notes), np.concatenate(triangles).astype(np.int32))
+    mesh.material_ids = np.repeat([face.index for face, _ in arrays], [len(it) for it in triangles]).astype(np.int32)
+    mesh.material_names = {face.index: f"face_{face.index}" for face, _ in arrays}
+
+    def joined(what: str, width: int, fill: float, read) -> np.ndarray | None:
+        """The arrays of all faces; `fill` for faces without this one. None if no face has it."""
+        parts = [notes.intact(f"{what} of face {face.index}", lambda: read(face)) for face, _ in arrays]
+        if all(part is None for part in parts):
+            return None
+        return np.concatenate([np.full((count, width), fill) if part is None else part for part, count in zip(parts, counts)])
+
+    if options.normals and (normals := joined("normals", 3, 0, lambda face: face.normals)) is not None:
+        mesh.normals = Channel("normals", finite(normals.astype(np.float32), "normals", notes))
+    if (uv := joined("texture coordinates", 2, 0, lambda face: face.texcoords)) is not None:
+        mesh.uvs.append(Channel("UVMap", finite(uv.astype(np.float32), "texture coordinates", notes)))
+    if options.skeleton:
+        joints = joined("joints", 4, UNUSED_JOINT, lambda face: face.joint_indices)
+        weights = joined("weights", 4, 0, lambda face: face.normalized_weights)
+        if joints is not None and weights is not None:
+            mesh.joints, mesh.weights = joints.astype(np.int32), weights.astype(np.float32)
+    return mesh
+
+
+def read_physics(file: meshmap.SlMeshFile, stem: str, options: ReadOptions, notes: Notes) -> list[MeshData]:
+    meshes = []
+    block = notes.intact("physics mesh", lambda: file.physics_mesh)
+    mesh = notes.intact("physics mesh", lambda: read_level(block, f"{stem}_physics_mesh", options, notes))
+    if mesh is not None:
+        mesh.joints = mesh.weights = None
+        meshes.append(mesh)
+    convex = notes.intact("physics hulls", lambda: file.physics_convex)
+    if convex is not None:
+        hulls = list(enumerate(notes.intact("physics hulls", lambda: convex.hulls) or []))
+        bounding = notes.intact("bounding hull", lambda: convex.bounding_verts)
+        hulls += [] if bounding is None else [("bounding", bounding)]
+        for number, points in hulls:
+            hull = MeshData(f"{stem}_hull_{number}", finite(points, "hull", notes), np.empty((0, 3), np.int32), is_hull=True)
+            meshes.append(hull)
+    for mesh in meshes:
+        mesh.collection, mesh.is_hidden = "physics", True
+    return meshes
+
+
+def read_skeleton(skin: meshmap.Skin, notes: Notes) -> Skeleton | None:
+    names, inverse = skin.joint_names, skin.inverse_bind_matrices
+    if not names or inverse is None or len(inverse) != len(names):
+        notes.add("the skin is left out: it does not have one matrix for each joint")
+        return None
+    if skin.alt_inverse_bind_matrices is not None:
+        notes.add("joint positions of the upload (alt_inverse_bind_matrix) are left out: bones are where the mesh is bound")
+    if skin.pelvis_offset:
+        notes.add(f"the pelvis offset of {skin.pelvis_offset:g} m is left out")
+    matrices = as_columns(inverse)
+    shape = np.eye(4) if skin.bind_shape_matrix is None else as_columns(skin.bind_shape_matrix[None])[0]
+    if not (np.isfinite(matrices).all() and np.isfinite(shape).all()):
+        notes.add("the skin is left out: its matrices have NaN or infinite numbers")
+        return None
+    bind = np.tile(np.eye(4), (len(names), 1, 1))
+    for index, matrix in enumerate(matrices):
+        if abs(np.linalg.det(matrix)) < 1e-12:
+            notes.add(f"the joint {names[index]} has a singular matrix: its bone is at the origin")
+        else:
+            bind[index] = np.linalg.inv(matrix)
+    return Skeleton(names, avatar.parents(names), bind, shape)
+
+
+def as_columns(matrices: np.ndarray) -> np.ndarray:
+    """The file stores matrices for row vectors; these are for column vectors."""
+    square = matrices.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+    square[:, 3] = 0, 0, 0, 1
+    return square

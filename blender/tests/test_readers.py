@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tests of the readers, the arrays, the timing and the build script, without Blender. Run by `.ci/python`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import meshmap
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "blender" / "meshmap_io"))
+
+from readers import avatar  # noqa: E402
+from readers.arrays import check_facing, drop_triangles  # noqa: E402
+from readers.model import Channel, MeshData  # noqa: E402
+from readers.notes import Notes, Unusable  # noqa: E402
+from readers.open import read  # noqa: E402
+from readers.options import ReadOptions  # noqa: E402
+from timing import Pace, Sample, sample  # noqa: E402
+
+DATA = ROOT / "tests" / "data"
+FORMATS = {"cgeo": "cgeo", "iqm": "iqm", "openctm": "ctm", "slmesh": "slmesh", "tmf": "tmf"}
+FILES = [(name, path) for name, suffix in FORMATS.items() for path in sorted((DATA / name / "valid").glob(f"*.{suffix}"))]
+
+
+@pytest.mark.parametrize(("name", "path"), FILES, ids=[path.name for _, path in FILES])
+def test_meshes_are_what_blender_can_hold(name: str, path: Path) -> None:
+    try:
+        model = read(str(path), name, ReadOptions(all_levels=True, physics=True), Notes())
+    except Unusable as refusal:
+        assert "Animations From" in str(refusal)
+        return
+    for mesh in model.meshes:
+        assert np.isfinite(mesh.positions).all() and mesh.positions.dtype == np.float32
+        assert mesh.triangles.dtype == np.int32 and mesh.triangles.shape[1:] == (3,)
+        a, b, c = mesh.triangles.T
+        assert ((mesh.triangles >= 0) & (mesh.triangles < len(mesh.positions))).all()
+        assert ((a != b) & (b != c) & (c != a)).all()
+        for channel in [*mesh.uvs, *mesh.colors, *([mesh.normals] if mesh.normals else [])]:
+            if channel.corners is None:
+                assert len(channel.values) == len(mesh.positions)
+            else:
+                assert channel.corners.shape == mesh.triangles.shape
+                assert not len(mesh.triangles) or channel.corners.max() < len(channel.values)
+        assert mesh.material_ids is None or len(mesh.material_ids) == len(mesh.triangles)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_damaged_files_are_read_in_part_or_refused_with_a_reason(name: str) -> None:
+    for path in sorted((DATA / name / "bad").glob(f"*.{FORMATS[name]}")):
+        try:
+            read(str(path), name, ReadOptions(), Notes())
+        except (meshmap.Error, Unusable) as error:
+            assert str(error)
+
+
+def test_a_truncated_file_gives_its_intact_levels_and_a_line(tmp_path: Path) -> None:
+    whole = (DATA / "slmesh/valid/nodemv_02_static_4lod.slmesh").read_bytes()
+    short = tmp_path / "short.slmesh"
+    short.write_bytes(whole[: len(whole) * 2 // 3])
+    notes = Notes()
+    model = read(str(short), "slmesh", ReadOptions(all_levels=True), notes)
+    assert len(model.meshes) == 1 and any("left out" in line for line in notes.lines)
+
+
+def test_unusable_triangles_are_dropped_and_counted() -> None:
+    triangles = np.array([[0, 1, 2], [1, 1, 2], [0, 1, 9], [-1, 0, 1]], np.int32)
+    mesh = MeshData("m", np.eye(3, dtype=np.float32), triangles, material_ids=np.arange(4, dtype=np.int32))
+    notes = Notes()
+    drop_triangles(mesh, notes)
+    assert mesh.triangles.tolist() == [[0, 1, 2]] and mesh.material_ids is not None and mesh.material_ids.tolist() == [0]
+    assert notes.lines == [
+        "2 triangles have an index out of range and are dropped",
+        "1 triangle has two equal corners and is dropped",
+    ]
+
+
+def test_normals_on_the_other_side_are_reported() -> None:
+    corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
+    for z, lines in ((1, 0), (-1, 1)):
+        normals = Channel("normals", np.tile(np.array([0, 0, z], np.float32), (3, 1)))
+        notes = Notes()
+        check_facing(MeshData("m", corners, np.array([[0, 1, 2]], np.int32), normals=normals), notes)
+        assert len(notes.lines) == lines
+
+
+def test_places_wrap_as_in_the_package() -> None:
+    def at(place: float, **pace: object) -> tuple[int, int, float]:
+        found = sample(place, 5, Pace(**pace))  # type: ignore[arg-type]
+        return found.first, found.second, round(found.fraction, 6)
+
+    assert at(1.5) == (1, 2, 0.5) and at(-3) == (0, 0, 0) and at(9.5) == (4, 4, 0)
+    assert at(4.5, wrap="LOOP") == (4, 0, 0.5) and at(-1, wrap="LOOP") == (4, 4, 0) and at(5, wrap="LOOP") == (0, 0, 0)
+    assert at(4.5, wrap="PING_PONG") == (3, 4, 0.5) and at(8, wrap="PING_PONG") == (0, 0, 0)
+    assert at(1.5, is_linear=False) == (2, 2, 0) and at(2.00001) == (2, 2, 0)
+    assert sample(float("nan"), 5, Pace()) == Sample(0, 0, 0.0)
+
+
+def test_frames_become_places() -> None:
+    assert Pace(first_frame=10, speed=2, offset=1).place(12, 24, 1 / 48) == pytest.approx(9)
+
+
+def test_every_joint_of_the_avatar_ends_at_the_pelvis() -> None:
+    for joint in [*avatar.PARENT, "mTail6", "mHandPinky3Right", "mWing4FanLeft", "mHindLimb4Left", "mToeRight"]:
+        for _ in range(20):
+            above = avatar.parent(joint)
+            if above is None:
+                break
+            joint = above
+        assert joint == "mPelvis"
+    assert avatar.parents(["mHead", "mPelvis", "table leg", "mChest"]) == [3, None, None, 1]
+
+
+def test_zips_are_made_from_the_wheels_that_exist(tmp_path: Path) -> None:
+    for tag in ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64.manylinux2014_x86_64", "win_amd64", "musllinux_1_2_x86_64"):
+        (tmp_path / f"meshmap-0.1.0-cp311-abi3-{tag}.whl").write_bytes(b"wheel")
+    done = subprocess.run([ROOT / "blender/build", tmp_path / "out", tmp_path], capture_output=True, text=True, check=True)
+    assert "MISSING macos-x64" in done.stdout and "MISSING macos-arm64" in done.stdout
+    zips = sorted((tmp_path / "out").glob("*.zip"))
+    assert [path.name.split("-")[-1] for path in zips] == ["linux_x64.zip", "windows_x64.zip"]
+    with zipfile.ZipFile(zips[0]) as archive:
+        assert "wheels/meshmap-0.1.0-cp311-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64.whl" in archive.namelist()
+        assert 'platforms = ["linux-x64"]' in archive.read("blender_manifest.toml").decode()
+        assert {"__init__.py", "LICENSE", "build/mesh.py", "player/panel.py"} <= set(archive.namelist())
+    nothing = subprocess.run([ROOT / "blender/build", tmp_path / "out", tmp_path / "none"], capture_output=True, check=False)
+    assert nothing.returncode == 1

@@ -2,6 +2,7 @@
 
 pub(crate) mod assume;
 pub(crate) mod check;
+pub(crate) mod hierarchy;
 pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod select;

@@ -1,17 +1,18 @@
 //! OBJ, and the MTL with its materials. Numbers are the shortest decimals that give the same bits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{Mesh, Proxy};
-use meshmap::{MeshFile, Semantic};
+use meshmap::{Format, MeshFile, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::settings::Job;
 use crate::source::check::{finite, kept_count, turned, winding};
+use crate::source::names::free;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
 
@@ -130,7 +131,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let turns = job.turns(file.format());
     let flips_v = job.flips_v(file.format());
-    let mut materials = BTreeSet::new();
+    let (mut materials, mut taken) = (BTreeSet::new(), HashMap::new());
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(path, out)?;
@@ -139,7 +140,13 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     for view in &views {
         let _scope = job.budget.scope();
         let address = view.address().to_string();
-        writeln!(out, "o {}", token(job.name_of(view.name()), &address))?;
+        // Faces of Second Life meshes are told apart by their addresses.
+        let name = if view.name().is_empty() && file.format() != Format::SlMesh && !job.name.is_empty() {
+            free(&job.name, &mut taken)
+        } else {
+            view.name().to_owned()
+        };
+        writeln!(out, "o {}", token(&name, &address))?;
         for info in view.attributes() {
             let is_held =
                 matches!(info.semantic, Semantic::Position | Semantic::Normal | Semantic::TexCoord(0));

@@ -5,7 +5,7 @@ use meshmap::iqm::{Matrix, Model, Trs};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::source::hierarchy::Hierarchy;
+use crate::hierarchy::Hierarchy;
 use crate::vector::{cross, dot, unit_of_f64};
 
 /// How what a vertex has is moved.

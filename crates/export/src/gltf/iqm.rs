@@ -9,11 +9,11 @@ use super::file::{Gltf, OF_CHANNEL, OF_LIST_ITEM, OF_NODE, Use};
 use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
 use super::{attributes, weights};
 use crate::error::{Error, Result};
+use crate::hierarchy::Hierarchy;
 use crate::moment::USUAL_RATE;
 use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::source::assume;
-use crate::source::hierarchy::Hierarchy;
 use crate::source::select;
 
 pub(super) fn write(
@@ -157,7 +157,11 @@ fn animations(
         frames.read_range_into(range.clone(), &mut poses)?;
         poses.iter_mut().for_each(|pose| *pose = pose.normalized());
         if let Some(hierarchy) = &hierarchy {
-            poses.chunks_exact_mut(joints.len()).try_for_each(|frame| hierarchy.rebase(frame, "glTF"))?;
+            let mut frames = poses.chunks_exact_mut(joints.len());
+            if let Err(error) = frames.try_for_each(|frame| hierarchy.rebase(frame, "glTF")) {
+                outcome.leave_out(format!("the animation {}: {error}", anim.name.to_string_lossy()));
+                continue;
+            }
             outcome.change("poses, now relative to the parents of the joints", poses.len() as u64);
         }
         // The times, and what one joint does.

@@ -2,7 +2,6 @@
 
 pub(crate) mod assume;
 pub(crate) mod check;
-pub(crate) mod hierarchy;
 pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod select;

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use meshmap::{Format, MeshFile, Semantic, Source};
+use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
+use meshmap::{Codec, Format, MeshFile, Semantic, Source};
 use meshmap_export::{Convert, Error, Outcome, Target};
 use meshmap_testing::data;
+use meshmap_testing::fixtures::cgeo;
 use serde_json::Value;
 
 fn open(format: &str, name: &str) -> MeshFile {
@@ -144,4 +146,62 @@ fn objects_without_a_name_have_the_given_one() {
     let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("o ")).collect();
     assert_eq!(names[0], "ball");
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+/// The content of the section of a mesh, with this many material IDs.
+fn with_materials(mesh: &cgeo::Mesh, materials: u16) -> Vec<u8> {
+    // The indices of positions, normals and each channel, then the ID and a byte of edges.
+    let record = 12 * (2 + mesh.texcoords.len()) + 3;
+    let mut content = mesh.complete();
+    let start = content.len() - record * mesh.triangles.len();
+    for (triangle, record) in (0_u16..).zip(content[start..].chunks_exact_mut(record)) {
+        *record[..].last_chunk_mut::<3>().unwrap().first_chunk_mut().unwrap() =
+            (triangle % materials).to_le_bytes();
+    }
+    content
+}
+
+/// An animation of 1,152 triangles, with this many material IDs.
+fn colorful(materials: u16, snapshots: u8) -> MeshFile {
+    let dialect = Dialect::default()
+        .with_codec(Codec::Stored)
+        .with_size(SizeMeaning::Stored)
+        .with_offset(OffsetTarget::StartTag);
+    let meshes: Vec<cgeo::Mesh> =
+        (0..snapshots).map(|time| cgeo::Mesh::sheet(25, 1, f32::from(time))).collect();
+    let content = |(at, mesh): (usize, &cgeo::Mesh)| {
+        let base = &meshes[0];
+        let content = if at == 0 { with_materials(base, materials) } else { mesh.difference(base) };
+        cgeo::snapshot(mesh, content)
+    };
+    let snapshots: Vec<cgeo::Snapshot> = meshes.iter().enumerate().map(content).collect();
+    of_bytes(cgeo::file(&snapshots, dialect))
+}
+
+#[test]
+fn more_than_a_thousand_materials_are_refused_as_gltf() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.glb");
+    let many = colorful(1001, 2);
+    let error = Convert::new(Target::Glb).write_file(&many, &path).unwrap_err();
+    assert!(matches!(error, Error::TooManyMaterials { count: 1001, most: 1000, .. }), "{error}");
+    assert!(error.to_string().contains("with_merge_materials"), "{error}");
+    write(&many, &Convert::new(Target::Glb).with_merge_materials(true), &path);
+    write(&many, &Convert::new(Target::Usdc), &folder.path().join("out.usdc"));
+    write(&colorful(1000, 2), &Convert::new(Target::Glb), &path);
+}
+
+/// Many materials share their vertices: a further snapshot adds one accessor, and a number to each primitive.
+#[test]
+fn accessors_do_not_grow_with_materials_times_snapshots() {
+    let folder = tempfile::tempdir().unwrap();
+    let [two, ten] = [2, 10].map(|snapshots| {
+        let path = folder.path().join("out.gltf");
+        write(&colorful(200, snapshots), &Convert::new(Target::Gltf), &path);
+        let text = fs::read(&path).unwrap();
+        let json: Value = serde_json::from_slice(&text).unwrap();
+        (json["accessors"].as_array().unwrap().len(), text.len())
+    });
+    assert_eq!(ten.0 - two.0, 8);
+    assert!(ten.1 - two.1 < 8 * (200 * 24 + 1000), "{} bytes of JSON for 8 snapshots", ten.1 - two.1);
 }

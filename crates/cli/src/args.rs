@@ -252,7 +252,13 @@ enum Command {
         /// All values of morph targets, for programs that cannot read sparse ones.
         #[arg(long)]
         dense: bool,
-        /// Write 0 for numbers that are infinite, or none.
+        /// Leave out triangles with two equal corners, which crash some programs, and print their number.
+        #[arg(long)]
+        drop_degenerate: bool,
+        /// Write one material for all material IDs of a CGeo file, and the IDs as an attribute if the format has attributes.
+        #[arg(long)]
+        merge_materials: bool,
+        /// Write 0 for NaN and infinite values.
         #[arg(long)]
         zero_non_finite: bool,
         /// Read what was written again, compare it with the file, and say what is equal bit for bit.
@@ -713,6 +719,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             nest,
             morph_normals,
             dense,
+            drop_degenerate,
+            merge_materials,
             zero_non_finite,
             check,
             max_output,
@@ -729,6 +737,8 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
                 let mut convert = Convert::new(target)
                     .with_flip(flip)
                     .with_dense(dense)
+                    .with_drop_degenerate(drop_degenerate)
+                    .with_merge_materials(merge_materials)
                     .with_non_finite(non_finite)
                     .with_lods(lod.unwrap_or_default())
                     .with_quantized(quantized)

@@ -192,6 +192,12 @@ impl Input {
         if self.is_standard_input() { "(standard input)".to_owned() } else { text::path(&self.path) }
     }
 
+    /// The name of the file without its extension; empty for standard input.
+    pub(crate) fn stem(&self) -> String {
+        let stem = self.path.file_stem().filter(|_| !self.is_standard_input());
+        stem.unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// The last part of the path.
     pub(crate) fn name(&self) -> String {
         match self.path.file_name() {

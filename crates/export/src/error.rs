@@ -18,8 +18,29 @@ pub enum Error {
         /// What it cannot hold, and what else can be done.
         what: String,
     },
-    /// A number of the file is infinite, or none, and may not be replaced.
-    #[error("{address} is {value}, which files of this kind cannot hold; it can be replaced by 0")]
+    /// The file has no triangles to write.
+    #[error("nothing to convert: the file has no triangles{}", hint(*.has_animations))]
+    NothingToConvert {
+        /// `true` for an IQM file with animations, which can be added to the conversion of another file.
+        has_animations: bool,
+    },
+    /// More materials than programs can import.
+    #[error(
+        "{target}: expected at most {most} materials, found {count}; merge them with `Convert::with_merge_materials`, or \
+         write USD"
+    )]
+    TooManyMaterials {
+        /// The name of the target.
+        target: &'static str,
+        /// The number of materials.
+        count: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// A NaN or infinite number of the file, which may not be replaced.
+    #[error(
+        "{address} is {value}, which files of this kind cannot hold; `NonFinite::Zero` writes 0 in its place"
+    )]
     NonFinite {
         /// Where the number is, such as `high_lod.faces[0].position[3]`.
         address: String,
@@ -38,6 +59,15 @@ pub enum Error {
         /// What is needed, as far as it is known.
         needed: u64,
     },
+}
+
+/// What else can be done with a file that has only animations.
+fn hint(has_animations: bool) -> &'static str {
+    if has_animations {
+        "; its animations can be added to a file with triangles: `Convert::with_animations`"
+    } else {
+        ""
+    }
 }
 
 /// A limit of a call.

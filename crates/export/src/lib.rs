@@ -23,6 +23,7 @@ mod convert;
 mod destination;
 mod error;
 mod gltf;
+mod hierarchy;
 mod matrix;
 mod moment;
 mod obj;

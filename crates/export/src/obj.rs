@@ -1,17 +1,18 @@
 //! OBJ, and the MTL with its materials. Numbers are the shortest decimals that give the same bits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::Path;
 
 use meshmap::cgeo::{Mesh, Proxy};
-use meshmap::{MeshFile, Semantic};
+use meshmap::{Format, MeshFile, Semantic};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::settings::Job;
-use crate::source::check::{finite, triangles, turned, winding};
+use crate::source::check::{finite, kept_count, turned, winding};
+use crate::source::names::free;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
 
@@ -46,7 +47,7 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(path, out)?;
-    writeln!(out, "o {}", token(&name, "mesh"))?;
+    writeln!(out, "o {}", token(job.name_of(&name), "mesh"))?;
     let mut checked = |values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
         let mut values = values;
         finite(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
@@ -95,22 +96,30 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
         };
         winding(corners.iter().copied(), &positions, normal_of, outcome);
     }
-    outcome.wrote(positions.len(), corners.len());
+    let kept = corners.iter().filter(|corners| job.keeps(**corners)).count();
+    outcome.wrote(positions.len(), kept);
+    outcome.count_degenerate(corners.iter().copied(), job.drop_degenerate);
     let ids = triangles.material_ids();
+    if job.merge_materials && ids.is_some() {
+        outcome.leave_out("material IDs");
+    }
     let turns = job.turns(meshmap::Format::CGeo);
     let mut current = None;
-    for (index, triangle) in corners.iter().enumerate() {
-        let id = ids.as_ref().and_then(|ids| ids.get(index)).copied();
+    for (index, triangle) in corners.iter().enumerate().filter(|(_, corners)| job.keeps(**corners)) {
+        let id = ids.as_ref().and_then(|ids| ids.get(index));
+        let id = id.map(|id| if job.merge_materials { 0 } else { *id });
         if let Some(id) = id.filter(|_| id != current) {
             current = Some(id);
-            materials.insert(format!("material_{id}"));
-            writeln!(out, "usemtl material_{id}")?;
+            let name = job.material_of(id);
+            writeln!(out, "usemtl {name}")?;
+            materials.insert(name);
         }
         let at = |stream: &Option<Vec<[u32; 3]>>| {
             stream.as_ref().and_then(|stream| stream.get(index)).map(|triangle| turned(*triangle, turns))
         };
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
+    outcome.check_any(None)?;
     // What exceeds the limit fails before another file appears.
     output.flush()?;
     // What says that all is there comes last.
@@ -122,7 +131,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let turns = job.turns(file.format());
     let flips_v = job.flips_v(file.format());
-    let mut materials = BTreeSet::new();
+    let (mut materials, mut taken) = (BTreeSet::new(), HashMap::new());
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     begin(path, out)?;
@@ -131,7 +140,13 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     for view in &views {
         let _scope = job.budget.scope();
         let address = view.address().to_string();
-        writeln!(out, "o {}", token(view.name(), &address))?;
+        // Faces of Second Life meshes are told apart by their addresses.
+        let name = if view.name().is_empty() && file.format() != Format::SlMesh && !job.name.is_empty() {
+            free(&job.name, &mut taken)
+        } else {
+            view.name().to_owned()
+        };
+        writeln!(out, "o {}", token(&name, &address))?;
         for info in view.attributes() {
             let is_held =
                 matches!(info.semantic, Semantic::Position | Semantic::Normal | Semantic::TexCoord(0));
@@ -154,19 +169,24 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
             outcome.change("texture coordinates v, now 1 - v", coords.iter().flatten().count() as u64);
         }
         lines(out, "vn", normals.as_deref().unwrap_or_default())?;
-        let corners = job.budget.collect(triangles(view, turns), "triangles of a mesh")?;
+        let corners = view.indices().triangles().map(|corners| turned(corners, turns));
+        let corners = job.budget.collect(corners, "triangles of a mesh")?;
         if let Some(normals) = &normals {
             let normal_of = |triangle: usize, corner: usize| {
                 normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
             };
             winding(corners.iter().copied(), &positions, normal_of, outcome);
         }
-        outcome.wrote(positions.len(), corners.len());
+        outcome.wrote(positions.len(), kept_count(view, job));
+        outcome.count_degenerate(corners.iter().copied(), job.drop_degenerate);
+        if job.merge_materials && view.material_ids().is_some() {
+            outcome.leave_out("material IDs");
+        }
         let mut current = None;
         for group in view.groups() {
             let material = match (view.material(), view.material_ids()) {
                 (Some(name), _) => Some(token(name, "material")),
-                (None, Some(_)) => Some(format!("material_{}", group.material)),
+                (None, Some(_)) => Some(job.material_of(group.material)),
                 (None, None) => None,
             };
             if let Some(material) = &material
@@ -179,7 +199,8 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
                 }
             }
             current = material;
-            for triangle in corners.get(group.triangles).unwrap_or_default().iter().copied() {
+            let triangles = corners.get(group.triangles).unwrap_or_default().iter().copied();
+            for triangle in triangles.filter(|corners| job.keeps(*corners)) {
                 let same = |is_there: bool| is_there.then_some(triangle);
                 face(out, triangle, same(coords.is_some()), same(normals.is_some()), first)?;
             }
@@ -193,6 +214,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
             *first += count as u64;
         }
     }
+    outcome.check_any(Some(file))?;
     // What exceeds the limit fails before another file appears.
     output.flush()?;
     // What says that all is there comes last.

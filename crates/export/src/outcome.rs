@@ -1,6 +1,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use meshmap::MeshFile;
+
+use crate::error::{Error, Result};
+
 /// What became of a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -9,6 +13,8 @@ pub struct Outcome {
     pub files: Vec<PathBuf>,
     /// Triangles that were written.
     pub triangles: u64,
+    /// The number of written triangles with two equal corners. Blender's USD import may crash on them.
+    pub degenerate: u64,
     /// Vertices that were written, or positions where targets have no vertices.
     pub vertices: u64,
     /// Snapshots of a CGeo file that were written.
@@ -35,6 +41,25 @@ impl Outcome {
     pub(crate) fn wrote(&mut self, vertices: usize, triangles: usize) {
         self.vertices += vertices as u64;
         self.triangles += triangles as u64;
+    }
+
+    /// Fails if no triangle was written. Only files other than CGeo files can have other animations.
+    pub(crate) fn check_any(&self, file: Option<&MeshFile>) -> Result<()> {
+        if self.triangles > 0 {
+            return Ok(());
+        }
+        let model = file.and_then(MeshFile::as_iqm);
+        Err(Error::NothingToConvert { has_animations: model.is_some_and(|model| model.anims().len() > 0) })
+    }
+
+    /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.
+    pub(crate) fn count_degenerate(&mut self, corners: impl Iterator<Item = [u32; 3]>, is_dropped: bool) {
+        let count = corners.filter(|[a, b, c]| a == b || b == c || c == a).count() as u64;
+        if is_dropped {
+            self.change("triangles with two equal corners, dropped", count);
+        } else {
+            self.degenerate += count;
+        }
     }
 
     pub(crate) fn leave_out(&mut self, what: impl Into<String>) {

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::pose::Pose;
 use crate::settings::Job;
-use crate::source::check::triangles;
+use crate::source::check::{kept, kept_count, turned};
 use crate::source::names::free;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
@@ -26,7 +26,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     let columns = columns(&views, pose.is_some(), outcome);
     let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
-    let faces: usize = views.iter().map(MeshView::triangle_count).sum();
+    let faces: usize = views.iter().map(|view| kept_count(view, job)).sum();
     if u32::try_from(vertices).is_err() {
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
         return Err(Error::NotHeld { target: "ply", what });
@@ -52,9 +52,10 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     let (mut first, mut mesh) = (0_u32, 0_i32);
     for view in &views {
         let ids = view.material_ids();
-        for (index, corners) in triangles(view, turns).enumerate() {
+        outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+        for (index, corners) in kept(view, job) {
             out.write_all(&[3])?;
-            for corner in corners {
+            for corner in turned(corners, turns) {
                 out.write_all(&corner.wrapping_add(first).to_le_bytes())?;
             }
             if materials {
@@ -65,6 +66,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
         mesh += 1;
     }
+    outcome.check_any(Some(file))?;
     output.finish_into(outcome)
 }
 

@@ -5,6 +5,7 @@ use meshmap::iqm::{Matrix, Model, Trs};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::hierarchy::Hierarchy;
 use crate::vector::{cross, dot, unit_of_f64};
 
 /// How what a vertex has is moved.
@@ -45,10 +46,16 @@ impl Pose {
             let (poses, joints) = (frames.pose_count(), model.joint_count());
             return refused(format!("the frames have {poses} poses, where the skeleton has {joints} joints"));
         }
-        budget.charge_for::<(Trs, Matrix)>(model.joint_count(), "joints of a frame")?;
+        budget.charge_for::<(Trs, Matrix, [f64; 16], [Option<u32>; 2])>(
+            model.joint_count(),
+            "joints of a frame",
+        )?;
         let mut pose = vec![Trs::default(); model.joint_count()];
         frames.read_frame_into(frame, &mut pose)?;
         pose.iter_mut().for_each(|joint| *joint = joint.normalized());
+        if let Some(hierarchy) = Hierarchy::of(model) {
+            hierarchy.rebase(&mut pose, target)?;
+        }
         Ok(Self { matrices: skeleton.skinning_matrices(&pose)? })
     }
 

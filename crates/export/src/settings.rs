@@ -133,6 +133,9 @@ pub struct Convert {
     pub(crate) quantized: bool,
     pub(crate) nest: bool,
     pub(crate) morph_normals: bool,
+    pub(crate) drop_degenerate: bool,
+    pub(crate) merge_materials: bool,
+    pub(crate) name: String,
     pub(crate) animations: Vec<(String, Model)>,
     max_output_bytes: Option<u64>,
     wanted: Wanted,
@@ -172,6 +175,9 @@ impl Convert {
             quantized: false,
             nest: false,
             morph_normals: false,
+            drop_degenerate: false,
+            merge_materials: false,
+            name: String::new(),
             animations: Vec::new(),
             max_output_bytes: None,
             wanted: Wanted::default(),
@@ -261,6 +267,26 @@ impl Convert {
         Self { morph_normals, ..self }
     }
 
+    /// Leaves out triangles with two equal corners: two of their indices are the same. Such triangles have no area, and some
+    /// programs crash on them. [`Outcome::changed`](crate::Outcome::changed) counts them.
+    #[must_use]
+    pub fn with_drop_degenerate(self, drop_degenerate: bool) -> Self {
+        Self { drop_degenerate, ..self }
+    }
+
+    /// Writes one material for all material IDs of a CGeo file, and the IDs as an attribute: `_MATERIAL_ID` of vertices in
+    /// glTF, `primvars:material_id` of triangles in USD.
+    #[must_use]
+    pub fn with_merge_materials(self, merge_materials: bool) -> Self {
+        Self { merge_materials, ..self }
+    }
+
+    /// Gives this name to objects that have none in the file, such as the stem of the file's name.
+    #[must_use]
+    pub fn with_name(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
     /// Adds the animations of another IQM file to those of the file that is written as glTF. `name` is what the outcome
     /// calls it, where its joints are others and it is left out.
     #[must_use]
@@ -302,6 +328,21 @@ impl Convert {
     /// Begins a conversion of this file.
     pub(crate) fn job(&self, file: &MeshFile) -> Job<'_> {
         Job { settings: self, budget: Budget::of(file, self.max_output_bytes) }
+    }
+
+    /// `true` if a triangle with these corners is written.
+    pub(crate) fn keeps(&self, [a, b, c]: [u32; 3]) -> bool {
+        !self.drop_degenerate || (a != b && b != c && c != a)
+    }
+
+    /// The name of the material for a material ID.
+    pub(crate) fn material_of(&self, id: u32) -> String {
+        if self.merge_materials { "material".to_owned() } else { format!("material_{id}") }
+    }
+
+    /// The name of an object: its own or, without one, the name for all objects.
+    pub(crate) fn name_of<'a>(&'a self, own: &'a str) -> &'a str {
+        if own.is_empty() { &self.name } else { own }
     }
 
     /// Whether one moment is written, of what moves.
@@ -354,10 +395,10 @@ impl Convert {
         if count > 0 && start < count && (end == usize::MAX || end < count) && start <= end {
             return Ok((start..=end.min(count - 1)).step_by(self.every).collect());
         }
-        let what = match count {
-            0 => "the file has no snapshots".to_owned(),
-            _ => format!("snapshots {start} to {end} are not all among 0 to {}", count - 1),
+        let Some(last) = count.checked_sub(1) else {
+            return Err(Error::NothingToConvert { has_animations: false });
         };
+        let what = format!("snapshots {start} to {end} are not all among 0 to {last}");
         Err(Error::NotHeld { target: self.target.name(), what })
     }
 

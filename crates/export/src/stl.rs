@@ -3,20 +3,20 @@
 use std::io::Write;
 use std::path::Path;
 
-use meshmap::{MeshFile, MeshView, Semantic};
+use meshmap::{MeshFile, Semantic};
 
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::settings::Job;
-use crate::source::check::triangles;
+use crate::source::check::{kept_count, triangles};
 use crate::source::read;
 use crate::source::select::{self, Meshes};
 use crate::vector::{face_normal, unit_of_f64};
 
 pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    let count: usize = views.iter().map(MeshView::triangle_count).sum();
+    let count: usize = views.iter().map(|view| kept_count(view, job)).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
         what: format!("{count} triangles, where 4,294,967,295 are the most"),
@@ -38,8 +38,10 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         }
         let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
         let positions: Vec<[f32; 3]> = read::array(view, &positions, pose.as_ref(), job, outcome)?;
-        outcome.wrote(positions.len(), view.triangle_count());
-        for corners in triangles(view, turns) {
+        let corners = triangles(view, job, turns);
+        outcome.wrote(positions.len(), corners.len());
+        outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+        for corners in corners {
             let corners = corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
             // A triangle without area has none; readers compute normals of zeros themselves.
             let unit = unit_of_f64(face_normal(corners)).unwrap_or([0.0; 3]);
@@ -51,5 +53,6 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
             out.write_all(&bytes)?;
         }
     }
+    outcome.check_any(Some(file))?;
     output.finish_into(outcome)
 }

@@ -25,7 +25,7 @@ fn each(root: &Path, target: Target, formats: &[Format], mut check: impl FnMut(&
                 check(&file, &path);
                 checked += 1;
             }
-            Err(Error::NotHeld { .. }) => {}
+            Err(Error::NotHeld { .. } | Error::NothingToConvert { .. } | Error::TooManyMaterials { .. }) => {}
             Err(error) => panic!("{}: {error}", file.display()),
         }
     }

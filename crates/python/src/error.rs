@@ -102,7 +102,10 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
             Some(code) => PyOSError::new_err((code, error.to_string())),
             None => PyOSError::new_err(error.to_string()),
         },
-        meshmap_export::Error::NonFinite { .. } => refuse(py, "not_finite", error.to_string()),
+        meshmap_export::Error::NonFinite { address, value } => {
+            let message = format!("{address} is {value}; zero_non_finite=True writes 0 in its place");
+            refuse(py, "not_finite", message)
+        }
         meshmap_export::Error::LimitExceeded { what, limit, most, needed } => {
             let raised = match limit {
                 Limit::Memory => "raise the limit with open(.., max_total_bytes=)",
@@ -111,6 +114,15 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
             };
             let message = format!("{what}: expected at most {most} {limit}, found {needed}; {raised}");
             refuse(py, "limit_exceeded", message)
+        }
+        meshmap_export::Error::NothingToConvert { .. } => {
+            refuse(py, "not_held", "nothing to convert: the file has no triangles".to_owned())
+        }
+        meshmap_export::Error::TooManyMaterials { target, count, most } => {
+            let message = format!(
+                "{target}: expected at most {most} materials, found {count}; merge them with merge_materials=True, or write USD"
+            );
+            refuse(py, "not_held", message)
         }
         _ => refuse(py, "not_held", error.to_string()),
     }

@@ -13,9 +13,9 @@ use crate::error::raise_export;
 use crate::file::File;
 use crate::living::Handle;
 
-/// The file that an argument is: an open one, or whatever `open` takes.
-fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(MeshFile, Handle)> {
-    let parts = |file: &File| Ok((file.get(py)?, file.handle.clone()));
+/// The file that an argument is: an open one, or whatever `open` takes. With its name without extension.
+fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(MeshFile, Handle, String)> {
+    let parts = |file: &File| Ok((file.get(py)?, file.handle.clone(), file.stem()));
     if let Ok(file) = source.cast::<File>() {
         return parts(file.get());
     }
@@ -82,18 +82,20 @@ fn non_finite(zero: bool) -> NonFinite {
 ///     quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
 ///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
 ///     morph_normals: Writes the normals of snapshots, too.
+///     drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
+///     merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
 ///     zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
 ///     max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
 ///         by the `max_total_bytes` of `open`.
 ///
 /// Returns:
-///     What was written: `files`, `vertices`, `triangles`, `snapshots`, `animations`; what was `left_out`; how many numbers
+///     What was written: `files`, `vertices`, `triangles`, `degenerate` (those with two equal corners), `snapshots`, `animations`; what was `left_out`; how many numbers
 ///     were `changed`, by reason; and `notes`.
 #[pyfunction]
 #[pyo3(signature = (
     source, output, *, to=None, meshes=None, up=None, flip=false, snapshots=None, every=1, frame=None, seconds=None, anim=None,
-    lod="finest", fps=None, unit_millimeters=None, quantized=false, dense=false, morph_normals=false, zero_non_finite=false,
-    max_output_bytes=None
+    lod="finest", fps=None, unit_millimeters=None, quantized=false, dense=false, morph_normals=false,
+    drop_degenerate=false, merge_materials=false, zero_non_finite=false, max_output_bytes=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
 pub(crate) fn convert<'py>(
@@ -115,6 +117,8 @@ pub(crate) fn convert<'py>(
     quantized: bool,
     dense: bool,
     morph_normals: bool,
+    drop_degenerate: bool,
+    merge_materials: bool,
     zero_non_finite: bool,
     max_output_bytes: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -136,6 +140,8 @@ pub(crate) fn convert<'py>(
         .with_quantized(quantized)
         .with_dense(dense)
         .with_morph_normals(morph_normals)
+        .with_drop_degenerate(drop_degenerate)
+        .with_merge_materials(merge_materials)
         .with_non_finite(non_finite(zero_non_finite));
     if let Some(up) = up {
         convert = convert.with_up(axis(up)?);
@@ -165,7 +171,8 @@ pub(crate) fn convert<'py>(
         convert = convert.with_max_output_bytes(bytes);
     }
     convert = addresses(meshes)?.into_iter().fold(convert, Convert::with_mesh);
-    let (file, handle) = file_of(py, source)?;
+    let (file, handle, stem) = file_of(py, source)?;
+    convert = convert.with_name(stem);
     let outcome = handle
         .detached(py, true, || convert.write_file(&file, &output))?
         .map_err(|error| raise_export(py, &error))?;
@@ -173,6 +180,7 @@ pub(crate) fn convert<'py>(
     dict.set_item("files", outcome.files)?;
     dict.set_item("vertices", outcome.vertices)?;
     dict.set_item("triangles", outcome.triangles)?;
+    dict.set_item("degenerate", outcome.degenerate)?;
     dict.set_item("snapshots", outcome.snapshots)?;
     dict.set_item("animations", outcome.animations)?;
     dict.set_item("left_out", outcome.left_out)?;
@@ -279,7 +287,7 @@ pub(crate) fn render<'py>(
         render = render.with_sheet();
     }
     render = addresses(meshes)?.into_iter().fold(render, Render::with_mesh);
-    let (file, handle) = file_of(py, source)?;
+    let (file, handle, _) = file_of(py, source)?;
     if let Some(output) = output {
         let rendered = handle
             .detached(py, true, || render.write_file(&file, &output))?

@@ -65,6 +65,12 @@ impl File {
         self.handle.run(py, work)
     }
 
+    /// The file's name without its extension; empty for memory and readers.
+    pub(crate) fn stem(&self) -> String {
+        let path = self.opened.path.as_deref();
+        path.and_then(Path::file_stem).unwrap_or_default().to_string_lossy().into_owned()
+    }
+
     /// The path, as text for people.
     fn shown(&self) -> String {
         self.opened.path.as_ref().map_or_else(|| "memory".to_owned(), |path| format!("{path:?}"))

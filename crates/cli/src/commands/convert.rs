@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use meshmap::MeshFile;
 use meshmap::iqm::Model;
@@ -86,14 +86,16 @@ pub(crate) fn run(
         force: wish.force,
         manner: Manner { quiet: choice.quiet, json: wish.json },
     };
-    let make = move |file: &MeshFile, output: &Path| make(file, output, &way);
+    let make = move |file: &MeshFile, job: &Job| make(file, job, &way);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
 /// How files are converted, where what they take beside themselves can be read.
 fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Way> {
     match animations(&wish.with, choice, how) {
-        Ok(animations) => Some(Way { convert: (wish.convert)(target), animations, check: wish.check }),
+        Ok(animations) => {
+            Some(Way { target, convert: (wish.convert)(target), animations, check: wish.check })
+        }
         Err(problem) => {
             tell(problem);
             None
@@ -103,6 +105,7 @@ fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Wa
 
 /// How each file is converted.
 struct Way {
+    target: Target,
     convert: Convert,
     animations: Vec<Animations>,
     check: bool,
@@ -110,7 +113,9 @@ struct Way {
 
 impl Way {
     /// The conversion of this file: the animations that it takes are added.
-    fn of(&self, file: &MeshFile) -> Convert {
+    ///
+    /// Objects without a name have that of the file, without its extension.
+    fn of(&self, file: &MeshFile, input: &Input) -> Convert {
         let fits = |animations: &&Animations| {
             let joins = |model: &Model| !model.mesh_count() == 0 && model.attach(&animations.model).is_ok();
             animations.input.is_named || file.as_iqm().is_some_and(joins)
@@ -118,7 +123,7 @@ impl Way {
         self.animations
             .iter()
             .filter(fits)
-            .fold(self.convert.clone(), |convert, Animations { input, model }| {
+            .fold(self.convert.clone().with_name(input.stem()), |convert, Animations { input, model }| {
                 convert.with_animations(input.name(), model.clone())
             })
     }
@@ -154,10 +159,10 @@ fn animations(paths: &[PathBuf], choice: &Choice, how: &Reading) -> Result<Vec<A
 }
 
 /// Converts a file, and adds the parts of it that cannot be used to the result.
-fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
+fn make(file: &MeshFile, job: &Job, way: &Way) -> Done {
     // Checking a larger file may take much longer than converting a part of it.
     let is_checked = file.source().len().ok().flatten().is_some_and(|bytes| bytes <= CHECKED);
-    let done = write(file, output, way, is_checked);
+    let done = write(file, job, way, is_checked);
     if !is_checked {
         return done;
     }
@@ -169,12 +174,19 @@ fn make(file: &MeshFile, output: &Path, way: &Way) -> Done {
     }
 }
 
-fn write(file: &MeshFile, output: &Path, way: &Way, is_checked: bool) -> Done {
-    let convert = way.of(file);
+fn write(file: &MeshFile, Job { input, output }: &Job, way: &Way, is_checked: bool) -> Done {
+    let convert = way.of(file, input);
     let mut outcome = match convert.write_file(file, output) {
         Ok(outcome) => outcome,
         Err(error) => return Done::of(error),
     };
+    if way.target == Target::Usdc && outcome.degenerate > 0 {
+        let what = text::plural(outcome.degenerate, "triangle");
+        let note = format!(
+            "{what} with two equal corners, which crash Blender's import: --drop-degenerate leaves them out"
+        );
+        outcome.notes.push(note);
+    }
     if !is_checked {
         let note = "parts that were not converted are not checked: `meshmap verify` checks them";
         outcome.notes.push(note.to_owned());
@@ -208,6 +220,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
     let changed = outcome.changed.iter().map(|(what, count)| json!({ "what": what, "count": count }));
     json!({
         "triangles": outcome.triangles,
+        "degenerate": outcome.degenerate,
         "vertices": outcome.vertices,
         "snapshots": outcome.snapshots,
         "animations": outcome.animations,
@@ -271,7 +284,7 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
     let folder = tempfile::tempdir()?;
     let output = folder.path().join(format!("output.{}", target.name()));
     let job = Job { input: input.clone(), output: output.clone() };
-    let (lines, outcome) = match outputs::one(&job, &how, |file, output| make(file, output, &way)) {
+    let (lines, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &way)) {
         Done::Written(made) => {
             io::copy(&mut File::open(output)?, out)?;
             let outcome = Outcome::good_if(made.damage.is_empty());

@@ -114,7 +114,7 @@ pub(super) fn all(
     (how, plan): (Reading, &Plan<'_>),
     choice: &Choice,
     screen: Screen,
-    make: impl Fn(&MeshFile, &Path) -> Done + Send + Sync + 'static,
+    make: impl Fn(&MeshFile, &Job) -> Done + Send + Sync + 'static,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
@@ -252,7 +252,7 @@ pub(super) fn object(Job { input, output }: &Job, done: Done) -> Vec<u8> {
 }
 
 /// Does one job.
-pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Path) -> Done) -> Done {
+pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> Done) -> Done {
     let file = match open(&job.input, how) {
         Ok(Some(file)) => file,
         Ok(None) => return Done::Other,
@@ -260,7 +260,7 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Path) -> D
     };
     let create_folder = |()| job.output.parent().map_or(Ok(()), fs::create_dir_all);
     match Output::check_path(&job.output).and_then(create_folder) {
-        Ok(()) => make(&file, &job.output),
+        Ok(()) => make(&file, job),
         Err(error) => Done::of(meshmap_export::Error::Write(error)),
     }
 }
@@ -290,6 +290,21 @@ pub(super) fn said(error: meshmap_export::Error) -> Problem {
             let (most, needed) = (text::count(most), text::count(needed));
             let message = format!("{what}: {needed} {limit} needed, the limit is {most}; {raised}");
             Problem::other("limit_exceeded", message)
+        }
+        meshmap_export::Error::NothingToConvert { has_animations } => {
+            let hint =
+                if has_animations { "; --with adds its animations to a file with triangles" } else { "" };
+            Problem::other("unsupported", format!("nothing to convert: the file has no triangles{hint}"))
+        }
+        meshmap_export::Error::TooManyMaterials { count, most, .. } => {
+            let (count, most) = (text::count(count as u64), text::count(most as u64));
+            let message =
+                format!("{count} materials, the limit is {most}; use --merge-materials or --to usdc");
+            Problem::other("unsupported", message)
+        }
+        meshmap_export::Error::NonFinite { address, value } => {
+            let message = format!("{address} is {value}; --zero-non-finite writes 0 in its place");
+            Problem::other("unsupported", message)
         }
         other => Problem::other("unsupported", other.to_string()),
     }

@@ -104,7 +104,7 @@ pub(crate) fn run(
         manner: Manner { quiet: choice.quiet, json: wish.json },
     };
     let is_thumbnail = wish.thumbnail;
-    let make = move |file: &MeshFile, output: &Path| make(file, output, &render, is_thumbnail);
+    let make = move |file: &MeshFile, job: &Job| make(file, &job.output, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 

@@ -1,6 +1,7 @@
 //! The attributes of a mesh of any format.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use meshmap::{Array, Attribute, Dequant, MeshView, Scalar, Semantic, VertexFormat};
 
@@ -32,13 +33,14 @@ pub(super) fn primitive(
     job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Option<Geometry>> {
-    if view.triangle_count() == 0 {
+    outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+    let budget = gltf.budget.clone();
+    let _scope = budget.scope();
+    let corners = budget.collect(triangles(view, job, rules.turns), "triangles of a mesh")?;
+    if corners.is_empty() {
         outcome.leave_out(format!("{}, which has no triangles", view.address()));
         return Ok(None);
     }
-    let budget = gltf.budget.clone();
-    let _scope = budget.scope();
-    let corners = budget.collect(triangles(view, rules.turns), "triangles of a mesh")?;
     let mut writer =
         Writer { gltf, view, pose, rules, job, outcome, dequant: None, attributes: BTreeMap::new() };
     let positions = writer.positions()?;
@@ -52,7 +54,7 @@ pub(super) fn primitive(
     writer.outcome.wrote(positions.len(), corners.len());
     let (attributes, dequant) = (writer.attributes, writer.dequant);
     let indices = gltf.indices(corners.as_flattened(), positions.len())?;
-    let primitive = Primitive { attributes, indices, material: None, targets: Vec::new() };
+    let primitive = Primitive { attributes, indices, material: None, targets: Rc::default() };
     Ok(Some(Geometry { primitive, dequant }))
 }
 

@@ -1,11 +1,12 @@
 //! CGeo: snapshots as morph targets, which hold the differences that the file stores.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use meshmap::cgeo::{Mesh as Stored, Proxy};
 use meshmap::{Format, Scratch, VertexRemap};
 
-use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler};
+use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
 use super::file::{Gltf, OF_MESH, OF_TARGET, Use};
 use super::normals::make_unit;
 use super::scene::{Rules, add_node, finish_scene, material};
@@ -26,6 +27,12 @@ const JSON_OF_TARGET: u64 = 400;
 /// Up to as many materials, each has vertices of its own; more share them, for the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
 
+/// How much JSON each further primitive takes for each snapshot, if primitives share their vertices.
+const JSON_OF_SHARED: u64 = 32;
+
+/// The maximum number of materials. Programs hang or run out of memory on many more.
+const MOST_MATERIALS: usize = 1000;
+
 pub(super) fn write(proxy: &Proxy, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
     let rules = Rules::of(Format::CGeo, job, outcome);
     let snapshots = job.snapshots(proxy)?;
@@ -45,12 +52,13 @@ pub(super) fn write(proxy: &Proxy, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut
     }
     let times = times(proxy, &snapshots, job, outcome)?;
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = job.name_of(&name);
     let mut writer = Writer { proxy, job, rules: &rules, gltf, outcome, scratch: Scratch::default() };
     let mut runs: Vec<Run> = Vec::new();
     let mut rest = snapshots.as_slice();
     while let Some((first, others)) = rest.split_first() {
         let _scope = job.budget.scope();
-        let (run, used) = writer.run(*first, others, &name, snapshots.len() - rest.len())?;
+        let (run, used) = writer.run(*first, others, name, snapshots.len() - rest.len())?;
         runs.extend(run);
         rest = rest.get(1 + used..).unwrap_or_default();
     }
@@ -127,27 +135,53 @@ impl Writer<'_> {
         let is_stored = first == 0 || self.are_first(&positions)?;
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
-        let streams = origin.texcoords.len().saturating_add(2);
+        let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials).map(Ids::new);
+        let streams = origin.texcoords.len().saturating_add(2 + usize::from(ids.is_some()));
         budget.charge_for::<[u32; 3]>(
             triangles.saturating_mul(streams.saturating_add(4)),
             "vertices of a mesh",
         )?;
-        let remap = origin.vertex_remap_by_material()?;
+        let remap = match &ids {
+            Some(ids) => ids.remap(&origin)?,
+            None => origin.vertex_remap_by_material()?,
+        };
+        let materials = remap.groups().len();
+        if materials > MOST_MATERIALS {
+            return Err(Error::TooManyMaterials { target: "glTF", count: materials, most: MOST_MATERIALS });
+        }
         // What is written of each vertex.
         budget.charge_for::<[[f32; 3]; 2]>(
             remap.vertex_count().saturating_mul(streams),
             "vertices of a mesh",
         )?;
-        let parts = parts(&remap, self.rules.turns);
-        let targets = parts.len() * (others.len() + 1) * if self.job.morph_normals { 2 } else { 1 };
-        self.gltf.expect_json(JSON + JSON_OF_TARGET * targets as u64)?;
-        let (mut primitives, normals) = self.primitives(&mut origin, first, &positions, &remap, &parts)?;
+        let all = remap.indices().as_chunks::<3>().0;
+        let of_positions = |corners: &[u32; 3]| {
+            let sources = remap.sources(0).unwrap_or_default();
+            corners.map(|corner| sources.get(corner as usize).copied().unwrap_or(corner))
+        };
+        let keeps = |corners: &[u32; 3]| self.job.keeps(of_positions(corners));
+        self.outcome.count_degenerate(all.iter().map(of_positions), self.job.drop_degenerate);
+        let parts = parts(&remap, self.rules.turns, ids.is_some(), keeps);
+        if parts.is_empty() {
+            self.outcome.leave_out(format!("snapshots[{first}], which has no triangles"));
+            return Ok((None, 0));
+        }
+        let times = (others.len() as u64 + 1) * if self.job.morph_normals { 2 } else { 1 };
+        let parts_of_time = match parts.len() as u64 {
+            count if parts.len() <= MOST_SEPARATE => count * JSON_OF_TARGET,
+            count => JSON_OF_TARGET + count * JSON_OF_SHARED + count * JSON_OF_TARGET / times,
+        };
+        self.gltf.expect_json(JSON + parts_of_time * times)?;
+        let (mut primitives, normals) =
+            self.primitives((&mut origin, first), &positions, (&remap, ids.as_ref()), &parts)?;
         let normals = normals.filter(|_| self.job.morph_normals);
         drop(origin.texcoords);
         let mut topology = Topology::of(self.proxy.snapshot(first)?)?;
-        self.outcome.wrote(remap.vertex_count(), remap.indices().len() / 3);
+        self.outcome.wrote(remap.vertex_count(), parts.iter().map(|part| part.triangles.len()).sum());
         let mut used = 0;
         let mut differences = Vec::new();
+        // Primitives that share vertices share what moves them.
+        let mut targets = vec![Vec::new(); if share_vertices(&parts) { 1 } else { parts.len() }];
         for index in others {
             self.job.budget.read_geometry(points as u64, 0)?;
             if !self.differences(*index, &mut topology, &positions, is_stored, &mut differences)? {
@@ -165,15 +199,21 @@ impl Writer<'_> {
                 }
                 None => None,
             };
-            self.gltf.charge(primitives.len(), OF_TARGET)?;
-            for primitive in &mut primitives {
-                primitive.targets.push(BTreeMap::new());
-            }
-            self.add_targets("POSITION", &differences, remap.sources(0), &mut primitives, &parts)?;
+            targets.iter_mut().for_each(|targets| targets.push(BTreeMap::new()));
+            self.gltf.charge(targets.len(), OF_TARGET)?;
+            // Their text.
+            self.gltf.charge(primitives.len(), JSON_OF_SHARED)?;
+            self.add_targets("POSITION", &differences, remap.sources(0), &mut targets, &parts)?;
             if let Some(turned) = turned {
-                self.add_targets("NORMAL", &turned, None, &mut primitives, &parts)?;
+                self.add_targets("NORMAL", &turned, None, &mut targets, &parts)?;
             }
             used += 1;
+        }
+        let mut targets = targets.into_iter().map(Rc::new);
+        let mut of_part = targets.next();
+        for primitive in &mut primitives {
+            primitive.targets = of_part.clone().unwrap_or_default();
+            of_part = targets.next().or(of_part);
         }
         self.outcome.snapshots += 1 + used as u64;
         if used > 0 {
@@ -192,36 +232,29 @@ impl Writer<'_> {
         Ok((Some(Run { node, first: place, targets: used }), used))
     }
 
-    /// A target of all primitives: a difference for each vertex, or for the one that `sources` says.
+    /// A target of each part: a difference for each vertex, or for the one that `sources` says.
     fn add_targets(
         &mut self,
         name: &'static str,
         differences: &[[f32; 3]],
         sources: Option<&[u32]>,
-        primitives: &mut [Primitive],
+        targets: &mut [Vec<Target>],
         parts: &[Part],
     ) -> Result<()> {
-        let count = sources.map_or(differences.len(), <[u32]>::len);
-        let mut shared = None;
-        for (primitive, part) in primitives.iter_mut().zip(parts) {
+        for (targets, part) in targets.iter_mut().zip(parts) {
             let (range, is_dense) = (part.vertices.clone(), self.job.dense);
-            let is_whole = range == (0..count);
-            let accessor = match (shared.filter(|_| is_whole), sources) {
-                (Some(accessor), _) => accessor,
-                (None, Some(sources)) => {
+            let accessor = match sources {
+                Some(sources) => {
                     let of = |source: &u32| differences.get(*source as usize).copied().unwrap_or_default();
                     let sources = sources.get(range.clone()).unwrap_or_default();
                     self.gltf.sparse(sources.iter().map(of), is_dense)?
                 }
-                (None, None) => {
+                None => {
                     let part = differences.get(range.clone()).unwrap_or_default();
                     self.gltf.sparse(part.iter().copied(), is_dense)?
                 }
             };
-            if is_whole {
-                shared = Some(accessor);
-            }
-            if let Some(target) = primitive.targets.last_mut() {
+            if let Some(target) = targets.last_mut() {
                 target.insert(name, accessor);
             }
         }
@@ -289,10 +322,9 @@ impl Writer<'_> {
     /// A primitive for each part, without targets; and the normals that were written.
     fn primitives(
         &mut self,
-        origin: &mut Stored,
-        index: usize,
+        (origin, index): (&mut Stored, usize),
         positions: &[[f32; 3]],
-        remap: &VertexRemap,
+        (remap, ids): (&VertexRemap, Option<&Ids>),
         parts: &[Part],
     ) -> Result<(Vec<Primitive>, Option<Normals>)> {
         let corners: Vec<[u32; 3]> = parts.iter().flat_map(|part| part.corners(0)).collect();
@@ -328,6 +360,10 @@ impl Writer<'_> {
             channels.push(coords);
         }
         let has_ids = origin.triangles.material_ids().is_some();
+        let ids = match ids {
+            Some(ids) => ids.of_vertices(remap, stream, self.outcome)?,
+            None => None,
+        };
         let mut primitives = Vec::new();
         let mut shared: Option<BTreeMap<String, Index>> = None;
         for part in parts {
@@ -348,6 +384,10 @@ impl Writer<'_> {
                         let accessor = self.gltf.floats(coords, Use::Vertices, false)?;
                         attributes.insert(format!("TEXCOORD_{set}"), accessor);
                     }
+                    if let Some(ids) = ids.as_ref().and_then(|ids| ids.get(range.clone())) {
+                        let accessor = self.gltf.floats(ids, Use::Vertices, false)?;
+                        attributes.insert("_MATERIAL_ID".to_owned(), accessor);
+                    }
                     attributes
                 }
             };
@@ -357,12 +397,65 @@ impl Writer<'_> {
             if is_whole {
                 shared = Some(attributes.clone());
             }
-            let name = has_ids.then(|| format!("material_{}", part.material));
+            let name = has_ids.then(|| self.job.material_of(part.material));
             let material = name.map(|name| material(self.gltf, &name)).transpose()?;
             self.gltf.charge(1, OF_MESH)?;
-            primitives.push(Primitive { attributes, indices, material, targets: Vec::new() });
+            primitives.push(Primitive { attributes, indices, material, targets: Rc::default() });
         }
         Ok((primitives, normals))
+    }
+}
+
+/// The material IDs of triangles that are written with one material.
+struct Ids {
+    /// The different IDs, in ascending order.
+    known: Vec<u32>,
+    /// The place of each triangle's ID among them, for each corner.
+    corners: Vec<u32>,
+}
+
+impl Ids {
+    fn new(of_triangles: Vec<u32>) -> Self {
+        let known: Vec<u32> = of_triangles.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let place = |id: u32| known.partition_point(|other| *other < id);
+        let corners = of_triangles.iter().flat_map(|id| [u32::try_from(place(*id)).unwrap_or(u32::MAX); 3]);
+        Self { corners: corners.collect(), known }
+    }
+
+    /// Vertices that differ if their material IDs do. The IDs are the last attribute.
+    fn remap(&self, origin: &Stored) -> Result<VertexRemap> {
+        let triangles = &origin.triangles;
+        let mut streams = vec![(triangles.positions(), origin.positions.len())];
+        if let Some(normals) = triangles.normals().filter(|_| !origin.normals.is_empty()) {
+            streams.push((normals, origin.normals.len()));
+        }
+        for (channel, values) in origin.texcoords.iter().enumerate().filter(|(_, values)| !values.is_empty())
+        {
+            streams.push((triangles.texcoords(channel).unwrap_or_default(), values.len()));
+        }
+        let corners = streams.iter().map(|(corners, _)| corners.as_flattened());
+        let corners: Vec<&[u32]> = corners.chain([self.corners.as_slice()]).collect();
+        let counts = streams.iter().map(|(_, count)| *count);
+        let counts: Vec<usize> = counts.chain([self.known.len()]).collect();
+        Ok(VertexRemap::new(&corners, &counts)?)
+    }
+
+    /// The ID of each vertex as a float; `None` if one is too large for that.
+    fn of_vertices(
+        &self,
+        remap: &VertexRemap,
+        stream: usize,
+        outcome: &mut Outcome,
+    ) -> Result<Option<Vec<[f32; 1]>>> {
+        /// Integers are exact up to here.
+        const MOST: u32 = 1 << 24;
+        if self.known.last().is_some_and(|id| *id > MOST) {
+            outcome.leave_out("material IDs, which are too large for floats");
+            return Ok(None);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "exact up to the limit above")]
+        let known: Vec<[f32; 1]> = self.known.iter().map(|id| [*id as f32]).collect();
+        Ok(Some(remap.gather(stream, &known)?))
     }
 }
 
@@ -387,25 +480,31 @@ impl Part {
     }
 }
 
-fn parts(remap: &VertexRemap, turns: bool) -> Vec<Part> {
-    let groups = remap.groups();
+/// The triangles that are written by their materials, or all as those of one material.
+fn parts(remap: &VertexRemap, turns: bool, is_merged: bool, keeps: impl Fn(&[u32; 3]) -> bool) -> Vec<Part> {
     let (all, count) = (remap.indices().as_chunks::<3>().0, remap.vertex_count());
-    let are_separate = groups.len() <= MOST_SEPARATE;
-    let parts = groups.iter().map(|group| Part {
-        material: group.material,
-        vertices: if are_separate {
-            group.vertices.start as usize..group.vertices.end as usize
-        } else {
-            0..count
-        },
-        triangles: all
-            .get(group.triangles.clone())
-            .unwrap_or_default()
-            .iter()
-            .map(|triangle| turned(*triangle, turns))
-            .collect(),
-    });
-    parts.collect()
+    let kept = |triangles: std::ops::Range<usize>| {
+        let triangles = all.get(triangles).unwrap_or_default().iter().filter(|triangle| keeps(triangle));
+        triangles.map(|triangle| turned(*triangle, turns)).collect::<Vec<_>>()
+    };
+    let are_separate = remap.groups().len() <= MOST_SEPARATE;
+    let mut parts = Vec::new();
+    if is_merged {
+        parts.push(Part { material: 0, vertices: 0..count, triangles: kept(0..all.len()) });
+    } else {
+        parts.extend(remap.groups().iter().map(|group| {
+            let own = group.vertices.start as usize..group.vertices.end as usize;
+            let vertices = if are_separate { own } else { 0..count };
+            Part { material: group.material, vertices, triangles: kept(group.triangles.clone()) }
+        }));
+    }
+    parts.retain(|part| !part.triangles.is_empty());
+    parts
+}
+
+/// `true` if all parts have the same vertices.
+fn share_vertices(parts: &[Part]) -> bool {
+    parts.windows(2).all(|pair| matches!(pair, [a, b] if a.vertices == b.vertices))
 }
 
 /// The animation that shows each snapshot at its time.

@@ -1,8 +1,9 @@
 //! The JSON of a glTF file, as far as it is written here: names are those of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Index of something in the list of its kind.
 pub(super) type Index = usize;
@@ -104,8 +105,20 @@ pub(super) struct Primitive {
     pub(super) indices: Index,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) material: Option<Index>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) targets: Vec<BTreeMap<&'static str, Index>>,
+    /// Shared by primitives that share their vertices.
+    #[serde(skip_serializing_if = "no_targets", serialize_with = "targets")]
+    pub(super) targets: Rc<Vec<Target>>,
+}
+
+/// A morph target: an accessor for each attribute that it moves.
+pub(super) type Target = BTreeMap<&'static str, Index>;
+
+fn no_targets(targets: &Rc<Vec<Target>>) -> bool {
+    targets.is_empty()
+}
+
+fn targets<S: Serializer>(targets: &Rc<Vec<Target>>, serializer: S) -> Result<S::Ok, S::Error> {
+    targets.as_slice().serialize(serializer)
 }
 
 #[derive(Serialize)]

@@ -9,6 +9,7 @@ use super::file::{Gltf, OF_CHANNEL, OF_LIST_ITEM, OF_NODE, Use};
 use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
 use super::{attributes, weights};
 use crate::error::{Error, Result};
+use crate::hierarchy::Hierarchy;
 use crate::moment::USUAL_RATE;
 use crate::outcome::Outcome;
 use crate::settings::Job;
@@ -26,13 +27,7 @@ pub(super) fn write(
     let (joints, roots) = joints(model, gltf)?;
     let mut skin = None;
     let (mut children, mut beside) = (roots, Vec::new());
-    let views = if model.mesh_count() == 0 && job.meshes.is_empty() {
-        // Files of animations alone are usual.
-        Vec::new()
-    } else {
-        select::meshes(file, job, outcome)?.views
-    };
-    for view in views {
+    for view in select::meshes(file, job, outcome)?.views {
         let _scope = job.budget.scope();
         let influences = match joints.len() {
             0 => None,
@@ -41,7 +36,7 @@ pub(super) fn write(
         let geometry = attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, .. }) = geometry else { continue };
         primitive.material = view.material().map(|name| material(gltf, name)).transpose()?;
-        let name = view.name().to_owned();
+        let name = job.name_of(view.name()).to_owned();
         if influences.is_none() {
             children.push(add_mesh(gltf, name, primitive, None)?);
             continue;
@@ -139,6 +134,9 @@ fn animations(
         return Ok(());
     }
     let (budget, _outer) = (&job.budget, job.budget.scope());
+    let hierarchy = Hierarchy::of(model);
+    // Parents, and the places of joints in one frame.
+    budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints.len(), "joints of a frame")?;
     let bind = budget.collect(model.joints().map(|joint| joint.trs.normalized()), "joints")?;
     for anim in model.anims() {
         let _scope = budget.scope();
@@ -157,6 +155,15 @@ fn animations(
         let mut poses = budget.vec(count, "poses of an animation")?;
         poses.resize(count, Trs::default());
         frames.read_range_into(range.clone(), &mut poses)?;
+        poses.iter_mut().for_each(|pose| *pose = pose.normalized());
+        if let Some(hierarchy) = &hierarchy {
+            let mut frames = poses.chunks_exact_mut(joints.len());
+            if let Err(error) = frames.try_for_each(|frame| hierarchy.rebase(frame, "glTF")) {
+                outcome.leave_out(format!("the animation {}: {error}", anim.name.to_string_lossy()));
+                continue;
+            }
+            outcome.change("poses, now relative to the parents of the joints", poses.len() as u64);
+        }
         // The times, and what one joint does.
         budget.charge_for::<([f32; 2], Trs, Trs)>(range.len(), "keys of an animation")?;
         let times = times(&anim, range.len(), job, outcome)?;
@@ -164,8 +171,7 @@ fn animations(
         let mut input = None;
         let (mut channels, mut samplers) = (Vec::new(), Vec::new());
         for (joint, (node, bind)) in joints.iter().zip(&bind).enumerate() {
-            let poses: Vec<Trs> =
-                poses.iter().skip(joint).step_by(joints.len()).map(|pose| pose.normalized()).collect();
+            let poses: Vec<Trs> = poses.iter().skip(joint).step_by(joints.len()).copied().collect();
             if poses.iter().any(|pose| !is_finite(pose)) {
                 let name = anim.name.to_string_lossy();
                 let what = format!("joints[{joint}] in the animation {name} has a number that is not finite");

@@ -51,6 +51,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
         } else {
             write_plain(file, job, &mut gltf, &mut own)?;
         }
+        own.check_any(Some(file))?;
         match gltf.finish(&mut own)? {
             Ok(()) => {
                 *outcome = own;
@@ -91,7 +92,7 @@ fn write_plain(file: &MeshFile, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Ou
         let geometry = attributes::primitive(gltf, (&view, pose.as_ref()), None, &rules, job, outcome)?;
         let Some(Geometry { mut primitive, .. }) = geometry else { continue };
         primitive.material = view.material().map(|name| material(gltf, name)).transpose()?;
-        children.push(add_mesh(gltf, view.name().to_owned(), primitive, None)?);
+        children.push(add_mesh(gltf, job.name_of(view.name()).to_owned(), primitive, None)?);
     }
     let metres = assume::metres(file, job, outcome);
     finish_scene(gltf, &rules, metres, children, Vec::new())

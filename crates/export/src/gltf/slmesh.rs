@@ -89,7 +89,7 @@ pub(super) fn write(
     if let Some(skin) = skin.filter(|_| !skins.added.is_empty()) {
         children.extend(skin.roots);
     } else if count > 0 {
-        outcome.leave_out("the skin, which no face has weights of");
+        outcome.leave_out("the skin, which no face has usable weights for");
     }
     let metres = assume::metres(file, job, outcome);
     finish_scene(gltf, &rules, metres, children, beside)

@@ -3,7 +3,7 @@
 use meshmap::{Address, MeshView, Semantic, VertexFormat};
 
 use crate::budget::Budget;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::outcome::Outcome;
 
 /// The joints of each vertex, and their weights.
@@ -18,7 +18,7 @@ pub(super) enum Weights {
     Floats(Vec<[f32; 4]>),
 }
 
-/// The influences of a mesh; `None` where it has none.
+/// The influences of a mesh; `None` if it has none, or has joints that are not there.
 pub(super) fn of_view(
     view: &MeshView,
     joints: usize,
@@ -68,7 +68,10 @@ pub(super) fn of_view(
         outcome.change("vertices without weights, now on joint 0", empty);
         Weights::Floats(shares(floats.into_iter(), outcome))
     };
-    check(view.address(), &indices, joints)?;
+    if let Some(wrong) = without_joint(view.address(), &indices, joints) {
+        outcome.leave_out(format!("the weights of {}: {wrong}", view.address()));
+        return Ok(None);
+    }
     Ok(Some(Influences { joints: indices, weights: merged }))
 }
 
@@ -110,13 +113,9 @@ fn shares(weights: impl Iterator<Item = [f32; 4]>, outcome: &mut Outcome) -> Vec
     shares
 }
 
-fn check(mesh: &Address, indices: &[[u16; 4]], joints: usize) -> Result<()> {
-    let wrong = indices.iter().position(|of| of.iter().any(|index| usize::from(*index) >= joints));
-    wrong.map_or(Ok(()), |vertex| {
-        let of = indices.get(vertex).copied().unwrap_or_default();
-        Err(Error::NotHeld {
-            target: "glTF",
-            what: format!("{mesh}.joints[{vertex}] is {of:?}, where there are {joints} joints"),
-        })
-    })
+/// The first vertex with a joint that is not there.
+fn without_joint(mesh: &Address, indices: &[[u16; 4]], joints: usize) -> Option<String> {
+    let wrong = indices.iter().position(|of| of.iter().any(|index| usize::from(*index) >= joints))?;
+    let of = indices.get(wrong).copied().unwrap_or_default();
+    Some(format!("{mesh}.joints[{wrong}] is {of:?}, where there are {joints} joints"))
 }

@@ -75,9 +75,54 @@ pub(crate) fn winding(
 }
 
 /// The triangles of a mesh, as they are written.
-pub(crate) fn triangles(view: &MeshView, turns: bool) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
-    view.indices().triangles().map(move |triangle| turned(triangle, turns))
+pub(crate) fn triangles<'a>(
+    view: &'a MeshView,
+    job: &'a Job<'_>,
+    turns: bool,
+) -> impl ExactSizeIterator<Item = [u32; 3]> + 'a {
+    kept(view, job).map(move |(_, triangle)| turned(triangle, turns))
 }
+
+/// The triangles of a mesh that are written, as they are stored, with their numbers.
+pub(crate) fn kept<'a>(
+    view: &'a MeshView,
+    job: &'a Job<'_>,
+) -> impl ExactSizeIterator<Item = (usize, [u32; 3])> + 'a {
+    let left = kept_count(view, job);
+    let kept = view.indices().triangles().enumerate().filter(|(_, triangle)| job.keeps(*triangle));
+    Counted { kept, left }
+}
+
+/// The number of triangles of a mesh that are written.
+pub(crate) fn kept_count(view: &MeshView, job: &Job<'_>) -> usize {
+    if job.drop_degenerate {
+        view.indices().triangles().filter(|triangle| job.keeps(*triangle)).count()
+    } else {
+        view.triangle_count()
+    }
+}
+
+/// Elements that were counted before.
+struct Counted<I> {
+    kept: I,
+    left: usize,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        let next = self.kept.next()?;
+        self.left = self.left.saturating_sub(1);
+        Some(next)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}
 
 pub(crate) fn turned([a, b, c]: [u32; 3], turns: bool) -> [u32; 3] {
     if turns { [a, c, b] } else { [a, b, c] }

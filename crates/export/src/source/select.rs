@@ -39,8 +39,7 @@ pub(crate) fn meshes(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> R
         }
     }
     if views.is_empty() {
-        let what = "the file has no mesh to write".to_owned();
-        return Err(Error::NotHeld { target: job.target.name(), what });
+        outcome.check_any(Some(file))?;
     }
     Ok(Meshes { views, pose })
 }

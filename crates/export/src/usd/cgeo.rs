@@ -41,16 +41,24 @@ pub(super) fn write<W: Write + Seek>(
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(not_held(format!("{rate} snapshots a second")));
     }
-    let mut writer = Writer { job, file, outcome, tracks: Tracks::default(), topology: None, drawn: 0 };
+    let tracks = Tracks { subsets: Subsets::new(job.merge_materials), ..Tracks::default() };
+    let mut writer = Writer { job, file, outcome, tracks, topology: None, keeps: Vec::new(), drawn: 0 };
     let (mut buffer, mut scratch) = (MeshBuffer::default(), Scratch::default());
     for (place, index) in snapshots.into_iter().enumerate() {
         proxy.snapshot(index)?.mesh_into(&mut buffer, &mut scratch)?;
         writer.snapshot(place, index, &mut buffer)?;
     }
     let name = proxy.object_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut prim = mesh(names.add(&name, "mesh")).displayed(&name);
+    let name = job.name_of(&name);
+    let mut prim = mesh(names.add(name, "mesh")).displayed(name);
     let mut clock = Clock::new(count, job.every());
+    let keeps_triangles = writer.tracks.corners.is_constant();
     writer.finish(&mut prim, &mut clock, materials)?;
+    if count > 1 && keeps_triangles {
+        outcome.note(
+            "in Blender: let the modifier Mesh Sequence Cache read vertices only, to play many times faster",
+        );
+    }
     let mut times = Vec::new();
     if count > 1 {
         let numbers = [
@@ -120,6 +128,8 @@ struct Writer<'a, 'b, W> {
     tracks: Tracks,
     /// Of the snapshot before.
     topology: Option<Topology>,
+    /// For each triangle of the topology, `true` if it is written.
+    keeps: Vec<bool>,
     /// How many snapshots before have triangles.
     drawn: usize,
 }
@@ -170,13 +180,19 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             };
             winding(corners.iter().copied(), &mesh.positions, normal_of, self.outcome);
         }
+        self.outcome.count_degenerate(corners.iter().copied(), self.job.drop_degenerate);
+        let keeps: Vec<bool> = corners.iter().map(|corners| self.job.keeps(*corners)).collect();
+        let corners = kept(corners, &keeps);
         self.outcome.wrote(mesh.positions.len(), corners.len());
         let turns = self.job.turns(Format::CGeo);
         tracks.counts.set(place, self.file.ints(corners.iter().map(|_| [3]))?);
         tracks.corners.set(place, self.file.corners(corners.iter().map(|corners| turned(*corners, turns)))?);
         let ids = triangles.material_ids();
         tracks.lacks_ids |= ids.is_none() && !triangles.is_empty();
-        tracks.subsets.set(place, ids.unwrap_or_default().into_iter(), self.file)
+        let ids = kept(ids.unwrap_or_default(), &keeps);
+        tracks.subsets.set(place, ids.into_iter(), self.file)?;
+        self.keeps = keeps;
+        Ok(())
     }
 
     /// Writes normals, or a map channel.
@@ -201,7 +217,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             };
             let indices = checked(indices.unwrap_or_default(), values.len(), what, index)?;
             let turns = self.job.turns(Format::CGeo);
-            let indices = indices.into_iter().map(|corners| turned(corners, turns));
+            let indices = kept(indices, &self.keeps).into_iter().map(|corners| turned(corners, turns));
             track.indices.set(place, self.file.corners(indices)?);
         }
         if !track.values.is_last(values) {
@@ -315,7 +331,7 @@ fn charge(mesh: &MeshBuffer, budget: &Budget) -> Result<()> {
     let elements = lengths(mesh).iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
     budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
     budget.charge_for::<[u8; 2]>(mesh.triangles.as_bytes().len(), "triangles of a snapshot")?;
-    budget.charge_for::<[[u32; 3]; 2]>(triangles, "triangles of a snapshot")
+    budget.charge_for::<([[u32; 3]; 2], bool)>(triangles, "triangles of a snapshot")
 }
 
 fn lengths(mesh: &MeshBuffer) -> Vec<usize> {
@@ -332,6 +348,11 @@ fn streams(mesh: &MeshBuffer) -> impl Iterator<Item = (Stream, &[[f32; 3]])> {
     let channels = channels.filter(|(_, values)| !values.is_empty());
     let channels = channels.map(|(channel, values)| (Stream::Channel(channel), values.as_slice()));
     has_normals(mesh).then_some((Stream::Normals, mesh.normals.as_slice())).into_iter().chain(channels)
+}
+
+/// The elements of the triangles that are written.
+fn kept<T>(of_triangles: Vec<T>, keeps: &[bool]) -> Vec<T> {
+    of_triangles.into_iter().zip(keeps).filter(|(_, keeps)| **keeps).map(|(element, _)| element).collect()
 }
 
 /// Indices that are all less than the length of their array.

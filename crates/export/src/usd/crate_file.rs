@@ -91,6 +91,13 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         self.array(Kind::floats(N), count, elements.map(|element| element.map(f32::to_le_bytes)))
     }
 
+    /// One vector of three floats.
+    pub(super) fn vector(&mut self, vector: [f32; 3]) -> Result<Rep> {
+        let offset = self.align()?;
+        self.write(vector.map(f32::to_le_bytes).as_flattened())?;
+        Ok(Rep::stored(Kind::floats(3), offset))
+    }
+
     pub(super) fn ints<const N: usize>(
         &mut self,
         elements: impl ExactSizeIterator<Item = [i32; N]>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{Seek, Write};
 
 use super::crate_file::CrateFile;
-use super::prim::{Prim, Property, Value};
+use super::prim::{Prim, Property, Value, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
 use crate::error::Result;
@@ -16,24 +16,52 @@ pub(super) const ROOT: &str = "meshmap_root";
 /// The prim below it that has the materials.
 pub(super) const MATERIALS: &str = "materials";
 
-/// Names to which programs can give a surface. Files that are read have none.
+/// The name of the shader of each material.
+const SHADER: &str = "surface";
+
+/// The output of a shader, and of its material.
+pub(super) const SURFACE: &str = "outputs:surface";
+
+/// Materials with a plain surface: the files that are read have only their names.
 #[derive(Default)]
 pub(super) struct Materials {
     names: Names,
+    /// The colour of all surfaces, once it is written.
+    color: Option<Rep>,
     paths: HashMap<String, String>,
     prims: Vec<Prim>,
 }
 
 impl Materials {
     /// The path of the material of this name.
-    pub(super) fn path<W: Write + Seek>(&mut self, name: &str, file: &CrateFile<'_, W>) -> Result<String> {
+    pub(super) fn path<W: Write + Seek>(
+        &mut self,
+        name: &str,
+        file: &mut CrateFile<'_, W>,
+    ) -> Result<String> {
+        /// Gray, as importers show objects without a material.
+        const DIFFUSE: [f32; 3] = [0.8; 3];
         if let Some(path) = self.paths.get(name) {
             return Ok(path.clone());
         }
+        // The material and its shader.
         file.charge_prim(name.len())?;
+        file.charge_prim(name.len())?;
+        let color = match self.color {
+            Some(color) => color,
+            None => *self.color.insert(file.vector(DIFFUSE)?),
+        };
         let own = self.names.add(name, "material");
         let path = format!("/{ROOT}/{MATERIALS}/{own}");
-        self.prims.push(Prim::new("Material", own).displayed(name));
+        let shader = Prim::new("Shader", SHADER)
+            .with(Property::uniform("info:id", "token", Value::Token("UsdPreviewSurface".into())))
+            .with(Property::attribute("inputs:diffuseColor", "color3f").value(color))
+            .with(Property::attribute("inputs:opacity", "float").field("default", Value::Float(1.0)))
+            .with(Property::attribute(SURFACE, "token"));
+        let surface = Property::connected(SURFACE, "token", format!("{path}/{SHADER}.{SURFACE}"));
+        let mut material = Prim::new("Material", own).displayed(name).with(surface);
+        material.children.push(shader);
+        self.prims.push(material);
         self.paths.insert(name.to_owned(), path.clone());
         Ok(path)
     }
@@ -51,9 +79,15 @@ pub(super) struct Subsets {
     faces: BTreeMap<u32, Samples>,
     /// Those that have triangles now.
     used: Vec<u32>,
+    /// The ID of each triangle, if all have one material.
+    merged: Option<Samples>,
 }
 
 impl Subsets {
+    pub(super) fn new(are_merged: bool) -> Self {
+        Self { merged: are_merged.then(Samples::default), ..Self::default() }
+    }
+
     /// Writes the triangles of each id from this snapshot on.
     pub(super) fn set<W: Write + Seek>(
         &mut self,
@@ -63,6 +97,12 @@ impl Subsets {
     ) -> Result<()> {
         /// Memory for the sample of a material, and for its entry in a map.
         const OF_SAMPLE: u64 = 96;
+        if let Some(merged) = &mut self.merged {
+            if ids.len() > 0 || merged.last().is_some() {
+                merged.set(snapshot, file.ints(ids.map(|id| [id.cast_signed()]))?);
+            }
+            return Ok(());
+        }
         let _scope = file.budget.scope();
         // Vectors that grow have up to twice the elements that they need.
         file.budget.charge_for::<[i32; 4]>(ids.len(), "triangles by material")?;
@@ -88,7 +128,7 @@ impl Subsets {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.faces.is_empty()
+        self.faces.is_empty() && self.merged.as_ref().is_none_or(|merged| merged.last().is_none())
     }
 
     /// Adds a child for each id, with its material.
@@ -99,6 +139,12 @@ impl Subsets {
         file: &mut CrateFile<'_, W>,
         materials: &mut Materials,
     ) -> Result<()> {
+        if let Some(merged) = self.merged.as_ref().filter(|_| !self.is_empty()) {
+            let ids = Property::attribute(primvar("material_id"), "int[]").interpolated("uniform");
+            mesh.properties.push(clock.held(ids, merged, file)?);
+            mesh.bind(&materials.path("material", file)?);
+            return Ok(());
+        }
         let word = |name, word: &'static str| Property::uniform(name, "token", Value::Token(word.into()));
         if !self.is_empty() {
             mesh.properties.push(word("subsetFamily:materialBind:familyType", "partition"));
@@ -108,11 +154,12 @@ impl Subsets {
             let material = materials.path(&name, file)?;
             file.charge_prim(name.len())?;
             let indices = clock.held(Property::attribute("indices", "int[]"), &samples, file)?;
-            let subset = Prim::new("GeomSubset", name)
+            let mut subset = Prim::new("GeomSubset", name)
                 .with(word("elementType", "face"))
                 .with(word("familyName", "materialBind"))
                 .with(indices);
-            mesh.children.push(subset.bound_to(&material));
+            subset.bind(&material);
+            mesh.children.push(subset);
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::pose::Pose;
 use crate::settings::Job;
-use crate::source::check::{triangles, turned, winding};
+use crate::source::check::{kept, kept_count, triangles, winding};
 use crate::source::names::Names;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
@@ -35,27 +35,32 @@ pub(super) fn write<W: Write + Seek>(
     let mut prims = Vec::new();
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
     for view in views {
-        if view.triangle_count() == 0 {
+        outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);
+        let count = kept_count(&view, job);
+        if count == 0 {
             outcome.leave_out(format!("{}, which has no triangles", view.address()));
             continue;
         }
         let _scope = job.budget.scope();
         let address = view.address().to_string();
         let face = Some(&address).filter(|_| format == Format::SlMesh).map(|address| face(address));
-        let name = face.as_deref().unwrap_or(view.name());
+        let name = face.as_deref().unwrap_or_else(|| job.name_of(view.name()));
         out.charge_prim(name.len() + address.len() + 64 * view.attributes().len())?;
         let mut prim = mesh(names.add(name, &address)).displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
         let mut writer = Writer { view: &view, pose: pose.as_ref(), format, job, out, outcome, own };
         writer.attributes(&mut prim)?;
         if let Some(ids) = view.material_ids() {
-            let mut subsets = Subsets::default();
-            subsets.set(0, ids.iter(), out)?;
+            let mut subsets = Subsets::new(job.merge_materials);
+            let _scope = out.budget.scope();
+            let kept = kept(&view, job).map(|(index, _)| ids.get(index).unwrap_or_default());
+            let ids = out.budget.collect(kept, "material IDs")?;
+            subsets.set(0, ids.into_iter(), out)?;
             subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
         } else if let Some(material) = face.as_deref().or(view.material()) {
-            prim = prim.bound_to(&materials.path(material, out)?);
+            prim.bind(&materials.path(material, out)?);
         }
-        outcome.wrote(view.vertex_count(), view.triangle_count());
+        outcome.wrote(view.vertex_count(), count);
         prims.push(prim);
     }
     Ok(prims)
@@ -81,9 +86,8 @@ struct Writer<'a, 'b, W> {
 impl<W: Write + Seek> Writer<'_, '_, W> {
     fn attributes(&mut self, prim: &mut Prim) -> Result<()> {
         let turns = self.job.turns(self.format);
-        let counts = self.out.ints((0..self.view.triangle_count()).map(|_| [3]))?;
-        let corners = self.view.indices().triangles().map(|corners| turned(corners, turns));
-        let corners = self.out.corners(corners)?;
+        let counts = self.out.ints(triangles(self.view, self.job, turns).map(|_| [3]))?;
+        let corners = self.out.corners(triangles(self.view, self.job, turns))?;
         prim.properties.push(Property::attribute("faceVertexCounts", "int[]").value(counts));
         prim.properties.push(Property::attribute("faceVertexIndices", "int[]").value(corners));
         let mut positions = Vec::new();
@@ -96,7 +100,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
         if let Some(attribute) = self.view.attribute(&Semantic::Normal)? {
             let normals = self.array::<3>(&attribute)?;
-            let corners = self.out.budget.collect(triangles(self.view, turns), "triangles of a mesh")?;
+            let corners =
+                self.out.budget.collect(triangles(self.view, self.job, turns), "triangles of a mesh")?;
             let normal_of = |triangle: usize, corner: usize| {
                 normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
             };

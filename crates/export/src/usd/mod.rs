@@ -55,6 +55,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     } else {
         root.children = meshes::write(file, job, &mut out, (&mut materials, &mut names), outcome)?;
     }
+    outcome.check_any(Some(file))?;
     root.children.extend(materials.scope());
     let stage = Prim { name: String::new(), fields, properties: Vec::new(), children: vec![root] };
     let tables = Tables::of(&stage, &mut out)?;

@@ -32,7 +32,7 @@ pub(super) enum Value {
     Token(Token),
     Text(String),
     Tokens(Vec<Token>),
-    /// Prims that a relationship leads to, by their paths.
+    /// Prims that a relationship leads to, or properties that an attribute is connected to, by their paths.
     Targets(Vec<String>),
     /// Tokens before those that weaker layers have.
     Prepended(Vec<Token>),
@@ -62,9 +62,9 @@ impl Prim {
     }
 
     /// Binds the material at a path.
-    pub(super) fn bound_to(mut self, material: &str) -> Self {
+    pub(super) fn bind(&mut self, material: &str) {
         self.fields.push(("apiSchemas", Value::Prepended(vec!["MaterialBindingAPI".into()])));
-        self.with(Property::relationship("material:binding", material))
+        self.properties.push(Property::relationship("material:binding", material));
     }
 }
 
@@ -86,6 +86,11 @@ impl Property {
 
     pub(super) fn relationship(name: &'static str, target: &str) -> Self {
         Self::new(name.into(), true, true).field("targetPaths", Value::Targets(vec![target.to_owned()]))
+    }
+
+    /// An attribute that has its value from a property of another prim.
+    pub(super) fn connected(name: &'static str, kind: &'static str, source: String) -> Self {
+        Self::attribute(name, kind).field("connectionPaths", Value::Targets(vec![source]))
     }
 
     pub(super) fn field(mut self, name: &'static str, value: Value) -> Self {

@@ -5,6 +5,7 @@ use std::io::{Seek, Write};
 
 use super::compress::{coded, packed};
 use super::crate_file::CrateFile;
+use super::materials::SURFACE;
 use super::prim::{Prim, Property, Token, Value};
 use super::values::{Kind, Rep};
 use crate::error::Result;
@@ -39,8 +40,8 @@ pub(super) struct Tables {
     /// Of each path, what is there, and its fields.
     kinds: Vec<i32>,
     set_of: Vec<i32>,
-    /// The numbers of the paths of prims.
-    prims: HashMap<String, u32>,
+    /// The numbers of the paths of prims, and of outputs of shaders.
+    paths: HashMap<String, u32>,
 }
 
 /// Values that are stored once, and known by their numbers.
@@ -86,11 +87,17 @@ impl Tables {
 
     fn number_paths(&mut self, prim: &Prim, path: String, count: &mut u32) {
         let number = *count;
+        for (property, number) in prim.properties.iter().zip(number + 1..) {
+            // Only surfaces are connected.
+            if property.name == SURFACE {
+                self.paths.insert(format!("{path}.{SURFACE}"), number);
+            }
+        }
         *count += 1 + u32::try_from(prim.properties.len()).unwrap_or(u32::MAX);
         for child in &prim.children {
             self.number_paths(child, format!("{path}/{}", child.name), count);
         }
-        self.prims.insert(path, number);
+        self.paths.insert(path, number);
     }
 
     /// Adds a prim and all below it. Its properties come first, then its children, as they were numbered.
@@ -220,7 +227,7 @@ impl Tables {
                 file.write(&[EXPLICIT])?;
                 file.write(&(paths.len() as u64).to_le_bytes())?;
                 for path in paths {
-                    let number = self.prims.get(path).copied().unwrap_or_default();
+                    let number = self.paths.get(path).copied().unwrap_or_default();
                     file.write(&number.to_le_bytes())?;
                 }
                 Rep::stored(Kind::PathListOp, offset)

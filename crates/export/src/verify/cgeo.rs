@@ -7,9 +7,9 @@ use meshmap::cgeo::Proxy;
 use meshmap::{Format, Scratch};
 
 use super::expected::{self, Rules};
-use super::gltf::{self, Gltf};
+use super::gltf::{self, Channel, Gltf};
 use super::pc2::PointCache;
-use super::shape::{Shape, compare, same};
+use super::shape::{Materials, Shape, compare, same};
 use super::tally::Tally;
 use super::{charge, obj};
 use crate::error::Result;
@@ -20,6 +20,7 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
     let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
     let snapshots = job.snapshots(proxy)?;
     let mut rest = snapshots.iter().copied();
+    let mut runs = Vec::new();
     for mesh in 0..gltf.mesh_count() {
         // A snapshot without triangles is not written.
         let first = loop {
@@ -27,7 +28,7 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
                 tally.differs(|| format!("meshes[{mesh}] is of no snapshot"));
                 return Ok(());
             };
-            if proxy.snapshot(index)?.counts()?.triangles > 0 {
+            if !expected::by_material(&proxy.snapshot(index)?.mesh()?, rules).is_empty() {
                 break index;
             }
         };
@@ -40,16 +41,32 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
             return Ok(());
         }
         let mut shapes = Vec::new();
-        for (primitive, (id, expected)) in parts.into_iter().enumerate() {
-            let name = format!("snapshots[{first}], material {id}");
-            let material = gltf.material(mesh, primitive).map(str::to_owned);
-            if material.is_some_and(|material| material != format!("material_{id}")) {
-                tally.differs(|| format!("{name} is of another material"));
+        for (primitive, expected) in parts.into_iter().enumerate() {
+            let name = format!("snapshots[{first}], primitive {primitive}");
+            let Some(mut found) = tally.read(gltf.shape(mesh, primitive)) else { return Ok(()) };
+            // If they are merged, the vertices have the IDs, unless these are too large.
+            if rules.merges() && !expected.materials.of.is_empty() {
+                if gltf.material(mesh, primitive) != Some("material") {
+                    tally.differs(|| format!("{name} does not have the one material"));
+                }
+                match tally.read(gltf.ids(mesh, primitive)) {
+                    Some(Some(ids)) => {
+                        let corners = found.corners.iter();
+                        let of =
+                            |[corner, ..]: &[u32; 3]| ids.get(*corner as usize).copied().unwrap_or(u32::MAX);
+                        found.materials = Materials::by_id(corners.map(of), |id| id.to_string());
+                    }
+                    // IDs that are too large for floats are left out.
+                    Some(None) if expected.materials.names.iter().any(|id| id.len() >= "16777217".len()) => {
+                        found.materials = expected.materials.clone();
+                    }
+                    _ => tally.differs(|| format!("{name} has no material IDs")),
+                }
             }
-            let Some(found) = tally.read(gltf.shape(mesh, primitive)) else { return Ok(()) };
             compare(&name, &expected, &found, tally);
             shapes.push((expected, found));
         }
+        runs.push((mesh, snapshots.len() - rest.len() - 1, gltf.target_count(mesh)));
         for target in 0..gltf.target_count(mesh) {
             let Some(index) = rest.next() else {
                 tally.differs(|| format!("meshes[{mesh}] has the target {target}, which is of no snapshot"));
@@ -59,12 +76,50 @@ pub(super) fn check_gltf(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
         }
     }
     for index in rest {
-        if proxy.snapshot(index)?.counts()?.triangles > 0 {
+        if !expected::by_material(&proxy.snapshot(index)?.mesh()?, rules).is_empty() {
             tally.differs(|| format!("snapshots[{index}] was not written"));
         }
     }
     check_times(proxy, job, &snapshots, &mut gltf, tally);
+    check_channels(&runs, snapshots.len(), &mut gltf, tally);
     Ok(())
+}
+
+/// Each snapshot is shown at its time: by the weights of targets, and by the scale of nodes if there are several meshes.
+///
+/// A run is a mesh, the place of its first snapshot, and the number of its targets.
+fn check_channels(runs: &[(usize, usize, usize)], snapshots: usize, gltf: &mut Gltf, tally: &mut Tally) {
+    if snapshots < 2 || runs.is_empty() {
+        return;
+    }
+    let Some(channels) = tally.read(gltf.channels(0)) else { return };
+    for (at, (mesh, first, targets)) in runs.iter().enumerate() {
+        let end = runs.get(at + 1).map_or(snapshots, |(_, next, _)| *next);
+        let node = gltf.node_of(*mesh);
+        let find = |path: &str| {
+            let is_it = |channel: &&Channel| channel.node == node && channel.path == path;
+            channels.iter().find(is_it).map(|channel| channel.values.as_slice())
+        };
+        let shown = |key: usize| (*first..end).contains(&key);
+        let mut key_differs = |key: usize, is_same: bool| {
+            if is_same {
+                tally.equal("weights and scales that show snapshots");
+            } else {
+                tally.differs(|| format!("meshes[{mesh}] is not shown as the snapshot of key {key}"));
+            }
+        };
+        for key in (0..snapshots).filter(|key| *targets > 0 && shown(*key)) {
+            let weights = find("weights").and_then(|all| all.get(key * targets..(key + 1) * targets));
+            // The first snapshot has no target; after the last one, it stays.
+            let target = (key - first).min(*targets).checked_sub(1);
+            let is_one = |(at, weight): (usize, &f64)| *weight == f64::from(u8::from(Some(at) == target));
+            key_differs(key, weights.is_some_and(|weights| weights.iter().enumerate().all(is_one)));
+        }
+        for key in (0..snapshots).filter(|_| runs.len() > 1) {
+            let scale = find("scale").and_then(|all| all.get(key * 3..key * 3 + 3));
+            key_differs(key, scale == Some(&[f64::from(u8::from(shown(key))); 3]));
+        }
+    }
 }
 
 /// Base and target together are the positions of the snapshot.

@@ -7,7 +7,7 @@ use meshmap::cgeo::Mesh;
 use meshmap::{Format, MeshView, Semantic, VOrigin, Winding};
 
 use super::frame::Frame;
-use super::shape::{Shape, Stream};
+use super::shape::{Influences, Materials, Shape, Stream};
 use crate::error::Result;
 use crate::settings::{Convert, NonFinite, Target};
 
@@ -19,6 +19,9 @@ pub(super) struct Rules {
     zeroes: bool,
     normals: bool,
     coords: usize,
+    drops: bool,
+    merges: bool,
+    target: Target,
 }
 
 impl Rules {
@@ -38,16 +41,42 @@ impl Rules {
             zeroes: convert.non_finite == NonFinite::Zero,
             normals,
             coords,
+            drops: convert.drop_degenerate,
+            merges: convert.merge_materials,
+            target: convert.target,
         }
     }
 
     /// Those of the OBJ, which is written beside a point cache, too.
     pub(super) fn of_obj(self) -> Self {
-        Self { normals: true, coords: 1, ..self }
+        Self { normals: true, coords: 1, target: Target::Obj, ..self }
     }
 
     fn turned(self, [a, b, c]: [u32; 3]) -> [u32; 3] {
         if self.turns { [a, c, b] } else { [a, b, c] }
+    }
+
+    /// `true` if the target has no triangle with these corners.
+    pub(super) fn lacks(self, [a, b, c]: [u32; 3]) -> bool {
+        self.drops && (a == b || b == c || a == c)
+    }
+
+    /// The material of triangles with this ID. Merged ones are compared by the attribute that has the IDs.
+    fn material(self, id: u32) -> String {
+        match (self.merges, self.target) {
+            (true, Target::Obj | Target::Pc2) => "material".to_owned(),
+            (true, _) | (_, Target::Ply) => id.to_string(),
+            _ => format!("material_{id}"),
+        }
+    }
+
+    /// `true` if the triangles of the target can have a material ID.
+    pub(super) fn has_ids(self) -> bool {
+        self.target == Target::Ply
+    }
+
+    pub(super) fn merges(self) -> bool {
+        self.merges
     }
 
     pub(super) fn finite<const N: usize>(self, mut values: Vec<[f32; N]>) -> Vec<[f32; N]> {
@@ -74,16 +103,39 @@ impl Rules {
 pub(super) struct Origin {
     pub(super) rules: Rules,
     pub(super) frame: Option<Frame>,
+    /// The number of joints that are written with the meshes.
+    pub(super) joints: usize,
 }
 
 impl Origin {
     /// `are_integers`: positions as the integers that are stored.
     pub(super) fn shape(&self, view: &MeshView, are_integers: bool) -> Result<Shape> {
         let mut shape = stored(view, self.rules, are_integers)?;
+        shape.influences = self.influences(view)?;
         if let Some(frame) = &self.frame {
             frame.move_shape(view, &mut shape)?;
         }
         Ok(shape)
+    }
+}
+
+impl Origin {
+    /// The joints and weights that are written: none if a used joint is not there.
+    fn influences(&self, view: &MeshView) -> Result<Option<Influences>> {
+        let is_ply = self.rules.target == Target::Ply;
+        if self.frame.is_some() || self.joints == 0 && !is_ply {
+            return Ok(None);
+        }
+        let joints = view.attribute(&Semantic::Joints(0))?.map(|joints| joints.to_f32::<4>());
+        let weights = view.attribute(&Semantic::Weights(0))?.map(|weights| weights.to_f32::<4>());
+        let (Some(joints), Some(weights)) = (joints, weights) else { return Ok(None) };
+        let is_used = |weight: f32| weight > 0.0 && weight.is_finite();
+        let is_beyond = |(joint, weight): (&f32, &f32)| is_used(*weight) && *joint as usize >= self.joints;
+        let mut pairs = joints.as_flattened().iter().zip(weights.as_flattened());
+        if !is_ply && pairs.any(is_beyond) {
+            return Ok(None);
+        }
+        Ok(Some(Influences { joints: Rc::new(joints), weights: Rc::new(weights), are_shared: !is_ply }))
     }
 }
 
@@ -97,7 +149,32 @@ fn stored(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
             None => rules.finite(attribute.to_f32::<3>()),
         });
     }
-    shape.corners = view.indices().triangles().map(|corners| rules.turned(corners)).collect();
+    let is_written = |corners: &[u32; 3]| !rules.lacks(*corners);
+    shape.corners =
+        view.indices().triangles().filter(is_written).map(|corners| rules.turned(corners)).collect();
+    shape.materials = match view.material_ids() {
+        Some(ids) => {
+            let kept = view.indices().triangles().enumerate().filter(|(_, corners)| is_written(corners));
+            Materials::by_id(kept.map(|(at, _)| ids.get(at).unwrap_or_default()), |id| rules.material(id))
+        }
+        None => Materials::one(view.material()),
+    };
+    for info in view.attributes() {
+        let is_held = match (rules.target, &info.semantic) {
+            (Target::Glb | Target::Gltf | Target::Usdc, Semantic::Color(_)) => true,
+            (target, Semantic::Color(0)) => target == Target::Ply,
+            _ => false,
+        };
+        if let (Semantic::Color(set), true) = (&info.semantic, is_held)
+            && let Some(colors) = view.attribute(&info.semantic)?
+        {
+            let mut values = rules.finite(colors.to_f32::<4>());
+            if colors.format().components < 4 && rules.target != Target::Glb && rules.target != Target::Gltf {
+                values.iter_mut().for_each(|[.., alpha]| *alpha = 1.0);
+            }
+            shape.colors.insert(*set, Rc::new(values));
+        }
+    }
     // Normals are read only if the target stores them: they may be damaged.
     let normals = if rules.normals { view.attribute(&Semantic::Normal)? } else { None };
     if let Some(normals) = normals {
@@ -122,15 +199,23 @@ fn stored(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
     Ok(shape)
 }
 
-/// The triangles of a snapshot, by the number of their material.
-pub(super) fn by_material(mesh: &Mesh, rules: Rules) -> BTreeMap<u32, Shape> {
-    let ids = mesh.triangles.material_ids();
-    let mut triangles: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for index in 0..mesh.triangles.len() {
-        let id = ids.as_ref().and_then(|ids| ids.get(index)).copied().unwrap_or_default();
-        triangles.entry(id).or_default().push(index);
-    }
+/// The name of a face of a Second Life mesh, and of its material.
+pub(super) fn face(view: &MeshView) -> Option<String> {
+    let address = view.address().to_string();
+    let (_, number) = address.rsplit_once(".faces[")?;
+    Some(format!("face_{}", number.strip_suffix(']')?))
+}
+
+/// The parts of a snapshot, in the order of their materials: a part for each, or one for all that are merged.
+pub(super) fn by_material(mesh: &Mesh, rules: Rules) -> Vec<Shape> {
     let whole = snapshot(mesh, rules);
+    let mut triangles: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    let ids = mesh.triangles.material_ids();
+    let kept = kept(mesh, rules);
+    for (at, index) in kept.iter().enumerate() {
+        let id = ids.as_ref().and_then(|ids| ids.get(*index)).copied().unwrap_or_default();
+        triangles.entry(id).or_default().push(at);
+    }
     let of = |indices: &[usize]| {
         let pick =
             |corners: &[[u32; 3]]| indices.iter().filter_map(|index| corners.get(*index).copied()).collect();
@@ -139,10 +224,24 @@ pub(super) fn by_material(mesh: &Mesh, rules: Rules) -> BTreeMap<u32, Shape> {
             corners: pick(&whole.corners),
             normals: whole.normals.as_ref().map(|normals| picked(normals, pick)),
             coords: whole.coords.iter().map(|coords| picked(coords, pick)).collect(),
+            materials: Materials {
+                names: whole.materials.names.clone(),
+                of: indices.iter().filter_map(|index| whole.materials.of.get(*index).copied()).collect(),
+            },
             ..Shape::default()
         }
     };
-    triangles.iter().map(|(id, indices)| (*id, of(indices))).collect()
+    if rules.merges {
+        let all: Vec<usize> = (0..kept.len()).collect();
+        return if all.is_empty() { Vec::new() } else { vec![of(&all)] };
+    }
+    triangles.values().map(|indices| of(indices)).collect()
+}
+
+/// The numbers of the triangles of a snapshot that are written.
+fn kept(mesh: &Mesh, rules: Rules) -> Vec<usize> {
+    let corners = mesh.triangles.positions();
+    (0..).zip(&corners).filter(|(_, corners)| !rules.lacks(**corners)).map(|(index, _)| index).collect()
 }
 
 fn picked<const N: usize>(stream: &Stream<N>, pick: impl Fn(&[[u32; 3]]) -> Vec<[u32; 3]>) -> Stream<N> {
@@ -151,13 +250,20 @@ fn picked<const N: usize>(stream: &Stream<N>, pick: impl Fn(&[[u32; 3]]) -> Vec<
 
 /// All triangles of a snapshot, in the order of the file.
 pub(super) fn snapshot(mesh: &Mesh, rules: Rules) -> Shape {
-    let turned =
-        |corners: Vec<[u32; 3]>| corners.into_iter().map(|corners| rules.turned(corners)).collect::<Vec<_>>();
+    let kept = kept(mesh, rules);
+    let turned = |corners: Vec<[u32; 3]>| {
+        let kept = kept.iter().filter_map(|index| corners.get(*index));
+        kept.map(|corners| rules.turned(*corners)).collect::<Vec<_>>()
+    };
     let mut shape = Shape {
         positions: Rc::new(rules.finite(mesh.positions.to_vec())),
         corners: turned(mesh.triangles.positions().to_vec()),
         ..Shape::default()
     };
+    if let Some(ids) = mesh.triangles.material_ids() {
+        let ids = kept.iter().filter_map(|index| ids.get(*index).copied());
+        shape.materials = Materials::by_id(ids, |id| rules.material(id));
+    }
     let normals = mesh.triangles.normals().filter(|_| rules.normals && !mesh.normals.is_empty());
     if let Some(corners) = normals {
         let values = Rc::new(rules.finite(mesh.normals.to_vec()));

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::charge;
-use super::shape::{Shape, Stream};
+use super::shape::{Influences, Materials, Shape, Stream};
 use super::tally::Tally;
 use crate::budget::Budget;
 
@@ -30,6 +30,22 @@ type Buffer = (File, u64);
 struct Attributes {
     triples: HashMap<usize, Rc<Vec<[f32; 3]>>>,
     pairs: HashMap<usize, Rc<Vec<[f32; 2]>>>,
+}
+
+/// Keys of a node: what they move, their times, and their values one after another.
+pub(super) struct Channel {
+    pub(super) node: Option<usize>,
+    pub(super) path: String,
+    pub(super) times: Vec<f64>,
+    pub(super) values: Vec<f64>,
+}
+
+/// The most sets of colours that are looked for.
+const COLOR_SETS: u32 = 16;
+
+/// The accessor of a set of colours: those outside of 0..1 have a name of the application.
+fn color(attributes: &Value, set: u32) -> Option<usize> {
+    index(&attributes[format!("COLOR_{set}")]).or_else(|| index(&attributes[format!("_COLOR_{set}")]))
 }
 
 /// Numbers of an accessor, one component after another.
@@ -152,6 +168,9 @@ impl Gltf {
         let of = self.primitive(mesh, primitive);
         let attribute = |name: &str| index(&of["attributes"][name]);
         let (positions, normals) = (attribute("POSITION"), attribute("NORMAL"));
+        let colors: Vec<(u32, usize)> =
+            (0..COLOR_SETS).filter_map(|set| Some((set, color(&of["attributes"], set)?))).collect();
+        let influences = attribute("JOINTS_0").zip(attribute("WEIGHTS_0"));
         let coords: Vec<usize> = (0..).map_while(|set| attribute(&format!("TEXCOORD_{set}"))).collect();
         let indices = index(&of["indices"]);
         let is_normalized = !self.has_integers(mesh);
@@ -177,6 +196,15 @@ impl Gltf {
             self.before.pairs.insert(accessor, Rc::clone(&elements));
             shape.coords.push(Stream { values: elements, corners: None });
         }
+        for (set, accessor) in colors {
+            shape.colors.insert(set, Rc::new(self.colors(accessor)?));
+        }
+        if let Some((joints, weights)) = influences {
+            let (joints, weights) = (self.elements(joints, false)?, self.elements(weights, true)?);
+            let [joints, weights] = [joints, weights].map(Rc::new);
+            shape.influences = Some(Influences { joints, weights, are_shared: false });
+        }
+        shape.materials = Materials::one(self.material(mesh, primitive));
         let indices = self.numbers(indices.ok_or("a primitive without indices")?, false)?;
         #[expect(
             clippy::cast_possible_truncation,
@@ -187,6 +215,83 @@ impl Gltf {
             indices.values.as_chunks::<3>().0.iter().map(|corners| corners.map(|corner| corner as u32));
         shape.corners = corners.collect();
         Ok(shape)
+    }
+
+    /// Colours, whose fourth component is 1 if it is not stored.
+    fn colors(&mut self, accessor: usize) -> Result<Vec<[f32; 4]>> {
+        let Numbers { values, components } = self.numbers(accessor, true)?;
+        let color = |stored: &[f64]| {
+            let mut color = [1.0; 4];
+            #[expect(clippy::cast_possible_truncation, reason = "floats")]
+            color.iter_mut().zip(stored).for_each(|(place, number)| *place = *number as f32);
+            color
+        };
+        Ok(values.chunks(components.max(1)).map(color).collect())
+    }
+
+    /// The material IDs of the vertices of a primitive, if it has them.
+    pub(super) fn ids(&mut self, mesh: usize, primitive: usize) -> Result<Option<Vec<u32>>> {
+        let Some(accessor) = index(&self.primitive(mesh, primitive)["attributes"]["_MATERIAL_ID"]) else {
+            return Ok(None);
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "saturates, and is compared"
+        )]
+        let id = |id: f64| if id.fract() == 0.0 { id as u32 } else { u32::MAX };
+        Ok(Some(self.numbers(accessor, false)?.values.into_iter().map(id).collect()))
+    }
+
+    pub(super) fn nodes(&self) -> &[Value] {
+        list(&self.json, "nodes")
+    }
+
+    /// The nodes of the scene.
+    pub(super) fn scene(&self) -> &[Value] {
+        list(&self.json["scenes"][0], "nodes")
+    }
+
+    /// The node that shows a mesh.
+    pub(super) fn node_of(&self, mesh: usize) -> Option<usize> {
+        self.nodes().iter().position(|node| index(&node["mesh"]) == Some(mesh))
+    }
+
+    /// The joints of a skin, as numbers of nodes.
+    pub(super) fn joints(&self, skin: usize) -> Vec<usize> {
+        list(&self.json["skins"][skin], "joints").iter().filter_map(index).collect()
+    }
+
+    /// The inverse bind matrices of a skin, column by column.
+    pub(super) fn inverse_bind(&mut self, skin: usize) -> Result<Vec<[f64; 16]>> {
+        let accessor = index(&self.json["skins"][skin]["inverseBindMatrices"]);
+        let numbers = self.numbers(accessor.ok_or("a skin without inverse bind matrices")?, false)?;
+        Ok(numbers.values.as_chunks::<16>().0.to_vec())
+    }
+
+    /// The names of the animations.
+    pub(super) fn animations(&self) -> Vec<String> {
+        let name = |animation: &Value| animation["name"].as_str().unwrap_or_default().to_owned();
+        list(&self.json, "animations").iter().map(name).collect()
+    }
+
+    /// The channels of an animation.
+    pub(super) fn channels(&mut self, animation: usize) -> Result<Vec<Channel>> {
+        let mut channels = Vec::new();
+        for channel in list(&self.json["animations"][animation], "channels").to_vec() {
+            let sampler = index(&channel["sampler"]).ok_or("a channel without a sampler")?;
+            let sampler = self.json["animations"][animation]["samplers"][sampler].clone();
+            let mut numbers = |name: &str| -> Result<Vec<f64>> {
+                Ok(self.numbers(index(&sampler[name]).ok_or("a sampler without numbers")?, true)?.values)
+            };
+            channels.push(Channel {
+                node: index(&channel["target"]["node"]),
+                path: channel["target"]["path"].as_str().unwrap_or_default().to_owned(),
+                times: numbers("input")?,
+                values: numbers("output")?,
+            });
+        }
+        Ok(channels)
     }
 
     /// The accessor of what a morph target adds to the positions of a primitive.
@@ -322,15 +427,16 @@ fn components(accessor: &Value) -> Result<usize> {
         Some("VEC2") => Ok(2),
         Some("VEC3") => Ok(3),
         Some("VEC4") => Ok(4),
+        Some("MAT4") => Ok(16),
         other => Err(format!("of the type {other:?}")),
     }
 }
 
-fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+pub(super) fn list<'a>(of: &'a Value, name: &str) -> &'a [Value] {
     of[name].as_array().map_or(&[], Vec::as_slice)
 }
 
-fn index(of: &Value) -> Option<usize> {
+pub(super) fn index(of: &Value) -> Option<usize> {
     usize::try_from(of.as_u64()?).ok()
 }
 

@@ -5,10 +5,14 @@ mod charge;
 mod expected;
 mod frame;
 mod gltf;
+mod levels;
+mod motion;
 mod obj;
 mod pc2;
+mod place;
 mod ply;
 mod shape;
+mod skeleton;
 mod stl;
 mod tally;
 mod usd;
@@ -27,8 +31,14 @@ use crate::settings::{Convert, Target};
 impl Convert {
     /// Reads what [`write_file`](Self::write_file) wrote of this file at this path, and compares it with the file.
     ///
-    /// The readers share no code with the writers. Compared are the corners of all triangles with their positions,
-    /// normals and texture coordinates, and the positions of all snapshots.
+    /// The readers share no code with the writers. Compared are, as far as the target has them:
+    ///
+    /// * the corners of all triangles with their positions, normals, texture coordinates, colours, joints and weights
+    /// * materials, and the surface of each in USD
+    /// * skins: joints, their places, and inverse bind matrices
+    /// * animations: all channels of all keys, and their times
+    /// * snapshots: positions, times, and what shows each at its time
+    /// * levels of detail: the meshes, and how the finest one leads to the others
     ///
     /// # Errors
     ///

@@ -1,16 +1,22 @@
 //! Reads OBJ, as far as triangles go.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::shape::{Shape, Stream};
+use super::shape::{Materials, Shape, Stream};
 
-/// The objects of a file, in their order.
+/// The objects of a file, in their order. Materials are those of the MTL beside it.
 pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let (mut positions, mut coords, mut normals) = (Vec::new(), Vec::new(), Vec::new());
+    let library = std::fs::read_to_string(path.with_extension("mtl")).map_err(|error| error.to_string())?;
+    let known: BTreeSet<&str> = library.lines().filter_map(|line| line.strip_prefix("newmtl ")).collect();
+    let mut materials: Vec<String> = vec![String::new()];
+    let mut known_as: BTreeMap<String, u32> = BTreeMap::from([(String::new(), 0)]);
+    let mut material = 0;
     let mut objects: Vec<Corners> = Vec::new();
     for (number, line) in (1_u64..).zip(BufReader::new(file).lines()) {
         let line = line.map_err(|error| error.to_string())?;
@@ -20,8 +26,21 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
             "v" => positions.push(numbers::<3>(rest).ok_or_else(wrong)?),
             "vt" => coords.push(numbers::<2>(rest).ok_or_else(wrong)?),
             "vn" => normals.push(numbers::<3>(rest).ok_or_else(wrong)?),
-            "o" => objects.push(Corners::default()),
-            "f" => objects.last_mut().and_then(|object| object.add(rest)).ok_or_else(wrong)?,
+            "o" => {
+                // An object that names no material has none.
+                material = 0;
+                objects.push(Corners::default());
+            }
+            "usemtl" if !known.contains(rest) => {
+                return Err(format!("line {number} uses the material {rest:?}, which the MTL has not"));
+            }
+            "usemtl" => {
+                material = *known_as.entry(rest.to_owned()).or_insert_with(|| {
+                    materials.push(rest.to_owned());
+                    u32::try_from(materials.len() - 1).unwrap_or(u32::MAX)
+                });
+            }
+            "f" => objects.last_mut().and_then(|object| object.add(rest, material)).ok_or_else(wrong)?,
             _ => {}
         }
     }
@@ -30,6 +49,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         positions: Rc::clone(&positions),
         normals: object.stream(&object.normals, &normals),
         coords: object.stream(&object.coords, &coords).into_iter().collect(),
+        materials: Materials { names: materials.clone(), of: object.materials },
         corners: object.positions,
         ..Shape::default()
     };
@@ -41,10 +61,12 @@ struct Corners {
     positions: Vec<[u32; 3]>,
     coords: Vec<[u32; 3]>,
     normals: Vec<[u32; 3]>,
+    /// The material of each triangle.
+    materials: Vec<u32>,
 }
 
 impl Corners {
-    fn add(&mut self, text: &str) -> Option<()> {
+    fn add(&mut self, text: &str, material: u32) -> Option<()> {
         let (mut triangle, mut words) = ([[None; 3]; 3], text.split(' '));
         for corner in &mut triangle {
             for (index, text) in corner.iter_mut().zip(words.next()?.split('/')) {
@@ -53,6 +75,7 @@ impl Corners {
             }
         }
         let stream = |which: usize| Some([triangle[0][which]?, triangle[1][which]?, triangle[2][which]?]);
+        self.materials.push(material);
         self.positions.push(stream(0)?);
         self.coords.extend(stream(1));
         self.normals.extend(stream(2));

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::shape::{Shape, Stream};
+use super::shape::{Influences, Materials, Shape, Stream};
 
 pub(super) fn read(path: &Path) -> Result<Shape, String> {
     let told = |error: std::io::Error| error.to_string();
@@ -33,19 +33,39 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
     }
     let columns =
         |names: &[&str]| names.iter().map(|name| properties.get(*name).copied()).collect::<Option<Vec<_>>>();
+    let columns4 =
+        |name: &str| columns(&[0, 1, 2, 3].map(|at| format!("{name}_{at}")).each_ref().map(String::as_str));
+    let (joints, weights) = (columns4("joints"), columns4("weights"));
+    let color = columns(&["r", "g", "b", "a"]).or_else(|| columns(&["r", "g", "b"]));
     let [x, normal, coord] = [columns(&["x", "y", "z"]), columns(&["nx", "ny", "nz"]), columns(&["s", "t"])];
     let x = x.ok_or("no positions")?;
     let (mut positions, mut normals, mut coords) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut colors, mut influences) = (Vec::new(), [Vec::new(), Vec::new()]);
     let mut row = vec![0; properties.len() * 4];
     for _ in 0..counts[0] {
         file.read_exact(&mut row).map_err(told)?;
         positions.push(element::<3>(&row, &x));
         normals.extend(normal.as_ref().map(|columns| element::<3>(&row, columns)));
         coords.extend(coord.as_ref().map(|columns| element::<2>(&row, columns)));
+        colors.extend(color.as_ref().map(|columns| match element::<4>(&row, columns) {
+            [r, g, b, _] if columns.len() == 3 => [r, g, b, 1.0],
+            color => color,
+        }));
+        for (values, columns) in influences.iter_mut().zip([&joints, &weights]) {
+            values.extend(columns.as_ref().map(|columns| element::<4>(&row, columns)));
+        }
     }
     let mut shape = Shape { positions: Rc::new(positions), ..Shape::default() };
     shape.normals = normal.map(|_| Stream { values: Rc::new(normals), corners: None });
     shape.coords.extend(coord.map(|_| Stream { values: Rc::new(coords), corners: None }));
+    if color.is_some() {
+        shape.colors.insert(0, Rc::new(colors));
+    }
+    if joints.is_some() && weights.is_some() {
+        let [joints, weights] = influences.map(Rc::new);
+        shape.influences = Some(Influences { joints, weights, are_shared: false });
+    }
+    let mut ids = Vec::new();
     let mut face = vec![0; if has_material { 17 } else { 13 }];
     for index in 0..counts[1] {
         file.read_exact(&mut face).map_err(told)?;
@@ -54,9 +74,13 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
             (Some(3), [a, b, c]) => shape.corners.push([a, b, c].map(|corner| u32::from_le_bytes(*corner))),
             _ => return Err(format!("face {index} is no triangle")),
         }
+        ids.extend(face.last_chunk().filter(|_| has_material).map(|id| u32::from_le_bytes(*id)));
     }
     match file.read(&mut [0]).map_err(told)? {
-        0 => Ok(shape),
+        0 => {
+            shape.materials = Materials::by_id(ids.into_iter(), |id| id.to_string());
+            Ok(shape)
+        }
         _ => Err("bytes after the last face".to_owned()),
     }
 }

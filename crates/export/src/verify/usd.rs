@@ -1,5 +1,6 @@
 //! USD: meshes, and the snapshots of CGeo files as time samples.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -8,7 +9,7 @@ use meshmap::{Format, MeshView};
 
 use super::charge;
 use super::expected::{self, Origin, Rules};
-use super::shape::{Shape, Stream, compare};
+use super::shape::{Materials, Shape, Stream, compare};
 use super::tally::Tally;
 use super::usdc::{self, Prim, Stage};
 use crate::budget::Budget;
@@ -28,12 +29,30 @@ pub(super) fn check_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, tally: &mut 
         return Ok(());
     };
     let first = snapshots.first().copied().unwrap_or_default();
+    check_times(proxy, job, &stage, &snapshots, tally);
+    let looks = Looks::of(&stage);
+    let lacks_ids = |index: &usize| {
+        let triangles = proxy.snapshot(*index)?.mesh()?.triangles;
+        Ok::<_, meshmap::Error>(!triangles.is_empty() && triangles.material_ids().is_none())
+    };
+    // Materials that not every snapshot has are left out.
+    let has_materials = !looks.subsets(mesh).is_empty() || mesh.targets.contains_key(BINDING);
+    let mut are_left_out = false;
+    for index in snapshots.iter().filter(|_| !has_materials) {
+        are_left_out |= lacks_ids(index)?;
+    }
     for index in snapshots {
         #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
         let time = (index - first) as f64;
-        let expected = expected::snapshot(&proxy.snapshot(index)?.mesh()?, rules);
+        let mut expected = expected::snapshot(&proxy.snapshot(index)?.mesh()?, rules);
+        if are_left_out {
+            expected.materials = Materials::default();
+        }
         let name = format!("snapshots[{index}]");
-        let Some(found) = tally.read(shape(mesh, time)) else { return Ok(()) };
+        let Some(mut found) = tally.read(shape(mesh, time)) else { return Ok(()) };
+        let materials = looks.materials(mesh, time, found.corners.len(), rules.merges());
+        let Some(materials) = tally.read(materials) else { return Ok(()) };
+        found.materials = materials;
         if *found.positions != *expected.positions {
             tally.differs(|| format!("{name} has other positions"));
         }
@@ -56,11 +75,137 @@ pub(super) fn check_views(
         tally.differs(|| format!("{} meshes, where the file has {}", meshes.len(), views.len()));
         return Ok(());
     }
+    let looks = Looks::of(&stage);
     for (view, mesh) in views.iter().zip(meshes) {
-        let Some(found) = tally.read(shape(mesh, 0.0)) else { return Ok(()) };
-        compare(&view.address().to_string(), &origin.shape(view, false)?, &found, tally);
+        let Some(mut found) = tally.read(shape(mesh, 0.0)) else { return Ok(()) };
+        let is_merged = origin.rules.merges() && view.material_ids().is_some();
+        let materials = looks.materials(mesh, 0.0, found.corners.len(), is_merged);
+        let Some(materials) = tally.read(materials) else { return Ok(()) };
+        found.materials = materials;
+        let Some(colors) = tally.read(colors(mesh, found.positions.len())) else { return Ok(()) };
+        found.colors = colors;
+        let mut expected = origin.shape(view, false)?;
+        if let Some(face) = expected::face(view) {
+            expected.materials = Materials::one(Some(&face));
+        }
+        compare(&view.address().to_string(), &expected, &found, tally);
     }
     Ok(())
+}
+
+/// The relationship of a mesh or a subset to its material.
+const BINDING: &str = "material:binding";
+
+/// The materials of a stage, and the prims that have some, by their paths.
+struct Looks<'a, 'b>(BTreeMap<&'b str, &'b Prim<'a>>);
+
+impl<'a, 'b> Looks<'a, 'b> {
+    fn of(stage: &'b Stage<'a>) -> Self {
+        Self(stage.prims.iter().map(|prim| (prim.path.as_str(), prim)).collect())
+    }
+
+    /// The subsets of a mesh.
+    fn subsets(&self, mesh: &Prim<'a>) -> Vec<&'b Prim<'a>> {
+        let below = format!("{}/", mesh.path);
+        let children = self.0.range(below.as_str()..).take_while(|(path, _)| path.starts_with(&below));
+        children.map(|(_, prim)| *prim).filter(|prim| prim.kind == "GeomSubset").collect()
+    }
+
+    /// The name of the material that a prim is bound to. A material has a surface.
+    fn bound(&self, prim: &Prim<'a>) -> Read<Option<String>> {
+        let Some(targets) = prim.targets.get(BINDING) else { return Ok(None) };
+        let find = |path: Option<&String>| path.and_then(|path| self.0.get(path.as_str()));
+        let material = find(targets.first()).filter(|prim| prim.kind == "Material");
+        let material = material.ok_or_else(|| format!("{} is bound to no material", prim.path))?;
+        let surface = material.targets.get("outputs:surface").and_then(|targets| targets.first());
+        let shader = surface.and_then(|surface| surface.strip_suffix(".outputs:surface")).map(str::to_owned);
+        let shader = find(shader.as_ref()).filter(|prim| prim.kind == "Shader");
+        if shader.and_then(|shader| shader.words.get("info:id")).is_none_or(|id| id != "UsdPreviewSurface") {
+            return Err(format!("{} has no surface", material.path));
+        }
+        let last = material.path.rsplit('/').next().unwrap_or_default();
+        Ok(Some(material.shown.clone().unwrap_or_else(|| last.to_owned())))
+    }
+
+    /// The materials of the triangles of a mesh at a time.
+    fn materials(&self, mesh: &Prim<'a>, time: f64, triangles: usize, is_merged: bool) -> Read<Materials> {
+        let ids = mesh.arrays.get("primvars:material_id").and_then(|ids| ids.at(time));
+        if let Some(ids) = ids.filter(|_| is_merged) {
+            return match self.bound(mesh)?.as_deref() {
+                Some("material") if ids.ints().len() == triangles => {
+                    Ok(Materials::by_id(ids.ints().map(i32::cast_unsigned), |id| id.to_string()))
+                }
+                _ => Err(format!("{} does not have one material, and an ID for each triangle", mesh.path)),
+            };
+        }
+        let subsets = self.subsets(mesh);
+        if subsets.is_empty() {
+            return Ok(Materials::one(self.bound(mesh)?.as_deref()));
+        }
+        let mut materials = Materials { names: Vec::new(), of: vec![u32::MAX; triangles] };
+        for (number, subset) in (0_u32..).zip(subsets) {
+            materials.names.push(self.bound(subset)?.unwrap_or_default());
+            let faces = subset.arrays.get("indices").and_then(|indices| indices.at(time));
+            for face in faces.into_iter().flat_map(usdc::Array::ints) {
+                let place = usize::try_from(face).ok().and_then(|face| materials.of.get_mut(face));
+                match place {
+                    Some(place) if *place == u32::MAX => *place = number,
+                    _ => {
+                        return Err(format!(
+                            "{} has the triangle {face} twice, or beyond the end",
+                            subset.path
+                        ));
+                    }
+                }
+            }
+        }
+        if materials.of.contains(&u32::MAX) {
+            return Err(format!("{} has triangles in no subset", mesh.path));
+        }
+        Ok(materials)
+    }
+}
+
+/// The sets of colours of a mesh.
+fn colors(mesh: &Prim<'_>, vertices: usize) -> Read<BTreeMap<u32, Rc<Vec<[f32; 4]>>>> {
+    /// The most sets of colours that are looked for.
+    const SETS: u32 = 16;
+    let opaque = |[r, g, b]: [f32; 3]| [r, g, b, 1.0];
+    let mut colors = BTreeMap::new();
+    if let Some(shown) = elements::<3>(mesh, "primvars:displayColor", 0.0)? {
+        let mut shown: Vec<[f32; 4]> = shown.into_iter().map(opaque).collect();
+        let opacity = elements::<1>(mesh, "primvars:displayOpacity", 0.0)?.unwrap_or_default();
+        shown.iter_mut().zip(opacity).for_each(|([.., alpha], [opacity])| *alpha = opacity);
+        colors.insert(0, Rc::new(shown));
+    }
+    for set in 0..SETS {
+        let name = format!("primvars:color{set}");
+        let Some(array) = mesh.arrays.get(&name).and_then(|samples| samples.at(0.0)) else { continue };
+        let values = match array.floats().len() {
+            count if count == vertices * 4 => elements::<4>(mesh, &name, 0.0)?,
+            _ => elements::<3>(mesh, &name, 0.0)?.map(|values| values.into_iter().map(opaque).collect()),
+        };
+        colors.entry(set).or_insert_with(|| Rc::new(values.unwrap_or_default()));
+    }
+    Ok(colors)
+}
+
+/// The times of a stage with several snapshots.
+fn check_times(proxy: &Proxy, job: &Job<'_>, stage: &Stage<'_>, snapshots: &[usize], tally: &mut Tally) {
+    let (Some(first), Some(last)) = (snapshots.first(), snapshots.last()) else { return };
+    if first == last {
+        return;
+    }
+    let stored = proxy.timing().map(|timing| timing.step()).filter(|step| *step > 0.0);
+    let rate = job.rate.or(stored.map(|step| 1.0 / step)).unwrap_or(24.0);
+    #[expect(clippy::cast_precision_loss, reason = "there are fewer snapshots than that")]
+    let end = (last - first) as f64;
+    for (name, expected) in [("startTimeCode", 0.0), ("endTimeCode", end), ("timeCodesPerSecond", rate)] {
+        match stage.numbers.get(name) {
+            Some(found) if *found == expected => tally.equal("times"),
+            found => tally.differs(|| format!("{name} is {found:?}, where {expected} is meant")),
+        }
+    }
 }
 
 /// The bytes of a file, `None` where it cannot be read.

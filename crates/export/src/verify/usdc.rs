@@ -28,7 +28,7 @@ pub(crate) struct Prim<'a> {
     pub(crate) arrays: BTreeMap<String, Samples<'a>>,
     /// Words by the names of their attributes.
     pub(crate) words: BTreeMap<String, String>,
-    /// The paths that relationships lead to.
+    /// The paths that relationships and connections lead to.
     pub(crate) targets: BTreeMap<String, Vec<String>>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Stage<'_>> {
             ATTRIBUTE | RELATIONSHIP => {
                 let name = path.rsplit_once('.').map_or("", |(_, name)| name).to_owned();
                 let prim = stage.prims.last_mut().ok_or("a property before its prim")?;
-                if let Some(value) = field("targetPaths") {
+                if let Some(value) = field("targetPaths").or(field("connectionPaths")) {
                     prim.targets.insert(name, tables.targets(value)?);
                 } else if let Some(value) = field("default").filter(|value| value.kind() == TOKEN)
                     && !value.is_array()

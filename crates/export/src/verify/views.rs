@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use meshmap::{MeshFile, MeshView};
+use meshmap::{MeshFile, MeshView, Semantic};
 
-use super::expected::{Origin, Rules};
+use super::expected::{self, Origin, Rules};
 use super::frame::Frame;
-use super::shape::{Shape, compare};
+use super::gltf::Gltf;
+use super::shape::{Materials, Shape, compare};
+use super::skeleton::Skeleton;
 use super::tally::Tally;
-use super::{charge, gltf, obj, ply, stl, usd};
-use crate::budget::Budget;
+use super::{charge, gltf, levels, motion, obj, ply, stl, usd};
 use crate::error::Result;
 use crate::moment::{Moment, Still};
 use crate::outcome::Outcome;
@@ -17,18 +18,16 @@ use crate::settings::{Job, Target};
 use crate::source::select;
 
 pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tally) -> Result<()> {
-    let has_only_animations = file.as_iqm().is_some_and(|model| model.mesh_count() == 0);
-    let views = if has_only_animations && job.meshes.is_empty() {
-        Vec::new()
-    } else {
-        select::meshes(file, job, &mut Outcome::default())?.views
-    };
+    let views = select::meshes(file, job, &mut Outcome::default())?.views;
     let Still { named, model, .. } = job.still(file)?;
     let frame = match (named.moment, &model) {
         (Moment::Frame(frame), Some(model)) => Frame::new(model, frame)?,
         _ => None,
     };
-    let origin = Origin { rules: Rules::of(file.format(), job), frame };
+    let is_gltf = matches!(job.target, Target::Glb | Target::Gltf) && frame.is_none();
+    let skeleton = if is_gltf { Skeleton::of(file)? } else { None };
+    let joints = skeleton.as_ref().map_or(0, Skeleton::len);
+    let origin = Origin { rules: Rules::of(file.format(), job), frame, joints };
     match job.target {
         Target::Obj => {
             charge::file(path, &job.budget)?;
@@ -46,10 +45,17 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
             check_joined(&views, &origin, &found, tally)
         }
         Target::Usdc => {
-            let drawn: Vec<&MeshView> = views.iter().filter(|view| view.triangle_count() > 0).collect();
+            let drawn = drawn(&views, &origin);
             usd::check_views(&drawn, &origin, path, &job.budget, tally)
         }
-        Target::Glb | Target::Gltf => check_gltf(&views, &origin, path, &job.budget, tally),
+        Target::Glb | Target::Gltf => {
+            let Some(mut gltf) = gltf::open(path, &job.budget, tally)? else { return Ok(()) };
+            check_gltf(&drawn(&views, &origin), &origin, skeleton.as_ref(), &mut gltf, tally)?;
+            match file.as_iqm().filter(|_| is_gltf) {
+                Some(model) => motion::check(model, job, &mut gltf, tally),
+                None => Ok(()),
+            }
+        }
         // Written from the snapshots of a CGeo file, whatever meshes are asked for: see `cgeo::check_pc2`.
         Target::Pc2 => {
             tally.differs(|| "a point cache is compared with all snapshots of a CGeo file".to_owned());
@@ -58,26 +64,48 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
     }
 }
 
+/// The meshes that have triangles to write.
+fn drawn<'a>(views: &'a [MeshView], origin: &Origin) -> Vec<&'a MeshView> {
+    let is_drawn = |view: &&MeshView| view.indices().triangles().any(|corners| !origin.rules.lacks(corners));
+    views.iter().filter(is_drawn).collect()
+}
+
 fn check_gltf(
-    views: &[MeshView],
+    drawn: &[&MeshView],
     origin: &Origin,
-    path: &Path,
-    budget: &Budget,
+    skeleton: Option<&Skeleton>,
+    gltf: &mut Gltf,
     tally: &mut Tally,
 ) -> Result<()> {
-    let Some(mut gltf) = gltf::open(path, budget, tally)? else { return Ok(()) };
-    let drawn: Vec<&MeshView> = views.iter().filter(|view| view.triangle_count() > 0).collect();
     if drawn.len() != gltf.mesh_count() {
         let (found, expected) = (gltf.mesh_count(), drawn.len());
         tally.differs(|| format!("{found} meshes, where the file has {expected}"));
         return Ok(());
     }
-    for (mesh, view) in drawn.into_iter().enumerate() {
-        let expected = origin.shape(view, gltf.has_integers(mesh))?;
+    for (mesh, view) in drawn.iter().enumerate() {
+        let are_integers = gltf.has_integers(mesh);
+        let mut expected = origin.shape(view, are_integers)?;
+        if let Some(face) = expected::face(view) {
+            expected.materials = Materials::one(Some(&face));
+        } else if view.material_ids().is_some() {
+            // One mesh of several snapshots is written without materials.
+            expected.materials = Materials::default();
+        }
+        let name = view.address().to_string();
         if let Some(found) = tally.read(gltf.shape(mesh, 0)) {
-            compare(&view.address().to_string(), &expected, &found, tally);
+            compare(&name, &expected, &found, tally);
+        }
+        if let Some(skeleton) = skeleton.filter(|_| expected.influences.is_some()) {
+            let positions = view.attribute(&Semantic::Position)?;
+            let dequant = positions.and_then(|positions| positions.dequant()).filter(|_| are_integers);
+            if let Some(why) = skeleton.compare(mesh, dequant, gltf).err() {
+                tally.differs(|| format!("{name}: {why}"));
+            } else {
+                tally.equal("skins: joints, their places and inverse bind matrices");
+            }
         }
     }
+    levels::check(drawn, gltf, tally);
     Ok(())
 }
 
@@ -88,16 +116,46 @@ fn check_each(views: &[MeshView], origin: &Origin, found: Vec<Shape>, tally: &mu
         return Ok(());
     }
     for (view, found) in views.iter().zip(found) {
-        compare(&view.address().to_string(), &origin.shape(view, false)?, &found, tally);
+        let mut expected = origin.shape(view, false)?;
+        expected.materials.names.iter_mut().for_each(|name| *name = word(name));
+        compare(&view.address().to_string(), &expected, &found, tally);
     }
     Ok(())
+}
+
+/// A name in a line of words.
+fn word(name: &str) -> String {
+    let name = if name.trim().is_empty() { "material" } else { name };
+    name.replace(|c: char| c.is_whitespace() || c.is_control(), "_")
 }
 
 /// All meshes are one.
 fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut Tally) -> Result<()> {
     let mut begin = 0;
-    for view in views {
-        let expected = origin.shape(view, false)?;
+    let have = |semantic: &Semantic| views.iter().all(|view| view.has(semantic));
+    let have_fours = |semantic| {
+        let four = |view: &MeshView| {
+            view.attributes().iter().any(|info| info.semantic == semantic && info.format.components == 4)
+        };
+        views.iter().all(four)
+    };
+    let have_weights = have_fours(Semantic::Joints(0)) && have_fours(Semantic::Weights(0));
+    let has_ids = !found.materials.of.is_empty();
+    for (number, view) in views.iter().enumerate() {
+        let mut expected = origin.shape(view, false)?;
+        // What not every mesh has is left out.
+        expected.colors.retain(|set, _| have(&Semantic::Color(*set)));
+        expected.influences = expected.influences.filter(|_| have_weights);
+        if !has_ids {
+            let several =
+                views.len() > 1 && view.material_ids().is_none() || expected.materials.names.len() > 1;
+            if several && origin.rules.has_ids() {
+                tally.differs(|| "the triangles have no material IDs".to_owned());
+            }
+            expected.materials = Materials::default();
+        } else if view.material_ids().is_none() {
+            expected.materials = Materials::one(Some(&number.to_string()));
+        }
         let end = begin + expected.corners.len();
         let Some(corners) = found.corners.get(begin..end) else {
             tally.differs(|| format!("{} triangles, where the file has more", found.corners.len()));
@@ -108,6 +166,12 @@ fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut 
             corners: corners.to_vec(),
             normals: found.normals.clone(),
             coords: found.coords.clone(),
+            colors: found.colors.clone(),
+            influences: found.influences.clone(),
+            materials: Materials {
+                names: found.materials.names.clone(),
+                of: found.materials.of.get(begin..end).unwrap_or_default().to_vec(),
+            },
             ..Shape::default()
         };
         compare(&view.address().to_string(), &expected, &part, tally);

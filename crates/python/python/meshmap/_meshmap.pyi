@@ -99,6 +99,8 @@ def convert(
     quantized: bool = False,
     dense: bool = False,
     morph_normals: bool = False,
+    drop_degenerate: bool = False,
+    merge_materials: bool = False,
     zero_non_finite: bool = False,
     max_output_bytes: int | None = None,
 ) -> dict[str, Any]: ...

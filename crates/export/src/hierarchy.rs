@@ -1,0 +1,146 @@
+//! Frames of IQM files whose poses have other parents than the joints.
+
+use meshmap::iqm::{Model, Trs};
+
+use crate::error::{Error, Result};
+use crate::matrix::{invert, is_orthogonal, multiply};
+
+type Parents = Vec<Option<u32>>;
+
+/// The parents of joints and of poses, if they differ.
+pub(crate) struct Hierarchy {
+    joints: Parents,
+    poses: Parents,
+}
+
+impl Hierarchy {
+    /// `None` if each pose has the parent of its joint, so that frames are relative to the joints as they are stored.
+    pub(crate) fn of(model: &Model) -> Option<Self> {
+        let joints: Parents = model.joints().map(|joint| joint.parent).collect();
+        let poses: Parents = model.poses().map(|pose| pose.parent).collect();
+        (joints != poses).then_some(Self { joints, poses })
+    }
+
+    /// Makes the poses of one frame relative to the parents of the joints.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the result is sheared or singular, which a translation, a rotation and a scale cannot express.
+    pub(crate) fn rebase(&self, frame: &mut [Trs], target: &'static str) -> Result<()> {
+        let mut places: Vec<[f64; 16]> = Vec::with_capacity(frame.len());
+        for (pose, parent) in frame.iter().zip(&self.poses) {
+            let own = matrix(pose);
+            // Parents come before their children.
+            let parent = parent.and_then(|parent| places.get(parent as usize));
+            places.push(parent.map_or(own, |parent| multiply(parent, &own)));
+        }
+        for (index, ((pose, place), parent)) in frame.iter_mut().zip(&places).zip(&self.joints).enumerate() {
+            let local = match parent.and_then(|parent| places.get(parent as usize)) {
+                Some(parent) => invert(parent).map(|inverse| multiply(&inverse, place)),
+                None => Some(*place),
+            };
+            *pose = local.as_ref().and_then(trs).ok_or_else(|| Error::NotHeld {
+                target,
+                what: format!(
+                    "poses[{index}] has another parent than joints[{index}], and its frames are sheared or singular \
+                     relative to the parent of the joint"
+                ),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The matrix of a transformation whose rotation has length 1, column by column.
+fn matrix(pose: &Trs) -> [f64; 16] {
+    let [x, y, z, w] = pose.rotate.map(f64::from);
+    let ([sx, sy, sz], [tx, ty, tz]) = (pose.scale.map(f64::from), pose.translate.map(f64::from));
+    [
+        (1.0 - 2.0 * (y * y + z * z)) * sx,
+        2.0 * (x * y + z * w) * sx,
+        2.0 * (x * z - y * w) * sx,
+        0.0,
+        2.0 * (x * y - z * w) * sy,
+        (1.0 - 2.0 * (x * x + z * z)) * sy,
+        2.0 * (y * z + x * w) * sy,
+        0.0,
+        2.0 * (x * z + y * w) * sz,
+        2.0 * (y * z - x * w) * sz,
+        (1.0 - 2.0 * (x * x + y * y)) * sz,
+        0.0,
+        tx,
+        ty,
+        tz,
+        1.0,
+    ]
+}
+
+/// The translation, rotation and scale of a matrix; `None` if it is sheared or singular.
+fn trs(m: &[f64; 16]) -> Option<Trs> {
+    if !is_orthogonal(m) {
+        return None;
+    }
+    let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
+    let mut axes = [column(0), column(1), column(2)];
+    let mut scale = axes.map(|axis| axis.iter().map(|number| number * number).sum::<f64>().sqrt());
+    let [[a, b, c], [d, e, f], [g, h, i]] = axes;
+    if a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g) < 0.0 {
+        scale[0] = -scale[0];
+    }
+    for (axis, scale) in axes.iter_mut().zip(scale) {
+        if scale == 0.0 || !scale.is_finite() {
+            return None;
+        }
+        axis.iter_mut().for_each(|number| *number /= scale);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+    let [translate, scale] = [column(3), scale].map(|numbers| numbers.map(|number| number as f32));
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+    let rotate = quaternion(axes).map(|number| number as f32);
+    Some(Trs::new(translate, rotate, scale).normalized())
+}
+
+/// The rotation with these orthogonal axes of length 1.
+fn quaternion([[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]]: [[f64; 3]; 3]) -> [f64; 4] {
+    // Each is four times a product of two components; the largest square makes the smallest error.
+    let squares = [xx - yy - zz, yy - xx - zz, zz - xx - yy, xx + yy + zz].map(|square| 1.0 + square);
+    let rows = [
+        [squares[0], xy + yx, xz + zx, yz - zy],
+        [xy + yx, squares[1], yz + zy, zx - xz],
+        [xz + zx, yz + zy, squares[2], xy - yx],
+        [yz - zy, zx - xz, xy - yx, squares[3]],
+    ];
+    let largest = rows.into_iter().zip(squares).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    let (row, square) = largest.unwrap_or(([0.0, 0.0, 0.0, 1.0], 1.0));
+    row.map(|number| number / (2.0 * square.sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transformations_survive_a_matrix() {
+        for rotate in
+            [[0.5, 0.5, 0.5, 0.5], [0.0, 0.6, 0.0, 0.8], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.8, -0.6]]
+        {
+            let before = Trs::new([1.0, -2.0, 3.0], rotate, [2.0, 0.5, 4.0]);
+            let after = trs(&matrix(&before)).unwrap();
+            let pairs = before.to_array().into_iter().zip(after.to_array());
+            assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5), "{before:?}: {after:?}");
+        }
+        assert_eq!(trs(&[0.0; 16]), None);
+    }
+
+    #[test]
+    fn frames_become_relative_to_the_parents_of_joints() {
+        let hierarchy =
+            Hierarchy { joints: vec![None, Some(0), Some(1)], poses: vec![None, Some(0), Some(0)] };
+        let turned = Trs::new([1.0, 0.0, 0.0], [0.0, 0.0, 0.6, 0.8], [2.0; 3]);
+        let mut frame = [turned, turned, turned];
+        hierarchy.rebase(&mut frame, "glTF").unwrap();
+        // The third is in the place of the second, which is its parent now.
+        let still = Trs::new([0.0; 3], [0.0, 0.0, 0.0, 1.0], [1.0; 3]);
+        assert!(frame[2].to_array().into_iter().zip(still.to_array()).all(|(a, b)| (a - b).abs() < 1e-5));
+    }
+}

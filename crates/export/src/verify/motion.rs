@@ -1,0 +1,137 @@
+//! The animations of IQM files in glTF: where each joint is in each frame.
+
+use std::collections::HashMap;
+
+use meshmap::iqm::{Anim, Model, Trs};
+
+use super::gltf::{Channel, Gltf};
+use super::place::{Place, are_near, largest, numbers, of_trs, placed, within};
+use super::skeleton::parents;
+use super::tally::Tally;
+use crate::error::Result;
+use crate::settings::Job;
+
+const WHAT: &str = "joints in the frames of animations";
+
+pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut Tally) -> Result<()> {
+    let mut found = gltf.animations().into_iter().enumerate().peekable();
+    let added = job.animations.iter().filter_map(|(_, animations)| model.attach(animations).ok());
+    for model in std::iter::once(model.clone()).chain(added) {
+        if model.frames().pose_count() != model.joint_count() || model.joint_count() == 0 {
+            continue;
+        }
+        for anim in model.anims().filter(|anim| job.takes_anim(&anim.name.to_string_lossy())) {
+            let frames = anim.frames();
+            if frames.is_empty() || frames.end > model.frames().len() {
+                continue;
+            }
+            let _scope = job.budget.scope();
+            let count = frames.len().saturating_mul(model.joint_count());
+            // The frames, and the keys of channels.
+            job.budget.charge_for::<(Trs, [f64; 24])>(count, "poses of an animation")?;
+            let mut poses = vec![Trs::default(); count];
+            model.frames().read_range_into(frames, &mut poses)?;
+            let name = anim.name.to_string_lossy();
+            match found.next_if(|(_, other)| *other == name) {
+                Some((at, _)) => {
+                    if let Some(Err(why)) = tally
+                        .read(gltf.channels(at))
+                        .map(|channels| compare(&model, &anim, job, &poses, &channels, gltf))
+                    {
+                        tally.differs(|| format!("the animation {name}: {why}"));
+                    } else {
+                        tally.equal(WHAT);
+                    }
+                }
+                // An animation in which nothing moves is left out, and one that joints with other parents cannot follow.
+                None if is_still(&model, &poses) || has_other_parents(&model) => {}
+                None => tally.differs(|| format!("the animation {name} was not written")),
+            }
+        }
+    }
+    if let Some((_, name)) = found.next() {
+        tally.differs(|| format!("the animation {name} is not that of the file"));
+    }
+    Ok(())
+}
+
+fn has_other_parents(model: &Model) -> bool {
+    !model.joints().map(|joint| joint.parent).eq(model.poses().map(|pose| pose.parent))
+}
+
+fn is_still(model: &Model, poses: &[Trs]) -> bool {
+    let bind: Vec<Trs> = model.joints().map(|joint| joint.trs.normalized()).collect();
+    poses
+        .chunks(bind.len().max(1))
+        .all(|frame| frame.iter().zip(&bind).all(|(pose, bind)| pose.normalized() == *bind))
+}
+
+/// Compares the places of all joints in all frames. An error says what differs.
+fn compare(
+    model: &Model,
+    anim: &Anim,
+    job: &Job<'_>,
+    poses: &[Trs],
+    channels: &[Channel],
+    gltf: &Gltf,
+) -> std::result::Result<(), String> {
+    let joints = model.joint_count();
+    let stored = Some(f64::from(anim.framerate)).filter(|rate| *rate > 0.0 && rate.is_finite());
+    let rate = job.rate.or(stored).unwrap_or(24.0);
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "the nearest is meant")]
+    let times: Vec<f64> =
+        (0..poses.len() / joints).map(|key| f64::from((key as f64 / rate) as f32)).collect();
+    let mut moved: HashMap<(usize, &str), &[f64]> = HashMap::new();
+    for channel in channels {
+        if channel.times != times {
+            return Err("the times of its frames are others".to_owned());
+        }
+        let size = if channel.path == "rotation" { 4 } else { 3 };
+        let node = channel.node.filter(|_| channel.values.len() == times.len() * size);
+        let node = node.ok_or("a channel without a node, or with another number of values than of times")?;
+        moved.insert((node, &channel.path), &channel.values);
+    }
+    // The joints are the first nodes.
+    let named = model
+        .joints()
+        .zip(gltf.nodes())
+        .all(|(joint, node)| node["name"].as_str().unwrap_or_default() == joint.name.to_string_lossy());
+    if !named || gltf.nodes().len() < joints {
+        return Err("the first nodes are not the joints".to_owned());
+    }
+    let node_parents = parents(gltf);
+    let pose_parents: Vec<Option<usize>> =
+        model.poses().map(|pose| pose.parent.map(|parent| parent as usize)).collect();
+    for (key, frame) in poses.chunks(joints).enumerate() {
+        let (mut expected, mut found): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
+        for (joint, (pose, node)) in frame.iter().zip(gltf.nodes()).enumerate() {
+            let own = of_trs(pose);
+            let parent = pose_parents.get(joint).copied().flatten().and_then(|parent| expected.get(parent));
+            expected.push(parent.map_or(own, |parent| within(parent, &own)));
+            let rotation =
+                at(&moved, (joint, "rotation"), key, numbers(node, "rotation", [0.0, 0.0, 0.0, 1.0]));
+            let translation = at(&moved, (joint, "translation"), key, numbers(node, "translation", [0.0; 3]));
+            let scale = at(&moved, (joint, "scale"), key, numbers(node, "scale", [1.0; 3]));
+            let own = placed(translation, rotation, scale);
+            let parent = node_parents.get(joint).copied().flatten().and_then(|parent| found.get(parent));
+            found.push(parent.map_or(own, |parent| within(parent, &own)));
+        }
+        let size = largest(expected.iter());
+        let differs = |(a, b): (&Place, &Place)| !are_near(a, b, size);
+        if let Some(joint) = expected.iter().zip(&found).position(differs) {
+            return Err(format!("joint {joint} is in another place in frame {key}"));
+        }
+    }
+    Ok(())
+}
+
+/// The value of a key, or that of the node, which does not move.
+fn at<const N: usize>(
+    moved: &HashMap<(usize, &str), &[f64]>,
+    channel: (usize, &str),
+    key: usize,
+    still: [f64; N],
+) -> [f64; N] {
+    let values = moved.get(&channel).and_then(|values| values.as_chunks::<N>().0.get(key));
+    values.copied().unwrap_or(still)
+}

@@ -1,0 +1,207 @@
+//! Files that programs, or other writers, do not take as they are: degenerate triangles, many materials, joints that are not there.
+
+use std::fs;
+use std::path::Path;
+
+use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
+use meshmap::{Codec, Format, MeshFile, Semantic, Source};
+use meshmap_export::{Convert, Error, Outcome, Target};
+use meshmap_testing::data;
+use meshmap_testing::fixtures::cgeo;
+use serde_json::Value;
+
+fn open(format: &str, name: &str) -> MeshFile {
+    MeshFile::open(data::valid(format, name)).unwrap()
+}
+
+/// Converts a file, and has what was written checked.
+fn write(file: &MeshFile, convert: &Convert, path: &Path) -> Outcome {
+    let outcome = convert.write_file(file, path).unwrap();
+    assert_eq!(convert.check_file(file, path).unwrap().differs, [""; 0]);
+    outcome
+}
+
+const DROPPED: &str = "triangles with two equal corners, dropped";
+
+#[test]
+fn degenerate_triangles_are_counted_or_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, name) in [
+        ("openctm", "degen_RAW_pn.ctm"),
+        ("slmesh", "odd_f06_degenerate.slmesh"),
+        ("tmf", "v021_degenerate_triangle.tmf"),
+        ("cgeo", "ids_edges_a.cgeo"),
+    ] {
+        let file = open(format, name);
+        for target in Target::ALL.into_iter().filter(|target| *target != Target::Pc2) {
+            let path = folder.path().join("out").with_extension(target.name());
+            let all = write(&file, &Convert::new(target), &path);
+            let convert = Convert::new(target).with_drop_degenerate(true);
+            let kept = match convert.write_file(&file, &path) {
+                Err(Error::NothingToConvert { .. }) => continue,
+                kept => kept.unwrap(),
+            };
+            assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+            let dropped = kept.changed.get(DROPPED).copied().unwrap_or_default();
+            assert_eq!((kept.degenerate, dropped), (0, all.degenerate), "{name} as {}", target.name());
+            assert_eq!(kept.triangles, all.triangles - dropped, "{name} as {}", target.name());
+            assert!(format == "cgeo" || dropped > 0, "{name} has no such triangle");
+        }
+    }
+}
+
+#[test]
+fn merged_materials_are_one_and_an_attribute() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("cgeo", "anim_a.cgeo");
+    for target in Target::ALL {
+        let path = folder.path().join("out").with_extension(target.name());
+        let outcome = write(&file, &Convert::new(target).with_merge_materials(true), &path);
+        let is_left_out = outcome.left_out.iter().any(|line| line == "material IDs");
+        assert_eq!(is_left_out, matches!(target, Target::Obj | Target::Pc2), "{}", target.name());
+    }
+    let json: Value = serde_json::from_slice(&fs::read(folder.path().join("out.gltf")).unwrap()).unwrap();
+    assert_eq!(json["materials"].as_array().unwrap().len(), 1);
+    assert_eq!(json["meshes"][0]["primitives"].as_array().unwrap().len(), 1);
+    let library = fs::read_to_string(folder.path().join("out.mtl")).unwrap();
+    assert_eq!(library.matches("newmtl ").count(), 1);
+}
+
+#[test]
+fn files_without_triangles_are_nothing_to_convert() {
+    let folder = tempfile::tempdir().unwrap();
+    for (format, name, animations) in [
+        ("iqm", "anim_only_joints.iqm", true),
+        ("iqm", "ours_no_vertexes_a.iqm", false),
+        ("cgeo", "points_a.cgeo", false),
+        ("cgeo", "empty_anim_a.cgeo", false),
+        ("tmf", "v011_two_empty_meshes.tmf", false),
+        ("tmf", "v011_empty_file.tmf", false),
+    ] {
+        let file = open(format, name);
+        for target in Target::ALL.into_iter().filter(|target| format == "cgeo" || *target != Target::Pc2) {
+            let path = folder.path().join("out").with_extension(target.name());
+            match Convert::new(target).write_file(&file, &path) {
+                Err(Error::NothingToConvert { has_animations }) => assert_eq!(has_animations, animations),
+                other => panic!("{name} as {}: {other:?}", target.name()),
+            }
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{name} as {}", target.name());
+        }
+    }
+}
+
+fn of_bytes(bytes: Vec<u8>) -> MeshFile {
+    MeshFile::from_source(Source::from_bytes(bytes)).unwrap()
+}
+
+#[test]
+fn a_joint_that_is_not_there_costs_the_weights_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("iqm", "skin_multi_anim.iqm");
+    let mut bytes = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let address = file.meshes().unwrap().next().unwrap().address;
+    let joints = file.mesh(&address).unwrap().attribute(&Semantic::Joints(0)).unwrap().unwrap();
+    let stored = joints.as_bytes().to_vec();
+    let at = bytes.windows(stored.len()).position(|window| window == stored).unwrap();
+    bytes[at..at + stored.len()].fill(250);
+    let path = folder.path().join("out.gltf");
+    let outcome = write(&of_bytes(bytes), &Convert::new(Target::Gltf), &path);
+    let said = outcome.left_out.iter().find(|line| line.contains("the weights of meshes[0]"));
+    assert!(said.is_some_and(|line| line.contains("250")), "{:?}", outcome.left_out);
+    let json: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert!(json["meshes"][0]["primitives"][0]["attributes"]["JOINTS_0"].is_null());
+}
+
+/// The check computes the places of joints from the poses and their own parents.
+#[test]
+fn poses_with_other_parents_than_the_joints_are_converted() {
+    /// Where the header has the place of the poses, and their length.
+    const POSES: usize = 16 + 16 * 4;
+    const LENGTH: usize = 88;
+    let folder = tempfile::tempdir().unwrap();
+    let mut bytes = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let poses = u32::from_le_bytes(*bytes[POSES..].first_chunk().unwrap()) as usize;
+    let parent = poses + 2 * LENGTH;
+    assert_eq!(bytes[parent..parent + 4], 0_i32.to_le_bytes());
+    bytes[parent..parent + 4].copy_from_slice(&1_i32.to_le_bytes());
+    let file = of_bytes(bytes);
+    assert_eq!(file.format(), Format::Iqm);
+    let outcome = write(&file, &Convert::new(Target::Glb), &folder.path().join("out.glb"));
+    assert!(outcome.changed.contains_key("poses, now relative to the parents of the joints"));
+    assert!(outcome.animations > 0);
+    write(&file, &Convert::new(Target::Obj).with_frame(2), &folder.path().join("out.obj"));
+}
+
+#[test]
+fn objects_without_a_name_have_the_given_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open("openctm", "hand_concat_b.ctm");
+    let json = folder.path().join("out.gltf");
+    write(&file, &Convert::new(Target::Gltf).with_name("ball"), &json);
+    let json: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!(json["meshes"][0]["name"], "ball");
+    let objects = folder.path().join("out.obj");
+    write(&file, &Convert::new(Target::Obj).with_name("ball"), &objects);
+    let text = fs::read_to_string(objects).unwrap();
+    let names: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("o ")).collect();
+    assert_eq!(names[0], "ball");
+    assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+/// The content of the section of a mesh, with this many material IDs.
+fn with_materials(mesh: &cgeo::Mesh, materials: u16) -> Vec<u8> {
+    // The indices of positions, normals and each channel, then the ID and a byte of edges.
+    let record = 12 * (2 + mesh.texcoords.len()) + 3;
+    let mut content = mesh.complete();
+    let start = content.len() - record * mesh.triangles.len();
+    for (triangle, record) in (0_u16..).zip(content[start..].chunks_exact_mut(record)) {
+        *record[..].last_chunk_mut::<3>().unwrap().first_chunk_mut().unwrap() =
+            (triangle % materials).to_le_bytes();
+    }
+    content
+}
+
+/// An animation of 1,152 triangles, with this many material IDs.
+fn colorful(materials: u16, snapshots: u8) -> MeshFile {
+    let dialect = Dialect::default()
+        .with_codec(Codec::Stored)
+        .with_size(SizeMeaning::Stored)
+        .with_offset(OffsetTarget::StartTag);
+    let meshes: Vec<cgeo::Mesh> =
+        (0..snapshots).map(|time| cgeo::Mesh::sheet(25, 1, f32::from(time))).collect();
+    let content = |(at, mesh): (usize, &cgeo::Mesh)| {
+        let base = &meshes[0];
+        let content = if at == 0 { with_materials(base, materials) } else { mesh.difference(base) };
+        cgeo::snapshot(mesh, content)
+    };
+    let snapshots: Vec<cgeo::Snapshot> = meshes.iter().enumerate().map(content).collect();
+    of_bytes(cgeo::file(&snapshots, dialect))
+}
+
+#[test]
+fn more_than_a_thousand_materials_are_refused_as_gltf() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.glb");
+    let many = colorful(1001, 2);
+    let error = Convert::new(Target::Glb).write_file(&many, &path).unwrap_err();
+    assert!(matches!(error, Error::TooManyMaterials { count: 1001, most: 1000, .. }), "{error}");
+    assert!(error.to_string().contains("with_merge_materials"), "{error}");
+    write(&many, &Convert::new(Target::Glb).with_merge_materials(true), &path);
+    write(&many, &Convert::new(Target::Usdc), &folder.path().join("out.usdc"));
+    write(&colorful(1000, 2), &Convert::new(Target::Glb), &path);
+}
+
+/// Many materials share their vertices: a further snapshot adds one accessor, and a number to each primitive.
+#[test]
+fn accessors_do_not_grow_with_materials_times_snapshots() {
+    let folder = tempfile::tempdir().unwrap();
+    let [two, ten] = [2, 10].map(|snapshots| {
+        let path = folder.path().join("out.gltf");
+        write(&colorful(200, snapshots), &Convert::new(Target::Gltf), &path);
+        let text = fs::read(&path).unwrap();
+        let json: Value = serde_json::from_slice(&text).unwrap();
+        (json["accessors"].as_array().unwrap().len(), text.len())
+    });
+    assert_eq!(ten.0 - two.0, 8);
+    assert!(ten.1 - two.1 < 8 * (200 * 24 + 1000), "{} bytes of JSON for 8 snapshots", ten.1 - two.1);
+}

@@ -29,8 +29,12 @@ fuzz_target!(|data: &[u8]| {
 /// Converts a file once, and checks what was written.
 fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     let most = choices.of(&[1 << 20, 0, 1, 256, 4096, 64 << 10]);
-    let [check, again, ..] = choices.flags();
-    let convert = with_options(file, Convert::new(target).with_max_output_bytes(most), &mut choices);
+    let [check, again, drop, merge, ..] = choices.flags();
+    let convert = Convert::new(target)
+        .with_max_output_bytes(most)
+        .with_drop_degenerate(drop)
+        .with_merge_materials(merge);
+    let convert = with_options(file, convert, &mut choices);
     let folder = Folder::new("convert");
     let path = folder.file(&format!("out.{}", target.name()));
     let outcome = match convert.write_file(file, &path) {

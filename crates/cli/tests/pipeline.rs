@@ -658,7 +658,7 @@ fn a_report_is_made_of_files_that_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cut.cgeo");
     fs::write(&path, &fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()[..1500]).unwrap();
-    let output = meshmap(&["info", "--report"], &[&path]);
+    let output = meshmap(&["info", "--report", "--hex"], &[&path]);
     let report = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1));
     for part in [

@@ -52,7 +52,7 @@ fn component_to_i64(scalar: Scalar, component: &[u8]) -> i64 {
         Scalar::I16 => i16::from_le_bytes(leading(component)).into(),
         Scalar::U32 => u32::from_le_bytes(leading(component)).into(),
         Scalar::I32 => i32::from_le_bytes(leading(component)).into(),
-        // Floats are converted by `component_to_f32` alone.
+        // Only `component_to_f32` converts floats.
         Scalar::F16 | Scalar::F32 | Scalar::F64 => 0,
     }
 }

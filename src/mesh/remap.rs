@@ -388,8 +388,8 @@ fn number(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
     (ids, firsts)
 }
 
-/// Numbers pairs in the order of their first use; `None` if so many pairs share their first part that searching for each would take
-/// too long.
+/// Numbers pairs in the order of their first use; `None` if the number of pairs that share their first part is so large that
+/// searching for each would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     const NONE: u32 = u32::MAX;
     let buckets = ids.iter().copied().max().map_or(0, |greatest| at(greatest).saturating_add(1));

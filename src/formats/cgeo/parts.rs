@@ -76,7 +76,7 @@ impl Parts {
         Self(self.0 & !others.0)
     }
 
-    /// Returns the last part that the stream of a difference is decoded to: its end for map channels, which are the last.
+    /// Returns the part up to which the stream of a difference is decoded: its end for map channels, which are the last.
     pub(super) fn last(self) -> Part {
         match () {
             () if self.contains(Self::TEXCOORDS) => Part::Triangles,

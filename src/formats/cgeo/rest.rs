@@ -12,7 +12,7 @@ use crate::report::Error;
 /// Bytes that are read at a time from a file.
 pub(super) const PIECE: u64 = 256 << 10;
 
-/// The fraction of the last prefix's length by which the next one may be longer: one part in this number.
+/// The maximum growth of the next prefix over the last one: one part in this number.
 pub(super) const LONGER: u64 = 8;
 
 /// The lengths in bytes, from the beginning of the last difference, that its positions and its normals needed; 0 as long as

@@ -487,7 +487,7 @@ impl<'a> Stream<'a> {
         self.take(counted, |stored, budget| budget.resize(out, stored, counted.number, counted.what))
     }
 
-    /// Reserves memory for elements that occupy `counted` bytes in the file; if needed, the memory of threads that help.
+    /// Reserves memory for elements of a stream of `unit.stored` bytes; if needed, the memory of threads that help.
     fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Budget) -> Result<()>) -> Result<()> {
         let mut taken = take(self.unit.stored, self.budget);
         if taken.is_err()

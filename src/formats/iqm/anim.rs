@@ -118,7 +118,7 @@ impl Anim {
         }
     }
 
-    /// Whether the animation loops: `IQM_LOOP`.
+    /// Returns `true` if the animation loops: `IQM_LOOP`.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         self.flags & raw::IQM_LOOP != 0
@@ -132,7 +132,7 @@ impl Anim {
 
     /// The frames before and after a time, and the fraction between them.
     ///
-    /// The arguments of [`Frames::interpolate_into`](super::Frames::interpolate_into); `None` where there are no frames
+    /// The arguments of [`Frames::interpolate_into`](super::Frames::interpolate_into); `None` if there are no frames
     /// or no rate. `seconds` counts from the animation's first frame. An animation that loops continues from its last
     /// frame to its first; any other stops at its ends. `default_rate`, in frames per second, is used where the file
     /// does not store a rate.

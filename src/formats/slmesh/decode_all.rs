@@ -10,7 +10,7 @@ use super::skin::Skin;
 use crate::decode::{Block, decode_all};
 use crate::report::{Error, Result};
 
-/// All decoded blocks: a result for each, `Ok(None)` where there is none.
+/// All decoded blocks: a result for each, `Ok(None)` if the block is absent.
 ///
 /// See [`Asset::decode_all`].
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl Decoded {
     ///
     /// # Errors
     ///
-    /// Those of [`Asset::lod`].
+    /// Returns the errors of [`Asset::lod`].
     pub fn lod(&self, lod: Lod) -> Result<Option<&Mesh>> {
         let [high, medium, low, lowest] = &self.lods;
         let mesh = match lod {

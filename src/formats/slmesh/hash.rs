@@ -16,7 +16,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of reading the blocks.
+    /// Returns an error if the blocks cannot be read.
     pub fn check_hashes(&self) -> Result<Vec<Finding>> {
         /// More than there are known blocks.
         const TIMES: u64 = 16;

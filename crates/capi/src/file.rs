@@ -21,10 +21,10 @@ pub struct mm_file {
     _opaque: [u8; 0],
 }
 
-/// What is behind an `mm_file`.
+/// The object behind an `mm_file`.
 pub(crate) struct File {
     pub(crate) file: MeshFile,
-    /// Whether its bytes are in memory, where what is not compressed can be shown.
+    /// `true` if its bytes are in memory, so that uncompressed data can be exposed as a view.
     pub(crate) is_in_memory: bool,
 }
 
@@ -108,8 +108,8 @@ unsafe fn path<'a>(from: *const c_char) -> Result<&'a Path> {
 /// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
 /// at worst is an error. `options` may be NULL.
 ///
-/// Ownership: `*out` is the caller's, for mm_close; NULL where opening fails. Threads: any. Errors: those of reading; of files
-/// that are none of these formats, or damaged.
+/// Ownership: `*out` is the caller's, for mm_close; NULL if opening fails. Threads: any. Errors: errors of reading; errors of files
+/// that have none of these formats, or are damaged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open(
     path: *const c_char,
@@ -199,10 +199,10 @@ pub(crate) unsafe fn again<K: Kind>(of: *const K::Opaque, out: *mut *mut K::Opaq
     unsafe { put(out, handle) }
 }
 
-/// Closes a file. What was read of it (meshes, lists, arrays, snapshots) stays. NULL is passed over.
+/// Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped.
 ///
-/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
-/// MM_ERROR_HANDLE where it was closed before, or is no file.
+/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors: MM_ERROR_HANDLE if
+/// it was closed before, or is not a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
     guard(|| handle::close::<File>(file))
@@ -210,7 +210,7 @@ pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
 
 /// The format of a file, MM_FORMAT_*.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_file_format(file: *const mm_file, out: *mut mm_format) -> mm_status {
     guard(|| {

@@ -311,7 +311,7 @@ impl Channels {
     ///
     /// Its other numbers belong to the neighbouring poses and are scaled to nothing.
     ///
-    /// There is no branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
+    /// The decoder does not branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
     /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store a run: all
     /// channels, translation and rotation, one of the two, or none. Other masks, and the first poses of a frame and the last ones
     /// of `values`, which lack neighbours, are left to `decode_stored`.

@@ -207,7 +207,7 @@ pub struct BodyIter {
     /// The number of the next body; `None` at the end.
     next: Option<u64>,
     options: Options,
-    /// The caches that the bodies of one list share; `None`, with a separate share for each, if there is no list.
+    /// The caches that the bodies of one list share; `None`, with a separate share for each, outside a list.
     kept: Option<Arc<Kept>>,
 }
 

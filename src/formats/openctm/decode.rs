@@ -42,7 +42,7 @@ impl<T: Element> Decoded<T> {
 /// The end of the stream of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// At the end of the array, or there is no stream.
+    /// At the end of the array, or the array has no stream.
     Clean,
     /// It goes on: with an end marker, with more content, or with other bytes.
     Tail,

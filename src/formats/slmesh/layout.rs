@@ -80,7 +80,7 @@ impl Entry {
 
     /// The bytes of the block, from the beginning of the source.
     ///
-    /// `Ok(None)` if there is no block.
+    /// `Ok(None)` if the asset does not have the block.
     ///
     /// There is none if the size is 0 or the offset -1. A range may reach past the end of the file, which is an error of reading.
     ///

@@ -29,7 +29,7 @@ pub struct Mesh {
 const FACE: u64 = 3 * size_of::<FaceLayout>() as u64;
 
 impl Mesh {
-    /// Returns the mesh in a block; `Ok(None)` if there is no block.
+    /// Returns the mesh in a block; `Ok(None)` if the asset does not have the block.
     pub(crate) fn of_block(key: MeshKey, content: Content, budget: &Budget) -> Result<Option<Self>> {
         content?.map(|(place, content)| Self::new(key, content, place, budget)).transpose()
     }

@@ -13,7 +13,7 @@ use crate::limits::{Budget, Limits};
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
-/// An inflated block, and its origin; `Ok(None)` if there is no block.
+/// An inflated block, and its origin; `Ok(None)` if the asset does not have the block.
 pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
 
 /// The origin of an inflated block.

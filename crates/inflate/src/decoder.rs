@@ -74,7 +74,7 @@ impl Processor {
 }
 
 impl Deflate {
-    /// The length by which a piece may exceed the request.
+    /// The number of bytes by which a piece may exceed the requested length.
     pub(super) const MARGIN: usize = fast::ROOM;
 
     pub(super) fn new() -> Self {

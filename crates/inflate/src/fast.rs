@@ -18,9 +18,8 @@ pub(super) struct TooFar;
 /// wrong: the next symbol has then not been consumed, except for a match that reaches too far. `at` becomes the end of the output.
 ///
 /// The next entry is looked up before the bits after it are there, so that it and these bits are loaded in parallel. The buffer
-/// holds [`BELOW`] bits that are used up, and 62 more at the beginning of a turn, of which 54 are counted. Of these, three entries
-/// take 12 each, or a length 20 and a distance 23, and 12 are left to look the next one up.
-/// For everything else there is a second refill.
+/// holds [`BELOW`] bits that are used up, and 62 more at the beginning of a turn. 54 of these are counted: three entries take 12
+/// each, or a length 20 and a distance 23, and 12 are left to look the next one up. For everything else there is a second refill.
 ///
 /// Tables that have no entries of whole matches are decoded faster by a loop that knows of none (`MATCHES`): it has registers
 /// to spare.

@@ -23,10 +23,10 @@ pub struct Settings {
     pub first: u64,
     /// The most requests of one job at a time. Default: 8.
     pub parallel: usize,
-    /// How often a range is asked for again whose response was cut off. Default: 3. Requests that are refused, or not
-    /// answered, are sent again by the store, as its own settings say.
+    /// The number of times that a range is requested again if its response was truncated. Default: 3. Requests that are refused or
+    /// not answered are sent again by the store, according to its settings.
     pub retries: u32,
-    /// How long it waits before the first of these, and twice as long before each other. Default: 100 ms.
+    /// The delay before the first of these requests; it doubles before each further one. Default: 100 ms.
     pub backoff: std::time::Duration,
     /// Options for reading files.
     pub options: Options,

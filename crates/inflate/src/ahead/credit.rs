@@ -1,6 +1,6 @@
 //! The time that helpers may spend on work that may turn out to be useless.
 //!
-//! Whether a part is one is not known before the thread in front comes to it: bytes can be made that look like the beginning
+//! A part is known to be valid only when the thread in front comes to it: bytes can be made that look like the beginning
 //! of a block everywhere, or nowhere. So helpers work on credit, which is earned by the thread in front, and by parts that it
 //! came to. Ordinary streams prove their parts one after the other, so that the credit grows as fast as the parts do. A stream
 //! that makes helpers work in vain costs what its last parts took, and three tenths of what one thread needs, at most.

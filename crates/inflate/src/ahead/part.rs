@@ -97,7 +97,7 @@ impl Control {
         self.is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Returns `true` if the search for the part is to end before this byte.
+    /// Returns `true` if the search for the part must not continue from this byte on.
     pub(super) fn is_passed(&self, byte: usize) -> bool {
         self.is_dropped() || byte >= self.end.load(Ordering::Relaxed) || self.is_late()
     }
@@ -242,7 +242,7 @@ impl Decoding<'_> {
         }
     }
 
-    /// Fills a piece that comes after `before` bytes.
+    /// Fills a piece that comes after `before` others.
     fn fill<U: Unit>(&mut self, piece: &mut Piece<U>, before: usize) -> State {
         let until = FAR + PIECE;
         loop {

@@ -20,7 +20,7 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// Returns `true` with a probability of one in `times`.
+    /// Returns `true` in one of `times` calls on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -82,7 +82,7 @@ impl Fragments {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where another length is known, or bytes after it were supplied.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if another length is known, or bytes after it were supplied.
     pub fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.store.lock();
         let end = state.pieces.last_key_value().map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
@@ -100,7 +100,7 @@ impl Fragments {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where they reach beyond the length of the file.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if they reach beyond the length of the file.
     pub fn supply(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
         let bytes = bytes.into();
         let mut state = self.store.lock();

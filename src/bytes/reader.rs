@@ -30,7 +30,7 @@ pub trait ReadRange: Send + Sync {
     /// Whatever the store reports.
     fn len(&self) -> io::Result<Option<u64>>;
 
-    /// The bytes of a range: all of them, or fewer where the store ends inside it.
+    /// The bytes of a range: all of them, or fewer if the store ends inside it.
     ///
     /// If [`len`](Self::len) is known, no range reaches beyond it. Otherwise, a range may (a damaged file can declare any length),
     /// but no single range is longer than 16 MiB.

@@ -204,7 +204,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where the reader fails.
+    /// Returns [`Io`](ErrorKind::Io) if the reader fails.
     pub fn len(&self) -> Result<Option<u64>> {
         match &self.backing {
             Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
@@ -465,7 +465,7 @@ impl fmt::Debug for Source {
 pub struct Identity {
     /// Length in bytes.
     pub len: u64,
-    /// Time of the last modification, where the system keeps one.
+    /// Time of the last modification, if the system keeps one.
     pub modified: Option<SystemTime>,
     /// Device and inode, on Unix.
     pub file_id: Option<(u64, u64)>,

@@ -26,7 +26,7 @@ pub struct Block {
     pub range: Range<u64>,
     /// The compression of the block.
     pub codec: Codec,
-    /// Its decoded size in bytes, where the file stores it.
+    /// The decoded size of the block in bytes, if the file stores it.
     pub decoded_len: Option<u64>,
 }
 

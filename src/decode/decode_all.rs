@@ -12,7 +12,7 @@ use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::Result;
 
-/// Decodes several blocks, in parallel where that pays; returns one result for each, in order.
+/// Decodes several blocks, in parallel if that pays; returns one result for each, in order.
 ///
 /// Each block fails independently. Blocks that would exceed [`max_total_bytes`](crate::Limits::max_total_bytes), counted in
 /// their order, are refused before their memory is taken. The results do not depend on threads; see
@@ -128,7 +128,7 @@ fn attempt(
     }
 }
 
-/// Decodes the blocks on several threads, where that pays; otherwise none.
+/// Decodes the blocks on several threads, if that pays; otherwise none.
 #[cfg(feature = "rayon")]
 fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Attempt> {
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -14,7 +14,7 @@ use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
-/// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal where the stored bytes are.
+/// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal if the stored bytes are equal.
 #[derive(Clone)]
 pub struct Attribute {
     semantic: Semantic,

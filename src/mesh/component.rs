@@ -3,7 +3,7 @@
 use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 
-/// The number in the bytes of one component; integers scaled where the format is normalized.
+/// The number in the bytes of one component; integers are scaled if the format is normalized.
 pub(super) fn component_to_f32(format: VertexFormat, component: &[u8]) -> f32 {
     let scalar = format.scalar;
     let number = match scalar {

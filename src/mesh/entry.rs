@@ -92,7 +92,7 @@ pub enum Role {
     Snapshot {
         /// Its index.
         index: u64,
-        /// Its time in seconds, where the file has times.
+        /// The time of the snapshot in seconds, if the file has times.
         seconds: Option<f64>,
     },
 }

@@ -10,7 +10,7 @@ use crate::report::{Address, Error, ErrorKind, Result};
 /// a GPU takes one index for all. Corners with equal indices become one vertex; no positions are merged by distance.
 /// Vertices are numbered in the order of their first use, so that the same input gives the same mesh.
 ///
-/// A remap holds no attributes, only where each vertex takes them from ([`sources`](Self::sources)). It is computed once
+/// A remap holds no attributes, only their sources for each vertex ([`sources`](Self::sources)). It is computed once
 /// for a topology; another snapshot with the same indices then costs one [`gather_into`](Self::gather_into) for each
 /// attribute.
 ///

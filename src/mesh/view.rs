@@ -205,7 +205,7 @@ impl MeshView {
         self.attributes.list().as_slice()
     }
 
-    /// One attribute of all vertices; `Ok(None)` where the mesh does not have it.
+    /// One attribute of all vertices; `Ok(None)` if the mesh does not have it.
     ///
     /// The cost of a call depends on the format:
     ///
@@ -268,7 +268,7 @@ impl MeshView {
         self.materials.of_triangles()
     }
 
-    /// The smallest box around the positions, computed from them; `Ok(None)` where no position is finite.
+    /// The smallest box around the positions, computed from them; `Ok(None)` if no position is finite.
     ///
     /// # Errors
     ///

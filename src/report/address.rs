@@ -79,7 +79,7 @@ impl Address {
         Self { segments: outer.segments.iter().chain(&*self.segments).cloned().collect() }
     }
 
-    /// The index in an address `field[index]` or `field["name"]`, where `find` knows the index of a name.
+    /// The index in an address `field[index]` or `field["name"]`, if `find` knows the index of a name.
     pub(crate) fn index_in(&self, field: &str, find: impl FnOnce(&str) -> Option<usize>) -> Option<usize> {
         match self.segments() {
             [Segment::Field(own), Segment::Index(index)] if own == field => usize::try_from(*index).ok(),

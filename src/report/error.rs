@@ -217,10 +217,9 @@ impl Error {
         self.0.format
     }
 
-    /// The path that the source was opened from, where opening or reading it failed, or decoding what was read.
+    /// The path that the source was opened from, if opening, reading or decoding it failed.
     ///
-    /// `None` for sources that are no files, and where values are refused that an earlier call read, or what a caller asked
-    /// for.
+    /// `None` for sources that are not files, and if the refused values were read by an earlier call or requested by a caller.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
@@ -270,7 +269,7 @@ impl Error {
         self.0.what
     }
 
-    /// The part of the file, where the format has several of its kind.
+    /// The part of the file, if the format has several of its kind.
     #[must_use]
     pub fn address(&self) -> Option<&Address> {
         self.0.address.as_ref()

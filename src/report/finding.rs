@@ -8,7 +8,7 @@ use super::rule::{Rule, Severity};
 use crate::format::Format;
 use crate::num::decimal;
 
-/// A rule that a file breaks, and where.
+/// A rule that a file breaks, and the location.
 ///
 /// If a file breaks a rule in several places, there is one finding: it has the first place, and the detail counts
 /// the others.

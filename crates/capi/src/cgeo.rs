@@ -43,7 +43,7 @@ pub struct mm_cgeo_info {
     pub size: usize,
     /// The number of snapshots.
     pub snapshot_count: usize,
-    /// The version of the format; 0 where the header has no whole number.
+    /// The version of the format; 0 if the header has no whole number.
     pub version: i64,
     /// The flags before the offset table.
     pub flags: u32,
@@ -422,7 +422,7 @@ pub unsafe extern "C" fn mm_cgeo_point_cloud(
 /// The differences from the positions of the first snapshot, as stored: three floats each, `stride` bytes apart (0: packed).
 /// `out` NULL decodes them, and returns the count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where the snapshot is stored complete.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ABSENT if the snapshot is stored complete.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_position_differences(
     file: *const mm_file,
@@ -489,7 +489,7 @@ pub(crate) fn write_edges(triangles: &Triangles, target: &mut Target<'_, u8>) ->
 /// The triangles of a snapshot: three indices each, `stride` bytes apart (0: packed), of positions, normals or a map channel
 /// (MM_CORNERS_*). `out` NULL asks for the count. A difference has the triangles of the first snapshot.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have no such indices.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have no such indices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_triangles(
     file: *const mm_file,
@@ -519,7 +519,7 @@ pub unsafe extern "C" fn mm_cgeo_triangles(
 /// The material of each triangle of a snapshot, as a number of the file's, `stride` bytes apart (0: packed). `out` NULL asks for
 /// the count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_material_ids(
     file: *const mm_file,
@@ -543,7 +543,7 @@ pub unsafe extern "C" fn mm_cgeo_material_ids(
 /// A byte for each triangle of a snapshot, of which bits 0, 1 and 2 say that the edges AB, BC and CA are visible; `stride` bytes
 /// apart (0: packed). `out` NULL asks for the count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_edge_visibility(
     file: *const mm_file,

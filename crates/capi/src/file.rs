@@ -142,8 +142,8 @@ pub unsafe extern "C" fn mm_open_map(
 /// Opens a file of any format that is in memory. `options` may be NULL.
 ///
 /// Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
-/// once nothing shows it any more, also where opening fails; until then it must not change. Threads: any. Errors: as of
-/// mm_open; MM_ERROR_ARGUMENT where `data` is NULL and `length` is not 0.
+/// once nothing shows it any more, also if opening fails; until then it must not change. Threads: any. Errors: as of
+/// mm_open; MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_memory(
     data: *const c_void,
@@ -164,8 +164,8 @@ pub unsafe extern "C" fn mm_open_memory(
 /// Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
 ///
 /// Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
-/// read any more, also where opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
-/// any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO where a callback returns another number than 0,
+/// read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
+/// any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO if a callback returns another number than 0,
 /// or claims to have stored more than there is room for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_reader(

@@ -29,7 +29,7 @@ pub struct mm_rig_info {
     pub anim_count: usize,
     /// Frames of all animations.
     pub frame_count: u32,
-    /// Poses in each frame; as many as joints where the animation fits the skeleton.
+    /// Poses in each frame; as many as joints if the animation fits the skeleton.
     pub pose_count: u32,
 }
 
@@ -87,7 +87,7 @@ pub struct mm_anim {
     pub first_frame: u32,
     /// The number of its frames.
     pub frame_count: u32,
-    /// Frames per second; 0 where the file does not say.
+    /// Frames per second; 0 if the file does not store it.
     pub frame_rate: f32,
     /// `true` if the animation loops.
     pub is_loop: bool,
@@ -202,7 +202,8 @@ pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mu
 
 /// An animation. `out->size` is set before.
 ///
-/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such animation.
+/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such
+/// animation.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut mm_anim) -> mm_status {
     guard(|| {

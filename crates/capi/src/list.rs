@@ -58,7 +58,7 @@ pub struct mm_mesh_entry {
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_mesh_entry {}
 
-/// A rule that a file breaks, and where.
+/// A rule that a file breaks, and the location.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_finding {
@@ -74,7 +74,7 @@ pub struct mm_finding {
     pub severity: mm_severity,
     /// `true` if byte_begin and byte_end are valid.
     pub has_byte_range: bool,
-    /// In how many places the rule is broken; the others say where first.
+    /// The number of places at which the rule is broken; the other fields describe the first one.
     pub count: u64,
     /// The bytes, from the start of the file.
     pub byte_begin: u64,
@@ -253,7 +253,8 @@ pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out
 
 /// A finding of a list. `out->size` is set before.
 ///
-/// Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such finding.
+/// Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such
+/// finding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_finding_list_get(
     list: *const mm_finding_list,

@@ -126,7 +126,7 @@ pub struct mm_layout_attribute {
     pub scalar: mm_scalar,
     /// The number of components that are written.
     pub components: u32,
-    /// 1 where integers stand for 0..1, or -1..1; else 0.
+    /// 1 if integers stand for 0..1, or -1..1; else 0.
     pub normalized: u32,
     /// 1 if a mesh without the attribute gets `default_value`; 0 if it is an error.
     pub has_default: u32,
@@ -365,7 +365,8 @@ pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut m
 
 /// The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
 ///
-/// Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such attribute.
+/// Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such
+/// attribute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute(
     mesh: *const mm_mesh,
@@ -393,7 +394,7 @@ pub unsafe extern "C" fn mm_mesh_attribute(
 
 /// The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
 ///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT where the mesh does not have it.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the mesh does not have it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_find_attribute(
     mesh: *const mm_mesh,
@@ -604,7 +605,7 @@ pub unsafe extern "C" fn mm_mesh_write_interleaved(
 /// `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
 /// `out` NULL asks for the bytes.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
 /// MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_indices(
@@ -643,7 +644,7 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
 /// Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
 /// NULL asks for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` triangles are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` triangles are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_triangles(
     mesh: *const mm_mesh,
@@ -663,7 +664,7 @@ pub unsafe extern "C" fn mm_mesh_triangles(
 /// Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
 /// for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` groups are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` groups are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_groups(
     mesh: *const mm_mesh,
@@ -690,8 +691,8 @@ pub unsafe extern "C" fn mm_mesh_groups(
 
 /// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where triangles have no materials of their own;
-/// MM_ERROR_BUFFER where `capacity` numbers are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no materials of their own;
+/// MM_ERROR_BUFFER if `capacity` numbers are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_material_ids(
     mesh: *const mm_mesh,

@@ -30,7 +30,7 @@ pub struct mm_timing {
     pub count: usize,
     /// The time of snapshot 0 in seconds.
     pub start: f64,
-    /// From one snapshot to the next, in seconds; 0 where no time passes.
+    /// From one snapshot to the next, in seconds; 0 if no time passes.
     pub step: f64,
     /// Snapshots per second, of MM_CLOCK_RATE.
     pub rate: f64,
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
 
 /// The time of a snapshot in seconds.
 ///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_time_of(
     file: *const mm_file,

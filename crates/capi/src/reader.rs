@@ -37,7 +37,7 @@ pub struct mm_reader {
             stored: *mut usize,
         ) -> c_int,
     >,
-    /// Called once, when nothing is read any more; also where opening fails. May be NULL.
+    /// Called once, when nothing is read any more; also if opening fails. May be NULL.
     pub release: mm_release_fn,
 }
 

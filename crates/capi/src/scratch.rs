@@ -27,7 +27,7 @@ pub struct mm_cancel {
 pub(crate) struct Working {
     pub(crate) scratch: Scratch,
     pub(crate) triples: Vec<[f32; 3]>,
-    /// Positions that are shown where they lie.
+    /// Positions that are exposed as a view of the source.
     pub(crate) shown: Option<Array<[f32; 3]>>,
     pub(crate) triangles: Triangles,
     pub(crate) corners: Vec<[u32; 3]>,

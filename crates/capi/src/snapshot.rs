@@ -296,7 +296,7 @@ pub unsafe extern "C" fn mm_snapshot_view(
 /// Copies an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, `stride` bytes apart (0: packed). `out` NULL asks
 /// for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: those; MM_ERROR_BUFFER where `capacity` elements
+/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: the same; MM_ERROR_BUFFER if `capacity` elements
 /// are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_array(
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn mm_snapshot_array(
 /// Copies the triangles of a snapshot: three indices each (MM_CORNERS_*), `stride` bytes apart (0: packed). `out` NULL asks for
 /// the count. The scratch may be NULL.
 ///
-/// Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have no such indices.
+/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have no such indices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_triangles(
     snapshot: *const mm_snapshot,
@@ -342,7 +342,7 @@ pub unsafe extern "C" fn mm_snapshot_triangles(
 
 /// Copies the material of each triangle of a snapshot, `stride` bytes apart (0: packed). `out` NULL asks for the count.
 ///
-/// Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_material_ids(
     snapshot: *const mm_snapshot,
@@ -362,7 +362,7 @@ pub unsafe extern "C" fn mm_snapshot_material_ids(
 /// Copies the edge byte of each triangle of a snapshot (mm_cgeo_edge_visibility), `stride` bytes apart (0: packed). `out` NULL
 /// asks for the count.
 ///
-/// Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_edge_visibility(
     snapshot: *const mm_snapshot,

@@ -85,7 +85,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The next bits, of which there are as many, as zeros where the input has ended.
+    /// The next bits, of which there are as many, as zeros if the input has ended.
     #[inline]
     pub(super) fn peek(&self, count: u32) -> u32 {
         (self.buffer & ((1 << count) - 1)) as u32

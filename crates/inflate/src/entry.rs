@@ -83,13 +83,13 @@ impl Litlen {
         (self.0 as u16).cast_signed() >= 0
     }
 
-    /// Returns `true` if it is not in the table, and no literals; or a match.
+    /// Returns `true` if it is a match, or neither in the table nor literals.
     #[inline(always)]
     pub(super) fn is_other(self) -> bool {
         self.0 & 1 << 14 != 0
     }
 
-    /// Returns `true` if an entry that may be missing in the table is a match.
+    /// Returns `true` if an entry that [`is_other`](Self::is_other) accepts is a match.
     #[inline(always)]
     pub(super) fn is_match(self) -> bool {
         self.0.cast_signed() < 0

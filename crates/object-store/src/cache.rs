@@ -60,7 +60,7 @@ impl RangeCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of a range, where one entry has all of them.
+    /// Returns the bytes of a range, if one entry has all of them.
     pub(crate) fn get(&self, address: &str, tag: &str, range: &Range<u64>) -> Option<Bytes> {
         let key = Key { address: address.into(), tag: tag.into() };
         let mut state = self.lock();

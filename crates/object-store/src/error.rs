@@ -12,7 +12,7 @@ pub enum Error {
         /// The error of the file.
         error: meshmap::Error,
     },
-    /// The store does not give the bytes, after several tries where these could help.
+    /// The store does not return the bytes, after several tries if these could help.
     #[error("{address}: {error}")]
     Store {
         /// The address of the file.

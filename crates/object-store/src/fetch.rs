@@ -78,7 +78,7 @@ impl Version {
         }
     }
 
-    /// The tag, where the server can compare it: weak ones never match.
+    /// The tag, if the server can compare it: weak ones never match.
     fn strong_tag(&self) -> Option<String> {
         self.tag.clone().filter(|tag| !tag.starts_with("W/"))
     }

@@ -44,7 +44,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Error::Address`](crate::Error::Address) where no store has such addresses.
+    /// Returns [`Error::Address`](crate::Error::Address) if no store has such addresses.
     pub fn at(address: &str) -> Result<Self> {
         let (store, path) = address::parse(address)?;
         Ok(Self::called(store, path, address.to_owned(), Settings::default(), None))
@@ -123,7 +123,7 @@ impl Remote {
         }
     }
 
-    /// Like [`run`](Self::run); the job runs where it delays no other task of the runtime.
+    /// Like [`run`](Self::run); the job runs on a thread where it delays no other task of the runtime.
     ///
     /// # Errors
     ///

@@ -17,7 +17,7 @@ use crate::report::Result;
 /// Equal ids mean the very same triangles: what was made from them (a vertex remap, an acceleration structure) can be
 /// kept and refitted. Different ids may mean equal triangles that are stored twice.
 ///
-/// Ids of a file that is opened twice are equal, where the system identifies files and it has not been changed.
+/// IDs of a file that is opened twice are equal, if the system identifies files and it has not been changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TopologyId(pub(super) StoredMesh);
 

@@ -23,7 +23,7 @@ impl Proxy {
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number, or a timing of more snapshots than there are,
-    /// [`Mismatch`](ErrorKind::Mismatch) where the snapshots have different triangles, and the errors of decoding.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if the snapshots have different triangles, and the errors of decoding.
     pub fn positions_at(
         &self,
         timing: &Timing,

@@ -66,9 +66,9 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another first byte, [`Malformed`](crate::ErrorKind::Malformed) where
-    /// the table is not between its tags or no reading leads through one of the first snapshots,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not read,
+    /// Returns [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another first byte,
+    /// [`Malformed`](crate::ErrorKind::Malformed) if the table is not between its tags or no dialect leads through one of the first
+    /// snapshots, [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not supported,
     /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())

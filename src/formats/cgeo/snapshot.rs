@@ -86,7 +86,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where they do not lead to the end tag, and the errors of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
         let source = self.load()?;
         let mut decoders = Decoders::default();
@@ -242,8 +242,8 @@ impl Snapshot {
         if complete { Ok(self.proxy.topology_at(offset)) } else { Ok(self.proxy.base_head()?.topology) }
     }
 
-    /// The positions. The stream is inflated no further, and of the first snapshot, to which a difference is added, no more
-    /// is decoded. What is complete and not compressed is shown where it lies, if the source is in memory.
+    /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
+    /// decoded. Complete, uncompressed positions are a view of the source, if it is in memory.
     ///
     /// # Errors
     ///
@@ -280,8 +280,8 @@ impl Snapshot {
         self.array_into(Part::Positions, budget, Out::Vec(out), scratch)
     }
 
-    /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` where the mesh
-    /// is stored complete, which leaves `out` as it is.
+    /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` if the mesh is stored
+    /// complete, which leaves `out` as it is.
     ///
     /// # Errors
     ///
@@ -447,8 +447,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where the snapshot has no mesh, or the mesh is not as the published text
-    /// says; [`Truncated`](crate::ErrorKind::Truncated) where its stream is cut; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, or the mesh contradicts the published text;
+    /// [`Truncated`](crate::ErrorKind::Truncated) if its stream is truncated; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
     /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
     /// that a difference needs the first one.
     pub fn mesh(&self) -> Result<Mesh> {

@@ -96,7 +96,7 @@ impl Timing {
         self.at(0)
     }
 
-    /// From one snapshot to the next, in seconds; 0 where no time passes.
+    /// From one snapshot to the next, in seconds; 0 if no time passes.
     #[must_use]
     pub fn step(&self) -> f64 {
         match self.clock {

@@ -36,7 +36,7 @@ pub struct Triangle {
     pub positions: [u32; 3],
     /// Indices of the corners' normals; `None` if the records have no such indices.
     pub normals: Option<[u32; 3]>,
-    /// The index of one of the instance's materials, where the records have it.
+    /// The index of one of the instance's materials, if the records have it.
     pub material_id: Option<u32>,
     /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` if the records have no such byte.
     pub edge_visibility: Option<u8>,

@@ -72,7 +72,7 @@ pub struct FteEvent {
     pub anim: u32,
     /// Seconds from the start of the animation.
     ///
-    /// Infinite where the compiler did not know the framerate.
+    /// Infinite if the compiler did not know the framerate.
     pub timestamp: f32,
     /// The kind of event, in the game's own numbers.
     pub evcode: u32,
@@ -163,13 +163,12 @@ impl Model {
         Ok(Some(stored.iter().map(FteMesh::new).collect()))
     }
 
-    /// `FTE_EVENT`; `Ok(None)` where the file does not have it.
+    /// `FTE_EVENT`; `Ok(None)` if the file does not have it.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where the data of an event lies outside the text,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where events share long text many times, and the errors of
-    /// reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the data of an event lies outside the text,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if events share long text many times, and the errors of reading.
     pub fn fte_events(&self) -> Result<Option<Vec<FteEvent>>> {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
@@ -184,13 +183,12 @@ impl Model {
         elements(&node.data, &events).map(event).collect::<Result<_>>().map(Some)
     }
 
-    /// `FTE_SKINS`; `Ok(None)` where the file does not have it.
+    /// `FTE_SKINS`; `Ok(None)` if the file does not have it.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the
-    /// text, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where names share long text many times, and the errors
-    /// of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if its parts are longer than its data, or a name lies outside the text,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if names share long text many times, and the errors of reading.
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;

@@ -175,7 +175,7 @@ impl Model {
         table(&self.layout.source, &self.layout.sections.triangles, "iqmtriangle[]")
     }
 
-    /// The neighbours of each triangle, in place; `Ok(None)` where the file has none.
+    /// The neighbours of each triangle, in place; `Ok(None)` if the file has none.
     ///
     /// The indices of the triangles at the edges 0-1, 1-2 and 2-0, counted from the first triangle of the file;
     /// `u32::MAX` for an edge without a neighbour.

@@ -125,7 +125,7 @@ impl Skeleton {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where `pose` does not have an element for each joint.
+    /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if `pose` does not have an element for each joint.
     pub fn skinning_matrices(&self, pose: &[Trs]) -> Result<Vec<Matrix>> {
         let mut out = vec![IDENTITY; self.len()];
         self.skinning_matrices_into(pose, &mut out)?;
@@ -136,7 +136,7 @@ impl Skeleton {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where `pose` or `out` does not have an element for each joint.
+    /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if `pose` or `out` does not have an element for each joint.
     pub fn skinning_matrices_into(&self, pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
         world_matrices(&self.parents, pose, out)?;
         for (matrix, inverse) in out.iter_mut().zip(&self.inverse_bind) {
@@ -219,8 +219,7 @@ impl Skeleton {
 ///
 /// # Errors
 ///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) where the three differ in length, or a parent does not come before its
-/// child.
+/// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if the three differ in length, or a parent does not come before its child.
 pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
     let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
     for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {

@@ -37,7 +37,7 @@ impl Model {
         Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
     }
 
-    /// The first vertex array of a type, in place; `Ok(None)` where the file has none.
+    /// The first vertex array of a type, in place; `Ok(None)` if the file has none.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Model {
         array.map(|array| self.read_array(&VertexArray::new(&self.layout, &array))).transpose()
     }
 
-    /// Positions x, y, z, in place; `Ok(None)` where the file has none.
+    /// Positions x, y, z, in place; `Ok(None)` if the file has none.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Model {
         self.recommended(&VertexArrayType::TexCoord, set)
     }
 
-    /// Normals x, y, z, in place; `Ok(None)` where the file has none.
+    /// Normals x, y, z, in place; `Ok(None)` if the file has none.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl Model {
         self.recommended(&VertexArrayType::Tangent, 0)
     }
 
-    /// The joints that move each vertex, in place; `Ok(None)` where the file has none.
+    /// The joints that move each vertex, in place; `Ok(None)` if the file has none.
     ///
     /// Indices are not checked.
     ///

@@ -20,7 +20,7 @@ pub struct MeshArrays {
     pub triangles: Array<[u32; 3]>,
     /// Positions.
     pub positions: Array<[f32; 3]>,
-    /// Normals, where the file has them; not necessarily of length 1.
+    /// Normals, if the file has them; not necessarily of length 1.
     pub normals: Option<Array<[f32; 3]>>,
     /// Texture coordinates u, v of each UV map.
     pub texcoords: Vec<Array<[f32; 2]>>,
@@ -36,7 +36,7 @@ pub struct MeshBuffer {
     pub triangles: Vec<[u32; 3]>,
     /// Positions.
     pub positions: Vec<[f32; 3]>,
-    /// Normals; empty where the file has none.
+    /// Normals; empty if the file has none.
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates u, v of each UV map.
     pub texcoords: Vec<Vec<[f32; 2]>>,
@@ -158,7 +158,7 @@ impl Mesh {
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
     ///
-    /// `Ok(false)`, and none, where the file has none.
+    /// Returns `Ok(false)`, and no normals, if the file has none.
     ///
     /// For MG2, positions and indices that are kept are used; others are decoded into the scratch.
     /// [`arrays_into`](Self::arrays_into) decodes nothing twice.

@@ -172,7 +172,7 @@ fn is_of_the_body(error: &Error) -> bool {
 
 /// Reads the bodies of a source one after the other, without a list of them.
 ///
-/// Ends after the first body that cannot be read, and where no other body follows.
+/// Ends after the first body that cannot be read, and if no other body follows.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A body: its headers, and where its arrays lie.
+//! A body: its headers, and the positions of its arrays.
 
 use std::fmt;
 use std::ops::Range;
@@ -99,7 +99,7 @@ impl Mesh {
         Self::read(&mut walk, offset, 0, options, None)
     }
 
-    /// Reads a body, and checks it where reading is strict.
+    /// Reads a body, and checks it if reading is strict.
     pub(crate) fn read(
         walk: &mut Walk,
         start: u64,

@@ -52,7 +52,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`NeedBytes`](crate::ErrorKind::NeedBytes) where the source is [`Fragments`](crate::Fragments) that lack some.
+    /// Returns [`NeedBytes`](crate::ErrorKind::NeedBytes) if the source is [`Fragments`](crate::Fragments) that lack some.
     pub fn decode_all(&self) -> Result<Decoded> {
         let source = self.loaded_source()?;
         let located = DECODED.map(|name| Ok(self.stored_block(&source, name)?.map(|(block, _)| block)));

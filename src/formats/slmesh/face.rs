@@ -105,7 +105,7 @@ impl Face {
         self.layout.normals.as_ref().map(|span| self.array(span))
     }
 
-    /// The normals, not exactly of length 1; `Ok(None)` where the face has none.
+    /// The normals, not exactly of length 1; `Ok(None)` if the face has none.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Face {
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
     ///
-    /// `Ok(false)`, and none, where the face has none.
+    /// Returns `Ok(false)`, and no normals, if the face has none.
     ///
     /// # Errors
     ///
@@ -224,7 +224,7 @@ impl Face {
 
     /// "NormalizedScale": the factor of positions before tangents are computed.
     ///
-    /// `None`, for 1, where the face has none.
+    /// `None`, for 1, if the face has none.
     #[must_use]
     pub fn normalized_scale(&self) -> Option<[f32; 3]> {
         self.layout.normalized_scale

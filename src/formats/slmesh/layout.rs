@@ -86,8 +86,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where offset and size are not whole numbers, or lead before the end of the
-    /// header.
+    /// Returns [`Malformed`](ErrorKind::Malformed) if offset and size are not whole numbers, or lead before the end of the header.
     pub fn range(&self) -> Result<Option<Range<u64>>> {
         self.range.clone()
     }

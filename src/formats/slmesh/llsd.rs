@@ -139,8 +139,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](ErrorKind::Truncated) where the input ends inside the value, or a count or a length is greater
-    /// than what is left, [`Malformed`](ErrorKind::Malformed), and [`LimitExceeded`](ErrorKind::LimitExceeded) for
+    /// Returns [`Truncated`](ErrorKind::Truncated) if the input ends inside the value, or a count or a length is greater than what
+    /// is left, [`Malformed`](ErrorKind::Malformed), and [`LimitExceeded`](ErrorKind::LimitExceeded) for
     /// containers that are nested too deep. [`byte_range`](Error::byte_range) is counted from the beginning of the
     /// input. After an error the reader must not be used.
     pub fn next_event(&mut self) -> Result<Option<Event<'a>>> {

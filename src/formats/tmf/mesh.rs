@@ -121,7 +121,7 @@ impl Mesh {
 
     /// The index of each corner's normal; not checked.
     ///
-    /// They count up from 0 where the file omits them.
+    /// They count up from 0 if the file omits them.
     #[doc(alias = "normal_triangles")]
     #[must_use]
     pub fn normal_indices(&self) -> Option<Packed<u32>> {

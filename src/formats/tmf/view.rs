@@ -105,8 +105,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the number of elements of its array,
-    /// and the errors of reading and decoding.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the number of elements of its array, and the
+    /// errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
         let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;
         let (mut infos, mut arrays) =

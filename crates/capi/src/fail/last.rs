@@ -117,7 +117,7 @@ unsafe impl First for mm_error {}
 /// it as it is.
 ///
 /// Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
-/// each has its own last failure. Errors: MM_ABSENT where no function has failed on this thread; MM_ERROR_ARGUMENT, which is
+/// each has its own last failure. Errors: MM_ABSENT if no function has failed on this thread; MM_ERROR_ARGUMENT, which is
 /// not kept.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_last_error(out: *mut mm_error) -> mm_status {

@@ -92,7 +92,7 @@ pub struct mm_options {
     pub decoder: u32,
     /// MM_CHECKSUMS_*. Verified.
     pub checksums: u32,
-    /// 1 where cgeo_dialect is used, and not found in the file. 0.
+    /// 1 if cgeo_dialect is used, and not found in the file. 0.
     pub has_cgeo_dialect: u32,
     /// The dialect of a CGeo file.
     pub cgeo_dialect: mm_cgeo_dialect,

@@ -30,9 +30,9 @@ pub struct ArrayEntry {
     pub scalar: Scalar,
     /// The number of elements, then the numbers per element: `[5028, 3]`. `None` if only decoding reveals it.
     pub shape: Option<Vec<u64>>,
-    /// How the bytes are compressed.
+    /// The compression of the bytes.
     pub codec: Codec,
-    /// How the numbers are stored, once the bytes are decompressed.
+    /// The encoding of the numbers, once the bytes are decompressed.
     pub encoding: Encoding,
     /// The bytes that store the array, from the start of the source: the compressed block, if there is one. Several arrays
     /// may lie in one block.
@@ -44,7 +44,7 @@ pub struct ArrayEntry {
     pub(crate) reader: Arc<dyn ReadArray>,
 }
 
-/// How the numbers of an array are stored, once its bytes are decompressed.
+/// The encoding of the numbers of an array, once its bytes are decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Encoding {

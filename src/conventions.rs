@@ -4,7 +4,7 @@ use crate::format::Format;
 
 /// Up axis, front face, texture origin and unit of a format, a file or a program; `None` for what is not known.
 ///
-/// Values that the library returns are those of the file. [`MeshView::turned`](crate::MeshView::turned) converts them.
+/// The library returns values as stored in the file. [`MeshView::turned`](crate::MeshView::turned) converts them.
 ///
 /// All axes are right-handed. A conversion from one up axis to another is a rotation by 90 degrees:
 ///
@@ -36,11 +36,11 @@ use crate::format::Format;
 pub struct Conventions {
     /// The axis that points up.
     pub up: Option<Axis>,
-    /// How the corners of a triangle run, seen from its front.
+    /// The order of the corners of a triangle, seen from its front.
     pub front_face: Option<Winding>,
-    /// Where the texture coordinate V is 0.
+    /// The edge of the texture at which the coordinate V is 0.
     pub v_origin: Option<VOrigin>,
-    /// What a length of 1 is.
+    /// The length that the value 1 stands for.
     pub unit: Option<LengthUnit>,
 }
 
@@ -104,7 +104,7 @@ pub enum VOrigin {
     Bottom,
 }
 
-/// What a length of 1 is.
+/// The length that the value 1 stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
@@ -126,9 +126,9 @@ impl Format {
     /// | Second Life mesh | Z (viewer) | counter-clockwise (two real files) | the bottom (a real file) | [size of the object](LengthUnit::ObjectSize) (specification) |
     /// | TMF | - | - | - | - |
     ///
-    /// In brackets stands what it is known from. Where a format says nothing, files have the conventions of the program
-    /// that wrote them: often those of OBJ for OpenCTM and TMF, whose tools convert it without a change, and Z up for CGeo
-    /// of 3ds Max.
+    /// The source is given in parentheses. If a format does not define a convention, files have the convention of the program that
+    /// wrote them: often the conventions of OBJ for OpenCTM and TMF, whose tools convert it without a change, and Z up for CGeo
+    /// files of 3ds Max.
     ///
     /// * **IQM**: the specification has no word about it. The SDK's exporters have Z up, write triangles clockwise and turn
     ///   V over; engines that need triangles counter-clockwise turn them back. The triangles of all 21 models of games that

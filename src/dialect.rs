@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::codec::Codec;
 
-/// How a file is read where the published text says nothing.
+/// The choices for reading a file that the published text leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -16,17 +16,17 @@ use crate::codec::Codec;
 )]
 #[non_exhaustive]
 pub struct Dialect {
-    /// How sections are compressed.
+    /// The compression of sections.
     pub codec: Codec,
-    /// What precedes each stream.
+    /// The prefix of each stream.
     pub prefix: LengthPrefix,
-    /// What the size of a section counts.
+    /// The bytes that the size of a section counts.
     pub size: SizeMeaning,
-    /// What the offsets of the table point to.
+    /// The target of the offsets in the table.
     pub offset: OffsetTarget,
 }
 
-/// What the size of a section counts.
+/// The bytes that the size of a section counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
@@ -39,7 +39,7 @@ pub enum SizeMeaning {
     Inflated,
 }
 
-/// What an offset of the table points to.
+/// The target of an offset in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]

@@ -58,7 +58,7 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &Options::default())
     }
@@ -85,9 +85,9 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source).
+    /// Returns the errors of [`from_source`](Self::from_source).
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
-        // What a store of the caller's is asked for may be costly: formats read on from there.
+        // A request to a store of the caller may be costly: formats continue from the bytes of the first one.
         let head = if source.is_file() { iqm::HEAD.max(tmf::HEAD).max(openctm::HEAD) } else { FIRST_READ };
         let source = source.with_head(SIGNATURE, head, "signature")?;
         Self::read(&source, options).map_err(|error| source.tell(error))
@@ -105,31 +105,31 @@ impl MeshFile {
         }
     }
 
-    /// The file as a proxy of Corona Renderer, with everything that the format stores; `None` where it is another.
+    /// The file as a Corona Renderer proxy, with everything that the format stores; `None` if the file has a different format.
     #[must_use]
     pub fn as_cgeo(&self) -> Option<&cgeo::Proxy> {
         if let Self::CGeo(file) = self { Some(file) } else { None }
     }
 
-    /// The file as a Second Life mesh asset; `None` where it is another.
+    /// The file as a Second Life mesh asset; `None` if the file has a different format.
     #[must_use]
     pub fn as_slmesh(&self) -> Option<&slmesh::Asset> {
         if let Self::SlMesh(file) = self { Some(file) } else { None }
     }
 
-    /// The file as an Inter-Quake Model; `None` where it is another.
+    /// The file as an Inter-Quake Model; `None` if the file has a different format.
     #[must_use]
     pub fn as_iqm(&self) -> Option<&iqm::Model> {
         if let Self::Iqm(file) = self { Some(file) } else { None }
     }
 
-    /// The file as the bodies of an OpenCTM file; `None` where it is another.
+    /// The file as the bodies of an OpenCTM file; `None` if the file has a different format.
     #[must_use]
     pub fn as_openctm(&self) -> Option<&openctm::Bodies> {
         if let Self::OpenCtm(file) = self { Some(file) } else { None }
     }
 
-    /// The file as a document of Tight Model Format; `None` where it is another.
+    /// The file as a Tight Model Format document; `None` if the file has a different format.
     #[must_use]
     pub fn as_tmf(&self) -> Option<&tmf::Document> {
         if let Self::Tmf(file) = self { Some(file) } else { None }
@@ -200,14 +200,13 @@ impl MeshFile {
 
     /// The meshes, in the order of the file, each with its address, name and role.
     ///
-    /// Those of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is
-    /// stored inside the blocks, which are therefore read, inflated and kept. A block that cannot be decoded is one entry,
-    /// with its address, such as `high_lod`, of which [`mesh`](Self::mesh) gives the error. Of other formats, nothing is
-    /// read.
+    /// The meshes of a Second Life mesh asset are the faces of all levels of detail and of the physics mesh. Their number is stored
+    /// inside the blocks, which are therefore read, inflated and cached. A block that cannot be decoded is one entry, with an
+    /// address such as `high_lod`, for which [`mesh`](Self::mesh) returns the error. In other formats, nothing is read.
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn meshes(&self) -> Result<Box<dyn ExactSizeIterator<Item = MeshEntry> + Send + '_>> {
         self.entries(&|_| true)
     }
@@ -219,7 +218,7 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn meshes_where(
         &self,
         wanted: impl Fn(Role) -> bool + Send,
@@ -228,7 +227,7 @@ impl MeshFile {
         Ok(entries.filter(move |entry| wanted(entry.role)))
     }
 
-    /// The meshes; of those that take reading to list, no others than those that are `wanted`.
+    /// Returns the meshes; if listing them requires reading, only the meshes that are `wanted`.
     fn entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         match self {
             Self::CGeo(file) => Ok(file.mesh_entries()),
@@ -243,7 +242,7 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is none, and the errors of reading it.
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and an error if the mesh cannot be read.
     pub fn mesh(&self, address: &Address) -> Result<MeshView> {
         let view = with_file!(self, file => file.mesh_view(address)).map_err(|error| self.tell(error))?;
         Ok(view.with_source(self.source().clone()))
@@ -256,7 +255,7 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such mesh, and the errors of reading.
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and the errors of reading.
     pub fn counts(&self, address: &Address) -> Result<MeshCounts> {
         with_file!(self, file => file.mesh_counts(address)).map_err(|error| self.tell(error))
     }
@@ -268,22 +267,22 @@ impl MeshFile {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such mesh, and the errors of reading and decoding.
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such mesh, and the errors of reading and decoding.
     pub fn bounds(&self, address: &Address) -> Result<Option<Bounds>> {
         with_file!(self, file => file.mesh_bounds(address)).map_err(|error| self.tell(error))
     }
 
-    /// The rules that the file breaks, as far as opening can tell.
+    /// The rules that the file breaks, as far as opening detects them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         with_file!(self, file => file.findings())
     }
 
-    /// Checks every value of the file: returns [`findings`](Self::findings), and those that take a look at all data.
+    /// Checks every value of the file: returns [`findings`](Self::findings), and the findings that need a scan of all data.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding. Wrong values are findings of severity
+    /// Returns an error if the file cannot be read or decoded. Wrong values are findings of severity
     /// [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         with_file!(self, file => file.validate()).map_err(|error| self.tell(error))
@@ -355,7 +354,7 @@ impl std::fmt::Debug for Arrays {
     }
 }
 
-/// Whether a source, which begins with these bytes, has a format.
+/// Returns `true` if a source, which begins with these bytes, has the format.
 type Detector = fn(&Source, &[u8]) -> Result<bool>;
 
 /// The formats in the order in which they are tried: the most certain magic first.
@@ -400,7 +399,7 @@ impl Format {
             Ok(source.len()?.map_or(SIGNATURE, |len| len.min(SIGNATURE)))
         };
         let source = source.with_head(end(source)?, SIGNATURE, "signature")?;
-        // Where the length was not known, a source that ended early has told it.
+        // If the length was unknown, a source that ended early has revealed it.
         let end = end(&source)?;
         let head = source.get(0..end, "signature")?;
         for (format, detect) in DETECTORS {

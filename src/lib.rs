@@ -11,7 +11,7 @@
 //! * [`MeshFile`] opens a file of any format, returns its meshes as [`MeshView`]s, and lists all arrays that it stores
 //!   ([`MeshFile::arrays`]). The module of each format has types for everything that the format stores.
 //! * [`Error`] names the format, the structure, the byte range, what was expected and what was found.
-//!   [`Finding`]s tell where a file breaks [`Rule`]s of its format and is read all the same.
+//!   [`Finding`]s report where a file breaks [`Rule`]s of its format but can still be read.
 //!
 //! # Examples
 //!
@@ -43,7 +43,7 @@
 //!   [`Severity`], [`Limits`] and [`Options`]; `Serialize` for [`Finding`], [`Rule`] and [`Item`].
 //!
 //! Modules for the web, whose size counts, may be built with `RUSTFLAGS="--cfg meshmap_small"`: [`Decoder::Reference`] is
-//! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is no feature, as it takes something away.
+//! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is not a feature, as it takes something away.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(
     clippy::indexing_slicing,

@@ -30,7 +30,7 @@ pub(crate) trait Span {
     /// The number of bytes; 0 where the range ends before it starts.
     fn length(&self) -> u64;
 
-    /// Whether all of `inner` lies in this range.
+    /// Returns `true` if all of `inner` lies in this range.
     fn covers(&self, inner: &Self) -> bool;
 
     /// `length` bytes at `offset` from the start of this range; not cut at its end.

@@ -4,7 +4,7 @@ use crate::format::Format;
 use crate::limits::Limits;
 use crate::report::{Error, ErrorKind, Finding, Result, Severity};
 
-/// How a file is read. Given when it is opened.
+/// Options for reading a file, given when it is opened.
 ///
 /// # Examples
 ///
@@ -25,15 +25,15 @@ use crate::report::{Error, ErrorKind, Finding, Result, Severity};
 )]
 #[non_exhaustive]
 pub struct Options {
-    /// How much memory may be taken.
+    /// The maximum memory that a call may use.
     pub limits: Limits,
-    /// What happens to files that break rules of their format.
+    /// The treatment of files that break rules of their format.
     pub strictness: Strictness,
-    /// Whether large jobs use several threads.
+    /// The use of several threads for large jobs.
     pub parallelism: Parallelism,
-    /// Which decoder of each codec is used.
+    /// The decoder that is used for each codec.
     pub decoder: Decoder,
-    /// Whether zlib and gzip checksums are verified.
+    /// The verification of zlib and gzip checksums.
     pub checksums: Checksums,
     /// The dialect of CGeo files; `None` to find it in the file.
     pub dialect: Option<Dialect>,
@@ -108,7 +108,7 @@ impl Options {
     }
 }
 
-/// Whether zlib and gzip checksums are verified.
+/// The verification of zlib and gzip checksums.
 ///
 /// Some writers of Second Life meshes leave them out or get them wrong, and some readers never verify them. Without
 /// verification, damaged data may be read without an error.
@@ -123,7 +123,7 @@ pub enum Checksums {
     Ignore,
 }
 
-/// What happens to a file that breaks rules of its format.
+/// The treatment of a file that breaks rules of its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -136,7 +136,7 @@ pub enum Strictness {
     Strict,
 }
 
-/// Whether large jobs use several threads. Results never depend on it.
+/// The use of several threads for large jobs. Results never depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]

@@ -11,7 +11,7 @@ use crate::formats::slmesh::Lod;
 use crate::mesh::Semantic;
 use crate::report::Address;
 
-/// Reads a text, of which the error tells what was expected.
+/// Reads a text, with an error that reports what was expected.
 struct Text<T>(std::marker::PhantomData<T>);
 
 impl<T> Visitor<'_> for Text<T>

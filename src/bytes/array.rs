@@ -79,7 +79,7 @@ impl<T: Element> Array<T> {
         self.as_slice().len()
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -108,7 +108,7 @@ impl<T: Element> Array<T> {
         <[T::Stored]>::ref_from_bytes(&self.bytes).expect("a whole number of elements")
     }
 
-    /// The elements as a plain slice, where they are aligned for `T` and the host is little-endian.
+    /// The elements as a plain slice, if they are aligned for `T` and the host is little-endian.
     #[must_use]
     pub fn as_native(&self) -> Option<&[T]> {
         T::native(&self.bytes)
@@ -131,7 +131,7 @@ impl<T: Element> Array<T> {
         self.bytes
     }
 
-    /// The elements of a range, shared; `None` where it reaches beyond the end.
+    /// The elements of a range, shared; `None` if the range reaches beyond the end.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Option<Self> {
         if range.start > range.end || range.end > self.len() {

@@ -39,7 +39,7 @@ impl Scalar {
         }
     }
 
-    /// Whether this is one of the floating-point types.
+    /// Returns `true` if this is one of the floating-point types.
     #[must_use]
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
@@ -75,7 +75,7 @@ pub(crate) mod sealed {
 
     use super::Scalar;
 
-    /// How an element is stored in files.
+    /// The storage of an element in files.
     pub trait Stored: Sized + IntoBytes + Immutable {
         /// The element as stored: little-endian, without alignment.
         type Stored: FromBytes

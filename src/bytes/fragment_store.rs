@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::num::{Span, as_u64};
 use crate::report::Result;
 
-/// What a [`Source`] of fragments reads from.
+/// The store that a [`Source`] of fragments reads from.
 pub(super) struct FragmentStore {
     pub(super) state: Mutex<State>,
 }
@@ -16,11 +16,11 @@ pub(super) struct State {
     pub(super) len: Option<u64>,
     /// By offset; never empty, never overlapping.
     pub(super) pieces: BTreeMap<u64, Bytes>,
-    /// What the job of this step missed.
+    /// The ranges that the job of this step missed.
     pub(super) wanted: Vec<Range<u64>>,
-    /// How often a walk has made its window twice as long.
+    /// The number of times that a walk has doubled its window.
     pub(super) widened: u32,
-    /// How often a walk has stepped so far that it did not.
+    /// The number of steps of a walk that were too far to double the window.
     pub(super) far_steps: u64,
 }
 
@@ -53,7 +53,7 @@ impl FragmentStore {
         gaps.into_iter().next()
     }
 
-    /// How much to ask for at once.
+    /// Returns the number of bytes to request at once.
     pub(super) fn window(&self, first: u64) -> u64 {
         const MOST_DOUBLINGS: u32 = 24;
         first << self.lock().widened.min(MOST_DOUBLINGS)

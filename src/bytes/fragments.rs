@@ -14,7 +14,7 @@ use crate::report::{Error, ErrorKind, Result};
 /// The bytes of a file that a client has fetched so far, for reading without I/O.
 ///
 /// An asynchronous client supplies bytes in any order, overlapping or not; [`step`](Self::step) runs a job until it finds
-/// bytes missing. What a job returns keeps using the fragments, so its accessors are run in a step, too.
+/// bytes missing. The result of a job keeps using the fragments, so call its accessors in a step as well.
 ///
 /// # Examples
 ///
@@ -69,7 +69,7 @@ impl<T> Step<T> {
 }
 
 impl Fragments {
-    /// No bytes yet, of a file of this length, where that is known.
+    /// Starts without bytes, for a file of length `len`, if the length is known.
     #[must_use]
     pub fn new(len: Option<u64>) -> Self {
         let state = State { len, pieces: BTreeMap::new(), wanted: Vec::new(), widened: 0, far_steps: 0 };
@@ -82,7 +82,7 @@ impl Fragments {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where another length is known, or bytes after it were supplied.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if another length is known, or bytes after it were supplied.
     pub fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.store.lock();
         let end = state.pieces.last_key_value().map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
@@ -100,7 +100,7 @@ impl Fragments {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where they reach beyond the length of the file.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if they reach beyond the length of the file.
     pub fn supply(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
         let bytes = bytes.into();
         let mut state = self.store.lock();
@@ -121,7 +121,7 @@ impl Fragments {
         self.store.lock().remove(&range);
     }
 
-    /// How many bytes there are so far.
+    /// The number of bytes held so far.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.store.lock().pieces.values().map(|bytes| as_u64(bytes.len())).sum()
@@ -137,7 +137,7 @@ impl Fragments {
     ///
     /// # Errors
     ///
-    /// Those of the job, except for missing bytes, which are [`Step::Need`].
+    /// Returns the errors of the job, except for missing bytes, which are [`Step::Need`].
     pub fn step<T>(&self, job: impl FnOnce(&Source) -> Result<T>) -> Result<Step<T>> {
         self.store.lock().wanted.clear();
         match job(&self.source()) {
@@ -158,12 +158,12 @@ impl Fragments {
     /// Runs a job to its end: calls `fetch` with all ranges that a step misses, and goes on with what it returns.
     ///
     /// `fetch` returns the bytes of each range, in order. The future needs no runtime, and waits for nothing but `fetch`.
-    /// Where the length is not known, bytes that end before their range does tell it.
+    /// If the length is unknown, it is determined when a range returns fewer bytes than requested.
     ///
     /// # Errors
     ///
-    /// Those of the job and of `fetch`; [`Mismatch`](ErrorKind::Mismatch) where it does not return as many parts as there
-    /// are ranges, [`Truncated`](ErrorKind::Truncated) where a part is shorter than its range, within the length.
+    /// Returns the errors of the job and of `fetch`, [`Mismatch`](ErrorKind::Mismatch) if `fetch` does not return one part for each
+    /// range, and [`Truncated`](ErrorKind::Truncated) if a part is shorter than its range, within the length.
     ///
     /// # Examples
     ///
@@ -220,7 +220,7 @@ impl Fragments {
             let found = as_u64(part.len());
             let end = range.start.saturating_add(found);
             if end < range.end {
-                // What comes back with nothing tells no more than that the file ends before it.
+                // An empty result reveals only that the file ends before the range.
                 let tells_length = self.store.len().is_none() && (found > 0 || range.start == 0);
                 if !tells_length {
                     return Err(truncated(range, found, "response"));
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(open_end.set_len(10).unwrap_err().kind(), ErrorKind::Mismatch);
     }
 
-    /// What a future that never waits comes to.
+    /// Polls a future that never waits, and returns its output.
     fn now<T>(future: impl Future<Output = T>) -> T {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         match std::pin::pin!(future).poll(&mut context) {

@@ -1,4 +1,4 @@
-//! Where the bytes of a file come from, and typed views of them.
+//! Sources of the bytes of a file, and typed views of them.
 
 mod array;
 mod element;

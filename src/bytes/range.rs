@@ -28,7 +28,7 @@ pub fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
     merged
 }
 
-/// The part of `bytes`, which begin at `start`, that a range asks for; `None` where they do not hold all of it.
+/// Returns the part of `bytes`, which begin at `start`, that a range covers; `None` if `bytes` do not hold the whole range.
 pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Bytes> {
     let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
     let to = usize::try_from(range.end.checked_sub(start)?).ok()?;

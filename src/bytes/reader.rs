@@ -23,17 +23,17 @@ use crate::report::{Error, Result};
 /// Workers of a rayon pool are exempt: a reader that waits for rayon may run another task that reads from the same source.
 #[expect(clippy::len_without_is_empty, reason = "a store of unknown length cannot tell")]
 pub trait ReadRange: Send + Sync {
-    /// The length in bytes, or `None` where the store does not know it.
+    /// The length in bytes, or `None` if the store does not know it.
     ///
     /// # Errors
     ///
     /// Whatever the store reports.
     fn len(&self) -> io::Result<Option<u64>>;
 
-    /// The bytes of a range: all of them, or fewer where the store ends inside it.
+    /// The bytes of a range: all of them, or fewer if the store ends inside it.
     ///
-    /// Where [`len`](Self::len) is known, no range reaches beyond it. Where it is not, a range may (a damaged file can
-    /// announce anything), but no single one is longer than 16 MiB.
+    /// If [`len`](Self::len) is known, no range reaches beyond it. Otherwise, a range may (a damaged file can declare any length),
+    /// but no single range is longer than 16 MiB.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl Reader {
     /// The range as far as the reader has it.
     pub(super) fn read_some(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let known = self.len.get().is_some();
-        // A read before this one may have told the length.
+        // An earlier read may have revealed the length.
         let range = &(range.start..self.len.get().map_or(range.end, |len| range.end.min(*len)));
         if range.end <= range.start {
             return Ok(Bytes::new());
@@ -238,7 +238,7 @@ impl Reader {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
         let end = range.start.saturating_add(as_u64(bytes.len()));
-        // A read that comes back with nothing tells no more than that the source ends before it, or where it begins.
+        // An empty result reveals only that the source ends before the range, or at its start.
         if end < range.end && (!bytes.is_empty() || range.start == 0) {
             let _ = self.len.set(end);
         }
@@ -291,7 +291,7 @@ impl Drop for Running {
     }
 }
 
-/// How much a source has read.
+/// The amount of data that a source has read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadStats {

@@ -24,7 +24,7 @@ use crate::report::{Error, ErrorKind, Result};
 /// | [`map`](Self::map) | the pages that are used, by page faults | nothing |
 /// | [`from_bytes`](Self::from_bytes) | nothing | nothing |
 /// | [`ranged`](Self::ranged) | only the requested ranges | as the reader does |
-/// | [`Fragments::source`](crate::Fragments::source) | nothing; tells what is missing | where pieces are joined |
+/// | [`Fragments::source`](crate::Fragments::source) | nothing; reports missing ranges | where pieces are joined |
 ///
 /// Cloning is cheap and shares everything. Views keep the bytes alive that they show.
 #[derive(Clone)]
@@ -87,8 +87,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where the file cannot be opened, or is a directory; [`Unsupported`](ErrorKind::Unsupported)
-    /// for pipes, sockets and devices, and for files that do not tell their length, as those in `/proc`.
+    /// Returns [`Io`](ErrorKind::Io) if the file cannot be opened, or is a directory; [`Unsupported`](ErrorKind::Unsupported) for
+    /// pipes, sockets and devices, and for files that do not report their length, such as files in `/proc`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let (file, opened) = open_file(path.as_ref())?;
         let reader = Reader::new(file);
@@ -104,13 +104,13 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open), and [`Io`](ErrorKind::Io) where the file cannot be mapped.
+    /// Returns the errors of [`open`](Self::open), and [`Io`](ErrorKind::Io) if the file cannot be mapped.
     ///
     /// # Safety
     ///
     /// While any view of this source lives, no process may truncate the file or write into it: the bytes of shared
     /// references would change, and a page after the new end faults. Replace a file by renaming a new one over it;
-    /// [`is_stale`](Self::is_stale) tells that this happened.
+    /// [`is_stale`](Self::is_stale) reports that this happened.
     #[cfg(feature = "mmap")]
     #[allow(unsafe_code, reason = "memory maps cannot be made safely; this is the only place that makes one")]
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Self> {
@@ -133,7 +133,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`open`](Self::open), except those of opening.
+    /// Returns the errors of [`open`](Self::open), except for failures to open.
     pub fn from_file(file: File) -> Result<Self> {
         let metadata = check_file(&file)?;
         let identity = Identity::of(&metadata);
@@ -200,11 +200,11 @@ impl Source {
         error.format_is(self.format).in_file(self.file.as_deref().and_then(|file| file.path.as_ref()))
     }
 
-    /// The length in bytes, where it is known. It always is for files and memory.
+    /// The length in bytes, if it is known. The length of files and memory is always known.
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where the reader fails.
+    /// Returns [`Io`](ErrorKind::Io) if the reader fails.
     pub fn len(&self) -> Result<Option<u64>> {
         match &self.backing {
             Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
@@ -352,17 +352,17 @@ impl Source {
         }
     }
 
-    /// Whether no range needs a read, as for maps and memory.
+    /// Returns `true` if no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))
     }
 
-    /// Whether it reads a file of the system's, where a few bytes cost as much as a few thousand.
+    /// Returns `true` if the source reads a file of the system, where a few bytes cost as much as a few thousand.
     pub(crate) fn is_file(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Whether it reads by a reader of the caller's, which may do anything.
+    /// Returns `true` if the source reads through the caller's reader, which may do anything.
     pub(crate) fn has_own_reader(&self) -> bool {
         matches!(self.backing, Backing::Reader(_)) && self.file.is_none()
     }
@@ -374,7 +374,7 @@ impl Source {
         reader.refuse_reentry().map_err(|error| self.tell(Error::io(error, "file")))
     }
 
-    /// Whether these bytes are there without a read.
+    /// Returns `true` if these bytes are available without a read.
     pub(crate) fn is_cached(&self, range: &Range<u64>) -> bool {
         match &self.backing {
             Backing::Memory(_) => true,
@@ -413,7 +413,7 @@ impl Source {
         }
     }
 
-    /// What this source and its clones have read so far. Maps and memory read nothing.
+    /// The amount of data that this source and its clones have read so far. Maps and memory read nothing.
     #[must_use]
     pub fn read_stats(&self) -> ReadStats {
         match &self.backing {
@@ -425,7 +425,7 @@ impl Source {
         }
     }
 
-    /// Identity of the file at opening; `None` where the source is not a file.
+    /// Identity of the file at opening; `None` if the source is not a file.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.file.as_deref().map(|file| &file.identity)
@@ -435,7 +435,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Io`](ErrorKind::Io) where the system cannot tell.
+    /// Returns [`Io`](ErrorKind::Io) if the system does not report the identity.
     pub fn is_stale(&self) -> Result<bool> {
         let Some(OpenedFile { path: Some(path), identity }) = self.file.as_deref() else { return Ok(false) };
         match std::fs::metadata(path) {
@@ -459,13 +459,13 @@ impl fmt::Debug for Source {
 
 /// Identity of a file at opening: length, modification time, inode.
 ///
-/// Equal identities mean the same file, unchanged as far as the system tells.
+/// Equal identities mean the same file, unchanged as far as the system reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Identity {
     /// Length in bytes.
     pub len: u64,
-    /// Time of the last modification, where the system keeps one.
+    /// Time of the last modification, if the system keeps one.
     pub modified: Option<SystemTime>,
     /// Device and inode, on Unix.
     pub file_id: Option<(u64, u64)>,
@@ -506,7 +506,7 @@ fn check_file(file: &File) -> Result<Metadata> {
     let fail = |error| Error::io(error, "file");
     let metadata = file.metadata().map_err(fail)?;
     refuse_other_kinds(&metadata)?;
-    // Files of systems such as /proc have content, and do not tell how much.
+    // Files of systems such as /proc have content, and do not report its length.
     if metadata.len() == 0 && !ReadRange::read(file, 0..1).map_err(fail)?.is_empty() {
         let error = Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
         return Err(error.found("one of length 0 that has content"));
@@ -514,10 +514,10 @@ fn check_file(file: &File) -> Result<Metadata> {
     Ok(metadata)
 }
 
-/// Opens a file for reading. A named pipe without a writer is opened, too, instead of waiting for one.
+/// Opens a file for reading. A named pipe without a writer is also opened, instead of waiting for a writer.
 ///
-/// Looking at the file's kind beforehand would cost a second walk along the path, and could look at another file. Miri does
-/// not know the flags.
+/// Checking the file's kind beforehand would cost a second lookup of the path, and could check another file. Miri does not know the
+/// flags.
 #[cfg(all(unix, not(miri)))]
 fn open_without_waiting(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -534,7 +534,7 @@ fn open_without_waiting(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Fails for what is no regular file, which cannot be read by ranges.
+/// Returns an error unless the file is a regular file: others cannot be read by ranges.
 fn refuse_other_kinds(metadata: &Metadata) -> Result<()> {
     if metadata.is_file() {
         return Ok(());

@@ -6,7 +6,7 @@ use bytes::Bytes;
 /// A name or comment as stored: bytes that usually are UTF-8.
 ///
 /// Shares the bytes of the source. Writers do not keep to an encoding, so no encoding is an error:
-/// [`to_str`](Self::to_str) is `None` where the bytes are not UTF-8, and displaying replaces them by U+FFFD.
+/// [`to_str`](Self::to_str) is `None` if the bytes are not UTF-8, and displaying replaces them by U+FFFD.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Text(Bytes);
 
@@ -33,7 +33,7 @@ impl Text {
         String::from_utf8_lossy(&self.0)
     }
 
-    /// Whether there are no bytes.
+    /// Returns `true` if there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -18,13 +18,13 @@ impl Source {
     }
 }
 
-/// Reads a chain of structures, each of which tells where the next one is.
+/// Reads a chain of structures, each of which contains the position of the next one.
 ///
 /// The window that is read ahead doubles with every step out of it, up to 4 MiB, and is aligned to its size: a chain
 /// through a whole file costs few reads. Far steps do not double it, because reading ahead would read everything in
-/// between, until there were so many that reading the whole file would have cost less.
+/// between, until there have been enough far steps that reading the whole file would have cost less.
 ///
-/// Windows of a reader are kept while they are few; of a large file, just the last one is.
+/// A reader's windows are retained while they are few; for a large file, only the last one is retained.
 pub(crate) struct Walk {
     /// The source without windows.
     before: Source,
@@ -114,7 +114,7 @@ impl Walk {
         &self.before
     }
 
-    /// The source, with the windows that are kept, where they are few.
+    /// The source, with the retained windows, if they are few.
     pub(crate) fn source(&self) -> Source {
         if self.kept > Self::MOST_KEPT { self.before.clone() } else { self.source.clone() }
     }

@@ -2,7 +2,7 @@
 
 use crate::num::as_u64;
 
-/// The bytes of `count` records of `width` bits; `None` where that is beyond 64 bits.
+/// Returns the byte length of `count` records of `width` bits; `None` if it is beyond 64 bits.
 pub(crate) fn packed_len(count: u64, width: u64) -> Option<u64> {
     let bits = u128::from(count).checked_mul(width.into())?;
     bits.div_ceil(8).try_into().ok()
@@ -29,7 +29,7 @@ pub(crate) fn top(window: u64, width: u32) -> u64 {
     window.checked_shr(64_u32.wrapping_sub(width)).unwrap_or(0)
 }
 
-/// The greatest number of so many bits, at most 64; 1 for none, so that it can be divided by.
+/// Returns the maximum number of `bits` bits, at most 64; 1 for zero bits, so that it can be divided by.
 pub(crate) fn steps(bits: u8) -> u64 {
     top(u64::MAX, bits.into()).max(1)
 }
@@ -85,7 +85,7 @@ fn one_by_one(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) -> u64 {
 
 /// Unpacks groups of eight numbers, which begin bytes; returns how many numbers there were bytes for.
 ///
-/// Each width has a body of its own, in which every offset and every shift is a constant.
+/// Each width has a separate body, in which every offset and every shift is a constant.
 fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
     macro_rules! widths {
         ($($width:literal)+) => {

@@ -72,8 +72,8 @@ fn lanes_of(
 
 /// `stored / 65535`, correctly rounded, without a division.
 ///
-/// The quotient's binary digits are those of `stored`, over and over, 16 at a time. The first 16 are exact; to them are
-/// added the next 32, whose own rounding is too small to show (a test looks at all 65,536 of them).
+/// The quotient's binary digits are the digits of `stored`, over and over, 16 at a time. The first 16 are exact; to them are added
+/// the next 32, whose rounding is too small to matter (a test checks all 65,536 of them).
 #[inline]
 pub(crate) fn unit(stored: u16) -> f32 {
     widened(stored) * FIRST

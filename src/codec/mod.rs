@@ -5,7 +5,7 @@ pub(crate) mod dequant;
 pub(crate) mod lzma;
 pub(crate) mod planes;
 
-/// How a block is compressed.
+/// The compression of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
@@ -25,7 +25,7 @@ pub enum Codec {
     },
 }
 
-/// Which of the two decoders of each codec is used. Both give the same bytes.
+/// The choice between the two decoders of each codec. Both return the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
@@ -37,19 +37,19 @@ pub enum Decoder {
     Reference,
 }
 
-/// Why a stream cannot be decoded, and how far it came. Whoever knows the file makes an error of it.
+/// The reason why a stream cannot be decoded, and how far decoding came. Callers that know the file turn this into an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: FaultKind,
-    /// What kind of stream, such as `zlib`.
+    /// The kind of stream, such as `zlib`.
     pub(crate) stream: &'static str,
     /// Bytes that came out before.
     pub(crate) decoded: u64,
-    /// Where in the stream it is, where that is known: a byte, and a bit of it, from the lowest.
+    /// The position in the stream, if it is known: a byte, and a bit of it, from the lowest.
     pub(crate) bit: Option<(u64, u32)>,
 }
 
-/// Why a stream cannot be decoded.
+/// The reason why a stream cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
     /// The input ends before the stream does.
@@ -60,7 +60,7 @@ pub(crate) enum FaultKind {
     Long,
     /// Not a stream of its kind, or a damaged one: what was found.
     Corrupt(&'static str),
-    /// The checksum after the stream is not that of the output.
+    /// The checksum after the stream differs from the checksum of the output.
     Checksum { stored: u32, computed: u32 },
     /// The caller does not want the output any more.
     Cancelled,

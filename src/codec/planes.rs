@@ -1,5 +1,5 @@
 //! Arrays of 32-bit words stored as byte planes: first the most significant byte of every word, last the least significant.
-//! Where words come in groups, each plane has the first words of all groups, then the second words, and so on.
+//! If words come in groups, each plane has the first words of all groups, then the second words, and so on.
 
 /// Words in groups of `N`, in planes.
 #[derive(Clone, Copy)]

@@ -18,20 +18,20 @@ use crate::report::{Address, Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// What it is, as the format's specification names it.
+    /// The structure, as the format's specification names it.
     pub what: &'static str,
     /// The part of the file.
     pub address: Address,
     /// Its bytes, counted from the start of the source.
     pub range: Range<u64>,
-    /// How it is compressed.
+    /// The compression of the block.
     pub codec: Codec,
-    /// Its decoded size in bytes, where the file stores it.
+    /// The decoded size of the block in bytes, if the file stores it.
     pub decoded_len: Option<u64>,
 }
 
 impl Block {
-    /// A block that the caller has located, in a format of its own.
+    /// Makes a block that the caller has located, in a custom format.
     #[must_use]
     pub fn new(
         what: &'static str,
@@ -71,7 +71,7 @@ impl Block {
         self.attempt(input, options, budget, scratch).result
     }
 
-    /// Decodes the block's bytes, and tells how far that came.
+    /// Decodes the block's bytes, and reports how far decoding came.
     pub(super) fn attempt(
         &self,
         input: Bytes,
@@ -101,7 +101,7 @@ impl Block {
                 (result.map_err(|error| self.locate(error)), reached)
             }
         };
-        // What is too large for a block is so whatever else the call holds.
+        // A result that is too large for a block is too large whatever else the call holds.
         let is_limit = matches!(&result, Err(error) if error.kind() == ErrorKind::LimitExceeded);
         let is_refused = is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= budget.block(stored);
         Attempt { result, reached, is_refused }
@@ -156,7 +156,7 @@ impl Block {
         length.map_err(|error| self.locate(error))
     }
 
-    /// Inflates a stream; `reached` becomes the number of bytes that have come out, in case of an error, too.
+    /// Inflates a stream; `reached` becomes the number of bytes that have come out, even if there is an error.
     fn inflate(
         &self,
         input: &Bytes,
@@ -206,7 +206,7 @@ impl Block {
             more = as_u64(filled).max(4096);
         }
 
-        // There is no room for old and new memory at once: the rest is counted, and then inflated again.
+        // Old and new memory do not fit at once: the rest is counted, and then inflated again.
         let left = most.min(budget.left().saturating_add(room.held));
         let mut buffer = [0; 16 << 10];
         loop {
@@ -268,12 +268,12 @@ impl Block {
     }
 }
 
-/// What came of decoding a block.
+/// The outcome of decoding a block.
 pub(super) struct Attempt {
     pub(super) result: Result<Bytes>,
-    /// How many bytes have come out, or would have.
+    /// The number of bytes that have come out, or would have.
     pub(super) reached: u64,
-    /// Whether it failed because of what the call holds already.
+    /// `true` if it failed because of what the call holds already.
     pub(super) is_refused: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::Result;
 
-/// Decodes several blocks, in parallel where that pays; returns one result for each, in order.
+/// Decodes several blocks, in parallel if that pays; returns one result for each, in order.
 ///
 /// Each block fails independently. Blocks that would exceed [`max_total_bytes`](crate::Limits::max_total_bytes), counted in
 /// their order, are refused before their memory is taken. The results do not depend on threads; see
@@ -59,7 +59,7 @@ fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec
     results.into_iter().map(|result| result.map_err(|error| source.tell(error))).collect()
 }
 
-/// The memory of a block's content; none where it is that of the file.
+/// Returns the memory of a block's content; 0 if the content is the memory of the file.
 fn size(block: &Block, content: &Bytes) -> u64 {
     if block.codec == Codec::Stored { 0 } else { as_u64(content.len()) }
 }
@@ -67,8 +67,8 @@ fn size(block: &Block, content: &Bytes) -> u64 {
 /// A call that decodes several blocks, one after the other.
 struct Call {
     budget: Budget,
-    /// How much may still be inflated, in blocks that fail, too; `None` where it was more than blocks can hold that share
-    /// no bytes of the file.
+    /// The number of bytes that may still be inflated, including blocks that fail; `None` if more was inflated than blocks can hold
+    /// that share no bytes of the file.
     inflatable: Option<u64>,
 }
 
@@ -128,7 +128,7 @@ fn attempt(
     }
 }
 
-/// Decodes the blocks on several threads, where that pays; otherwise none.
+/// Decodes the blocks on several threads, if that pays; otherwise none.
 #[cfg(feature = "rayon")]
 fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Attempt> {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -138,7 +138,8 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
     use crate::num::Span;
     use crate::options::Parallelism;
 
-    /// Stored bytes of deflate streams, beside the largest block, that are worth waking another thread for.
+    /// The minimum number of stored bytes of deflate streams, not counting the largest block, that is worth waking another thread
+    /// for.
     const PARALLEL: u64 = 256 << 10;
     /// LZMA takes this many times as long for a stored byte.
     const LZMA: u64 = 16;
@@ -154,7 +155,7 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
     let budget = budget(source, blocks, options);
     let is_over = AtomicBool::new(false);
     let decode = |scratch: &mut Scratch, block: &Block| {
-        // What comes after a block that was refused is done again.
+        // Blocks after a refused block are decoded again.
         let attempt =
             (!is_over.load(Ordering::Relaxed)).then(|| attempt(source, block, options, &budget, scratch))?;
         is_over.fetch_or(attempt.is_refused, Ordering::Relaxed);
@@ -269,7 +270,7 @@ mod tests {
                 assert_eq!(decode(ignoring).unwrap(), contents[0]);
             }
         }
-        // What is no whole stream is an error all the same.
+        // An incomplete stream is an error anyway.
         blocks[0].range.end = end - 6;
         assert!(blocks[0].decode(&source, &ignoring, &mut Scratch::default()).is_err());
     }

@@ -2,7 +2,7 @@ use crate::codec::{Fault, FaultKind};
 use crate::num::decimal;
 use crate::report::{Error, ErrorKind};
 
-/// The error that a fault in the stream of `what` is; `length` is that of its content, where it is known.
+/// Converts a fault in the stream of `what` to an error; `length` is the length of the content, if it is known.
 pub(crate) fn fault_error(fault: &Fault, what: &'static str, length: Option<u64>) -> Error {
     let Fault { kind, stream, decoded, bit } = fault;
     let error = |kind| Error::new(kind, what);

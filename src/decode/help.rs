@@ -46,7 +46,7 @@ impl<'a> Help<'a> {
         Self { budget, bytes: 0 }
     }
 
-    /// Gives the memory back, where there is any, because it is needed for something else; returns whether there was.
+    /// Releases the memory, if there is any, because it is needed for something else; returns `true` if there was.
     pub(crate) fn end(&mut self, content: &mut Content<'_>) -> bool {
         #[cfg(feature = "rayon")]
         if let Some(stream) = content.stream() {

@@ -10,8 +10,8 @@ use crate::report::Result;
 /// A failure to make it is not kept: the next caller tries again. A failure that is to be kept is a part of the value:
 /// `Once<Result<T>>`.
 ///
-/// What makes the value must wait for no other thread, so that a thread which waits cannot be one that is waited for;
-/// but for threads that help with a stream, which wait for nothing themselves.
+/// Code that makes the value must not wait for another thread, so that a thread which waits is never one that is waited for.
+/// Threads that help with a stream are an exception, as they wait for nothing themselves.
 pub(crate) struct Once<T> {
     value: OnceLock<T>,
     making: Mutex<()>,
@@ -37,9 +37,9 @@ impl<T> Once<T> {
     /// Like `get_or_try_make`, where making the value reads from a source. A copy of the value, which is kept where `keep`
     /// says so.
     ///
-    /// A reader of the caller's may use rayon, and then wait for a worker that waits for this value. So workers make a
-    /// value of their own, and the first one is kept. On other threads, a reader that asks for a value of its own file gets an
-    /// error, because the value may be what this thread is making.
+    /// A caller's reader may use rayon, and then wait for a worker that waits for this value. So each worker makes a separate
+    /// value, and the first one is kept. On other threads, a reader that requests a value of the file that it serves gets an error,
+    /// because the value may be the one that this thread is making.
     pub(crate) fn get_or_try_make_of(
         &self,
         source: &Source,
@@ -72,7 +72,7 @@ impl<T> Once<T> {
     }
 }
 
-/// Whether this thread may wait for another one that reads from a source.
+/// Returns `true` if this thread may wait for another one that reads from a source.
 pub(crate) fn may_wait_for(source: &Source) -> bool {
     !(is_rayon_worker() && source.has_own_reader())
 }
@@ -94,7 +94,7 @@ pub(crate) fn wait_at_work<'a, T>(state: &'a Mutex<T>, changed: &Condvar) -> Mut
     }
 }
 
-/// Of the value, not of who is making one.
+/// Clones the value, without the state of a thread that is making one.
 impl<T: Clone> Clone for Once<T> {
     fn clone(&self) -> Self {
         Self { value: self.value.clone(), making: Mutex::new(()) }

@@ -12,7 +12,7 @@ pub(super) struct Miniz {
     state: DecompressorOxide,
     /// The last [`FAR`](Self::FAR) bytes that came out, or all of them, and room for more.
     window: Box<[u8]>,
-    /// How much of the window is filled.
+    /// The number of bytes of the window that are filled.
     filled: usize,
 }
 

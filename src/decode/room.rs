@@ -7,17 +7,17 @@ use crate::report::Result;
 
 /// Memory for the output of a stream, which grows with it.
 ///
-/// What is spent for it is given back where it is dropped, and stays spent where it becomes the result.
+/// The memory charged for it is released if it is dropped, and stays charged if it becomes the result.
 pub(super) struct Room<'a> {
     /// All of it is room.
     pub(super) bytes: Vec<u8>,
     pub(super) budget: &'a Budget,
-    /// What is spent for it.
+    /// The bytes that are charged for it.
     pub(super) held: u64,
 }
 
 impl Room<'_> {
-    /// Spends the memory that the caller brings, and does without it where that is too much.
+    /// Charges the memory that the caller provides, or drops it if that is too much.
     pub(super) fn adopt(&mut self) {
         let brought = as_u64(self.bytes.len());
         if self.budget.try_spend(brought) {
@@ -27,7 +27,7 @@ impl Room<'_> {
         }
     }
 
-    /// Makes room for so many bytes, and keeps what is there. `false` where there is not enough for both at once.
+    /// Grows to `length` bytes, and keeps the contents. Returns `false` if old and new memory do not fit at once.
     pub(super) fn grow(&mut self, length: u64, what: &'static str) -> Result<bool> {
         let there = as_u64(self.bytes.len());
         if there >= length {
@@ -40,7 +40,7 @@ impl Room<'_> {
         self.held = spent.saturating_add(length);
         let unavailable = || exceeded_by_machine(length, what);
         if self.bytes.is_empty() {
-            // Fresh pages of the system are zero already, and those that are not touched cost nothing.
+            // Newly mapped pages of the system are zero already, and untouched pages cost nothing.
             self.bytes = u8::new_vec_zeroed(as_usize(length)).map_err(|_| unavailable())?;
         } else {
             let more = as_usize(length.saturating_sub(there));
@@ -51,7 +51,7 @@ impl Room<'_> {
         Ok(true)
     }
 
-    /// Makes room for so many bytes, of a block that is stored in `stored` bytes, in place of what is there.
+    /// Makes space for `length` bytes, of a block that occupies `stored` bytes in the file, in place of the contents.
     pub(super) fn take(&mut self, stored: u64, length: u64, what: &'static str) -> Result<()> {
         self.give_back(self.held);
         self.budget.spend(stored, length, what).inspect_err(|_| self.bytes = Vec::new())?;
@@ -64,8 +64,7 @@ impl Room<'_> {
         Ok(())
     }
 
-    /// Gives back what is more than so many bytes. `false`, and without any memory, where there is not enough for both
-    /// at once.
+    /// Releases the memory beyond `length` bytes. Returns `false`, and leaves no memory, if old and new memory do not fit at once.
     pub(super) fn shrink(&mut self, length: usize) -> bool {
         let least = as_u64(length);
         if self.held > least {

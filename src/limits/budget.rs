@@ -11,7 +11,7 @@ use super::share::Share;
 use crate::num::{Span, as_u64, as_usize, decimal, size_u64};
 use crate::report::{Error, ErrorKind, Result};
 
-/// What one call may hold of memory by numbers from a file.
+/// The memory that one call may hold by numbers from a file.
 ///
 /// Made of [`Limits`] when a public call begins, and handed down by reference, to all threads of the call. It is the only
 /// way in this library to allocate by such a number. It is spent before memory is taken; what the call gives back before
@@ -33,26 +33,26 @@ impl Budget {
         Self { limits: *limits, held: zero(), read: zero(), end: zero(), shared: None }
     }
 
-    /// A budget of one of several calls that together hold no more than `all` allows, which counts so many bytes for this
-    /// call already: memory that it uses again.
+    /// Makes a budget for one of several calls that together hold no more than `all` allows. `all` counts `counted` bytes for this
+    /// call already: memory that the call reuses.
     #[cfg(feature = "rayon")]
     pub(crate) fn sharing(limits: &Limits, all: &Arc<Self>, counted: u64) -> Self {
         Self { shared: Some(Share::new(all, counted)), ..Self::new(limits) }
     }
 
-    /// Whether other calls share what this one may hold.
+    /// Returns `true` if other calls share what this one may hold.
     #[cfg(feature = "rayon")]
     pub(crate) fn is_shared(&self) -> bool {
         self.shared.is_some()
     }
 
-    /// Whether this call was refused what its own limits allow, because of what others hold.
+    /// Returns `true` if this call was refused memory within its limits because of what other calls hold.
     #[cfg(feature = "rayon")]
     pub(crate) fn is_refused(&self) -> bool {
         self.shared.as_ref().is_some_and(Share::is_refused)
     }
 
-    /// What is counted for this call of what it shares with others.
+    /// Returns the bytes that are counted for this call in the shared budget.
     #[cfg(feature = "rayon")]
     pub(crate) fn counted(&self) -> u64 {
         self.shared.as_ref().map_or(0, Share::counted)
@@ -83,22 +83,22 @@ impl Budget {
         self.limits.total(self.read())
     }
 
-    /// How many different bytes of the file the call has read, at most.
+    /// Returns the maximum number of distinct bytes of the file that the call has read.
     pub(crate) fn read(&self) -> u64 {
         self.read.load(Ordering::Relaxed).min(self.end.load(Ordering::Relaxed))
     }
 
-    /// The size of the largest block that is stored in so many bytes.
+    /// Returns the maximum decoded size of a block that occupies `stored` bytes in the file.
     pub(crate) fn block(&self, stored: u64) -> u64 {
         self.limits.block(stored)
     }
 
-    /// What may still be taken.
+    /// Returns the bytes that may still be charged.
     pub(crate) fn left(&self) -> u64 {
         self.total().saturating_sub(self.held.load(Ordering::Relaxed))
     }
 
-    /// Spends the bytes of one array or block that is stored in so many bytes.
+    /// Charges `bytes` for one array or block that occupies `stored` bytes in the file.
     pub(crate) fn spend(&self, stored: u64, bytes: u64, what: &'static str) -> Result<()> {
         if bytes > self.limits.block(stored) {
             return Err(self.over_block(stored, bytes, what));
@@ -106,7 +106,7 @@ impl Budget {
         self.spend_all(bytes, what)
     }
 
-    /// Spends the bytes of several blocks, each of which is no larger than a block may be.
+    /// Charges the bytes of several blocks, none of which is larger than a block may be.
     pub(crate) fn spend_all(&self, bytes: u64, what: &'static str) -> Result<()> {
         self.try_spend(bytes).then_some(()).ok_or_else(|| self.over_total(bytes, what))
     }
@@ -148,7 +148,7 @@ impl Budget {
         self.give_back(self.held().saturating_sub(held));
     }
 
-    /// The error of a block, stored in so many bytes, that may not be as large.
+    /// The error of a block of `stored` bytes whose decoded size exceeds the limit.
     pub(crate) fn exceeded(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
         if bytes > self.limits.block(stored) {
             return self.over_block(stored, bytes, what);
@@ -169,15 +169,15 @@ impl Budget {
         error.found(decimal(held.saturating_add(bytes)))
     }
 
-    /// Zeroed elements of an array that is stored in so many bytes. Their pages are fresh ones of the system: what is
-    /// never written costs nothing.
+    /// Returns zeroed elements for an array that occupies `stored` bytes in the file. Their pages are untouched pages of the
+    /// system: what is never written costs nothing.
     pub(crate) fn vec<T: FromZeros>(&self, stored: u64, count: u64, what: &'static str) -> Result<Vec<T>> {
         let bytes = count.saturating_mul(size_u64::<T>());
         self.spend(stored, bytes, what)?;
         T::new_vec_zeroed(as_usize(count)).map_err(|_| exceeded_by_machine(bytes, what))
     }
 
-    /// Makes a vector this long. Its elements may be old ones or zero: they are to be overwritten.
+    /// Resizes a vector to the given count. Its elements may be old ones or zero: the caller overwrites them.
     pub(crate) fn resize<T: FromZeros + Clone>(
         &self,
         out: &mut Vec<T>,

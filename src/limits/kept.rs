@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::settings::Limits;
 
-/// What a file object keeps of what it decoded: at most what a call may hold that reads the whole file.
+/// The decoded data that a file object caches: at most what a call may hold that reads the whole file.
 #[derive(Debug)]
 pub(crate) struct Kept {
     most: u64,
@@ -10,18 +10,18 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Of a file this long.
+    /// Makes an empty cache count for a file of `file` bytes.
     pub(crate) fn new(limits: &Limits, file: u64) -> Self {
         Self { most: limits.total(file), bytes: AtomicU64::new(0) }
     }
 
-    /// Whether so many bytes more may be kept.
+    /// Returns `true` if another `bytes` bytes may be cached.
     #[cfg(feature = "rayon")]
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         self.bytes.load(Ordering::Relaxed).saturating_add(bytes) <= self.most
     }
 
-    /// Whether so many bytes more may be kept, which are then counted.
+    /// Returns `true` if another `bytes` bytes may be cached, and counts them.
     pub(crate) fn admits(&self, bytes: u64) -> bool {
         let kept = |kept: u64| kept.checked_add(bytes).filter(|kept| *kept <= self.most);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, kept).is_ok()

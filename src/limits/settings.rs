@@ -1,12 +1,12 @@
-/// How much memory a file may make the library take.
+/// Limits on the memory that a file may make the library use.
 ///
 /// The limits are against small files that become huge, not against huge files: what is stored large may decode large. A
 /// block may always decode to [`free_ratio`](Self::free_ratio) times its stored bytes, and a call to as many times what it
 /// reads; beyond that, [`max_block_bytes`](Self::max_block_bytes) and [`max_total_bytes`](Self::max_total_bytes) count.
 ///
-/// A call that returns what it decoded takes no more memory than that at any time, and beside it the stored bytes that it
-/// reads, the headers, and 1 MiB for each thread at work. Bytes of a map cost nothing. Arrays that a caller copies out of
-/// views are the caller's.
+/// A call that returns decoded data uses no more memory than that at any time, not counting the stored bytes that it reads, the
+/// headers, and 1 MiB for each thread at work. Bytes of a map cost nothing. Arrays that a caller copies out of views belong to the
+/// caller.
 ///
 /// # Examples
 ///
@@ -33,10 +33,10 @@ pub struct Limits {
     /// The most bytes that one call holds of what it decodes, all blocks together, and the most that a file object keeps
     /// for later calls. 1 GiB by default.
     pub max_total_bytes: u64,
-    /// How many times its stored bytes a block may decode to, whatever the other limits say. 16 by default; 0 switches
-    /// this off.
+    /// The decoded size that a block may always reach, as a multiple of its stored size, whatever the other limits are. 16 by
+    /// default; 0 disables this allowance.
     pub free_ratio: u64,
-    /// How deep containers may be nested, in formats that nest them (LLSD). 96 by default, and never more than 256.
+    /// The maximum nesting depth of containers, in formats that nest them (LLSD). 96 by default, and never more than 256.
     pub max_depth: u32,
 }
 
@@ -75,12 +75,12 @@ impl Limits {
         self
     }
 
-    /// The size of the largest block that is stored in so many bytes.
+    /// Returns the maximum decoded size of a block that occupies `stored` bytes in the file.
     pub(super) fn block(&self, stored: u64) -> u64 {
         self.max_block_bytes.max(stored.saturating_mul(self.free_ratio))
     }
 
-    /// The most that a call holds which reads so many bytes.
+    /// Returns the maximum number of bytes that a call may hold if it reads `read` bytes.
     pub(super) fn total(&self, read: u64) -> u64 {
         self.max_total_bytes.max(read.saturating_mul(self.free_ratio))
     }

@@ -7,9 +7,9 @@ use super::budget::Budget;
 #[derive(Debug)]
 pub(super) struct Share {
     all: Arc<Budget>,
-    /// What `all` counts for this call.
+    /// The bytes that `all` counts for this call.
     counted: AtomicU64,
-    /// What of it the call may still take.
+    /// The part of `counted` that the call may still use.
     credit: AtomicU64,
     is_refused: AtomicBool,
 }

@@ -14,7 +14,7 @@ use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
-/// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal where the stored bytes are.
+/// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal if the stored bytes are equal.
 #[derive(Clone)]
 pub struct Attribute {
     semantic: Semantic,
@@ -70,7 +70,7 @@ impl Attribute {
         AttributeInfo { semantic: self.semantic.clone(), format: self.format }
     }
 
-    /// The dequantization of the stored integers, where they have one.
+    /// The dequantization of the stored integers, if they have one.
     ///
     /// Conversions to floats apply it. Integers that are written as stored leave it to the shader.
     #[must_use]
@@ -84,7 +84,7 @@ impl Attribute {
         self.bytes.len().checked_div(self.format.size()).unwrap_or(0)
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if the attribute has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -102,7 +102,7 @@ impl Attribute {
         self.bytes
     }
 
-    /// The elements as a typed array, shared; `None` where `T` is not what is stored.
+    /// The elements as a typed array, shared; `None` if `T` is not the stored type.
     ///
     /// `Array<[f32; 3]>` for a format of three `f32`, `Array<[u8; 4]>` for four `u8`, normalized or not.
     #[must_use]
@@ -111,7 +111,7 @@ impl Attribute {
             .then(|| Array::new(self.bytes.clone()))
     }
 
-    /// The elements of a range of vertices, shared; `None` where it reaches beyond the end.
+    /// The elements of a range of vertices, shared; `None` if the range reaches beyond the end.
     #[must_use]
     pub fn slice(&self, vertices: std::ops::Range<usize>) -> Option<Self> {
         if vertices.start > vertices.end || vertices.end > self.len() {
@@ -124,8 +124,8 @@ impl Attribute {
 
     /// Converts the elements to `[f32; N]`.
     ///
-    /// Normalized integers are scaled and [dequantized](Self::dequant). Of components that are not stored, the fourth of
-    /// positions and colours is 1, and others are 0; those beyond `N` are left out.
+    /// Normalized integers are scaled and [dequantized](Self::dequant). If components are not stored, the fourth of positions and
+    /// colours is 1, and others are 0. Components beyond `N` are left out.
     #[must_use]
     pub fn to_f32<const N: usize>(&self) -> Vec<[f32; N]> {
         let mut out = vec![[0.0; N]; self.len()];
@@ -197,7 +197,7 @@ impl Attribute {
         self.bytes.chunks_exact(self.format.size().max(1)).map(convert)
     }
 
-    /// The smallest box around the first three components; `None` where no element is finite.
+    /// The smallest box around the first three components; `None` if no element is finite.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
         if cfg!(meshmap_small) {
@@ -224,14 +224,14 @@ impl Attribute {
     /// * To floats: normalized integers are scaled and [dequantized](Self::dequant), others keep their value. Halves are
     ///   rounded to the nearest, the even one of two, and are infinite from 65,520 on.
     /// * From floats, and between normalized integers: normalized integers are the nearest, the even one of two, after
-    ///   numbers outside 0..=1 or -1..=1 are moved to its ends; NaN becomes 0. Plain integers are the nearest, too.
+    ///   numbers outside 0..=1 or -1..=1 are moved to its ends; NaN becomes 0. Plain integers are also the nearest.
     /// * Between plain integers, and between plain and normalized ones: the integer itself is kept.
     /// * To the stored type: the stored bits. Dequantization is then left to the shader.
     ///
     /// * To a [packed](VertexFormat::packed) format: as to normalized integers, each with its own number of bits.
     ///
-    /// Components beyond those of the target are left out. Of components that are not stored, the fourth of positions and
-    /// colours is 1, and others are 0.
+    /// Components beyond the target's are left out. If components are not stored, the fourth of positions and colours is 1, and
+    /// others are 0.
     ///
     /// # Errors
     ///
@@ -249,7 +249,7 @@ impl Attribute {
             return Err(error.expected(format!("at least {size} bytes")).found(stride));
         }
         if self.is_empty() {
-            // A file may announce elements of any size where it has none of them.
+            // A file without elements may declare any element size.
             return Ok(());
         }
         let converter = self.converter(target);
@@ -288,12 +288,12 @@ impl Attribute {
         self.write_chunks(target, stride, into_slice(out, needed)?)
     }
 
-    /// How many elements make a block, where each becomes so many bytes.
+    /// Returns the number of elements in a block, if each converts to `size` bytes.
     fn per_block(&self, size: usize) -> usize {
         BLOCK.checked_div(size.max(self.format.size())).unwrap_or(0).max(1)
     }
 
-    /// What a fourth component is that is not stored.
+    /// The value of a fourth component that is not stored.
     fn fourth(&self) -> Fourth {
         match self.semantic {
             Semantic::Position | Semantic::Color(_) => Fourth::One,
@@ -301,7 +301,7 @@ impl Attribute {
         }
     }
 
-    /// How the elements become those of another format.
+    /// The conversion of the elements to another format.
     pub(super) fn converter(&self, target: VertexFormat) -> Converter {
         Converter::new(self.format, target, self.dequant, self.fourth())
     }

@@ -47,7 +47,7 @@ impl Attributes {
         self.loader.load(index, self.info(index)?, budget)
     }
 
-    /// What `convert` makes of the attribute at an index. The attribute itself is charged only while it is converted.
+    /// Returns the result of `convert` for the attribute at an index. The attribute itself is charged only while it is converted.
     pub(super) fn load_converted(
         &self,
         index: usize,
@@ -74,7 +74,7 @@ impl Attributes {
     }
 }
 
-/// What a mesh stores for each vertex, in the order of the file, each found by its meaning. Cloning is cheap.
+/// The attributes of a mesh, in the order of the file, each found by its meaning. Cloning is cheap.
 #[derive(Clone, Debug)]
 pub(crate) struct AttributeList {
     infos: Arc<[AttributeInfo]>,

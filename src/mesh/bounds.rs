@@ -32,7 +32,7 @@ impl Bounds {
         Self { min, max }
     }
 
-    /// The box around these points, leaving out numbers that are not finite; `None` where an axis has no other.
+    /// The box around these points, ignoring NaN and infinite values; `None` if an axis has no finite value.
     #[must_use]
     pub fn around(points: impl IntoIterator<Item = [f32; 3]>) -> Option<Self> {
         let mut bounds = Self::default();
@@ -66,7 +66,7 @@ impl Bounds {
         Self { min: each(self.min, other.min, f32::min), max: each(self.max, other.max, f32::max) }
     }
 
-    /// Whether there is no point in it: on some axis, the least is not at most the greatest.
+    /// Returns `true` if the box contains no point: on some axis, the minimum is not at most the maximum.
     ///
     /// A box of one point is not empty.
     #[must_use]

@@ -3,7 +3,7 @@
 use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 
-/// The number in the bytes of one component; integers scaled where the format is normalized.
+/// The number in the bytes of one component; integers are scaled if the format is normalized.
 pub(super) fn component_to_f32(format: VertexFormat, component: &[u8]) -> f32 {
     let scalar = format.scalar;
     let number = match scalar {
@@ -52,7 +52,7 @@ fn component_to_i64(scalar: Scalar, component: &[u8]) -> i64 {
         Scalar::I16 => i16::from_le_bytes(leading(component)).into(),
         Scalar::U32 => u32::from_le_bytes(leading(component)).into(),
         Scalar::I32 => i32::from_le_bytes(leading(component)).into(),
-        // Floats are converted by `component_to_f32` alone.
+        // Only `component_to_f32` converts floats.
         Scalar::F16 | Scalar::F32 | Scalar::F64 => 0,
     }
 }

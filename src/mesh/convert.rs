@@ -14,7 +14,7 @@ use crate::codec::dequant;
 /// The most bytes of a block, which stays in the cache of the processor.
 pub(super) const BLOCK: usize = 16 << 10;
 
-/// How the elements of an attribute become elements of another format.
+/// A conversion of the elements of an attribute to another format.
 #[derive(Clone, Debug)]
 pub(super) struct Converter {
     from: VertexFormat,
@@ -27,7 +27,7 @@ pub(super) struct Converter {
     fourth: Fourth,
 }
 
-/// What happens to a component.
+/// The conversion of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// It keeps its bits.
@@ -76,12 +76,12 @@ impl Converter {
         self.to
     }
 
-    /// How many components of an element are converted.
+    /// Returns the number of components of an element that are converted.
     pub(super) fn components(&self) -> usize {
         components(self.from).min(components(self.to))
     }
 
-    /// Whether the elements stay as they are.
+    /// Returns `true` if the elements stay as they are.
     pub(super) fn is_copy(&self) -> bool {
         self.step == Step::Keep
             && self.from.components == self.to.components
@@ -102,7 +102,7 @@ impl Converter {
             place(elements, from.size(), kept.size(), &self.fill, places);
             return Ok(());
         }
-        // What is left out may be what the target cannot hold.
+        // The target may be unable to hold components that are left out.
         let elements = if kept.components < from.components {
             let count = elements.len().checked_div(from.size()).unwrap_or(0);
             few.resize(count.saturating_mul(kept.size()), 0);
@@ -148,7 +148,7 @@ impl Converter {
         Ok(())
     }
 
-    /// How components become packed words.
+    /// The packing of components into words.
     fn packing(&self) -> packed::Packing {
         packed::Packing {
             components: self.components(),
@@ -165,7 +165,7 @@ pub(super) struct NotHeld {
     pub(super) value: String,
 }
 
-/// What a fourth component is that is not stored; others are 0.
+/// The value of a fourth component that is not stored; others are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fourth {
     Zero,
@@ -176,7 +176,7 @@ fn components(format: VertexFormat) -> usize {
     usize::try_from(format.components).unwrap_or(usize::MAX)
 }
 
-/// Reads components as floats, scaled where they are normalized, and dequantized.
+/// Reads components as floats, scaled if they are normalized, and dequantized.
 fn read_floats(format: VertexFormat, dequant: Option<&Dequant>, elements: &[u8], out: &mut Vec<f32>) {
     let VertexFormat { scalar, normalized, .. } = format;
     match (scalar, normalized) {
@@ -207,7 +207,7 @@ fn read_floats(format: VertexFormat, dequant: Option<&Dequant>, elements: &[u8],
     }
 }
 
-/// Reads normalized integers of 16 bits, which are most of those that are dequantized.
+/// Reads normalized integers of 16 bits, the most common type of dequantized integers.
 fn read_units(format: VertexFormat, dequant: Option<&Dequant>, elements: &[u8], out: &mut Vec<f32>) {
     let Ok(stored) = <[le::U16]>::ref_from_bytes(elements) else { return out.clear() };
     let Some(Dequant { scale, offset }) = dequant else {
@@ -311,7 +311,7 @@ fn host_order(bits: u32) -> [u8; 2] {
     u16::from_le_bytes(low(bits)).to_ne_bytes()
 }
 
-/// The integer nearest to a float, the even one of two; `None` where there is none.
+/// Returns the integer nearest to a float, the even one of two; `None` for NaN and values outside the range of `i64`.
 fn integer_of(float: &f32) -> Option<i64> {
     let rounded = float.round_ties_even();
     #[expect(clippy::cast_possible_truncation, reason = "saturates, and no component has as many bits")]

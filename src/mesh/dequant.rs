@@ -3,7 +3,7 @@
 /// `value` is the normalized integer, in 0..1 or -1..1. Both operations are rounded to single precision, as in a
 /// shader.
 ///
-/// Equal where all bits are, but for those of numbers that are none: a file may have domains without a number.
+/// Equal if all bits are equal, except for the bits of NaN: a file may have domains that are NaN.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Dequant {
@@ -23,7 +23,7 @@ impl PartialEq for Dequant {
 impl Eq for Dequant {}
 
 impl Dequant {
-    /// Of components between `min` and `max`.
+    /// The dequantization for components between `min` and `max`.
     pub(crate) fn of_domain<const N: usize>(min: [f32; N], max: [f32; N]) -> Self {
         let mut dequant = Self { scale: [1.0; 4], offset: [0.0; 4] };
         let components = dequant.scale.iter_mut().zip(&mut dequant.offset);

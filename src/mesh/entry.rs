@@ -6,11 +6,11 @@ use crate::report::Address;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct MeshEntry {
-    /// Where it is in the file.
+    /// The mesh's address, as accepted by [`MeshFile::mesh`](crate::MeshFile::mesh).
     pub address: Address,
-    /// Its name, with U+FFFD in place of what is not UTF-8; empty where it has none.
+    /// The mesh's name, with U+FFFD in place of invalid UTF-8; empty if the mesh has no name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the mesh.
     pub role: Role,
     /// The numbers of vertices and triangles; `None` if another read is needed: see
     /// [`MeshFile::counts`](crate::MeshFile::counts).
@@ -77,7 +77,7 @@ impl MeshCounts {
 /// The meshes of a file, each described when it is asked for.
 pub(crate) type Entries<'a> = Box<dyn ExactSizeIterator<Item = MeshEntry> + Send + 'a>;
 
-/// What a mesh is for.
+/// The purpose of a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[non_exhaustive]
@@ -92,7 +92,7 @@ pub enum Role {
     Snapshot {
         /// Its index.
         index: u64,
-        /// Its time in seconds, where the file has times.
+        /// The time of the snapshot in seconds, if the file has times.
         seconds: Option<f64>,
     },
 }

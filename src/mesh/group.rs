@@ -17,7 +17,7 @@ use crate::report::{Error, ErrorKind, Result};
 impl MeshView {
     /// The runs of triangles of one material, in the order of the file: each a draw call.
     ///
-    /// Where triangles of several materials alternate, there are many runs: [`by_material`](Self::by_material) has one for
+    /// If triangles of several materials alternate, there are many runs: [`by_material`](Self::by_material) has one for
     /// each material. A mesh without triangles has none. [`group`](Self::group) makes a mesh of one of them.
     pub fn groups(&self) -> impl Iterator<Item = MaterialGroup> + '_ {
         let mut start = 0_usize;
@@ -34,13 +34,13 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where there is no memory for the new indices.
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits leave no memory for the new indices.
     pub fn by_material(&self) -> Result<Self> {
         let Some(materials) = self.material_ids() else { return Ok(self.clone()) };
         if materials.as_slice().is_sorted_by_key(|material| material.get()) {
             return Ok(self.clone());
         }
-        // Of each triangle, its material and its corners: as they are sorted, with half of them beside, and as arrays.
+        // For each triangle, its material and its corners: as they are sorted, with half of them next to them, and as arrays.
         let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
         let spent = self.budget().spend_all(memory, "triangles by material");
         spent.map_err(|error| self.place().locate(error))?;
@@ -54,7 +54,7 @@ impl MeshView {
     /// The mesh of one material group: its triangles, and the vertices that they use, each once, in the order of this mesh.
     ///
     /// For engines that draw one mesh per material. `index` counts the groups of [`groups`](Self::groups). Every attribute
-    /// is carried over, and the view has a single group. Name, address and role are those of this mesh.
+    /// is included, and the view has a single group. Name, address and role are the same as in this mesh.
     ///
     /// Attributes of the group are copied from attributes of this mesh by each call: call [`load`](Self::load) on this mesh
     /// before you take several groups, so that it is decoded once. If the group uses all vertices, nothing is copied.
@@ -76,8 +76,8 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such group, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if there is no memory for the new indices.
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the mesh has no such group, and [`LimitExceeded`](ErrorKind::LimitExceeded)
+    /// if the limits leave no memory for the new indices.
     pub fn group(&self, index: usize) -> Result<Self> {
         let part = self.part(index).map_err(|error| self.place().locate(error));
         part.map_err(|error| self.tell(error))

@@ -71,7 +71,7 @@ impl Indices {
         }
     }
 
-    /// Whether there are no indices.
+    /// Returns `true` if there are no indices.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -116,7 +116,7 @@ impl Indices {
         self.base
     }
 
-    /// The indices as stored, [`base`](Self::base) included; `None` where they are not 32 bits wide.
+    /// The indices as stored, [`base`](Self::base) included; `None` if they are not 32 bits wide.
     #[must_use]
     pub fn stored(&self) -> Option<&Array<u32>> {
         match &self.stored {
@@ -125,7 +125,7 @@ impl Indices {
         }
     }
 
-    /// The indices as stored; `None` where they are not 16 bits wide.
+    /// The indices as stored; `None` if they are not 16 bits wide.
     #[must_use]
     pub fn stored_u16(&self) -> Option<&Array<u16>> {
         match &self.stored {
@@ -162,7 +162,7 @@ impl Indices {
         narrow.chain(wide.get(corners).unwrap_or_default().iter().map(move |i| i.get().wrapping_sub(base)))
     }
 
-    /// The narrowest format that holds every index. Looks at all of them where they are stored wide.
+    /// The narrowest format that holds every index. Scans all indices if they are stored wide.
     ///
     /// 65,535 does not count as one of 16 bits: where primitive restart is on, which WebGL cannot switch off, it ends a
     /// primitive.

@@ -11,10 +11,10 @@ use super::view::MeshView;
 use super::write::{WriteResult, sized, written};
 use crate::report::{ErrorKind, Result};
 
-/// What a vertex buffer has for each vertex: attributes, each at an offset.
+/// The layout of one vertex in a vertex buffer: a list of attributes and their byte offsets.
 ///
 /// Offsets and the stride follow from the attributes, unless they are given: each attribute begins at the next multiple of
-/// 4 bytes, or of its size where that is less, and the stride is a multiple of 4, as graphics APIs want it.
+/// 4 bytes, or of its size if that is less, and the stride is a multiple of 4, as graphics APIs require.
 ///
 /// # Examples
 ///
@@ -51,9 +51,9 @@ pub struct LayoutAttribute {
     pub semantic: Semantic,
     /// The format that it is written in.
     pub format: VertexFormat,
-    /// Where it begins in each vertex, in bytes.
+    /// The byte offset of the attribute in each vertex.
     pub offset: usize,
-    /// What is written for every vertex of a mesh without the attribute; `None` where such a mesh is an error.
+    /// The value that is written for every vertex of a mesh without the attribute; `None` if such a mesh is an error.
     pub default: Option<[f32; 4]>,
 }
 
@@ -70,14 +70,14 @@ impl VertexLayout {
         Self::default()
     }
 
-    /// Adds an attribute that a mesh must have, after those that are there.
+    /// Adds an attribute that a mesh must have, after the existing attributes.
     #[must_use]
     pub fn with(self, semantic: Semantic, format: VertexFormat) -> Self {
         let offset = self.next(format);
         self.with_attribute(LayoutAttribute { semantic, format, offset, default: None })
     }
 
-    /// Adds an attribute, after those that are there, that is `default` for every vertex of a mesh without it.
+    /// Adds an attribute, after the existing ones, that is `default` for every vertex of a mesh without it.
     #[must_use]
     pub fn with_default(self, semantic: Semantic, format: VertexFormat, default: [f32; 4]) -> Self {
         let offset = self.next(format);
@@ -104,7 +104,7 @@ impl VertexLayout {
         self
     }
 
-    /// Where an attribute of this format comes after those that are there.
+    /// Returns the offset at which an attribute of this format follows the existing ones.
     fn next(&self, format: VertexFormat) -> usize {
         self.end().next_multiple_of(format.size().clamp(1, 4).next_power_of_two())
     }
@@ -150,7 +150,7 @@ const DIRECT_BLOCK: usize = 2 << 10;
 struct Columns<'a> {
     columns: Vec<Column<'a>>,
     stride: usize,
-    /// Whether there are bytes between attributes.
+    /// `true` if there are bytes between attributes.
     has_gaps: bool,
     work: Work,
 }
@@ -159,11 +159,11 @@ struct Columns<'a> {
 struct Column<'a> {
     from: Origin,
     to: &'a LayoutAttribute,
-    /// Whether the next column overwrites the 4 bytes after each element.
+    /// `true` if the next column overwrites the 4 bytes after each element.
     is_followed: bool,
 }
 
-/// Where the elements of a column come from.
+/// The origin of the elements of a column.
 enum Origin {
     /// Elements that stay as they are.
     Copied(Bytes),
@@ -173,14 +173,14 @@ enum Origin {
 }
 
 impl Columns<'_> {
-    /// How many vertices make a block: of at most `copied` bytes if all are copied, and of more if some are converted.
+    /// Returns the number of vertices in a block: at most `copied` bytes if all are copied, and more if some are converted.
     fn per_block(&self, copied: usize) -> usize {
         let is_converted = |column: &Column<'_>| matches!(column.from, Origin::Converted(_));
         let most = if self.columns.iter().any(is_converted) { BLOCK } else { copied };
         most.checked_div(self.stride).unwrap_or(0).max(1)
     }
 
-    /// The bytes of all vertices, where those of the only attribute are.
+    /// Returns the bytes of all vertices, if they are the stored bytes of the only attribute.
     fn as_stored(&self) -> Option<&[u8]> {
         match self.columns.as_slice() {
             [Column { from: Origin::Copied(bytes), to, .. }] if to.format.size() == self.stride => {
@@ -190,7 +190,7 @@ impl Columns<'_> {
         }
     }
 
-    /// Writes whole vertices from `first` on, as many as `out` has room for; at most those of a block.
+    /// Writes whole vertices from `first` on, at most one block and no more than fit into `out`.
     fn write(&mut self, first: usize, out: &mut [u8]) -> Result<()> {
         let Self { columns, stride, has_gaps, work } = self;
         let count = out.len().checked_div(*stride).unwrap_or(0);
@@ -226,9 +226,9 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](ErrorKind::Mismatch) where the mesh does not have an attribute without a default;
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for a layout whose attributes overlap or are longer than its stride, and for
-    /// an integer that the layout's format cannot hold; the errors of reading and decoding; and that of `write`.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if the mesh lacks an attribute that has no default;
+    /// [`OutOfRange`](ErrorKind::OutOfRange) if the layout's attributes overlap or are longer than its stride, and if an integer
+    /// does not fit the layout's format; the errors of reading and decoding; and the error that `write` returns.
     pub fn write_interleaved<R: WriteResult>(
         &self,
         layout: &VertexLayout,

@@ -6,8 +6,8 @@ use std::ops::Range;
 pub struct MaterialGroup {
     /// The index of the group among all groups of the mesh, as accepted by [`MeshView::group`](super::MeshView::group).
     pub index: usize,
-    /// The material: of CGeo, the number that the file has for each triangle; of a Second Life mesh, the number of the
-    /// face, which is that of its texture; 0 otherwise.
+    /// The material ID: in CGeo, the number that the file has for each triangle; in a Second Life mesh, the number of the face,
+    /// which is also the number of its texture; otherwise 0.
     pub material: u32,
     /// The triangles, in the order of the mesh or remap; three indices each.
     pub triangles: Range<usize>,

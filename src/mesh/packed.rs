@@ -2,7 +2,7 @@
 
 use super::round::{limited, low, nearest};
 
-/// How components become packed words.
+/// The packing of components into words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packing {
     /// The number of components of an element, 1 to 4. Others are 0.
@@ -16,7 +16,7 @@ pub(super) struct Packing {
 const FIELDS: [(u32, u32); 4] = [(10, 0), (10, 10), (10, 20), (2, 30)];
 
 impl Packing {
-    /// The greatest integer of a component with so many bits, which stands for 1.
+    /// Returns the maximum integer of a component of `bits` bits, which stands for 1.
     fn greatest(self, bits: u32) -> u32 {
         let bits = if self.is_signed { bits.saturating_sub(1) } else { bits };
         mask(bits)

@@ -1,15 +1,15 @@
 //! Elements, which are packed, to their places in vertices.
 
-/// Where elements go: the first one to the beginning of `out`, and each other one `stride` bytes further.
+/// The places to write elements to: the first one at the beginning of `out`, and each other one `stride` bytes further.
 pub(super) struct Places<'a> {
     pub(super) out: &'a mut [u8],
     pub(super) stride: usize,
-    /// Whether the 4 bytes after each element are written later: what is there may be anything meanwhile.
+    /// `true` if the 4 bytes after each element are written later: until then they may contain anything.
     pub(super) is_followed: bool,
 }
 
 impl<'a> Places<'a> {
-    /// Places between which bytes are left alone.
+    /// Places that leave the bytes between them unchanged.
     pub(super) fn packed(out: &'a mut [u8], stride: usize) -> Self {
         Self { out, stride, is_followed: false }
     }

@@ -10,7 +10,7 @@ use crate::report::{Address, Error, ErrorKind, Result};
 /// a GPU takes one index for all. Corners with equal indices become one vertex; no positions are merged by distance.
 /// Vertices are numbered in the order of their first use, so that the same input gives the same mesh.
 ///
-/// A remap holds no attributes, only where each vertex takes them from ([`sources`](Self::sources)). It is computed once
+/// A remap holds no attributes, only their sources for each vertex ([`sources`](Self::sources)). It is computed once
 /// for a topology; another snapshot with the same indices then costs one [`gather_into`](Self::gather_into) for each
 /// attribute.
 ///
@@ -44,7 +44,7 @@ pub struct VertexRemap {
 /// The vertices that use each element of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VertexUses {
-    /// Where the vertices of each element begin, and in the end their number.
+    /// The start of the vertices of each element; the last value is the number of vertices.
     starts: Vec<u32>,
     vertices: Vec<u32>,
 }
@@ -71,12 +71,12 @@ impl VertexRemap {
     /// Makes a remap whose triangles are ordered by material; [`groups`](Self::groups) has the triangles of each.
     ///
     /// `materials` has an element for each triangle, that is, for three corners. Materials ascend; triangles of one
-    /// stay in their order, and [`triangles`](Self::triangles) tells which they are. Vertices may be shared by
+    /// stay in their order, and [`triangles`](Self::triangles) returns their numbers in the file. Vertices may be shared by
     /// materials.
     ///
     /// # Errors
     ///
-    /// Those of [`new`](Self::new), and [`Mismatch`](ErrorKind::Mismatch) where there are not three corners for each
+    /// Returns the errors of [`new`](Self::new), and [`Mismatch`](ErrorKind::Mismatch) unless there are three corners for each
     /// element of `materials`.
     pub fn by_material(streams: &[&[u32]], counts: &[usize], materials: &[u32]) -> Result<Self> {
         let corners = check(streams, counts)?;
@@ -97,11 +97,11 @@ impl VertexRemap {
         Ok(this)
     }
 
-    /// The most memory that making a remap takes, in bytes: of so many corners, and of attributes with so many elements.
+    /// Returns the maximum memory that making a remap needs, in bytes, for `corners` corners and attributes of `counts` elements.
     pub(crate) fn most_memory(corners: u64, counts: &[usize]) -> u64 {
         // Two numbers of each corner, the first corner and a link of each vertex, both of them in old and in new memory
         // where they outgrow a half; a table as long as the elements of the first attribute, or as the vertices that are
-        // told apart; then the elements of each vertex.
+        // distinguished; then the elements of each vertex.
         const EACH: u64 = 4 + 4 + (4 + size_of::<Chained>() as u64) * 3 / 2;
         let first = counts.first().map_or(0, |count| as_u64(*count)).min(effort(corners));
         let table = if counts.len() > 2 { first.max(corners) } else { first };
@@ -135,28 +135,28 @@ impl VertexRemap {
         self.indices
     }
 
-    /// The element of each vertex of an attribute; `None` where there is no such attribute.
+    /// The element of each vertex of an attribute; `None` if the remap has no such attribute.
     #[must_use]
     pub fn sources(&self, attribute: usize) -> Option<&[u32]> {
         self.sources.get(attribute).map(Vec::as_slice)
     }
 
-    /// The vertices of each element of an attribute; `None` where there is no such attribute.
+    /// The vertices of each element of an attribute; `None` if the remap has no such attribute.
     ///
-    /// What moves one element of the file has to move these.
+    /// A change to one element of the file has to be applied to all of these vertices.
     #[must_use]
     pub fn uses(&self, attribute: usize) -> Option<VertexUses> {
         let (sources, count) = (self.sources.get(attribute)?, *self.counts.get(attribute)?);
         Some(VertexUses::new(sources, count))
     }
 
-    /// The runs of triangles of each material, materials ascending; empty but for [`by_material`](Self::by_material).
+    /// The runs of triangles of each material, materials ascending; empty unless made by [`by_material`](Self::by_material).
     #[must_use]
     pub fn groups(&self) -> &[MaterialGroup] {
         &self.groups
     }
 
-    /// The number in the file of each triangle; `None` where triangles are in the file's order.
+    /// The number in the file of each triangle; `None` if triangles are in the file's order.
     #[must_use]
     pub fn triangles(&self) -> Option<&[u32]> {
         self.triangles.as_deref()
@@ -166,7 +166,7 @@ impl VertexRemap {
     ///
     /// # Errors
     ///
-    /// Those of [`gather_into`](Self::gather_into).
+    /// Returns the errors of [`gather_into`](Self::gather_into).
     pub fn gather<T: Copy>(&self, attribute: usize, elements: &[T]) -> Result<Vec<T>> {
         Ok(gather(elements, self.checked_sources(attribute, elements.len())?))
     }
@@ -175,8 +175,8 @@ impl VertexRemap {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](ErrorKind::OutOfRange) where there is no such attribute or `out` has another length;
-    /// [`Mismatch`](ErrorKind::Mismatch) where there are not as many elements as when the remap was made.
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the remap has no such attribute or `out` has another length, and
+    /// [`Mismatch`](ErrorKind::Mismatch) if the number of elements is not the number that the remap was made with.
     pub fn gather_into<T: Copy>(&self, attribute: usize, elements: &[T], out: &mut [T]) -> Result<()> {
         let sources = self.checked_sources(attribute, elements.len())?;
         if out.len() != sources.len() {
@@ -214,11 +214,11 @@ pub(crate) struct CornerRemap<const N: usize> {
     heads: Vec<u32>,
     vertices: Vec<Vertex<N>>,
     indices: Vec<u32>,
-    /// What is left of the steps from vertex to vertex.
+    /// The remaining number of steps from vertex to vertex.
     effort: u64,
 }
 
-/// A vertex among those that share a position.
+/// A vertex in the list of vertices that share a position.
 struct Vertex<const N: usize> {
     next: u32,
     /// The element of each attribute, the position first.
@@ -228,8 +228,8 @@ struct Vertex<const N: usize> {
 impl<const N: usize> CornerRemap<N> {
     const NONE: u32 = u32::MAX;
 
-    /// For so many elements of each attribute, positions first; `None` for numbers that [`VertexRemap::new`] treats in
-    /// another way.
+    /// Makes a builder for `counts` elements of each attribute, positions first; `None` for numbers that [`VertexRemap::new`]
+    /// treats in another way.
     pub(crate) fn new(counts: [usize; N], corner_count: usize) -> Option<Self> {
         u32::try_from(corner_count).ok()?;
         let effort = effort(as_u64(corner_count));
@@ -249,7 +249,8 @@ impl<const N: usize> CornerRemap<N> {
 
     /// Adds corners: the index that each has for each attribute.
     ///
-    /// `None` if [`VertexRemap::new`] would return an error, or if so many vertices share a position that it would sort them.
+    /// Returns `None` if [`VertexRemap::new`] would return an error, or if it would sort the vertices because too many share a
+    /// position.
     pub(crate) fn add(&mut self, corners: &[[u32; N]]) -> Option<()> {
         let is_wrong = |corner: &[u32; N]| corner.iter().zip(&self.counts).any(|(i, count)| at(*i) >= *count);
         if corners.iter().any(is_wrong) {
@@ -335,7 +336,7 @@ impl VertexUses {
         self.starts.len().saturating_sub(1)
     }
 
-    /// The vertices of an element, ascending; empty where no corner uses it, or there is no such element.
+    /// The vertices of an element, ascending; empty if no corner uses the element or the element does not exist.
     #[must_use]
     pub fn get(&self, element: usize) -> &[u32] {
         let bounds = self.starts.get(element..).unwrap_or_default();
@@ -374,8 +375,8 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
 
 /// The vertex of each corner, and the first corner of each vertex.
 ///
-/// Streams are taken one after the other: what was told apart so far, and the next stream, make pairs that are numbered
-/// anew.
+/// Streams are processed one after the other: the vertices distinguished so far, and the next stream, make pairs that are numbered
+/// again.
 fn number(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
     let Some((first, rest)) = streams.split_first() else { return Default::default() };
     let mut ids = first.to_vec();
@@ -387,8 +388,8 @@ fn number(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
     (ids, firsts)
 }
 
-/// Numbers pairs in the order of their first use; `None` where so many share their first part that looking for each
-/// would take too long.
+/// Numbers pairs in the order of their first use; `None` if the number of pairs that share their first part is so large that
+/// searching for each would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     const NONE: u32 = u32::MAX;
     let buckets = ids.iter().copied().max().map_or(0, |greatest| at(greatest).saturating_add(1));
@@ -427,12 +428,12 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     Some((numbers, firsts))
 }
 
-/// How many places a table may have, and how many looks into chains there may be, for so many corners.
+/// Returns the maximum size of a table, and the maximum number of steps in chains, for `corners` corners.
 fn effort(corners: u64) -> u64 {
     corners.saturating_mul(8).saturating_add(1024)
 }
 
-/// A vertex among those that share the first part of their pair.
+/// A vertex in the list of vertices that share the first part of their pair.
 struct Chained {
     other: u32,
     next: u32,

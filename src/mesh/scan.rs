@@ -12,7 +12,7 @@ pub(crate) struct Found {
 
 /// Indices that are not less than a count.
 pub(crate) fn out_of_range(indices: impl Iterator<Item = u32> + Clone, count: usize) -> Option<Found> {
-    // No index of 32 bits is out of range where there are more elements than that.
+    // No index of 32 bits is out of range if there are more elements than that.
     let count = u32::try_from(count).ok()?;
     find(indices, |index| index >= count)
 }

@@ -46,7 +46,7 @@ impl Semantic {
         }
     }
 
-    /// The meaning of this name; `None` for those of a file's own.
+    /// Returns the meaning of this name; `None` for names that only the file defines.
     fn known(text: &str) -> Option<Self> {
         match text {
             "position" => return Some(Self::Position),
@@ -97,7 +97,7 @@ impl fmt::Display for Semantic {
     }
 }
 
-/// Whether a name of a file's own is read back as such.
+/// Returns `true` if a name that only the file defines is parsed back as the same name.
 fn is_plain(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('"')

@@ -16,8 +16,9 @@ impl MeshView {
     /// from `from`.
     ///
     /// `from` are the conventions of the file: [`Format::conventions`](crate::Format::conventions) for IQM and Second Life
-    /// meshes. CGeo, OpenCTM and TMF files do not store theirs, so state those of the program that wrote the file. What is
-    /// `None` in `to` stays as it is.
+    /// meshes. CGeo, OpenCTM and TMF files do not store conventions, so pass the conventions of the program that wrote the file.
+    /// meshes. CGeo, OpenCTM and TMF files do not store conventions, so pass the conventions of the program that wrote the file. A
+    /// convention that is `None` in `to` stays as it is.
     ///
     /// * **Up axis**: positions, normals and tangents are rotated by 90 degrees, see [`Conventions`]. They become `f32`:
     ///   quantized positions are dequantized.
@@ -53,7 +54,7 @@ impl MeshView {
     /// # Errors
     ///
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if `to` has a convention that is `None` in `from`, and
-    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if there is no memory for reversed triangles.
+    /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the limits leave no memory for reversed triangles.
     pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
         let turned = self.try_turned(from, to).map_err(|error| self.place().locate(error));
         turned.map_err(|error| self.tell(error))

@@ -14,8 +14,8 @@ pub struct VertexFormat {
     pub scalar: Scalar,
     /// The number of components; at least 1.
     pub components: u32,
-    /// Whether integers are normalized: unsigned ones to 0..1 (`c / (2^bits - 1)`), signed ones to -1..1
-    /// (`max(c / (2^(bits-1) - 1), -1)`).
+    /// `true` if integers are normalized: unsigned ones to 0..1 (`c / (2^bits - 1)`), signed ones to -1..1 (`max(c / (2^(bits-1) -
+    /// 1), -1)`).
     pub normalized: bool,
     /// `true` if four components share one word of 32 bits: x, y and z have 10 bits each, w has 2, from the lowest bit on.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "std::ops::Not::not"))]

@@ -14,9 +14,9 @@ use crate::report::{Address, Error, Finding, Place, Result};
 
 /// One mesh as a renderer sees it, whatever the format: one draw with a vertex buffer and an index buffer.
 ///
-/// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are the file's. Axes,
-/// winding and units are those of the format (see its module). Indices are read and checked when a view is made,
-/// attributes on demand: see [`attribute`](Self::attribute) for the cost. Cloning is cheap.
+/// Nothing is merged, reordered, flipped or scaled: order and number of vertices and triangles are as in the file. Axes, winding
+/// and units are as in the format (see its module). Indices are read and checked when a view is made, attributes on demand: see
+/// [`attribute`](Self::attribute) for the cost. Cloning is cheap.
 ///
 /// Other views of the same mesh, which can be combined:
 ///
@@ -59,7 +59,7 @@ pub struct MeshView {
     materials: Materials,
     attributes: Attributes,
     findings: Arc<[Finding]>,
-    /// Where the file's path is known, errors name it.
+    /// The source, for errors: they name the path of the file if it is known.
     source: Option<Source>,
 }
 
@@ -149,13 +149,13 @@ impl MeshView {
         Self { findings: findings.into(), ..self }
     }
 
-    /// The mesh's name, with U+FFFD in place of what is not UTF-8; empty where it has none.
+    /// The mesh's name, with U+FFFD in place of invalid UTF-8; empty if the mesh has no name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where the mesh is in its file.
+    /// The mesh's address, as accepted by [`MeshFile::mesh`](crate::MeshFile::mesh).
     #[must_use]
     pub fn address(&self) -> &Address {
         &self.address
@@ -166,14 +166,14 @@ impl MeshView {
         self.file.clone().of(self.address.clone())
     }
 
-    /// The name of the mesh's material, with U+FFFD in place of what is not UTF-8; `None` where the file has none. Of
-    /// IQM, where it is often the path of a texture.
+    /// The name of the mesh's material, with U+FFFD in place of invalid UTF-8; `None` if the file stores no name. In IQM files this
+    /// is often a texture path.
     #[must_use]
     pub fn material(&self) -> Option<&str> {
         Some(self.material.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// What the mesh is for.
+    /// The purpose of the mesh.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
@@ -199,13 +199,13 @@ impl MeshView {
         self.indices.is_empty() || !self.has(&Semantic::Position)
     }
 
-    /// What the mesh stores for each vertex, in the order of the file.
+    /// The attributes that the mesh stores, in the order of the file.
     #[must_use]
     pub fn attributes(&self) -> &[AttributeInfo] {
         self.attributes.list().as_slice()
     }
 
-    /// One attribute of all vertices; `Ok(None)` where the mesh does not have it.
+    /// One attribute of all vertices; `Ok(None)` if the mesh does not have it.
     ///
     /// The cost of a call depends on the format:
     ///
@@ -225,18 +225,18 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding the attribute.
+    /// Returns an error if the attribute cannot be read or decoded.
     pub fn attribute(&self, semantic: &Semantic) -> Result<Option<Attribute>> {
         self.attribute_within(semantic, &self.budget())
     }
 
-    /// Whether the mesh has an attribute.
+    /// Returns `true` if the mesh has an attribute.
     #[must_use]
     pub fn has(&self, semantic: &Semantic) -> bool {
         self.attributes.list().find(semantic).is_some()
     }
 
-    /// An error of this mesh, with the path of its file where that is known.
+    /// Returns an error of this mesh with the path of its file, if the path is known.
     pub(super) fn tell(&self, error: Error) -> Error {
         match &self.source {
             Some(source) => source.tell(error),
@@ -262,23 +262,23 @@ impl MeshView {
         &self.indices
     }
 
-    /// The material of each triangle, as a number of the file's; `None` where it has none.
+    /// The material ID of each triangle, as stored in the file; `None` if the file stores no material IDs.
     #[must_use]
     pub fn material_ids(&self) -> Option<&Array<u32>> {
         self.materials.of_triangles()
     }
 
-    /// The smallest box around the positions, computed from them; `Ok(None)` where no position is finite.
+    /// The smallest box around the positions, computed from them; `Ok(None)` if no position is finite.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding the positions.
+    /// Returns an error if the positions cannot be read or decoded.
     pub fn bounds(&self) -> Result<Option<Bounds>> {
         let Some(positions) = self.attributes.list().find(&Semantic::Position) else { return Ok(None) };
         self.attributes.bounds(positions, &self.budget()).map_err(|error| self.tell(error))
     }
 
-    /// Where this mesh breaks rules of its format.
+    /// The findings of this mesh: the rules of its format that it breaks.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings

@@ -4,9 +4,9 @@ use std::io;
 
 use crate::report::{Error, ErrorKind, Result};
 
-/// What a write callback returns: nothing, or an [`io::Result`] whose error ends the call.
+/// The return type of a write callback: nothing, or an [`io::Result`] whose error ends the call.
 ///
-/// The error is that of the call, as the [`source`](std::error::Error::source) of an [`ErrorKind::Io`].
+/// The error becomes the error of the call, as the [`source`](std::error::Error::source) of an [`ErrorKind::Io`].
 pub trait WriteResult: sealed::Sealed {
     #[doc(hidden)]
     fn into_result(self) -> io::Result<()>;
@@ -30,7 +30,7 @@ impl WriteResult for io::Result<()> {
     }
 }
 
-/// The result of a callback as that of the call.
+/// Converts the result of a callback to the result of the call.
 pub(super) fn written(result: impl WriteResult) -> Result<()> {
     result.into_result().map_err(|error| Error::io(error, "callback"))
 }

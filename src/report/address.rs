@@ -3,7 +3,7 @@ use std::fmt::{self, Write};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Where something is in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
+/// The location of something in a file: `snapshots[12].positions`, `meshes["Body"]`, `high_lod.faces[0].indices`.
 ///
 /// Errors, findings, the command line and its JSON share this grammar: fields joined by `.`, each followed by
 /// any number of `[index]` (decimal, counted from 0) or `["name"]` (with `\"`, `\\`, `\n`, `\r`, `\t` and
@@ -79,7 +79,7 @@ impl Address {
         Self { segments: outer.segments.iter().chain(&*self.segments).cloned().collect() }
     }
 
-    /// The index in an address `field[index]` or `field["name"]`, where `find` knows the index of a name.
+    /// The index in an address `field[index]` or `field["name"]`, if `find` knows the index of a name.
     pub(crate) fn index_in(&self, field: &str, find: impl FnOnce(&str) -> Option<usize>) -> Option<usize> {
         match self.segments() {
             [Segment::Field(own), Segment::Index(index)] if own == field => usize::try_from(*index).ok(),
@@ -142,7 +142,7 @@ pub(crate) fn write_quoted(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Resul
 ///
 /// # Errors
 ///
-/// What was expected, and the text where it is not.
+/// Returns what was expected, and the text at which it is missing.
 pub(crate) fn parse_quoted(quoted: &str) -> Result<(String, &str), (&'static str, &str)> {
     let mut name = String::new();
     let mut chars = quoted.chars();

@@ -12,9 +12,9 @@ use crate::format::Format;
 /// A result with this library's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, where, what was expected and what was found.
+/// A problem: its kind and location, what was expected and what was found.
 ///
-/// One pointer wide. Displayed as one line, which begins with the [`path`](Self::path) where that is known:
+/// One pointer wide. Displayed as one line, which begins with the [`path`](Self::path) if the path is known:
 ///
 /// ```text
 /// hall.iqm: iqm: unsupported iqmheader.version at 0x10..0x14: expected 1 or 2, found 9
@@ -72,7 +72,7 @@ pub enum ErrorKind {
     /// The file breaks a rule of its format in a way that makes it unreadable.
     #[error("malformed")]
     Malformed,
-    /// Valid, as far as this library can tell, but not read by it.
+    /// Valid, as far as this library can determine, but not supported by it.
     #[error("unsupported")]
     Unsupported,
     /// More memory would be needed than the [`Limits`](crate::Limits) allow.
@@ -138,7 +138,7 @@ impl Error {
         self
     }
 
-    /// This error, of a format where it has none of its own.
+    /// Returns this error with a format, unless it already has one.
     pub(crate) fn format_is(mut self, format: Option<Format>) -> Self {
         if self.0.format.is_none() {
             self.edit().format = format;
@@ -146,7 +146,7 @@ impl Error {
         self
     }
 
-    /// This error, of the file at a path where it has none.
+    /// Returns this error with the path of its file, unless it already has one.
     pub(crate) fn in_file(mut self, path: Option<&Arc<Path>>) -> Self {
         if self.0.path.is_none() && path.is_some() {
             self.edit().path = path.cloned();
@@ -205,7 +205,7 @@ impl Error {
         matches!(self.0.kind, ErrorKind::Io(_) | ErrorKind::NeedBytes(_) | ErrorKind::Cancelled)
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind.clone()
@@ -217,16 +217,15 @@ impl Error {
         self.0.format
     }
 
-    /// The path that the source was opened from, where opening or reading it failed, or decoding what was read.
+    /// The path that the source was opened from, if opening, reading or decoding it failed.
     ///
-    /// `None` for sources that are no files, and where values are refused that an earlier call read, or what a caller asked
-    /// for.
+    /// `None` for sources that are not files, and if the refused values were read by an earlier call or requested by a caller.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// The line that `{:#}` prints, without the path: for text that stands beside the name of the file.
+    /// The line that `{:#}` prints, without the path: for text that stands next to the name of the file.
     ///
     /// It is the same for every kind of source.
     #[must_use]
@@ -270,7 +269,7 @@ impl Error {
         self.0.what
     }
 
-    /// The part of the file, where the format has several of its kind.
+    /// The part of the file, if the format has several of its kind.
     #[must_use]
     pub fn address(&self) -> Option<&Address> {
         self.0.address.as_ref()
@@ -282,20 +281,20 @@ impl Error {
         self.0.byte_range.clone()
     }
 
-    /// The bytes that are wrong inside a decoded block, counted from its start. [`byte_range`](Self::byte_range) then is
-    /// that of the stored block.
+    /// The bytes that are wrong inside a decoded block, counted from its start. [`byte_range`](Self::byte_range) is then the range
+    /// of the stored block.
     #[must_use]
     pub fn decoded_range(&self) -> Option<Range<u64>> {
         self.0.decoded_range.clone()
     }
 
-    /// What should have been there; empty where [`kind`](Self::kind) says it all.
+    /// The expected value; empty if [`kind`](Self::kind) is sufficient.
     #[must_use]
     pub fn expected_text(&self) -> &str {
         &self.0.expected
     }
 
-    /// What was there; empty where [`kind`](Self::kind) says it all.
+    /// The value that was found; empty if [`kind`](Self::kind) is sufficient.
     #[must_use]
     pub fn found_text(&self) -> &str {
         &self.0.found

@@ -8,9 +8,9 @@ use super::rule::{Rule, Severity};
 use crate::format::Format;
 use crate::num::decimal;
 
-/// A rule that a file breaks, and where.
+/// A rule that a file breaks, and the location.
 ///
-/// Where a file breaks a rule in several places, there is one finding: it has the first place, and the detail counts
+/// If a file breaks a rule in several places, there is one finding: it has the first place, and the detail counts
 /// the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
@@ -24,7 +24,7 @@ pub struct Finding {
     pub byte_range: Option<Range<u64>>,
     /// In how many places the rule is broken: at the address and the bytes the first time.
     pub count: u64,
-    /// What was expected, and what was found at the first place.
+    /// The expected value, and the value found at the first place.
     pub detail: String,
 }
 
@@ -34,7 +34,7 @@ impl Finding {
         Self { rule, address: place.address, byte_range: place.range, count: 1, detail: detail.into() }
     }
 
-    /// How serious it is.
+    /// The severity of the broken rule.
     #[must_use]
     pub fn severity(&self) -> Severity {
         self.rule.severity
@@ -71,7 +71,7 @@ impl fmt::Display for Finding {
 pub(crate) struct Findings(Vec<(Finding, u64)>);
 
 impl Findings {
-    /// Notes that a rule is broken in one place, which is described only where it is the first.
+    /// Notes that a rule is broken in one place, which is described only if it is the first.
     pub(crate) fn add<D: Into<String>>(&mut self, rule: Rule, describe: impl FnOnce() -> (Place, D)) {
         self.add_many(rule, 1, describe);
     }
@@ -105,14 +105,14 @@ impl Findings {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Item {
-    /// Where it is.
+    /// The address of the item in the file.
     pub address: Address,
-    /// What it has how many of, as the format's specification names them.
+    /// The counts of the item, named as in the format's specification.
     #[cfg_attr(feature = "serde", serde(serialize_with = "as_map"))]
     pub counts: Vec<(&'static str, u64)>,
     /// Its size in the file, in bytes.
     pub stored: u64,
-    /// Its decoded size in bytes, where that is known without decoding.
+    /// The decoded size of the item in bytes, if it is known without decoding.
     pub decoded: Option<u64>,
     /// Its bytes, counted from the start of the source.
     pub range: Range<u64>,

@@ -1,4 +1,4 @@
-//! How trouble is told: errors, findings, and where in a file they are.
+//! Reports of problems: errors, findings, and their locations in a file.
 
 mod address;
 mod error;

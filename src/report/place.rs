@@ -4,7 +4,7 @@ use super::address::Address;
 use super::error::{Error, ErrorKind};
 use crate::format::Format;
 
-/// Where in a file something is: what errors and findings are made from.
+/// A location in a file, from which errors and findings are made.
 ///
 /// Each format has a constant `FILE`, the file as a whole, from which places in it are made.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Place {
         Self { decoded: Some(range), ..self }
     }
 
-    /// The part of the file, where it is one.
+    /// The part of the file, if the place is a part.
     pub(crate) fn address(&self) -> Option<&Address> {
         self.address.as_ref()
     }

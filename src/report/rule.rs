@@ -12,7 +12,7 @@ pub struct Rule {
     pub id: &'static str,
     /// The name that messages give it: the specification's word for what is checked.
     pub name: &'static str,
-    /// How serious it is to break the rule.
+    /// The severity of breaking the rule.
     pub severity: Severity,
     /// A sentence or two: what is wrong in the file, and how it is read anyway.
     #[cfg_attr(feature = "serde", serde(skip))]
@@ -44,7 +44,7 @@ macro_rules! rules {
 
 pub(crate) use rules;
 
-/// How serious a [`Finding`](crate::Finding) is, least serious first.
+/// The severity of a [`Finding`](crate::Finding), least serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]

@@ -54,12 +54,12 @@
 #define MM_UNIT_BOX_SIZES_SCALE_DIFFERS 3
 
 /**
- * From the scale alone.
+ * From only the scale.
  */
 #define MM_UNIT_SCALE 4
 
 /**
- * The times are those of the file (mm_timing.clock).
+ * The times are the times of the file (mm_timing.clock).
  */
 #define MM_CLOCK_FILE 0
 
@@ -232,7 +232,7 @@ typedef struct mm_scratch mm_scratch;
 typedef struct mm_snapshot mm_snapshot;
 
 /**
- * What a function returns: MM_OK, MM_ABSENT, or one of MM_ERROR_*. Values of either may be added.
+ * The result of a function: MM_OK, MM_ABSENT, or one of MM_ERROR_*. Values of either may be added.
  */
 typedef int32_t mm_status;
 
@@ -250,7 +250,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * Where it is in the file, such as `snapshots[3].positions`.
+     * The address in the file, such as `snapshots[3].positions`.
      */
     const char *address;
     /**
@@ -266,7 +266,7 @@ typedef struct {
      */
     mm_scalar scalar;
     /**
-     * How many numbers of `shape` say something: 1 to 3.
+     * The number of valid elements of `shape`: 1 to 3.
      */
     uint32_t rank;
     /**
@@ -292,7 +292,7 @@ typedef int (*mm_text_fn)(void *user, const char *address, const char *text, siz
 typedef uint32_t mm_parts;
 
 /**
- * The times of snapshots. Functions that take one take NULL for those of the file.
+ * The times of snapshots. Functions that take one use the times of the file if it is NULL.
  */
 typedef struct {
     /**
@@ -326,7 +326,7 @@ typedef struct {
 } mm_timing;
 
 /**
- * What happens before the first snapshot and after the last: MM_WRAP_*.
+ * The behaviour before the first snapshot and after the last: MM_WRAP_*.
  */
 typedef uint32_t mm_wrap;
 
@@ -343,7 +343,7 @@ typedef struct {
      */
     uint64_t hits;
     /**
-     * Requests that did not, including those that waited for another thread.
+     * Requests that did not, including requests that waited for another thread.
      */
     uint64_t misses;
     /**
@@ -365,7 +365,7 @@ typedef struct {
 } mm_cache_stats;
 
 /**
- * How a CGeo file is read where the published text says nothing.
+ * The choices for reading a CGeo file that the published text leaves open.
  */
 typedef struct {
     /**
@@ -387,7 +387,7 @@ typedef struct {
 } mm_cgeo_dialect;
 
 /**
- * What is known of a proxy when it is open.
+ * The description of an open proxy.
  */
 typedef struct {
     /**
@@ -407,27 +407,27 @@ typedef struct {
      */
     uint32_t flags;
     /**
-     * How unit_millimeters is known: MM_UNIT_*.
+     * The evidence for unit_millimeters: MM_UNIT_*.
      */
     uint32_t unit_evidence;
     /**
-     * Millimetres in a unit; 0 where that is not known.
+     * Millimetres per unit; 0 if unknown.
      */
     double unit_millimeters;
     /**
-     * "Scale" as stored; 0 where there is none.
+     * "Scale" as stored; 0 if the header has no scale.
      */
     double scale;
     /**
-     * How the file is read where the published text says nothing.
+     * The choices for reading the file that the published text leaves open.
      */
     mm_cgeo_dialect dialect;
     /**
-     * Whether the dialect was found in the file, rather than given in mm_options.
+     * `true` if the dialect was found in the file, rather than given in mm_options.
      */
     bool dialect_is_found;
     /**
-     * Whether the file has times of its own (mm_cgeo_timing).
+     * `true` if the file stores times (mm_cgeo_timing).
      */
     bool has_timing;
 } mm_cgeo_info;
@@ -469,8 +469,8 @@ typedef struct {
 } mm_bounds;
 
 /**
- * Identifies the triangles of a snapshot: equal ones are those of the very same triangles, so that what was made from them (an
- * acceleration structure) can be kept and refitted. For the time that the process lives.
+ * Identifies the triangles of a snapshot: equal values identify the very same triangles, so that data made from them (an
+ * acceleration structure) can be kept and refitted. Valid for the lifetime of the process.
  */
 typedef struct {
     /**
@@ -484,7 +484,7 @@ typedef struct {
 } mm_topology;
 
 /**
- * Which indices the corners of triangles have: MM_CORNERS_*; MM_CORNERS_MAP_CHANNEL + 1 is map channel 1.
+ * The indices of the corners of triangles: MM_CORNERS_*; MM_CORNERS_MAP_CHANNEL + 1 is map channel 1.
  */
 typedef uint32_t mm_corners;
 
@@ -494,7 +494,7 @@ typedef uint32_t mm_corners;
 typedef uint32_t mm_format;
 
 /**
- * What is known of a failure.
+ * The details of a failure.
  *
  * No pointer is NULL; texts that there is nothing to say for are empty. All are UTF-8, each on one line.
  */
@@ -504,7 +504,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * What the function returned.
+     * The status that the function returned.
      */
     mm_status status;
     /**
@@ -512,7 +512,7 @@ typedef struct {
      */
     mm_format format;
     /**
-     * All of it as one line, with the path where there is one.
+     * All of it as one line, with the path if it is known.
      */
     const char *text;
     /**
@@ -520,7 +520,7 @@ typedef struct {
      */
     const char *what;
     /**
-     * Where it is in the file, such as `snapshots[3]`.
+     * The address in the file, such as `snapshots[3]`.
      */
     const char *address;
     /**
@@ -528,19 +528,19 @@ typedef struct {
      */
     const char *path;
     /**
-     * What should have been there.
+     * The expected value.
      */
     const char *expected;
     /**
-     * What was there.
+     * The value that was found.
      */
     const char *found;
     /**
-     * Whether byte_begin and byte_end say something.
+     * `true` if byte_begin and byte_end are valid.
      */
     bool has_byte_range;
     /**
-     * Whether decoded_begin and decoded_end say something.
+     * `true` if decoded_begin and decoded_end are valid.
      */
     bool has_decoded_range;
     /**
@@ -552,7 +552,7 @@ typedef struct {
      */
     uint64_t byte_end;
     /**
-     * The bytes that are wrong inside a decoded block, from its start; the others then are those of the block.
+     * The bytes that are wrong inside a decoded block, from its start; byte_begin and byte_end are then the range of the block.
      */
     uint64_t decoded_begin;
     /**
@@ -562,7 +562,7 @@ typedef struct {
 } mm_error;
 
 /**
- * How a file is read. Filled by mm_options_init, then changed.
+ * Options for reading a file. Filled by mm_options_init, then changed.
  */
 typedef struct {
     /**
@@ -579,12 +579,12 @@ typedef struct {
      */
     uint64_t max_total_bytes;
     /**
-     * How many times its stored bytes may always be decoded, whatever max_block_bytes and max_total_bytes are. 16. Set it to 0 to
-     * switch this off, so that these limits are exact.
+     * The decoded size that is always allowed, as a multiple of the stored size, whatever max_block_bytes and max_total_bytes are.
+     * 16. Set it to 0 to switch this off, so that these limits are exact.
      */
     uint64_t free_ratio;
     /**
-     * How deep containers may be nested, in formats that nest them. 96.
+     * The maximum nesting depth of containers, in formats that nest them. 96.
      */
     uint32_t max_depth;
     /**
@@ -632,13 +632,14 @@ typedef struct {
      */
     void *user;
     /**
-     * Stores the length of the file in bytes and returns 0, or returns an error number of the caller's. NULL where the
-     * length is not known.
+     * Stores the length of the file in bytes and returns 0, or returns an error number that the caller chooses. NULL if the length
+     * is unknown.
      */
     int (*length)(void *user, uint64_t *length);
     /**
      * Reads up to `length` bytes from `offset` on into `buffer`, stores the number of bytes read, and returns 0, or returns an
-     * error number of the caller's. After fewer than `length` bytes it is called again for the rest, until it stores 0, which
+     * error number that the caller chooses. After fewer than `length` bytes it is called again for the rest, until it stores 0,
+     * which
      * means that the file ends there. Called on any thread, by several at a time.
      */
     int (*read)(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored);
@@ -649,7 +650,7 @@ typedef struct {
 } mm_reader;
 
 /**
- * How much a rig has.
+ * The sizes of a rig.
  */
 typedef struct {
     /**
@@ -713,7 +714,7 @@ typedef struct {
      */
     mm_trs bind;
     /**
-     * From its space to that of the model: three rows of four.
+     * From its space to the space of the model: three rows of four.
      */
     float bind_matrix[3][4];
     /**
@@ -747,13 +748,13 @@ typedef struct {
      */
     float frame_rate;
     /**
-     * Whether it loops.
+     * `true` if the animation loops.
      */
     bool is_loop;
 } mm_anim;
 
 /**
- * What a mesh is for: MM_ROLE_*.
+ * The purpose of a mesh: MM_ROLE_*.
  */
 typedef uint32_t mm_role;
 
@@ -766,19 +767,19 @@ typedef struct {
      */
     size_t size;
     /**
-     * Where it is in the file: what mm_mesh_at takes.
+     * The address in the file, as accepted by mm_mesh_at.
      */
     const char *address;
     /**
-     * Its name; empty where it has none.
+     * The name of the mesh; empty if it has no name.
      */
     const char *name;
     /**
-     * What it is for: MM_ROLE_*.
+     * The purpose of the mesh: MM_ROLE_*.
      */
     mm_role role;
     /**
-     * Whether `seconds` says something.
+     * `true` if `seconds` is valid.
      */
     bool has_seconds;
     /**
@@ -787,17 +788,17 @@ typedef struct {
      */
     bool is_drawn_by_default;
     /**
-     * Of a level of detail or a snapshot: which.
+     * The index of the level of detail or snapshot.
      */
     uint64_t role_index;
     /**
-     * Of a snapshot: its time.
+     * The time of the snapshot.
      */
     double seconds;
 } mm_mesh_entry;
 
 /**
- * How serious a finding is: MM_SEVERITY_*, least serious first.
+ * The severity of a finding: MM_SEVERITY_*, least serious first.
  */
 typedef uint32_t mm_severity;
 
@@ -818,7 +819,7 @@ typedef struct {
      */
     const char *text;
     /**
-     * The part of the file; empty where there is none.
+     * The part of the file; empty if the finding is not about a part.
      */
     const char *address;
     /**
@@ -826,7 +827,7 @@ typedef struct {
      */
     mm_severity severity;
     /**
-     * Whether byte_begin and byte_end say something.
+     * `true` if byte_begin and byte_end are valid.
      */
     bool has_byte_range;
     /**
@@ -849,7 +850,7 @@ typedef struct {
 typedef uint32_t mm_index_format;
 
 /**
- * What is known of a mesh without reading its attributes.
+ * The description of a mesh, without its attributes.
  */
 typedef struct {
     /**
@@ -869,39 +870,39 @@ typedef struct {
      */
     size_t attribute_count;
     /**
-     * Where the mesh is in its file.
+     * The address of the mesh in its file.
      */
     const char *address;
     /**
-     * Its name; empty where it has none.
+     * The name of the mesh; empty if it has no name.
      */
     const char *name;
     /**
-     * The name of its material; empty where it has none.
+     * The name of the material; empty if the mesh has none.
      */
     const char *material;
     /**
-     * What it is for: MM_ROLE_*.
+     * The purpose of the mesh: MM_ROLE_*.
      */
     mm_role role;
     /**
-     * How indices are stored: MM_INDEX_U16 or MM_INDEX_U32.
+     * The stored format of indices: MM_INDEX_U16 or MM_INDEX_U32.
      */
     mm_index_format index_format;
     /**
-     * Whether triangles have materials of their own (mm_mesh_material_ids).
+     * `true` if each triangle has a material ID (mm_mesh_material_ids).
      */
     bool has_material_ids;
     /**
-     * Whether `seconds` says something.
+     * `true` if `seconds` is valid.
      */
     bool has_seconds;
     /**
-     * Of a level of detail or a snapshot: which.
+     * The index of the level of detail or snapshot.
      */
     uint64_t role_index;
     /**
-     * Of a snapshot: its time.
+     * The time of the snapshot.
      */
     double seconds;
 } mm_mesh_info;
@@ -924,11 +925,11 @@ typedef struct {
      */
     mm_semantic semantic;
     /**
-     * Which set, of those that there may be several of.
+     * The index of the set, for attributes that may have several.
      */
     uint32_t set;
     /**
-     * The name, such as `texcoord[1]`, or that of MM_SEMANTIC_CUSTOM.
+     * The name, such as `texcoord[1]`, or the custom name for MM_SEMANTIC_CUSTOM.
      */
     const char *name;
     /**
@@ -940,7 +941,7 @@ typedef struct {
      */
     uint32_t components;
     /**
-     * Whether integers stand for 0..1, or -1..1.
+     * `true` if integers stand for 0..1, or -1..1.
      */
     bool normalized;
 } mm_attribute_info;
@@ -954,7 +955,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * The first element. Of mapped files at any address: look at it before numbers are read in place.
+     * The first element. In mapped files at any address: check is_aligned before numbers are read in place.
      */
     const void *data;
     /**
@@ -974,15 +975,15 @@ typedef struct {
      */
     mm_scalar scalar;
     /**
-     * How many numbers each element has.
+     * The number of components of each element.
      */
     uint32_t components;
     /**
-     * Whether integers stand for 0..1, or -1..1.
+     * `true` if integers stand for 0..1, or -1..1.
      */
     bool normalized;
     /**
-     * Whether each number is where the processor wants it.
+     * `true` if each number is aligned for the processor.
      */
     bool is_aligned;
 } mm_view;
@@ -1000,7 +1001,7 @@ typedef struct {
      */
     mm_semantic semantic;
     /**
-     * Which set, of those that there may be several of.
+     * The index of the set, for attributes that may have several.
      */
     uint32_t set;
     /**
@@ -1020,15 +1021,15 @@ typedef struct {
      */
     uint32_t normalized;
     /**
-     * 1 where a mesh without the attribute gets `default_value`; 0 where it is an error.
+     * 1 if a mesh without the attribute gets `default_value`; 0 if it is an error.
      */
     uint32_t has_default;
     /**
-     * What is written for a mesh without the attribute.
+     * The value that is written for a mesh without the attribute.
      */
     float default_value[4];
     /**
-     * Where it begins in each vertex, in bytes; SIZE_MAX after those before it, as graphics APIs want it.
+     * The byte offset of the attribute in each vertex; SIZE_MAX to place it after the previous ones, as graphics APIs require.
      */
     size_t offset;
 } mm_layout_attribute;
@@ -1058,7 +1059,7 @@ typedef struct {
      */
     uint64_t first_triangle;
     /**
-     * How many there are.
+     * The number of triangles.
      */
     uint64_t triangle_count;
 } mm_group;
@@ -1082,7 +1083,7 @@ typedef struct {
 } mm_cgeo_key;
 
 /**
- * What a decoded snapshot has.
+ * The description of a decoded snapshot.
  */
 typedef struct {
     /**
@@ -1090,7 +1091,7 @@ typedef struct {
      */
     size_t size;
     /**
-     * How many elements.
+     * The numbers of elements.
      */
     mm_cgeo_counts counts;
     /**
@@ -1098,7 +1099,7 @@ typedef struct {
      */
     mm_topology topology;
     /**
-     * Whether it is stored complete, and not as a difference from the first one.
+     * `true` if it is stored complete, and not as a difference from the first one.
      */
     bool is_complete;
     /**
@@ -1108,22 +1109,22 @@ typedef struct {
 } mm_snapshot_info;
 
 /**
- * Which array of a snapshot: MM_CGEO_ARRAY_*; MM_CGEO_ARRAY_MAP_CHANNEL + 1 is map channel 1.
+ * An array of a snapshot: MM_CGEO_ARRAY_*; MM_CGEO_ARRAY_MAP_CHANNEL + 1 is map channel 1.
  */
 typedef uint32_t mm_cgeo_array;
 
 /**
- * Of positions.
+ * Indices of positions.
  */
 #define MM_CORNERS_POSITIONS 0
 
 /**
- * Of normals.
+ * Indices of normals.
  */
 #define MM_CORNERS_NORMALS 1
 
 /**
- * Of map channel 0.
+ * Indices of map channel 0.
  */
 #define MM_CORNERS_MAP_CHANNEL 2
 
@@ -1153,7 +1154,7 @@ typedef uint32_t mm_cgeo_array;
 #define MM_ERROR_MALFORMED 12
 
 /**
- * Valid, as far as this library can tell, but not read by it; or asked of a file that cannot have it.
+ * Valid, as far as this library can determine, but not supported by it; or requested of a file that cannot have it.
  */
 #define MM_ERROR_UNSUPPORTED 13
 
@@ -1438,11 +1439,11 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames, matrices, as
- * they are stored and not as a renderer sees them. The order is that of the file. Indices are checked.
+ * Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and matrices, as
+ * they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
  *
- * Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
- * reading and decoding, at the first array that has one; MM_OK also where `each` ended it.
+ * Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
+ * reading and decoding, at the first array that has one; MM_OK also if `each` ended it.
  */
 mm_status mm_arrays(const mm_file *file,
                     mm_array_fn each,
@@ -1451,8 +1452,8 @@ mm_status mm_arrays(const mm_file *file,
 /**
  * Calls `each` with every text that a file stores and its address: names, materials, comments.
  *
- * Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
- * reading; MM_OK also where `each` ended it.
+ * Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
+ * reading; MM_OK also if `each` ended it.
  */
 mm_status mm_texts(const mm_file *file,
                    mm_text_fn each,
@@ -1462,15 +1463,15 @@ mm_status mm_texts(const mm_file *file,
  * The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices", decoded. Those
  * that mm_arrays names.
  *
- * Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT where there
- * is none; those of reading.
+ * Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT if the file has
+ * no such array; errors of reading.
  */
 mm_status mm_array_at(const mm_file *file,
                       const char *address,
                       mm_array **out);
 
 /**
- * What an array has. `out->size` is set before.
+ * The description of an array. `out->size` is set before.
  *
  * Ownership: numbers and address are the array's, and valid until it is freed. Threads: any. Errors: MM_ERROR_HANDLE,
  * MM_ERROR_ARGUMENT.
@@ -1486,7 +1487,7 @@ mm_status mm_array_get_info(const mm_array *array,
 mm_status mm_array_free(mm_array *array);
 
 /**
- * Makes a cache with a capacity in bytes of decoded snapshots. Those that are used least recently are dropped first.
+ * Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first.
  *
  * Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
  */
@@ -1511,8 +1512,8 @@ mm_status mm_cache_free(mm_cache *cache);
 /**
  * A snapshot, decoded unless it is in the cache, into a place, which shares it. Takes no memory for one that is in the cache.
  *
- * Ownership: what is shown of the place before is no longer valid. Threads: any, each with a place of its own. Errors: as of
- * mm_snapshot_read. They are not kept: the next request tries again.
+ * Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place. Errors: as of
+ * mm_snapshot_read. They are not cached: the next request tries again.
  */
 mm_status mm_cache_get(const mm_cache *cache,
                        const mm_file *file,
@@ -1534,7 +1535,7 @@ mm_status mm_cache_get_parts(const mm_cache *cache,
 /**
  * A snapshot into a place, if it is in the cache with all parts. Never waits, takes no memory.
  *
- * Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT where it is not there; the place then has nothing in it.
+ * Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT if it is not in the cache; the place is then empty.
  */
 mm_status mm_cache_try_get(const mm_cache *cache,
                            const mm_file *file,
@@ -1553,7 +1554,7 @@ mm_status mm_cache_try_get_parts(const mm_cache *cache,
                                  mm_snapshot *out);
 
 /**
- * Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get tells errors.
+ * Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports errors.
  *
  * Ownership: `indices` stay the caller's; cache and file may be closed meanwhile. Threads: any. Errors: MM_ERROR_HANDLE,
  * MM_ERROR_FORMAT, MM_ERROR_ARGUMENT.
@@ -1607,30 +1608,30 @@ mm_status mm_cache_velocities(const mm_cache *cache,
                               size_t *count);
 
 /**
- * What a cache did since it was made. `out->size` is set before.
+ * Statistics of a cache since it was made. `out->size` is set before.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
  */
 mm_status mm_cache_get_stats(const mm_cache *cache, mm_cache_stats *out);
 
 /**
- * Drops every snapshot of a file; those that places share stay there.
+ * Drops every snapshot of a file; snapshots that places share stay there.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
  */
 mm_status mm_cache_remove(const mm_cache *cache, const mm_file *file);
 
 /**
- * Drops every snapshot; those that places share stay there.
+ * Drops every snapshot; snapshots that places share stay there.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
  */
 mm_status mm_cache_clear(const mm_cache *cache);
 
 /**
- * What a proxy has. `out->size` is set before.
+ * The description of a proxy. `out->size` is set before.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
  */
 mm_status mm_cgeo_get_info(const mm_file *file, mm_cgeo_info *out);
 
@@ -1638,8 +1639,8 @@ mm_status mm_cgeo_get_info(const mm_file *file, mm_cgeo_info *out);
  * A property of the header by its name, such as "Original object name", without regard to case; or the whole header, where
  * `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length.
  *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where there is none; MM_ERROR_BUFFER where `capacity`
- * bytes are too few.
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if the header has no such property; MM_ERROR_BUFFER if
+ * `capacity` bytes are too few.
  */
 mm_status mm_cgeo_property(const mm_file *file,
                            const char *name,
@@ -1650,8 +1651,8 @@ mm_status mm_cgeo_property(const mm_file *file,
 /**
  * The numbers of elements of a snapshot. Decodes 17 bytes.
  *
- * Ownership: nothing is handed over. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE where there is
- * no such snapshot; MM_ERROR_MALFORMED where it has no mesh; those of reading.
+ * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE if the file has no
+ * such snapshot; MM_ERROR_MALFORMED if the snapshot has no mesh; errors of reading.
  */
 mm_status mm_cgeo_get_counts(const mm_file *file,
                              size_t snapshot,
@@ -1661,8 +1662,8 @@ mm_status mm_cgeo_get_counts(const mm_file *file,
 /**
  * The bounding box of a snapshot, as stored.
  *
- * Ownership: nothing is handed over. Threads: any, each with a scratch of its own. Errors: MM_ABSENT where there is none; those
- * of reading.
+ * Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ABSENT if the snapshot has no bounding
+ * box; errors of reading.
  */
 mm_status mm_cgeo_bounds(const mm_file *file,
                          size_t snapshot,
@@ -1672,15 +1673,16 @@ mm_status mm_cgeo_bounds(const mm_file *file,
 /**
  * Identifies the triangles of a snapshot. Decodes one byte.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: as of mm_cgeo_get_counts.
+ * Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
  */
 mm_status mm_cgeo_topology(const mm_file *file, size_t snapshot, mm_topology *out);
 
 /**
- * Whether a snapshot is stored complete (1), and not as a difference from the first (0); and the number of its meshes, samples
- * between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may be NULL.
+ * Stores 1 in `is_complete` if a snapshot is stored complete, or 0 if it is a difference from the first; and in `sample_count` the
+ * number of its meshes, samples between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may
+ * be NULL.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: as of mm_cgeo_get_counts.
+ * Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
  */
 mm_status mm_cgeo_storage(const mm_file *file,
                           size_t snapshot,
@@ -1689,11 +1691,11 @@ mm_status mm_cgeo_storage(const mm_file *file,
 
 /**
  * The positions of a snapshot: three floats each, `stride` bytes apart (0: packed; 16 is Embree's layout, whose fourth float is
- * left as it is). The stream is decoded no further. `out` NULL asks for the count, and decodes 17 bytes. Of a file that is
- * mapped or in memory, takes no memory once the scratch is large enough.
+ * left as it is). The stream is decoded no further. `out` NULL asks for the count, and decodes 17 bytes. If the file is mapped or
+ * in memory, nothing is allocated once the scratch is large enough.
  *
- * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
- * positions are too few; MM_ERROR_OUT_OF_RANGE where there is no such snapshot; MM_ERROR_CANCELLED; those of reading.
+ * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` positions
+ * are too few; MM_ERROR_OUT_OF_RANGE if the file has no such snapshot; MM_ERROR_CANCELLED; errors of reading.
  */
 mm_status mm_cgeo_positions(const mm_file *file,
                             size_t snapshot,
@@ -1707,8 +1709,8 @@ mm_status mm_cgeo_positions(const mm_file *file,
  * Shows the positions of a snapshot: three floats for each of `*count` vertices, in memory of the scratch, or where they lie in
  * a file that is mapped or in memory and does not compress them. Takes no memory once the scratch is large enough.
  *
- * Ownership: the positions are the scratch's, and valid until it is used again or freed. Threads: any, each with a scratch of
- * its own. Errors: as of mm_cgeo_positions; MM_ERROR_HANDLE where there is no scratch.
+ * Ownership: the positions are the scratch's, and valid until it is used again or freed. Threads: any, each with its own scratch.
+ * Errors: as of mm_cgeo_positions; MM_ERROR_HANDLE if no scratch is given.
  */
 mm_status mm_cgeo_positions_view(const mm_file *file,
                                  size_t snapshot,
@@ -1733,7 +1735,7 @@ mm_status mm_cgeo_normals(const mm_file *file,
  * The texture coordinates u, v, w of a map channel of a snapshot: three floats each, `stride` bytes apart (0: packed). Their
  * number is known when they are decoded: `out` NULL decodes them.
  *
- * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ERROR_OUT_OF_RANGE where there is no such channel.
+ * Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ERROR_OUT_OF_RANGE if the snapshot has no such channel.
  */
 mm_status mm_cgeo_map_channel(const mm_file *file,
                               size_t snapshot,
@@ -1745,10 +1747,10 @@ mm_status mm_cgeo_map_channel(const mm_file *file,
                               size_t *count);
 
 /**
- * The points that viewports draw: three floats each, `stride` bytes apart (0: packed). `out` NULL decodes them, and tells the
+ * The points that viewports draw: three floats each, `stride` bytes apart (0: packed). `out` NULL decodes them, and returns the
  * count.
  *
- * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where there are none.
+ * Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ABSENT if the snapshot has no points.
  */
 mm_status mm_cgeo_point_cloud(const mm_file *file,
                               size_t snapshot,
@@ -1760,7 +1762,7 @@ mm_status mm_cgeo_point_cloud(const mm_file *file,
 
 /**
  * The differences from the positions of the first snapshot, as stored: three floats each, `stride` bytes apart (0: packed).
- * `out` NULL decodes them, and tells the count.
+ * `out` NULL decodes them, and returns the count.
  *
  * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where the snapshot is stored complete.
  */
@@ -1816,7 +1818,7 @@ mm_status mm_cgeo_edge_visibility(const mm_file *file,
                                   size_t *count);
 
 /**
- * What is known of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
+ * The details of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
  * it as it is.
  *
  * Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
@@ -1843,8 +1845,8 @@ const char *mm_version(void);
  * Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
  * at worst is an error. `options` may be NULL.
  *
- * Ownership: `*out` is the caller's, for mm_close; NULL where opening fails. Threads: any. Errors: those of reading; of files
- * that are none of these formats, or damaged.
+ * Ownership: `*out` is the caller's, for mm_close; NULL if opening fails. Threads: any. Errors: errors of reading; errors of files
+ * that have none of these formats, or are damaged.
  */
 mm_status mm_open(const char *path,
                   const mm_options *options,
@@ -1895,33 +1897,33 @@ mm_status mm_open_reader(const mm_reader *reader,
 mm_status mm_file_ref(const mm_file *file, mm_file **out);
 
 /**
- * Closes a file. What was read of it (meshes, lists, arrays, snapshots) stays. NULL is passed over.
+ * Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped.
  *
- * Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
- * MM_ERROR_HANDLE where it was closed before, or is no file.
+ * Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors: MM_ERROR_HANDLE if
+ * it was closed before, or is not a file.
  */
 mm_status mm_close(mm_file *file);
 
 /**
  * The format of a file, MM_FORMAT_*.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
  */
 mm_status mm_file_format(const mm_file *file, mm_format *out);
 
 /**
- * How many handles of all kinds are open, in the whole process: for tests that look for handles that were never closed,
- * which tools that look for lost memory do not see.
+ * The number of open handles of all kinds, in the whole process: for tests that look for handles that were never closed, which
+ * leak checkers do not find.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: none.
+ * Ownership: nothing is transferred. Threads: any. Errors: none.
  */
 size_t mm_handle_count(void);
 
 /**
  * The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be NULL.
  *
- * Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of
- * other formats; MM_ERROR_MISMATCH where the animation is one of another skeleton; those of reading.
+ * Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of other
+ * formats; MM_ERROR_MISMATCH if the animation belongs to another skeleton; errors of reading.
  */
 mm_status mm_rig_new(const mm_file *file,
                      const mm_file *animation,
@@ -1935,31 +1937,33 @@ mm_status mm_rig_new(const mm_file *file,
 mm_status mm_rig_free(mm_rig *rig);
 
 /**
- * How much a rig has. `out->size` is set before.
+ * The sizes of a rig. `out->size` is set before.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
  */
 mm_status mm_rig_get_info(const mm_rig *rig, mm_rig_info *out);
 
 /**
  * A joint of the skeleton. `out->size` is set before.
  *
- * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such joint.
  */
 mm_status mm_rig_joint(const mm_rig *rig, size_t index, mm_joint *out);
 
 /**
  * An animation. `out->size` is set before.
  *
- * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such animation.
  */
-mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
+mm_status mm_rig_anim(const mm_rig *rig,
+                      size_t index,
+                      mm_anim *out);
 
 /**
- * The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. Where the
- * file stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
+ * The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. If the file
+ * stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no frames, or no rate.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the animation has no frames, or no rate.
  */
 mm_status mm_rig_frames_at(const mm_rig *rig,
                            size_t anim,
@@ -1973,8 +1977,8 @@ mm_status mm_rig_frames_at(const mm_rig *rig,
  * The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
  * scratch is large enough.
  *
- * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
- * poses are too few; MM_ERROR_OUT_OF_RANGE where there is no such frame; those of reading.
+ * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` poses are
+ * too few; MM_ERROR_OUT_OF_RANGE if the rig has no such frame; errors of reading.
  */
 mm_status mm_rig_pose(const mm_rig *rig,
                       uint32_t frame,
@@ -1985,12 +1989,13 @@ mm_status mm_rig_pose(const mm_rig *rig,
                       size_t *count);
 
 /**
- * The matrix of each joint that moves vertices from the bind pose to that of an animation at a time: three rows of four floats,
- * `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out` NULL
+ * The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of four
+ * floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out`
+ * NULL
  * asks for the count. Takes no memory once the scratch is large enough.
  *
- * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
- * matrices are too few; MM_ABSENT where there is no skeleton, no frame or no rate; those of reading.
+ * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` matrices are
+ * too few; MM_ABSENT if the rig has no skeleton, frame or rate; errors of reading.
  */
 mm_status mm_rig_skinning_at(const mm_rig *rig,
                              size_t anim,
@@ -2003,9 +2008,9 @@ mm_status mm_rig_skinning_at(const mm_rig *rig,
                              size_t *count);
 
 /**
- * The meshes of a file, in its order. Of a Second Life mesh asset, all blocks are read for this: mm_slmesh_lod reads one.
+ * The meshes of a file, in its order. For a Second Life mesh asset, this reads all blocks: mm_slmesh_lod reads one.
  *
- * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: those of reading.
+ * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: errors of reading.
  */
 mm_status mm_meshes(const mm_file *file,
                     mm_mesh_list **out);
@@ -2013,14 +2018,14 @@ mm_status mm_meshes(const mm_file *file,
 /**
  * The number of meshes in a list.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
  */
 mm_status mm_mesh_list_count(const mm_mesh_list *list, size_t *out);
 
 /**
  * A mesh of a list. `out->size` is set before.
  *
- * Ownership: texts are those of the list. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ * Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such mesh.
  */
 mm_status mm_mesh_list_get(const mm_mesh_list *list, size_t index, mm_mesh_entry *out);
 
@@ -2032,7 +2037,7 @@ mm_status mm_mesh_list_get(const mm_mesh_list *list, size_t index, mm_mesh_entry
 mm_status mm_mesh_list_free(mm_mesh_list *list);
 
 /**
- * The rules that a file breaks, as far as opening can tell. Reads nothing.
+ * The rules that a file breaks, as far as opening detects them. Reads nothing.
  *
  * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
  */
@@ -2041,7 +2046,7 @@ mm_status mm_findings(const mm_file *file, mm_finding_list **out);
 /**
  * Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
  *
- * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: those of reading and decoding.
+ * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: errors of reading and decoding.
  */
 mm_status mm_validate(const mm_file *file,
                       mm_finding_list **out);
@@ -2049,16 +2054,18 @@ mm_status mm_validate(const mm_file *file,
 /**
  * The number of findings in a list.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
  */
 mm_status mm_finding_list_count(const mm_finding_list *list, size_t *out);
 
 /**
  * A finding of a list. `out->size` is set before.
  *
- * Ownership: texts are those of the list. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ * Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such finding.
  */
-mm_status mm_finding_list_get(const mm_finding_list *list, size_t index, mm_finding *out);
+mm_status mm_finding_list_get(const mm_finding_list *list,
+                              size_t index,
+                              mm_finding *out);
 
 /**
  * Frees a list and its texts. NULL is passed over.
@@ -2072,7 +2079,7 @@ mm_status mm_finding_list_free(mm_finding_list *list);
  * and checked.
  *
  * Ownership: `*out` is the caller's, for mm_mesh_free; it lives without the file. Threads: any. Errors:
- * MM_ERROR_OUT_OF_RANGE where there is none, and those of reading.
+ * MM_ERROR_OUT_OF_RANGE if the file has no such mesh, and errors of reading.
  */
 mm_status mm_mesh_at(const mm_file *file,
                      const char *address,
@@ -2101,38 +2108,40 @@ mm_status mm_mesh_by_material(const mm_mesh *mesh,
                               mm_mesh **out);
 
 /**
- * What is known of a mesh. `out->size` is set before.
+ * The description of a mesh. `out->size` is set before.
  *
- * Ownership: texts are those of the mesh. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+ * Ownership: texts are the mesh's. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
  */
 mm_status mm_mesh_get_info(const mm_mesh *mesh, mm_mesh_info *out);
 
 /**
  * The smallest box around the positions.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where no position is finite; those of reading.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if no position is finite; errors of reading.
  */
 mm_status mm_mesh_bounds(const mm_mesh *mesh,
                          mm_bounds *out);
 
 /**
- * Where a mesh breaks rules of its format.
+ * The findings of a mesh: the rules of its format that it breaks.
  *
  * Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
  */
 mm_status mm_mesh_findings(const mm_mesh *mesh, mm_finding_list **out);
 
 /**
- * How an attribute is stored, by its index. `out->size` is set before. Reads nothing.
+ * The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
  *
- * Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+ * Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such attribute.
  */
-mm_status mm_mesh_attribute(const mm_mesh *mesh, size_t index, mm_attribute_info *out);
+mm_status mm_mesh_attribute(const mm_mesh *mesh,
+                            size_t index,
+                            mm_attribute_info *out);
 
 /**
- * The index of an attribute by its meaning; `name` is that of MM_SEMANTIC_CUSTOM, else NULL.
+ * The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where the mesh does not have it.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT where the mesh does not have it.
  */
 mm_status mm_mesh_find_attribute(const mm_mesh *mesh,
                                  mm_semantic semantic,
@@ -2144,19 +2153,18 @@ mm_status mm_mesh_find_attribute(const mm_mesh *mesh,
  * Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not compressed.
  * `out->size` is set before.
  *
- * Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there
- * is none, and those of reading.
+ * Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has
+ * no such attribute, and errors of reading.
  */
 mm_status mm_mesh_attribute_view(const mm_mesh *mesh,
                                  size_t index,
                                  mm_view *out);
 
 /**
- * Shows the positions, where they are stored as floats and lie as the processor wants them: three for each of `*count`
- * vertices.
+ * A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count` vertices.
  *
- * Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED where they are stored
- * otherwise (mm_mesh_read_attribute converts); MM_ABSENT where there are none; those of reading.
+ * Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED if they are stored
+ * otherwise (mm_mesh_read_attribute converts); MM_ABSENT if the mesh has no positions; errors of reading.
  */
 mm_status mm_mesh_positions(const mm_mesh *mesh,
                             const float **out,
@@ -2165,10 +2173,10 @@ mm_status mm_mesh_positions(const mm_mesh *mesh,
 /**
  * Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes apart (0:
  * packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not
- * stored are 0, but for 1 in the fourth of positions and colours. `out` NULL asks for the count.
+ * stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count.
  *
- * Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER where
- * `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; those of reading.
+ * Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER if `capacity`
+ * elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; errors of reading.
  */
 mm_status mm_mesh_read_attribute(const mm_mesh *mesh,
                                  size_t index,
@@ -2181,7 +2189,7 @@ mm_status mm_mesh_read_attribute(const mm_mesh *mesh,
                                  size_t *count);
 
 /**
- * Sets the offsets of a layout that are SIZE_MAX, and tells its stride.
+ * Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
  *
  * Ownership: `attributes` stay the caller's. Threads: any. Errors: MM_ERROR_ARGUMENT.
  */
@@ -2189,12 +2197,12 @@ mm_status mm_layout_resolve(mm_layout_attribute *attributes, size_t attribute_co
 
 /**
  * Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
- * included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is that of mm_layout_resolve. `out` NULL
- * asks for the bytes.
+ * included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of mm_layout_resolve. `out`
+ * NULL asks for the bytes.
  *
- * Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
- * MM_ERROR_MISMATCH where the mesh does not have an attribute without a default; MM_ERROR_OUT_OF_RANGE for attributes that
- * overlap or are longer than the stride, and for a number that a type cannot hold; those of reading.
+ * Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
+ * MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for attributes that overlap or are
+ * longer than the stride, and for a number that a type cannot hold; errors of reading.
  */
 mm_status mm_mesh_write_interleaved(const mm_mesh *mesh,
                                     const mm_layout_attribute *attributes,
@@ -2206,8 +2214,8 @@ mm_status mm_mesh_write_interleaved(const mm_mesh *mesh,
 
 /**
  * Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or MM_INDEX_U32;
- * `found`, which may be NULL, tells which it is. The narrowest are padded with 0 to a multiple of 4 bytes. `out` NULL asks for
- * the bytes.
+ * `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
+ * `out` NULL asks for the bytes.
  *
  * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
  * MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
@@ -2258,21 +2266,21 @@ mm_status mm_mesh_material_ids(const mm_mesh *mesh,
 /**
  * The bytes of a number.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: 0 for what is no MM_SCALAR_*.
+ * Ownership: nothing is transferred. Threads: any. Errors: 0 for a value that is not an MM_SCALAR_*.
  */
 size_t mm_scalar_size(mm_scalar scalar);
 
 /**
- * The times that a file has of its own. `out->size` is set before.
+ * The times that a file stores. `out->size` is set before.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where it has none.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the file stores no times.
  */
 mm_status mm_cgeo_timing(const mm_file *file, mm_timing *out);
 
 /**
  * The time of a snapshot in seconds.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
  */
 mm_status mm_cgeo_time_of(const mm_file *file,
                           const mm_timing *timing,
@@ -2282,8 +2290,8 @@ mm_status mm_cgeo_time_of(const mm_file *file,
 /**
  * The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no snapshots, or the time is no number; as
- * of mm_cgeo_time_of.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if there are no snapshots, or the time is NaN; as of
+ * mm_cgeo_time_of.
  */
 mm_status mm_cgeo_key_at(const mm_file *file,
                          const mm_timing *timing,
@@ -2296,9 +2304,8 @@ mm_status mm_cgeo_key_at(const mm_file *file,
  * Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once
  * the scratch is large enough.
  *
- * Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE for a shutter
- * that closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER where `capacity` times are too few; as of
- * mm_cgeo_time_of.
+ * Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE for a shutter that
+ * closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER if `capacity` times are too few; as of mm_cgeo_time_of.
  */
 mm_status mm_cgeo_keys(const mm_file *file,
                        const mm_timing *timing,
@@ -2313,12 +2320,12 @@ mm_status mm_cgeo_keys(const mm_file *file,
 
 /**
  * The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
- * time, then those of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file
- * that is mapped or in memory, takes no memory once the scratch is large enough. mm_cache_positions_at keeps what it decodes.
+ * time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is
+ * mapped or in memory, nothing is allocated once the scratch is large enough. mm_cache_positions_at caches what it decodes.
  *
- * Ownership: all memory stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where
- * `capacity` positions are too few; MM_ERROR_MISMATCH where snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time
- * that is no number; as of mm_cgeo_positions and mm_cgeo_time_of.
+ * Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
+ * positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
+ * of mm_cgeo_positions and mm_cgeo_time_of.
  */
 mm_status mm_cgeo_positions_at(const mm_file *file,
                                const mm_timing *timing,
@@ -2333,10 +2340,10 @@ mm_status mm_cgeo_positions_at(const mm_file *file,
 
 /**
  * The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
- * each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file that is mapped or in memory, takes no memory
+ * each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory, nothing is allocated
  * once the scratch is large enough.
  *
- * Ownership, threads: as of mm_cgeo_positions_at. Errors: those; MM_ERROR_UNSUPPORTED where no time passes between snapshots.
+ * Ownership, threads: as of mm_cgeo_positions_at. Errors: the same; MM_ERROR_UNSUPPORTED if no time passes between snapshots.
  */
 mm_status mm_cgeo_velocities(const mm_file *file,
                              const mm_timing *timing,
@@ -2350,8 +2357,8 @@ mm_status mm_cgeo_velocities(const mm_file *file,
 /**
  * Fills options with what holds unless a caller says otherwise: mm_options_init(&options, sizeof options).
  *
- * Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that is that of no version
- * of mm_options.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that no version of mm_options
+ * has.
  */
 mm_status mm_options_init(mm_options *out,
                           size_t size);
@@ -2394,9 +2401,9 @@ mm_status mm_scratch_set_cancel(mm_scratch *scratch,
 mm_status mm_cancel_new(mm_cancel **out);
 
 /**
- * Sets a flag (1), which cancels calls that are running and those that begin; or clears it (0).
+ * Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0).
  *
- * Ownership: nothing is handed over. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
+ * Ownership: nothing is transferred. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
  */
 mm_status mm_cancel_set(const mm_cancel *cancel,
                         uint32_t is_set);
@@ -2411,18 +2418,18 @@ mm_status mm_cancel_free(mm_cancel *cancel);
 /**
  * The faces of a level of detail by its name: "high_lod", "medium_lod", "low_lod" or "lowest_lod". No other block is read.
  *
- * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: MM_ABSENT where the file does not have it;
- * MM_ERROR_FORMAT of other formats; MM_ERROR_OUT_OF_RANGE for another name; those of reading.
+ * Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: MM_ABSENT if the file does not have it;
+ * MM_ERROR_FORMAT of other formats; MM_ERROR_OUT_OF_RANGE for another name; errors of reading.
  */
 mm_status mm_slmesh_lod(const mm_file *file,
                         const char *name,
                         mm_mesh_list **out);
 
 /**
- * The name of the level of detail that a viewer shows where it wants `wanted`: that one, or the next lower one that is there,
- * or the next higher one. Reads nothing.
+ * The name of the level of detail that a viewer shows if it wants `wanted`: that one, or the next lower one that exists, or the
+ * next higher one. Reads nothing.
  *
- * Ownership: the name is static. Threads: any. Errors: MM_ABSENT where there are none; as of mm_slmesh_lod.
+ * Ownership: the name is static. Threads: any. Errors: MM_ABSENT if the asset has no levels; as of mm_slmesh_lod.
  */
 mm_status mm_slmesh_best_lod(const mm_file *file,
                              const char *wanted,
@@ -2432,7 +2439,7 @@ mm_status mm_slmesh_best_lod(const mm_file *file,
  * The stored bytes of a level of detail, and an estimate of its triangles as the viewer makes it. Reads nothing. Each place may
  * be NULL.
  *
- * Ownership: nothing is handed over. Threads: any. Errors: as of mm_slmesh_lod.
+ * Ownership: nothing is transferred. Threads: any. Errors: as of mm_slmesh_lod.
  */
 mm_status mm_slmesh_lod_range(const mm_file *file,
                               const char *name,
@@ -2455,11 +2462,11 @@ mm_status mm_snapshot_new(mm_snapshot **out);
 mm_status mm_snapshot_free(mm_snapshot *snapshot);
 
 /**
- * Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. Of a file that is mapped or in memory,
- * takes no memory once place and scratch are large enough.
+ * Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. If the file is mapped or in memory, nothing
+ * is allocated once place and scratch are large enough.
  *
- * Ownership: what is shown of the place before is no longer valid. Threads: any, each with a place and a scratch of its own.
- * Errors: as of mm_cgeo_positions; after one, there is nothing in the place.
+ * Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place and scratch.
+ * Errors: as of mm_cgeo_positions; after one, the place is empty.
  */
 mm_status mm_snapshot_read(const mm_file *file,
                            size_t index,
@@ -2482,19 +2489,18 @@ mm_status mm_snapshot_read_parts(const mm_file *file,
                                  mm_snapshot *out);
 
 /**
- * What is in a place. `out->size` is set before.
+ * The contents of a place. `out->size` is set before.
  *
- * Ownership: nothing is handed over. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT where there is
- * nothing in it.
+ * Ownership: nothing is transferred. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty.
  */
 mm_status mm_snapshot_get_info(const mm_snapshot *snapshot,
                                mm_snapshot_info *out);
 
 /**
- * Shows an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, packed and aligned. `out->size` is set before.
+ * A view of an array of a snapshot (MM_CGEO_ARRAY_*): three floats per element, packed and aligned. `out->size` is set before.
  *
  * Ownership: the elements are the place's, and valid until it is filled again or freed. Threads: any that does not fill it
- * (MM_ERROR_BUSY). Errors: MM_ABSENT where there is nothing in it; MM_ERROR_ARGUMENT where there is no such array.
+ * (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty; MM_ERROR_ARGUMENT if the snapshot has no such array.
  */
 mm_status mm_snapshot_view(const mm_snapshot *snapshot,
                            mm_cgeo_array which,

@@ -22,7 +22,7 @@ pub struct mm_array {
 pub struct mm_array_info {
     /// sizeof(mm_array_info), set by the caller.
     pub size: usize,
-    /// Where it is in the file, such as `snapshots[3].positions`.
+    /// The address in the file, such as `snapshots[3].positions`.
     pub address: *const c_char,
     /// The first number, at any address.
     pub data: *const c_void,
@@ -30,7 +30,7 @@ pub struct mm_array_info {
     pub byte_length: usize,
     /// The type of each: MM_SCALAR_*.
     pub scalar: mm_scalar,
-    /// How many numbers of `shape` say something: 1 to 3.
+    /// The number of valid elements of `shape`: 1 to 3.
     pub rank: u32,
     /// The number of elements, then the numbers of each.
     pub shape: [u64; 3],
@@ -85,11 +85,11 @@ impl Values {
     }
 }
 
-/// Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames, matrices, as
-/// they are stored and not as a renderer sees them. The order is that of the file. Indices are checked.
+/// Calls `each` with every array that a file stores, decoded, one after the other: all vertices, indices, frames and matrices, as
+/// they are stored and not as a renderer sees them. The order is as in the file. Indices are checked.
 ///
-/// Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
-/// reading and decoding, at the first array that has one; MM_OK also where `each` ended it.
+/// Ownership: arrays are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
+/// reading and decoding, at the first array that has one; MM_OK also if `each` ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user: *mut c_void) -> mm_status {
     guard(|| {
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn mm_arrays(file: *const mm_file, each: mm_array_fn, user
 
 /// Calls `each` with every text that a file stores and its address: names, materials, comments.
 ///
-/// Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: those of
-/// reading; MM_OK also where `each` ended it.
+/// Ownership: texts are the library's, and valid during the call. Threads: any; `each` is called on this one. Errors: errors of
+/// reading; MM_OK also if `each` ended it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: *mut c_void) -> mm_status {
     guard(|| {
@@ -134,8 +134,8 @@ pub unsafe extern "C" fn mm_texts(file: *const mm_file, each: mm_text_fn, user: 
 /// The array at an address, such as `snapshots[3].positions`, `vertex_arrays[0]` or "skin.inverse_bind_matrices", decoded. Those
 /// that mm_arrays names.
 ///
-/// Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT where there
-/// is none; those of reading.
+/// Ownership: `*out` is the caller's, for mm_array_free; it lives without the file. Threads: any. Errors: MM_ABSENT if the file has
+/// no such array; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_array_at(
     file: *const mm_file,
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn mm_array_at(
     })
 }
 
-/// What an array has. `out->size` is set before.
+/// The description of an array. `out->size` is set before.
 ///
 /// Ownership: numbers and address are the array's, and valid until it is freed. Threads: any. Errors: MM_ERROR_HANDLE,
 /// MM_ERROR_ARGUMENT.

@@ -27,7 +27,7 @@ pub struct mm_cache_stats {
     pub size: usize,
     /// Requests that found their snapshot.
     pub hits: u64,
-    /// Requests that did not, including those that waited for another thread.
+    /// Requests that did not, including requests that waited for another thread.
     pub misses: u64,
     /// Snapshots decoded.
     pub decodes: u64,
@@ -49,7 +49,7 @@ impl Kind for Shared {
     const NAME: &'static str = "mm_cache";
 }
 
-/// Makes a cache with a capacity in bytes of decoded snapshots. Those that are used least recently are dropped first.
+/// Makes a cache with a capacity in bytes of decoded snapshots. The least recently used snapshots are evicted first.
 ///
 /// Ownership: `*out` is the caller's, for mm_cache_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -83,8 +83,8 @@ pub extern "C" fn mm_cache_free(cache: *mut mm_cache) -> mm_status {
 
 /// A snapshot, decoded unless it is in the cache, into a place, which shares it. Takes no memory for one that is in the cache.
 ///
-/// Ownership: what is shown of the place before is no longer valid. Threads: any, each with a place of its own. Errors: as of
-/// mm_snapshot_read. They are not kept: the next request tries again.
+/// Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place. Errors: as of
+/// mm_snapshot_read. They are not cached: the next request tries again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_get(
     cache: *const mm_cache,
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn mm_cache_get_parts(
 
 /// A snapshot into a place, if it is in the cache with all parts. Never waits, takes no memory.
 ///
-/// Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT where it is not there; the place then has nothing in it.
+/// Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT if it is not in the cache; the place is then empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_try_get(
     cache: *const mm_cache,
@@ -158,7 +158,7 @@ fn fill(
     })
 }
 
-/// Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get tells errors.
+/// Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports errors.
 ///
 /// Ownership: `indices` stay the caller's; cache and file may be closed meanwhile. Threads: any. Errors: MM_ERROR_HANDLE,
 /// MM_ERROR_FORMAT, MM_ERROR_ARGUMENT.
@@ -256,9 +256,9 @@ pub unsafe extern "C" fn mm_cache_velocities(
     })
 }
 
-/// What a cache did since it was made. `out->size` is set before.
+/// Statistics of a cache since it was made. `out->size` is set before.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm_cache_stats) -> mm_status {
     guard(|| {
@@ -277,9 +277,9 @@ pub unsafe extern "C" fn mm_cache_get_stats(cache: *const mm_cache, out: *mut mm
     })
 }
 
-/// Drops every snapshot of a file; those that places share stay there.
+/// Drops every snapshot of a file; snapshots that places share stay there.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_FORMAT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_remove(cache: *const mm_cache, file: *const mm_file) -> mm_status {
     guard(|| {
@@ -289,9 +289,9 @@ pub unsafe extern "C" fn mm_cache_remove(cache: *const mm_cache, file: *const mm
     })
 }
 
-/// Drops every snapshot; those that places share stay there.
+/// Drops every snapshot; snapshots that places share stay there.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cache_clear(cache: *const mm_cache) -> mm_status {
     guard(|| {

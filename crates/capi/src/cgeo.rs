@@ -23,19 +23,19 @@ pub const MM_UNIT_BOX_SIZES: u32 = 1;
 pub const MM_UNIT_BOX_SIZES_SCALE_IS_RECIPROCAL: u32 = 2;
 /// From the box sizes, which the scale contradicts.
 pub const MM_UNIT_BOX_SIZES_SCALE_DIFFERS: u32 = 3;
-/// From the scale alone.
+/// From only the scale.
 pub const MM_UNIT_SCALE: u32 = 4;
 
-/// Which indices the corners of triangles have: MM_CORNERS_*; MM_CORNERS_MAP_CHANNEL + 1 is map channel 1.
+/// The indices of the corners of triangles: MM_CORNERS_*; MM_CORNERS_MAP_CHANNEL + 1 is map channel 1.
 pub type mm_corners = u32;
-/// Of positions.
+/// Indices of positions.
 pub const MM_CORNERS_POSITIONS: mm_corners = 0;
-/// Of normals.
+/// Indices of normals.
 pub const MM_CORNERS_NORMALS: mm_corners = 1;
-/// Of map channel 0.
+/// Indices of map channel 0.
 pub const MM_CORNERS_MAP_CHANNEL: mm_corners = 2;
 
-/// What is known of a proxy when it is open.
+/// The description of an open proxy.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_cgeo_info {
@@ -43,21 +43,21 @@ pub struct mm_cgeo_info {
     pub size: usize,
     /// The number of snapshots.
     pub snapshot_count: usize,
-    /// The version of the format; 0 where the header has no whole number.
+    /// The version of the format; 0 if the header has no whole number.
     pub version: i64,
     /// The flags before the offset table.
     pub flags: u32,
-    /// How unit_millimeters is known: MM_UNIT_*.
+    /// The evidence for unit_millimeters: MM_UNIT_*.
     pub unit_evidence: u32,
-    /// Millimetres in a unit; 0 where that is not known.
+    /// Millimetres per unit; 0 if unknown.
     pub unit_millimeters: f64,
-    /// "Scale" as stored; 0 where there is none.
+    /// "Scale" as stored; 0 if the header has no scale.
     pub scale: f64,
-    /// How the file is read where the published text says nothing.
+    /// The choices for reading the file that the published text leaves open.
     pub dialect: mm_cgeo_dialect,
-    /// Whether the dialect was found in the file, rather than given in mm_options.
+    /// `true` if the dialect was found in the file, rather than given in mm_options.
     pub dialect_is_found: bool,
-    /// Whether the file has times of its own (mm_cgeo_timing).
+    /// `true` if the file stores times (mm_cgeo_timing).
     pub has_timing: bool,
 }
 
@@ -85,8 +85,8 @@ impl From<Counts> for mm_cgeo_counts {
     }
 }
 
-/// Identifies the triangles of a snapshot: equal ones are those of the very same triangles, so that what was made from them (an
-/// acceleration structure) can be kept and refitted. For the time that the process lives.
+/// Identifies the triangles of a snapshot: equal values identify the very same triangles, so that data made from them (an
+/// acceleration structure) can be kept and refitted. Valid for the lifetime of the process.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct mm_topology {
@@ -107,9 +107,9 @@ impl From<TopologyId> for mm_topology {
     }
 }
 
-/// What a proxy has. `out->size` is set before.
+/// The description of a proxy. `out->size` is set before.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_FORMAT of other formats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cgeo_info) -> mm_status {
     guard(|| {
@@ -142,8 +142,8 @@ pub unsafe extern "C" fn mm_cgeo_get_info(file: *const mm_file, out: *mut mm_cge
 /// A property of the header by its name, such as "Original object name", without regard to case; or the whole header, where
 /// `name` is NULL. `*length` does not count the byte 0 after the text. `out` NULL asks for the length.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where there is none; MM_ERROR_BUFFER where `capacity`
-/// bytes are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if the header has no such property; MM_ERROR_BUFFER if
+/// `capacity` bytes are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_property(
     file: *const mm_file,
@@ -180,8 +180,8 @@ fn on<T>(
 
 /// The numbers of elements of a snapshot. Decodes 17 bytes.
 ///
-/// Ownership: nothing is handed over. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE where there is
-/// no such snapshot; MM_ERROR_MALFORMED where it has no mesh; those of reading.
+/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE if the file has no
+/// such snapshot; MM_ERROR_MALFORMED if the snapshot has no mesh; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_get_counts(
     file: *const mm_file,
@@ -199,8 +199,8 @@ pub unsafe extern "C" fn mm_cgeo_get_counts(
 
 /// The bounding box of a snapshot, as stored.
 ///
-/// Ownership: nothing is handed over. Threads: any, each with a scratch of its own. Errors: MM_ABSENT where there is none; those
-/// of reading.
+/// Ownership: nothing is transferred. Threads: any, each with its own scratch. Errors: MM_ABSENT if the snapshot has no bounding
+/// box; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_bounds(
     file: *const mm_file,
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn mm_cgeo_bounds(
 
 /// Identifies the triangles of a snapshot. Decodes one byte.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: as of mm_cgeo_get_counts.
+/// Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_topology(
     file: *const mm_file,
@@ -234,10 +234,11 @@ pub unsafe extern "C" fn mm_cgeo_topology(
     })
 }
 
-/// Whether a snapshot is stored complete (1), and not as a difference from the first (0); and the number of its meshes, samples
-/// between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may be NULL.
+/// Stores 1 in `is_complete` if a snapshot is stored complete, or 0 if it is a difference from the first; and in `sample_count` the
+/// number of its meshes, samples between it and the next one, which is 1 in most files (mm_snapshot_read reads any). Each place may
+/// be NULL.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: as of mm_cgeo_get_counts.
+/// Ownership: nothing is transferred. Threads: any. Errors: as of mm_cgeo_get_counts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_storage(
     file: *const mm_file,
@@ -290,11 +291,11 @@ fn normals(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Option<usize>> 
 }
 
 /// The positions of a snapshot: three floats each, `stride` bytes apart (0: packed; 16 is Embree's layout, whose fourth float is
-/// left as it is). The stream is decoded no further. `out` NULL asks for the count, and decodes 17 bytes. Of a file that is
-/// mapped or in memory, takes no memory once the scratch is large enough.
+/// left as it is). The stream is decoded no further. `out` NULL asks for the count, and decodes 17 bytes. If the file is mapped or
+/// in memory, nothing is allocated once the scratch is large enough.
 ///
-/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
-/// positions are too few; MM_ERROR_OUT_OF_RANGE where there is no such snapshot; MM_ERROR_CANCELLED; those of reading.
+/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` positions
+/// are too few; MM_ERROR_OUT_OF_RANGE if the file has no such snapshot; MM_ERROR_CANCELLED; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions(
     file: *const mm_file,
@@ -316,8 +317,8 @@ pub unsafe extern "C" fn mm_cgeo_positions(
 /// Shows the positions of a snapshot: three floats for each of `*count` vertices, in memory of the scratch, or where they lie in
 /// a file that is mapped or in memory and does not compress them. Takes no memory once the scratch is large enough.
 ///
-/// Ownership: the positions are the scratch's, and valid until it is used again or freed. Threads: any, each with a scratch of
-/// its own. Errors: as of mm_cgeo_positions; MM_ERROR_HANDLE where there is no scratch.
+/// Ownership: the positions are the scratch's, and valid until it is used again or freed. Threads: any, each with its own scratch.
+/// Errors: as of mm_cgeo_positions; MM_ERROR_HANDLE if no scratch is given.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions_view(
     file: *const mm_file,
@@ -374,7 +375,7 @@ pub unsafe extern "C" fn mm_cgeo_normals(
 /// The texture coordinates u, v, w of a map channel of a snapshot: three floats each, `stride` bytes apart (0: packed). Their
 /// number is known when they are decoded: `out` NULL decodes them.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ERROR_OUT_OF_RANGE where there is no such channel.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ERROR_OUT_OF_RANGE if the snapshot has no such channel.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_map_channel(
     file: *const mm_file,
@@ -395,10 +396,10 @@ pub unsafe extern "C" fn mm_cgeo_map_channel(
     })
 }
 
-/// The points that viewports draw: three floats each, `stride` bytes apart (0: packed). `out` NULL decodes them, and tells the
+/// The points that viewports draw: three floats each, `stride` bytes apart (0: packed). `out` NULL decodes them, and returns the
 /// count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where there are none.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ABSENT if the snapshot has no points.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_point_cloud(
     file: *const mm_file,
@@ -419,9 +420,9 @@ pub unsafe extern "C" fn mm_cgeo_point_cloud(
 }
 
 /// The differences from the positions of the first snapshot, as stored: three floats each, `stride` bytes apart (0: packed).
-/// `out` NULL decodes them, and tells the count.
+/// `out` NULL decodes them, and returns the count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where the snapshot is stored complete.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ABSENT if the snapshot is stored complete.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_position_differences(
     file: *const mm_file,
@@ -488,7 +489,7 @@ pub(crate) fn write_edges(triangles: &Triangles, target: &mut Target<'_, u8>) ->
 /// The triangles of a snapshot: three indices each, `stride` bytes apart (0: packed), of positions, normals or a map channel
 /// (MM_CORNERS_*). `out` NULL asks for the count. A difference has the triangles of the first snapshot.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have no such indices.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have no such indices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_triangles(
     file: *const mm_file,
@@ -518,7 +519,7 @@ pub unsafe extern "C" fn mm_cgeo_triangles(
 /// The material of each triangle of a snapshot, as a number of the file's, `stride` bytes apart (0: packed). `out` NULL asks for
 /// the count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_material_ids(
     file: *const mm_file,
@@ -542,7 +543,7 @@ pub unsafe extern "C" fn mm_cgeo_material_ids(
 /// A byte for each triangle of a snapshot, of which bits 0, 1 and 2 say that the edges AB, BC and CA are visible; `stride` bytes
 /// apart (0: packed). `out` NULL asks for the count.
 ///
-/// Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_edge_visibility(
     file: *const mm_file,

@@ -21,10 +21,10 @@ pub struct mm_file {
     _opaque: [u8; 0],
 }
 
-/// What is behind an `mm_file`.
+/// The object behind an `mm_file`.
 pub(crate) struct File {
     pub(crate) file: MeshFile,
-    /// Whether its bytes are in memory, where what is not compressed can be shown.
+    /// `true` if its bytes are in memory, so that uncompressed data can be exposed as a view.
     pub(crate) is_in_memory: bool,
 }
 
@@ -108,8 +108,8 @@ unsafe fn path<'a>(from: *const c_char) -> Result<&'a Path> {
 /// Opens a file of any format. What is asked for is read then, by positioned reads; the file may be changed meanwhile, which
 /// at worst is an error. `options` may be NULL.
 ///
-/// Ownership: `*out` is the caller's, for mm_close; NULL where opening fails. Threads: any. Errors: those of reading; of files
-/// that are none of these formats, or damaged.
+/// Ownership: `*out` is the caller's, for mm_close; NULL if opening fails. Threads: any. Errors: errors of reading; errors of files
+/// that have none of these formats, or are damaged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open(
     path: *const c_char,
@@ -142,8 +142,8 @@ pub unsafe extern "C" fn mm_open_map(
 /// Opens a file of any format that is in memory. `options` may be NULL.
 ///
 /// Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
-/// once nothing shows it any more, also where opening fails; until then it must not change. Threads: any. Errors: as of
-/// mm_open; MM_ERROR_ARGUMENT where `data` is NULL and `length` is not 0.
+/// once nothing shows it any more, also if opening fails; until then it must not change. Threads: any. Errors: as of
+/// mm_open; MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_memory(
     data: *const c_void,
@@ -164,8 +164,8 @@ pub unsafe extern "C" fn mm_open_memory(
 /// Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
 ///
 /// Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
-/// read any more, also where opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
-/// any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO where a callback returns another number than 0,
+/// read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
+/// any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO if a callback returns another number than 0,
 /// or claims to have stored more than there is room for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_open_reader(
@@ -199,10 +199,10 @@ pub(crate) unsafe fn again<K: Kind>(of: *const K::Opaque, out: *mut *mut K::Opaq
     unsafe { put(out, handle) }
 }
 
-/// Closes a file. What was read of it (meshes, lists, arrays, snapshots) stays. NULL is passed over.
+/// Closes a file. Objects that were read from it (meshes, lists, arrays, snapshots) stay valid. NULL is skipped.
 ///
-/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors:
-/// MM_ERROR_HANDLE where it was closed before, or is no file.
+/// Ownership: takes the handle. Threads: any; calls on it that have begun on other threads end as usual. Errors: MM_ERROR_HANDLE if
+/// it was closed before, or is not a file.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
     guard(|| handle::close::<File>(file))
@@ -210,7 +210,7 @@ pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
 
 /// The format of a file, MM_FORMAT_*.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_file_format(file: *const mm_file, out: *mut mm_format) -> mm_status {
     guard(|| {

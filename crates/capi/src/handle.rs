@@ -28,7 +28,7 @@ struct Shard {
 }
 
 struct Slot {
-    /// How many objects were here, this one included: the part of a handle that old ones differ in.
+    /// The number of objects in this slot so far, including this one: the part of a handle that differs in old ones.
     generation: usize,
     object: Option<Object>,
 }
@@ -38,11 +38,11 @@ static TABLE: [RwLock<Shard>; SHARDS] =
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// What a handle is of.
+/// The kind of object that a handle refers to.
 pub(crate) trait Kind: Any + Send + Sync {
     /// The type of the header.
     type Opaque;
-    /// What messages call it.
+    /// The name of the kind in messages.
     const NAME: &'static str;
 }
 
@@ -141,10 +141,10 @@ pub(crate) fn close<K: Kind>(handle: *mut K::Opaque) -> Result<()> {
     Ok(())
 }
 
-/// How many handles of all kinds are open, in the whole process: for tests that look for handles that were never closed,
-/// which tools that look for lost memory do not see.
+/// The number of open handles of all kinds, in the whole process: for tests that look for handles that were never closed, which
+/// leak checkers do not find.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: none.
+/// Ownership: nothing is transferred. Threads: any. Errors: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_handle_count() -> usize {
     COUNT.load(Ordering::Relaxed)

@@ -17,7 +17,7 @@ pub struct mm_rig {
     _opaque: [u8; 0],
 }
 
-/// How much a rig has.
+/// The sizes of a rig.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_rig_info {
@@ -29,7 +29,7 @@ pub struct mm_rig_info {
     pub anim_count: usize,
     /// Frames of all animations.
     pub frame_count: u32,
-    /// Poses in each frame; as many as joints where the animation fits the skeleton.
+    /// Poses in each frame; as many as joints if the animation fits the skeleton.
     pub pose_count: u32,
 }
 
@@ -66,7 +66,7 @@ pub struct mm_joint {
     pub parent: i64,
     /// Relative to its parent.
     pub bind: mm_trs,
-    /// From its space to that of the model: three rows of four.
+    /// From its space to the space of the model: three rows of four.
     pub bind_matrix: [[f32; 4]; 3],
     /// From the space of the model to its own.
     pub inverse_bind_matrix: [[f32; 4]; 3],
@@ -87,9 +87,9 @@ pub struct mm_anim {
     pub first_frame: u32,
     /// The number of its frames.
     pub frame_count: u32,
-    /// Frames per second; 0 where the file does not say.
+    /// Frames per second; 0 if the file does not store it.
     pub frame_rate: f32,
-    /// Whether it loops.
+    /// `true` if the animation loops.
     pub is_loop: bool,
 }
 
@@ -116,8 +116,8 @@ impl Rig {
 
 /// The skeleton and the animations of an IQM file; or the skeleton of one and the animations of another, which may be NULL.
 ///
-/// Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of
-/// other formats; MM_ERROR_MISMATCH where the animation is one of another skeleton; those of reading.
+/// Ownership: `*out` is the caller's, for mm_rig_free; it lives without the files. Threads: any. Errors: MM_ERROR_FORMAT of other
+/// formats; MM_ERROR_MISMATCH if the animation belongs to another skeleton; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_new(
     file: *const mm_file,
@@ -158,9 +158,9 @@ pub extern "C" fn mm_rig_free(rig: *mut mm_rig) -> mm_status {
     guard(|| handle::close::<Rig>(rig))
 }
 
-/// How much a rig has. `out->size` is set before.
+/// The sizes of a rig. `out->size` is set before.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_info) -> mm_status {
     guard(|| {
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn mm_rig_get_info(rig: *const mm_rig, out: *mut mm_rig_in
 
 /// A joint of the skeleton. `out->size` is set before.
 ///
-/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such joint.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mut mm_joint) -> mm_status {
     guard(|| {
@@ -202,7 +202,8 @@ pub unsafe extern "C" fn mm_rig_joint(rig: *const mm_rig, index: usize, out: *mu
 
 /// An animation. `out->size` is set before.
 ///
-/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+/// Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such
+/// animation.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut mm_anim) -> mm_status {
     guard(|| {
@@ -221,10 +222,10 @@ pub unsafe extern "C" fn mm_rig_anim(rig: *const mm_rig, index: usize, out: *mut
     })
 }
 
-/// The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. Where the
-/// file stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
+/// The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. If the file
+/// stores no rate, it is `default_rate`, in frames per second. Each place may be NULL.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no frames, or no rate.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the animation has no frames, or no rate.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_frames_at(
     rig: *const mm_rig,
@@ -252,8 +253,8 @@ pub unsafe extern "C" fn mm_rig_frames_at(
 /// The pose of each joint in a frame, as stored. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once the
 /// scratch is large enough.
 ///
-/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
-/// poses are too few; MM_ERROR_OUT_OF_RANGE where there is no such frame; those of reading.
+/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` poses are
+/// too few; MM_ERROR_OUT_OF_RANGE if the rig has no such frame; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_pose(
     rig: *const mm_rig,
@@ -280,12 +281,13 @@ pub unsafe extern "C" fn mm_rig_pose(
     })
 }
 
-/// The matrix of each joint that moves vertices from the bind pose to that of an animation at a time: three rows of four floats,
-/// `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out` NULL
+/// The matrix of each joint that moves vertices from the bind pose to the pose of an animation at a time: three rows of four
+/// floats, `stride` bytes apart (0: packed). Times as of mm_rig_frames_at; rotations between frames take the shorter way. `out`
+/// NULL
 /// asks for the count. Takes no memory once the scratch is large enough.
 ///
-/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where `capacity`
-/// matrices are too few; MM_ABSENT where there is no skeleton, no frame or no rate; those of reading.
+/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity` matrices are
+/// too few; MM_ABSENT if the rig has no skeleton, frame or rate; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_rig_skinning_at(
     rig: *const mm_rig,

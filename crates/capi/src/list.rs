@@ -21,7 +21,7 @@ pub struct mm_finding_list {
     _opaque: [u8; 0],
 }
 
-/// What a mesh is for: MM_ROLE_*.
+/// The purpose of a mesh: MM_ROLE_*.
 pub type mm_role = u32;
 /// Geometry that is drawn.
 pub const MM_ROLE_GEOMETRY: mm_role = 1;
@@ -38,27 +38,27 @@ pub const MM_ROLE_SNAPSHOT: mm_role = 4;
 pub struct mm_mesh_entry {
     /// sizeof(mm_mesh_entry), set by the caller.
     pub size: usize,
-    /// Where it is in the file: what mm_mesh_at takes.
+    /// The address in the file, as accepted by mm_mesh_at.
     pub address: *const c_char,
-    /// Its name; empty where it has none.
+    /// The name of the mesh; empty if it has no name.
     pub name: *const c_char,
-    /// What it is for: MM_ROLE_*.
+    /// The purpose of the mesh: MM_ROLE_*.
     pub role: mm_role,
-    /// Whether `seconds` says something.
+    /// `true` if `seconds` is valid.
     pub has_seconds: bool,
     /// `true` if a viewer draws it by default: all geometry, the finest level of detail, the first snapshot; but no mesh that
     /// is known to have no triangles or no positions.
     pub is_drawn_by_default: bool,
-    /// Of a level of detail or a snapshot: which.
+    /// The index of the level of detail or snapshot.
     pub role_index: u64,
-    /// Of a snapshot: its time.
+    /// The time of the snapshot.
     pub seconds: f64,
 }
 
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_mesh_entry {}
 
-/// A rule that a file breaks, and where.
+/// A rule that a file breaks, and the location.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_finding {
@@ -68,13 +68,13 @@ pub struct mm_finding {
     pub rule: *const c_char,
     /// All of it as one line.
     pub text: *const c_char,
-    /// The part of the file; empty where there is none.
+    /// The part of the file; empty if the finding is not about a part.
     pub address: *const c_char,
     /// MM_SEVERITY_*.
     pub severity: mm_severity,
-    /// Whether byte_begin and byte_end say something.
+    /// `true` if byte_begin and byte_end are valid.
     pub has_byte_range: bool,
-    /// In how many places the rule is broken; the others say where first.
+    /// The number of places at which the rule is broken; the other fields describe the first one.
     pub count: u64,
     /// The bytes, from the start of the file.
     pub byte_begin: u64,
@@ -145,9 +145,9 @@ pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Fail {
     )
 }
 
-/// The meshes of a file, in its order. Of a Second Life mesh asset, all blocks are read for this: mm_slmesh_lod reads one.
+/// The meshes of a file, in its order. For a Second Life mesh asset, this reads all blocks: mm_slmesh_lod reads one.
 ///
-/// Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: those of reading.
+/// Ownership: `*out` is the caller's, for mm_mesh_list_free. Threads: any. Errors: errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_list) -> mm_status {
     guard(|| {
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_
 
 /// The number of meshes in a list.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_list_count(list: *const mm_mesh_list, out: *mut usize) -> mm_status {
     guard(|| {
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn mm_mesh_list_count(list: *const mm_mesh_list, out: *mut
 
 /// A mesh of a list. `out->size` is set before.
 ///
-/// Ownership: texts are those of the list. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+/// Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such mesh.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_list_get(
     list: *const mm_mesh_list,
@@ -209,7 +209,7 @@ pub extern "C" fn mm_mesh_list_free(list: *mut mm_mesh_list) -> mm_status {
     guard(|| handle::close::<Meshes>(list))
 }
 
-/// The rules that a file breaks, as far as opening can tell. Reads nothing.
+/// The rules that a file breaks, as far as opening detects them. Reads nothing.
 ///
 /// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn mm_findings(file: *const mm_file, out: *mut *mut mm_fin
 
 /// Checks every value of a file, and lists all rules that it breaks. Wrong values are findings of MM_SEVERITY_UNUSABLE.
 ///
-/// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: those of reading and decoding.
+/// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: errors of reading and decoding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_validate(file: *const mm_file, out: *mut *mut mm_finding_list) -> mm_status {
     guard(|| {
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn mm_validate(file: *const mm_file, out: *mut *mut mm_fin
 
 /// The number of findings in a list.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_HANDLE.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out: *mut usize) -> mm_status {
     guard(|| {
@@ -253,7 +253,8 @@ pub unsafe extern "C" fn mm_finding_list_count(list: *const mm_finding_list, out
 
 /// A finding of a list. `out->size` is set before.
 ///
-/// Ownership: texts are those of the list. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+/// Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such
+/// finding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_finding_list_get(
     list: *const mm_finding_list,

@@ -11,7 +11,7 @@ use crate::fail::{Fail, Result, status};
 ///
 /// # Safety
 ///
-/// It is `repr(C)`, its first field is a `usize`, and every bit pattern is one of its values where it is read
+/// It is `repr(C)`, its first field is a `usize`, and every bit pattern is one of its values if it is read
 /// ([`take_sized`]).
 pub(crate) unsafe trait First: Copy {
     /// The size that it had in the first release that had it: no caller has a smaller one.
@@ -73,7 +73,7 @@ pub(crate) unsafe fn put_sized<T: First>(out: *mut T, value: T) -> Result<()> {
     Ok(())
 }
 
-/// Reads a struct that begins with its size over `default`; `default` where it is NULL.
+/// Reads a struct that begins with its size over `default`; returns `default` if `from` is NULL.
 ///
 /// # Safety
 ///
@@ -117,7 +117,7 @@ unsafe fn size_at<T: First>(from: *const T) -> Result<usize> {
     Ok(size)
 }
 
-/// Text of the caller's, which must be UTF-8.
+/// Returns a text that the caller passes, which must be UTF-8.
 ///
 /// # Safety
 ///
@@ -131,7 +131,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Result<&'a str> {
     text.to_str().map_err(|_| Fail::argument("expected text in UTF-8"))
 }
 
-/// Elements of the caller's, one after the other.
+/// Returns elements that the caller passes, one after the other.
 ///
 /// # Safety
 ///
@@ -148,7 +148,7 @@ pub(crate) unsafe fn elements<'a, T>(start: *const T, count: usize) -> Result<&'
     Ok(unsafe { std::slice::from_raw_parts(start, count) })
 }
 
-/// An array of the caller's that is filled: elements `stride` bytes apart. NULL asks how many there are.
+/// A caller's array that is filled: elements `stride` bytes apart. NULL requests the number of elements.
 pub(crate) struct Target<'a, T> {
     start: *mut u8,
     stride: usize,
@@ -158,7 +158,7 @@ pub(crate) struct Target<'a, T> {
 }
 
 impl<T: IntoBytes + Immutable> Target<'_, T> {
-    /// The array at `out`, and the place for the number of elements. A stride of 0 is that of packed elements.
+    /// Returns the array at `out`, and the place for the number of elements. A stride of 0 means packed elements.
     ///
     /// # Safety
     ///
@@ -191,12 +191,12 @@ impl<T: IntoBytes + Immutable> Target<'_, T> {
         Ok(Self { start: out.cast(), stride, capacity, count, life: PhantomData })
     }
 
-    /// Whether the caller asks for the count alone.
+    /// Returns `true` if the caller requests only the count.
     pub(crate) fn is_count_alone(&self) -> bool {
         self.start.is_null()
     }
 
-    /// Tells how many elements there are; fails where there is not room for so many.
+    /// Stores the number of elements; fails if `count` elements do not fit.
     pub(crate) fn begin(&mut self, count: usize) -> Result<()> {
         // SAFETY: `new` was promised that it may be written.
         unsafe { put_if_any(self.count, count) };
@@ -235,7 +235,7 @@ impl<T: IntoBytes + Immutable> Target<'_, T> {
         Ok(())
     }
 
-    /// Writes an element at an index below the count that `begin` was told.
+    /// Writes an element at an index below the count that was passed to `begin`.
     fn put(&mut self, index: usize, element: &T) {
         let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
         // SAFETY: `begin` compared the count with the room; neither needs alignment.
@@ -243,7 +243,7 @@ impl<T: IntoBytes + Immutable> Target<'_, T> {
     }
 }
 
-/// Bytes of the caller's that are filled piece by piece.
+/// A caller's bytes that are filled piece by piece.
 pub(crate) struct ByteTarget<'a> {
     start: *mut u8,
     capacity: usize,
@@ -251,8 +251,7 @@ pub(crate) struct ByteTarget<'a> {
 }
 
 impl ByteTarget<'_> {
-    /// Tells that `length` bytes are needed, and returns them where they are asked for (`out` is not NULL) and there is
-    /// room.
+    /// Stores `length` as the number of bytes needed, and returns them if they are requested (`out` is not NULL) and fit.
     ///
     /// # Safety
     ///

@@ -52,7 +52,7 @@ pub struct mm_bounds {
     pub max: [f32; 3],
 }
 
-/// What is known of a mesh without reading its attributes.
+/// The description of a mesh, without its attributes.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_mesh_info {
@@ -64,23 +64,23 @@ pub struct mm_mesh_info {
     pub index_count: usize,
     /// Attributes that are stored.
     pub attribute_count: usize,
-    /// Where the mesh is in its file.
+    /// The address of the mesh in its file.
     pub address: *const c_char,
-    /// Its name; empty where it has none.
+    /// The name of the mesh; empty if it has no name.
     pub name: *const c_char,
-    /// The name of its material; empty where it has none.
+    /// The name of the material; empty if the mesh has none.
     pub material: *const c_char,
-    /// What it is for: MM_ROLE_*.
+    /// The purpose of the mesh: MM_ROLE_*.
     pub role: mm_role,
-    /// How indices are stored: MM_INDEX_U16 or MM_INDEX_U32.
+    /// The stored format of indices: MM_INDEX_U16 or MM_INDEX_U32.
     pub index_format: mm_index_format,
-    /// Whether triangles have materials of their own (mm_mesh_material_ids).
+    /// `true` if each triangle has a material ID (mm_mesh_material_ids).
     pub has_material_ids: bool,
-    /// Whether `seconds` says something.
+    /// `true` if `seconds` is valid.
     pub has_seconds: bool,
-    /// Of a level of detail or a snapshot: which.
+    /// The index of the level of detail or snapshot.
     pub role_index: u64,
-    /// Of a snapshot: its time.
+    /// The time of the snapshot.
     pub seconds: f64,
 }
 
@@ -95,15 +95,15 @@ pub struct mm_attribute_info {
     pub size: usize,
     /// MM_SEMANTIC_*.
     pub semantic: mm_semantic,
-    /// Which set, of those that there may be several of.
+    /// The index of the set, for attributes that may have several.
     pub set: u32,
-    /// The name, such as `texcoord[1]`, or that of MM_SEMANTIC_CUSTOM.
+    /// The name, such as `texcoord[1]`, or the custom name for MM_SEMANTIC_CUSTOM.
     pub name: *const c_char,
     /// The type of each component: MM_SCALAR_*.
     pub scalar: mm_scalar,
     /// The number of components.
     pub components: u32,
-    /// Whether integers stand for 0..1, or -1..1.
+    /// `true` if integers stand for 0..1, or -1..1.
     pub normalized: bool,
 }
 
@@ -118,7 +118,7 @@ pub struct mm_layout_attribute {
     pub size: usize,
     /// MM_SEMANTIC_*.
     pub semantic: mm_semantic,
-    /// Which set, of those that there may be several of.
+    /// The index of the set, for attributes that may have several.
     pub set: u32,
     /// The name of MM_SEMANTIC_CUSTOM; else NULL.
     pub name: *const c_char,
@@ -126,13 +126,13 @@ pub struct mm_layout_attribute {
     pub scalar: mm_scalar,
     /// The number of components that are written.
     pub components: u32,
-    /// 1 where integers stand for 0..1, or -1..1; else 0.
+    /// 1 if integers stand for 0..1, or -1..1; else 0.
     pub normalized: u32,
-    /// 1 where a mesh without the attribute gets `default_value`; 0 where it is an error.
+    /// 1 if a mesh without the attribute gets `default_value`; 0 if it is an error.
     pub has_default: u32,
-    /// What is written for a mesh without the attribute.
+    /// The value that is written for a mesh without the attribute.
     pub default_value: [f32; 4],
-    /// Where it begins in each vertex, in bytes; SIZE_MAX after those before it, as graphics APIs want it.
+    /// The byte offset of the attribute in each vertex; SIZE_MAX to place it after the previous ones, as graphics APIs require.
     pub offset: usize,
 }
 
@@ -150,11 +150,11 @@ pub struct mm_group {
     pub reserved: u32,
     /// The first triangle.
     pub first_triangle: u64,
-    /// How many there are.
+    /// The number of triangles.
     pub triangle_count: u64,
 }
 
-/// What is behind an `mm_mesh`.
+/// The object behind an `mm_mesh`.
 struct Mesh {
     view: MeshView,
     address: CString,
@@ -254,7 +254,7 @@ fn format(number: mm_scalar, components: u32, normalized: u32) -> Result<VertexF
 /// and checked.
 ///
 /// Ownership: `*out` is the caller's, for mm_mesh_free; it lives without the file. Threads: any. Errors:
-/// MM_ERROR_OUT_OF_RANGE where there is none, and those of reading.
+/// MM_ERROR_OUT_OF_RANGE if the file has no such mesh, and errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_at(
     file: *const mm_file,
@@ -307,9 +307,9 @@ pub unsafe extern "C" fn mm_mesh_by_material(mesh: *const mm_mesh, out: *mut *mu
     })
 }
 
-/// What is known of a mesh. `out->size` is set before.
+/// The description of a mesh. `out->size` is set before.
 ///
-/// Ownership: texts are those of the mesh. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
+/// Ownership: texts are the mesh's. Threads: any. Errors: MM_ERROR_HANDLE, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mesh_info) -> mm_status {
     guard(|| {
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn mm_mesh_get_info(mesh: *const mm_mesh, out: *mut mm_mes
 
 /// The smallest box around the positions.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where no position is finite; those of reading.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if no position is finite; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bounds) -> mm_status {
     guard(|| {
@@ -348,7 +348,7 @@ pub unsafe extern "C" fn mm_mesh_bounds(mesh: *const mm_mesh, out: *mut mm_bound
     })
 }
 
-/// Where a mesh breaks rules of its format.
+/// The findings of a mesh: the rules of its format that it breaks.
 ///
 /// Ownership: `*out` is the caller's, for mm_finding_list_free. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
@@ -363,9 +363,10 @@ pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut m
     })
 }
 
-/// How an attribute is stored, by its index. `out->size` is set before. Reads nothing.
+/// The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
 ///
-/// Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there is none.
+/// Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such
+/// attribute.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute(
     mesh: *const mm_mesh,
@@ -391,9 +392,9 @@ pub unsafe extern "C" fn mm_mesh_attribute(
     })
 }
 
-/// The index of an attribute by its meaning; `name` is that of MM_SEMANTIC_CUSTOM, else NULL.
+/// The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where the mesh does not have it.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the mesh does not have it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_find_attribute(
     mesh: *const mm_mesh,
@@ -415,8 +416,8 @@ pub unsafe extern "C" fn mm_mesh_find_attribute(
 /// Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not compressed.
 /// `out->size` is set before.
 ///
-/// Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE where there
-/// is none, and those of reading.
+/// Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has
+/// no such attribute, and errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_attribute_view(
     mesh: *const mm_mesh,
@@ -433,11 +434,10 @@ pub unsafe extern "C" fn mm_mesh_attribute_view(
     })
 }
 
-/// Shows the positions, where they are stored as floats and lie as the processor wants them: three for each of `*count`
-/// vertices.
+/// A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count` vertices.
 ///
-/// Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED where they are stored
-/// otherwise (mm_mesh_read_attribute converts); MM_ABSENT where there are none; those of reading.
+/// Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED if they are stored
+/// otherwise (mm_mesh_read_attribute converts); MM_ABSENT if the mesh has no positions; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_positions(
     mesh: *const mm_mesh,
@@ -465,10 +465,10 @@ pub unsafe extern "C" fn mm_mesh_positions(
 
 /// Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes apart (0:
 /// packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not
-/// stored are 0, but for 1 in the fourth of positions and colours. `out` NULL asks for the count.
+/// stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count.
 ///
-/// Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER where
-/// `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; those of reading.
+/// Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER if `capacity`
+/// elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_read_attribute(
     mesh: *const mm_mesh,
@@ -546,7 +546,7 @@ unsafe fn layout(
     Ok(if stride == 0 { layout } else { layout.with_stride(stride) })
 }
 
-/// Sets the offsets of a layout that are SIZE_MAX, and tells its stride.
+/// Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
 ///
 /// Ownership: `attributes` stay the caller's. Threads: any. Errors: MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
@@ -568,12 +568,12 @@ pub unsafe extern "C" fn mm_layout_resolve(
 }
 
 /// Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
-/// included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is that of mm_layout_resolve. `out` NULL
-/// asks for the bytes.
+/// included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of mm_layout_resolve. `out`
+/// NULL asks for the bytes.
 ///
-/// Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
-/// MM_ERROR_MISMATCH where the mesh does not have an attribute without a default; MM_ERROR_OUT_OF_RANGE for attributes that
-/// overlap or are longer than the stride, and for a number that a type cannot hold; those of reading.
+/// Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
+/// MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for attributes that overlap or are
+/// longer than the stride, and for a number that a type cannot hold; errors of reading.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_interleaved(
     mesh: *const mm_mesh,
@@ -602,10 +602,10 @@ pub unsafe extern "C" fn mm_mesh_write_interleaved(
 }
 
 /// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or MM_INDEX_U32;
-/// `found`, which may be NULL, tells which it is. The narrowest are padded with 0 to a multiple of 4 bytes. `out` NULL asks for
-/// the bytes.
+/// `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
+/// `out` NULL asks for the bytes.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
 /// MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_write_indices(
@@ -644,7 +644,7 @@ pub unsafe extern "C" fn mm_mesh_write_indices(
 /// Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
 /// NULL asks for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` triangles are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` triangles are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_triangles(
     mesh: *const mm_mesh,
@@ -664,7 +664,7 @@ pub unsafe extern "C" fn mm_mesh_triangles(
 /// Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
 /// for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` groups are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` groups are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_groups(
     mesh: *const mm_mesh,
@@ -691,8 +691,8 @@ pub unsafe extern "C" fn mm_mesh_groups(
 
 /// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where triangles have no materials of their own;
-/// MM_ERROR_BUFFER where `capacity` numbers are too few.
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no materials of their own;
+/// MM_ERROR_BUFFER if `capacity` numbers are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_material_ids(
     mesh: *const mm_mesh,
@@ -712,7 +712,7 @@ pub unsafe extern "C" fn mm_mesh_material_ids(
 
 /// The bytes of a number.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: 0 for what is no MM_SCALAR_*.
+/// Ownership: nothing is transferred. Threads: any. Errors: 0 for a value that is not an MM_SCALAR_*.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_scalar_size(scalar: mm_scalar) -> usize {
     self::scalar(scalar).map_or(0, Scalar::size)

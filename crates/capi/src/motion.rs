@@ -9,14 +9,14 @@ use crate::memory::{First, Target, elements, put, put_sized, take_sized};
 use crate::options::{mm_wrap, unknown, wrap};
 use crate::scratch::{Working, mm_scratch, with};
 
-/// The times are those of the file (mm_timing.clock).
+/// The times are the times of the file (mm_timing.clock).
 pub const MM_CLOCK_FILE: u32 = 0;
 /// They begin at `start`, `step` seconds apart.
 pub const MM_CLOCK_STEP: u32 = 1;
 /// They begin at `start`, `rate` of them a second.
 pub const MM_CLOCK_RATE: u32 = 2;
 
-/// The times of snapshots. Functions that take one take NULL for those of the file.
+/// The times of snapshots. Functions that take one use the times of the file if it is NULL.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_timing {
@@ -30,13 +30,13 @@ pub struct mm_timing {
     pub count: usize,
     /// The time of snapshot 0 in seconds.
     pub start: f64,
-    /// From one snapshot to the next, in seconds; 0 where no time passes.
+    /// From one snapshot to the next, in seconds; 0 if no time passes.
     pub step: f64,
     /// Snapshots per second, of MM_CLOCK_RATE.
     pub rate: f64,
 }
 
-// SAFETY: `repr(C)`, begins with its size, and has numbers alone.
+// SAFETY: `repr(C)`, begins with its size, and has only numbers.
 unsafe impl First for mm_timing {}
 
 /// A time between two snapshots.
@@ -76,9 +76,9 @@ pub(crate) unsafe fn timing(proxy: &Proxy, from: *const mm_timing) -> Result<Tim
     }
 }
 
-/// The times that a file has of its own. `out->size` is set before.
+/// The times that a file stores. `out->size` is set before.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where it has none.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the file stores no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timing) -> mm_status {
     guard(|| {
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
 
 /// The time of a snapshot in seconds.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_time_of(
     file: *const mm_file,
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn mm_cgeo_time_of(
 
 /// The snapshots around a time in seconds. The fraction is 0 at the time of a snapshot.
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ABSENT where there are no snapshots, or the time is no number; as
-/// of mm_cgeo_time_of.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if there are no snapshots, or the time is NaN; as of
+/// mm_cgeo_time_of.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_key_at(
     file: *const mm_file,
@@ -135,9 +135,8 @@ pub unsafe extern "C" fn mm_cgeo_key_at(
 /// Vertices move in straight lines between neighbours. `stride` 0: packed. `out` NULL asks for the count. Takes no memory once
 /// the scratch is large enough.
 ///
-/// Ownership: `out` stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_OUT_OF_RANGE for a shutter
-/// that closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER where `capacity` times are too few; as of
-/// mm_cgeo_time_of.
+/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_OUT_OF_RANGE for a shutter that
+/// closes before it opens, or more than 65,536 times; MM_ERROR_BUFFER if `capacity` times are too few; as of mm_cgeo_time_of.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_keys(
     file: *const mm_file,
@@ -203,19 +202,19 @@ pub(crate) fn write_velocities(
     })
 }
 
-/// How many vertices a snapshot has.
+/// Returns the number of vertices of a snapshot.
 fn vertices(proxy: &Proxy, snapshot: usize, working: &mut Working) -> Result<usize> {
     let vertices = proxy.snapshot(snapshot)?.counts_reusing(&mut working.scratch)?.vertices;
     Ok(usize::try_from(vertices).unwrap_or(usize::MAX))
 }
 
 /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots: all vertices of the first
-/// time, then those of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file
-/// that is mapped or in memory, takes no memory once the scratch is large enough. mm_cache_positions_at keeps what it decodes.
+/// time, then all of the next; three floats each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is
+/// mapped or in memory, nothing is allocated once the scratch is large enough. mm_cache_positions_at caches what it decodes.
 ///
-/// Ownership: all memory stays the caller's. Threads: any, each with a scratch of its own. Errors: MM_ERROR_BUFFER where
-/// `capacity` positions are too few; MM_ERROR_MISMATCH where snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time
-/// that is no number; as of mm_cgeo_positions and mm_cgeo_time_of.
+/// Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
+/// positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
+/// of mm_cgeo_positions and mm_cgeo_time_of.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions_at(
     file: *const mm_file,
@@ -244,10 +243,10 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
 }
 
 /// The velocity of each vertex at a snapshot, in units per second, by central differences (one-sided at the ends): three floats
-/// each, `stride` bytes apart (0: packed). `out` NULL asks for the count. Of a file that is mapped or in memory, takes no memory
+/// each, `stride` bytes apart (0: packed). `out` NULL asks for the count. If the file is mapped or in memory, nothing is allocated
 /// once the scratch is large enough.
 ///
-/// Ownership, threads: as of mm_cgeo_positions_at. Errors: those; MM_ERROR_UNSUPPORTED where no time passes between snapshots.
+/// Ownership, threads: as of mm_cgeo_positions_at. Errors: the same; MM_ERROR_UNSUPPORTED if no time passes between snapshots.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_velocities(
     file: *const mm_file,

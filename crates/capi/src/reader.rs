@@ -21,11 +21,12 @@ pub struct mm_reader {
     pub size: usize,
     /// Passed to each callback.
     pub user: *mut c_void,
-    /// Stores the length of the file in bytes and returns 0, or returns an error number of the caller's. NULL where the
-    /// length is not known.
+    /// Stores the length of the file in bytes and returns 0, or returns an error number that the caller chooses. NULL if the length
+    /// is unknown.
     pub length: Option<unsafe extern "C" fn(user: *mut c_void, length: *mut u64) -> c_int>,
     /// Reads up to `length` bytes from `offset` on into `buffer`, stores the number of bytes read, and returns 0, or returns an
-    /// error number of the caller's. After fewer than `length` bytes it is called again for the rest, until it stores 0, which
+    /// error number that the caller chooses. After fewer than `length` bytes it is called again for the rest, until it stores 0,
+    /// which
     /// means that the file ends there. Called on any thread, by several at a time.
     pub read: Option<
         unsafe extern "C" fn(
@@ -36,14 +37,14 @@ pub struct mm_reader {
             stored: *mut usize,
         ) -> c_int,
     >,
-    /// Called once, when nothing is read any more; also where opening fails. May be NULL.
+    /// Called once, when nothing is read any more; also if opening fails. May be NULL.
     pub release: mm_release_fn,
 }
 
 // SAFETY: `repr(C)`, and begins with its size; it is read where the caller has set all of it, or set it to 0.
 unsafe impl First for mm_reader {}
 
-/// What a caller lent, until it is given back.
+/// Data that a caller lent, until it is given back.
 struct Lent {
     user: *mut c_void,
     release: mm_release_fn,
@@ -63,7 +64,7 @@ impl Drop for Lent {
     }
 }
 
-/// Memory of the caller's.
+/// Memory that the caller owns.
 struct Memory {
     start: *const u8,
     length: usize,
@@ -104,7 +105,7 @@ pub(crate) unsafe fn memory(
     Ok(Source::from_bytes(Bytes::from_owner(memory)))
 }
 
-/// A reader of the caller's.
+/// A reader that the caller provides.
 pub(crate) struct Reader {
     callbacks: mm_reader,
     /// The same as in `callbacks`.

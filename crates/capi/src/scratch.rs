@@ -22,12 +22,12 @@ pub struct mm_cancel {
     _opaque: [u8; 0],
 }
 
-/// What is behind an `mm_scratch`.
+/// The object behind an `mm_scratch`.
 #[derive(Default)]
 pub(crate) struct Working {
     pub(crate) scratch: Scratch,
     pub(crate) triples: Vec<[f32; 3]>,
-    /// Positions that are shown where they lie.
+    /// Positions that are exposed as a view of the source.
     pub(crate) shown: Option<Array<[f32; 3]>>,
     pub(crate) triangles: Triangles,
     pub(crate) corners: Vec<[u32; 3]>,
@@ -50,12 +50,12 @@ impl Kind for Cancel {
     const NAME: &'static str = "mm_cancel";
 }
 
-/// Runs a job with a scratch of the caller's, or with one of its own.
+/// Runs a job with the caller's scratch, or with a new one.
 pub(crate) fn with<T>(scratch: *mut mm_scratch, job: impl FnOnce(&mut Working) -> Result<T>) -> Result<T> {
     let Some(held) = handle::get_if_any::<Held>(scratch)? else { return job(&mut Working::default()) };
     match held.0.try_lock() {
         Ok(mut working) => job(&mut working),
-        // A panic was reported when it happened; what is there is filled anew.
+        // A panic was reported when it happened; the contents are filled again.
         Err(TryLockError::Poisoned(poisoned)) => job(&mut poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => {
             Err(Fail::new(status::MM_ERROR_BUSY, "another call is using this scratch"))
@@ -118,9 +118,9 @@ pub unsafe extern "C" fn mm_cancel_new(out: *mut *mut mm_cancel) -> mm_status {
     })
 }
 
-/// Sets a flag (1), which cancels calls that are running and those that begin; or clears it (0).
+/// Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0).
 ///
-/// Ownership: nothing is handed over. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
+/// Ownership: nothing is transferred. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]
 pub extern "C" fn mm_cancel_set(cancel: *const mm_cancel, is_set: u32) -> mm_status {
     guard(|| {

@@ -21,7 +21,7 @@ pub struct mm_snapshot {
     _opaque: [u8; 0],
 }
 
-/// Which array of a snapshot: MM_CGEO_ARRAY_*; MM_CGEO_ARRAY_MAP_CHANNEL + 1 is map channel 1.
+/// An array of a snapshot: MM_CGEO_ARRAY_*; MM_CGEO_ARRAY_MAP_CHANNEL + 1 is map channel 1.
 pub type mm_cgeo_array = u32;
 /// Positions.
 pub const MM_CGEO_ARRAY_POSITIONS: mm_cgeo_array = 0;
@@ -30,17 +30,17 @@ pub const MM_CGEO_ARRAY_NORMALS: mm_cgeo_array = 1;
 /// Texture coordinates u, v, w of map channel 0.
 pub const MM_CGEO_ARRAY_MAP_CHANNEL: mm_cgeo_array = 2;
 
-/// What a decoded snapshot has.
+/// The description of a decoded snapshot.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_snapshot_info {
     /// sizeof(mm_snapshot_info), set by the caller.
     pub size: usize,
-    /// How many elements.
+    /// The numbers of elements.
     pub counts: mm_cgeo_counts,
     /// Identifies the triangles.
     pub topology: mm_topology,
-    /// Whether it is stored complete, and not as a difference from the first one.
+    /// `true` if it is stored complete, and not as a difference from the first one.
     pub is_complete: bool,
     /// The parts that are there: MM_PARTS_*, joined by |.
     pub parts: mm_parts,
@@ -49,7 +49,7 @@ pub struct mm_snapshot_info {
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_snapshot_info {}
 
-/// What is in an `mm_snapshot`.
+/// The contents of an `mm_snapshot`.
 #[derive(Default)]
 pub(crate) enum Filled {
     #[default]
@@ -203,11 +203,11 @@ pub(crate) fn parts(number: mm_parts) -> Result<Parts> {
     parts.ok_or_else(|| unknown("mm_parts", number))
 }
 
-/// Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. Of a file that is mapped or in memory,
-/// takes no memory once place and scratch are large enough.
+/// Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. If the file is mapped or in memory, nothing
+/// is allocated once place and scratch are large enough.
 ///
-/// Ownership: what is shown of the place before is no longer valid. Threads: any, each with a place and a scratch of its own.
-/// Errors: as of mm_cgeo_positions; after one, there is nothing in the place.
+/// Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place and scratch.
+/// Errors: as of mm_cgeo_positions; after one, the place is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_read(
     file: *const mm_file,
@@ -249,10 +249,9 @@ pub unsafe extern "C" fn mm_snapshot_read_parts(
     })
 }
 
-/// What is in a place. `out->size` is set before.
+/// The contents of a place. `out->size` is set before.
 ///
-/// Ownership: nothing is handed over. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT where there is
-/// nothing in it.
+/// Ownership: nothing is transferred. Threads: any that does not fill it (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_get_info(
     snapshot: *const mm_snapshot,
@@ -276,10 +275,10 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     })
 }
 
-/// Shows an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, packed and aligned. `out->size` is set before.
+/// A view of an array of a snapshot (MM_CGEO_ARRAY_*): three floats per element, packed and aligned. `out->size` is set before.
 ///
 /// Ownership: the elements are the place's, and valid until it is filled again or freed. Threads: any that does not fill it
-/// (MM_ERROR_BUSY). Errors: MM_ABSENT where there is nothing in it; MM_ERROR_ARGUMENT where there is no such array.
+/// (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty; MM_ERROR_ARGUMENT if the snapshot has no such array.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_view(
     snapshot: *const mm_snapshot,
@@ -297,7 +296,7 @@ pub unsafe extern "C" fn mm_snapshot_view(
 /// Copies an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, `stride` bytes apart (0: packed). `out` NULL asks
 /// for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: those; MM_ERROR_BUFFER where `capacity` elements
+/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: the same; MM_ERROR_BUFFER if `capacity` elements
 /// are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_array(
@@ -321,7 +320,7 @@ pub unsafe extern "C" fn mm_snapshot_array(
 /// Copies the triangles of a snapshot: three indices each (MM_CORNERS_*), `stride` bytes apart (0: packed). `out` NULL asks for
 /// the count. The scratch may be NULL.
 ///
-/// Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have no such indices.
+/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have no such indices.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_triangles(
     snapshot: *const mm_snapshot,
@@ -343,7 +342,7 @@ pub unsafe extern "C" fn mm_snapshot_triangles(
 
 /// Copies the material of each triangle of a snapshot, `stride` bytes apart (0: packed). `out` NULL asks for the count.
 ///
-/// Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_material_ids(
     snapshot: *const mm_snapshot,
@@ -363,7 +362,7 @@ pub unsafe extern "C" fn mm_snapshot_material_ids(
 /// Copies the edge byte of each triangle of a snapshot (mm_cgeo_edge_visibility), `stride` bytes apart (0: packed). `out` NULL
 /// asks for the count.
 ///
-/// Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_edge_visibility(
     snapshot: *const mm_snapshot,

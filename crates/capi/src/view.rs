@@ -11,7 +11,7 @@ use crate::options::{mm_scalar, scalar_number};
 pub struct mm_view {
     /// sizeof(mm_view), set by the caller.
     pub size: usize,
-    /// The first element. Of mapped files at any address: look at it before numbers are read in place.
+    /// The first element. In mapped files at any address: check is_aligned before numbers are read in place.
     pub data: *const std::ffi::c_void,
     /// The number of elements.
     pub count: usize,
@@ -21,11 +21,11 @@ pub struct mm_view {
     pub stride: usize,
     /// The type of each number: MM_SCALAR_*.
     pub scalar: mm_scalar,
-    /// How many numbers each element has.
+    /// The number of components of each element.
     pub components: u32,
-    /// Whether integers stand for 0..1, or -1..1.
+    /// `true` if integers stand for 0..1, or -1..1.
     pub normalized: bool,
-    /// Whether each number is where the processor wants it.
+    /// `true` if each number is aligned for the processor.
     pub is_aligned: bool,
 }
 

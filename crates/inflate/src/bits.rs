@@ -2,8 +2,8 @@
 
 use super::error::Problem;
 
-/// Where so many bits that are used up lie below those that come next, these are the offset of an entry of a table in bytes: it
-/// is loaded without scaling an index, which takes some processors a cycle of seven.
+/// The number of used bits below the next ones. With them, the next bits are the byte offset of an entry of a table: it is loaded
+/// without scaling an index, which takes some processors a cycle of seven.
 pub(super) const BELOW: u32 = 2;
 
 /// The bits of the input that come next.
@@ -12,14 +12,14 @@ pub(super) const BELOW: u32 = 2;
 /// they are combined with themselves then.
 #[derive(Clone, Copy)]
 pub(super) struct Bits<'a> {
-    /// What is not counted as being in the buffer.
+    /// The bytes that are not counted as being in the buffer.
     pub(super) rest: &'a [u8],
     pub(super) buffer: u64,
     /// At most [`MOST`](Self::MOST).
     pub(super) count: u32,
 }
 
-/// Where the next bit is, to go on there later.
+/// The position of the next bit, from which decoding can continue later.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Position {
     /// Bytes of the input that lie before the bit.
@@ -47,7 +47,7 @@ impl From<IsShort> for Problem {
     reason = "at most 48 bits are asked for, of at most 61, and at most 32 at a time"
 )]
 impl<'a> Bits<'a> {
-    /// What is left of 63 bits beside those that are used up.
+    /// The number of bits that are left of 63, without the bits that are used up.
     const MOST: u32 = 63 - BELOW;
 
     pub(super) fn new(input: &'a [u8], position: Position) -> Self {
@@ -57,13 +57,13 @@ impl<'a> Bits<'a> {
         bits
     }
 
-    /// Where the next bit is, in the input that this was made of.
+    /// Returns the position of the next bit, in the input that this was made from.
     pub(super) fn position(&self, input: &[u8]) -> Position {
         let bit = input.len().saturating_sub(self.rest.len()).saturating_mul(8) - self.count as usize;
         Position { byte: bit / 8, bit: (bit % 8) as u32 }
     }
 
-    /// Takes up bytes until there are so many bits, or no more.
+    /// Reads bytes until there are `count` bits, or the input ends.
     #[inline]
     pub(super) fn fill(&mut self, count: u32) {
         if self.count >= count {
@@ -85,7 +85,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// The next bits, of which there are as many, as zeros where the input has ended.
+    /// The next bits, of which there are as many, as zeros if the input has ended.
     #[inline]
     pub(super) fn peek(&self, count: u32) -> u32 {
         (self.buffer & ((1 << count) - 1)) as u32

@@ -1,11 +1,11 @@
-//! How a block begins: its kind, and its codes.
+//! The beginning of a block: its kind, and its codes.
 
 use super::bits::Bits;
 use super::code::{Code, LITLENS, Rule};
 use super::error::Problem;
 use super::table::Tables;
 
-/// What a block's content is.
+/// The content of a block.
 pub(super) enum Content {
     /// So many bytes as they are.
     Stored(usize),
@@ -50,9 +50,9 @@ pub(super) fn header<'a>(
 /// The lengths of the codes of a dynamic block: of literals and lengths, then of distances.
 pub(super) struct Lengths {
     pub(super) lengths: [u8; LITLENS + 32],
-    /// How many are of literals and lengths, less than `end`.
+    /// The number of lengths that are for literals and lengths, less than `end`.
     pub(super) litlens: usize,
-    /// How many there are.
+    /// The total number of lengths.
     pub(super) end: usize,
 }
 

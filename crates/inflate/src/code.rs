@@ -17,13 +17,13 @@ pub(super) struct Code {
     sorted: [u16; ROOM],
     /// Their codes, as their bits come: the first one lowest.
     reversed: [u16; LITLENS],
-    /// Where in `sorted` the symbols of each length begin, and where the last ones end.
+    /// The start in `sorted` of the symbols of each length, and the end of the last ones.
     starts: [u16; LONGEST + 2],
     /// The first code of each length, as if it had 16 bits.
     firsts: [u32; LONGEST + 1],
     /// The end of the codes of each length, as if they had 16 bits.
     ends: [u32; LONGEST + 1],
-    /// The length of the longest code, 0 where there is none.
+    /// The length of the longest code, 0 if the code is empty.
     longest: usize,
 }
 
@@ -46,7 +46,7 @@ impl NoSymbol {
     }
 }
 
-/// What the sum of a code may be.
+/// The rule for the sum of a code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     /// All bits mean something.
@@ -71,7 +71,7 @@ impl Code {
         longest: 0,
     };
 
-    /// Makes the code of which symbol 0, 1, 2 ... has the length in `lengths`, or no code where that is 0.
+    /// Sets the code in which symbol 0, 1, 2 ... has the length in `lengths`, or is left out if that is 0.
     pub(super) fn set(&mut self, lengths: &[u8], rule: Rule, problems: [Problem; 2]) -> Result<(), Problem> {
         let [too_many, too_few] = problems;
         // Both halves side by side: what is counted next to its like waits for it.
@@ -147,7 +147,7 @@ impl Code {
         self.symbol_longer_than(0, bits, count)
     }
 
-    /// The same, where it is known that the code has more than so many bits.
+    /// The same, if it is known that the code has more than `least` bits.
     pub(super) fn symbol_longer_than(
         &self,
         least: usize,

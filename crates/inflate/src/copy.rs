@@ -2,7 +2,7 @@
 
 use super::history::History;
 
-/// What is written after a match at most, to be overwritten.
+/// The maximum number of bytes that are written after a match, to be overwritten.
 pub(super) const BEYOND: usize = 32;
 
 /// A byte of the output, which need not be known yet.
@@ -53,9 +53,9 @@ fn repeat(out: &mut [u8], at: usize, distance: usize, length: usize) {
     }
 }
 
-/// The others: `out` begins where they are copied from. Not inlined: the caller has no registers to spare.
+/// Copies other matches: `out` begins at the source of the copy. Not inlined: the caller has no registers to spare.
 ///
-/// What is copied goes through registers, so that nothing is called.
+/// Copied bytes go through registers, so that nothing is called.
 #[expect(clippy::arithmetic_side_effects, reason = "lengths are at most 258")]
 #[inline(never)]
 fn repeat_long(out: &mut [u8], distance: usize, length: usize) {
@@ -110,8 +110,7 @@ fn pattern(out: &mut [u8], distance: usize, length: usize) {
     }
 }
 
-/// By what a pattern of so many bytes is multiplied to be repeated in 16, and after how many of these it goes on with its
-/// beginning.
+/// For each length of a pattern: the factor that repeats it in 16 bytes, and the number of these bytes after which it starts over.
 #[expect(clippy::indexing_slicing, reason = "less than 16")]
 const REPEATED: [(u128, usize); 16] = {
     let mut repeated = [(1, 16); 16];

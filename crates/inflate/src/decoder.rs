@@ -16,13 +16,13 @@ pub(super) struct Deflate {
     tables: Box<Tables>,
     lengths_code: Code,
     history: History,
-    /// Where the next bit is.
+    /// The position of the next bit.
     position: Position,
     phase: Phase,
     is_last: bool,
 }
 
-/// What comes next.
+/// The next thing to decode.
 #[derive(Clone, Copy)]
 enum Phase {
     Header,
@@ -74,7 +74,7 @@ impl Processor {
 }
 
 impl Deflate {
-    /// What a piece may be longer than was asked for.
+    /// The number of bytes by which a piece may exceed the requested length.
     pub(super) const MARGIN: usize = fast::ROOM;
 
     pub(super) fn new() -> Self {
@@ -102,7 +102,7 @@ impl Deflate {
         self.is_last = has_ended;
     }
 
-    /// How many bytes of the input are used up, or have been begun.
+    /// Returns the number of bytes of the input that are used up, or have been begun.
     pub(super) fn consumed(&self) -> usize {
         self.position.byte.saturating_add(usize::from(self.position.bit > 0))
     }
@@ -117,7 +117,7 @@ impl Deflate {
         self.position.byte = self.position.byte.saturating_sub(bytes);
     }
 
-    /// Whether a block has ended, and another one comes.
+    /// Returns `true` if a block has ended, and another one follows.
     pub(super) fn is_between_blocks(&self) -> bool {
         matches!(self.phase, Phase::Header)
     }
@@ -126,7 +126,7 @@ impl Deflate {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// What lies before the slice that is being filled.
+    /// Returns the bytes before the slice that is being filled.
     #[cfg(feature = "rayon")]
     pub(super) fn history(&self) -> &History {
         &self.history
@@ -139,9 +139,8 @@ impl Deflate {
         }
     }
 
-    /// Fills `out` from `at` up to `until` or some bytes more, where it is longer, or until the stream ends, or a block
-    /// begins at `stop` or after it that is not the first one. `at` becomes the end of what is written, in case of an error,
-    /// too.
+    /// Fills `out` from `at` up to `until`, or some bytes more if it is longer, or until the stream ends, or a block other than the
+    /// first one begins at `stop` or after it. `at` becomes the end of the output, even if there is an error.
     pub(super) fn run<U: Unit>(
         &mut self,
         input: &[u8],
@@ -176,7 +175,7 @@ impl Deflate {
                     is_first = false;
                     let start = *bits;
                     let header = header(bits, input, &mut self.tables, &mut self.lengths_code);
-                    // Where there is an error, it is there again the next time.
+                    // If there is an error, it occurs again the next time.
                     let (is_last, content) = header.inspect_err(|_| *bits = start)?;
                     self.is_last = is_last;
                     self.phase = match content {
@@ -273,7 +272,7 @@ impl Deflate {
         }
     }
 
-    /// Decodes one symbol, bit by bit. Consumes none where there is an error.
+    /// Decodes one symbol, bit by bit. Consumes nothing if there is an error.
     fn symbol<U: Unit>(&mut self, bits: &mut Bits<'_>, out: &mut [U], at: &mut usize) -> Result<(), Problem> {
         let start = *bits;
         match self.next(bits).inspect_err(|_| *bits = start)? {

@@ -1,14 +1,15 @@
-//! What the tables say of the next bits, each in 32 bits.
+//! The entries of the tables for the next bits, each in 32 bits.
 
-/// Of the next bits: up to two literals, or up to one and a length, or a whole match, or something that is not in the table.
+/// The meaning of the next bits: up to two literals, or up to one and a length, or a whole match, or something that is not in the
+/// table.
 ///
 /// | bits | literals | a length | a match | else |
 /// |---|---|---|---|---|
-/// | 0-7 | bits to consume | the same, with those of the length | the same, of all of it | 0 |
-/// | 8 | | 1 where there is a literal before it | | 0 |
+/// | 0-7 | bits to consume | the same, including the length's | the same, of all of it | 0 |
+/// | 8 | | 1 after a literal | | 0 |
 /// | 8-9 | how many literals | | | |
 /// | 8-12 | | | the length less 3 | |
-/// | 9-12 | | bits before those of the length | | 0 |
+/// | 9-12 | | bits before the length's | | 0 |
 /// | 13 | 0 | 0 | 0 | whether the code is too long for the table |
 /// | 14 | 0 | 0 | 1 | 1 |
 /// | 15 | 0 | 1 | 1 | 1 |
@@ -19,14 +20,14 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Litlen(pub(super) u32);
 
-/// Of the next bits: a distance, or something that is not in the table.
+/// The meaning of the next bits: a distance, or something that is not in the table.
 ///
-/// Bits 0-7 are the bits to consume, with those of the distance; 8-11 those before; 16-30 the distance, to which its bits
-/// are added. Bit 31 says that there is none, and then bit 16 that the code is too long for the table.
+/// Bits 0-7 are the bits to consume, including the distance's; 8-11 the bits before these; 16-30 the distance, to which its bits
+/// are added. Bit 31 means that there is none, and then bit 16 that the code is too long for the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Distance(pub(super) u32);
 
-/// How many bits literals and lengths are looked up by.
+/// The number of bits by which literals and lengths are looked up.
 pub(super) const LITLEN_BITS: usize = 12;
 
 /// The symbol after which a block ends.
@@ -54,7 +55,7 @@ impl Litlen {
         }
     }
 
-    /// This after a literal whose code has `length` bits, but for the literal.
+    /// Returns this entry after a literal whose code has `length` bits; the literal is not set.
     #[inline]
     pub(super) fn after_literal(self, length: u32) -> Self {
         if self.is_literals() {
@@ -64,7 +65,7 @@ impl Litlen {
         }
     }
 
-    /// A match of at most [`LONGEST_MATCH`](Self::LONGEST_MATCH) bytes, whose codes have so many bits with those of the numbers.
+    /// Makes a match of at most [`LONGEST_MATCH`](Self::LONGEST_MATCH) bytes, whose codes have `bits` bits including the numbers'.
     #[inline]
     pub(super) fn of_match(length: u32, distance: u32, bits: u32) -> Self {
         Self(1 << 31 | distance << 16 | 0b110 << 13 | (length - 3) << 8 | bits)
@@ -76,25 +77,25 @@ impl Litlen {
         Self(self.0 | u32::from(literal) << 16)
     }
 
-    /// Whether it is literals and nothing else.
+    /// Returns `true` if it is literals and nothing else.
     #[inline(always)]
     pub(super) fn is_literals(self) -> bool {
         (self.0 as u16).cast_signed() >= 0
     }
 
-    /// Whether it is not in the table, and no literals; or a match.
+    /// Returns `true` if it is a match, or neither in the table nor literals.
     #[inline(always)]
     pub(super) fn is_other(self) -> bool {
         self.0 & 1 << 14 != 0
     }
 
-    /// Whether what may not be in the table is a match.
+    /// Returns `true` if an entry that [`is_other`](Self::is_other) accepts is a match.
     #[inline(always)]
     pub(super) fn is_match(self) -> bool {
         self.0.cast_signed() < 0
     }
 
-    /// Whether its code is too long for the table.
+    /// Returns `true` if its code is too long for the table.
     #[inline(always)]
     pub(super) fn is_long(self) -> bool {
         self.0 & 1 << 13 != 0
@@ -105,13 +106,13 @@ impl Litlen {
         self.0 & 63
     }
 
-    /// How many literals it has, and nothing else.
+    /// Returns the number of literals if it has nothing else.
     #[inline(always)]
     pub(super) fn literals(self) -> usize {
         (self.0 >> 8 & 3) as usize
     }
 
-    /// How many literals it has before a length.
+    /// Returns the number of literals before a length.
     #[inline(always)]
     pub(super) fn literals_before(self) -> usize {
         (self.0 >> 8 & 1) as usize
@@ -123,7 +124,7 @@ impl Litlen {
         [(self.0 >> 16) as u8, (self.0 >> 24) as u8]
     }
 
-    /// The length, with its bits from those that are consumed.
+    /// Returns the length, with its bits from the consumed ones.
     #[inline(always)]
     pub(super) fn length(self, bits: u64) -> usize {
         (self.0 >> 24) as usize + 3 + extra(bits, self.consumed(), self.0 >> 9)
@@ -164,7 +165,7 @@ impl Distance {
         Self(base << 16 | length << 8 | (length + extra))
     }
 
-    /// Whether it is not in the table.
+    /// Returns `true` if it is not in the table.
     #[inline(always)]
     pub(super) fn is_other(self) -> bool {
         self.0.cast_signed() < 0
@@ -175,7 +176,7 @@ impl Distance {
         self.0 & 63
     }
 
-    /// The distance, with its bits from those that are consumed.
+    /// Returns the distance, with its bits from the consumed ones.
     #[inline(always)]
     pub(super) fn distance(self, bits: u64) -> usize {
         (self.0 >> 16) as usize + extra(bits, self.consumed(), self.0 >> 8)

@@ -1,10 +1,10 @@
-//! What can be wrong with a stream.
+//! The errors of a stream.
 
 use std::fmt;
 
 use crate::format::Format;
 
-/// Why a stream cannot be decoded, and how far decoding came.
+/// The reason why a stream cannot be decoded, and how far decoding came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub(crate) kind: ErrorKind,
@@ -26,7 +26,7 @@ pub enum ErrorKind {
     /// The input is not a valid stream of its format. The text names the problem, such as
     /// `an over-subscribed code of distances`.
     Corrupt(&'static str),
-    /// The checksum after the stream differs from that of the output: Adler-32 in zlib, CRC-32 in gzip.
+    /// The checksum after the stream differs from the checksum of the output: Adler-32 in zlib, CRC-32 in gzip.
     Checksum {
         /// The checksum in the input.
         stored: u32,
@@ -131,7 +131,7 @@ impl From<Error> for std::io::Error {
     }
 }
 
-/// What is wrong with a raw deflate stream.
+/// The problem with a raw deflate stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// The input ends before the stream does.

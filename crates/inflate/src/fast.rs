@@ -1,4 +1,4 @@
-//! The symbols of a block where there is plenty of input and of room: most of them.
+//! The symbols of a block while there is plenty of input and of room: most of them.
 
 use super::bits::{BELOW, Bits};
 use super::code::Code;
@@ -15,13 +15,11 @@ const _: () = assert!(ROOM >= 3 * 2 + 1 + 258 + BEYOND);
 pub(super) struct TooFar;
 
 /// Decodes symbols until the block ends, there are less than [`ROOM`] bytes of room or 8 of input, or something is
-/// wrong: whatever comes next has not been consumed, but for a match that reaches too far. `at` becomes the end of what is
-/// written.
+/// wrong: the next symbol has then not been consumed, except for a match that reaches too far. `at` becomes the end of the output.
 ///
-/// The next entry is looked up before the bits after it are there, so that its way from memory and that of the bits
-/// pass in parallel. The buffer holds [`BELOW`] bits that are used up, and 62 more at the beginning of a turn, of which 54 are
-/// counted. Of these, three entries take 12 each, or a length 20 and a distance 23, and 12 are left to look the next one up.
-/// For everything else there is a second refill.
+/// The next entry is looked up before the bits after it are there, so that it and these bits are loaded in parallel. The buffer
+/// holds [`BELOW`] bits that are used up, and 62 more at the beginning of a turn. 54 of these are counted: three entries take 12
+/// each, or a length 20 and a distance 23, and 12 are left to look the next one up. For everything else there is a second refill.
 ///
 /// Tables that have no entries of whole matches are decoded faster by a loop that knows of none (`MATCHES`): it has registers
 /// to spare.
@@ -52,7 +50,7 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
     macro_rules! consume {
         ($entry:expr) => {
             buffer >>= $entry.consumed();
-            // What is beyond 6 bits is never looked at.
+            // Bits beyond the lowest 6 are never used.
             count = count.wrapping_sub($entry.0);
         };
     }
@@ -149,7 +147,7 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
     result
 }
 
-/// What the next bits are, of which none are missing, where their code is too long for the table.
+/// Returns the entry for the next bits, of which none are missing, if their code is too long for the table.
 #[cold]
 #[inline(never)]
 fn long(code: &Code, bits: u32) -> Litlen {

@@ -1,4 +1,4 @@
-//! What came out before the slice that is being filled.
+//! The output before the slice that is being filled.
 
 /// The greatest distance of a match.
 pub(super) const FAR: usize = 32 << 10;
@@ -22,19 +22,19 @@ impl History {
         self.bytes.get(..self.filled).unwrap_or_default()
     }
 
-    /// Whether a match at this place of the slice lies in the stream.
+    /// Returns `true` if a match at this place of the slice lies in the stream.
     pub(super) fn reaches(&self, at: usize, distance: usize) -> bool {
         distance <= at.saturating_add(self.filled)
     }
 
-    /// The last bytes, so many where they are there.
+    /// Returns the last `count` bytes, or fewer if there are not that many.
     #[cfg(feature = "rayon")]
     pub(super) fn last(&self, count: usize) -> &[u8] {
         let bytes = self.bytes();
         bytes.get(bytes.len().saturating_sub(count)..).unwrap_or_default()
     }
 
-    /// Keeps what is needed of the bytes that come after those that are there.
+    /// Keeps the needed part of the bytes that follow the existing ones.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         self.bytes.resize(FAR.saturating_mul(2), 0);
         let bytes = bytes.get(bytes.len().saturating_sub(FAR)..).unwrap_or_default();
@@ -50,8 +50,8 @@ impl History {
         }
     }
 
-    /// Copies a match to `at`, as much of it as `out` has room for, whose beginning lies before `out`. `None` where it
-    /// lies before the whole stream.
+    /// Copies the part of a match that fits into `out` to `at`, if the match begins before `out`. Returns `None` if it begins
+    /// before the whole stream.
     #[cold]
     #[inline(never)]
     pub(super) fn repeat(&self, out: &mut [u8], at: usize, distance: usize, length: usize) -> Option<()> {

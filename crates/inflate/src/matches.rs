@@ -17,8 +17,8 @@ struct Numbers {
     extra: usize,
 }
 
-/// Writes entries of matches that fit the table over those of their lengths, where most of the block are matches; returns
-/// whether they are.
+/// Writes entries of matches that fit the table over the entries of their lengths, if most of the block are matches; returns `true`
+/// if they are.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -49,7 +49,7 @@ pub(super) fn fill(table: &mut [Litlen; 1 << LITLEN_BITS], litlen: &Code, distan
     true
 }
 
-/// Whether at least half of the symbols are expected to be lengths.
+/// Returns `true` if at least half of the symbols are expected to be lengths.
 #[expect(clippy::arithmetic_side_effects, reason = "at most 288 symbols, each 2^11 at most")]
 fn are_most(litlen: &Code) -> bool {
     let expected = CODES.map(|bits| {

@@ -1,4 +1,4 @@
-//! The CRC-32 of gzip with 64 bytes of tables, for modules whose size counts; that of `crc32fast` has 16 KiB.
+//! The CRC-32 of gzip with 64 bytes of tables, for modules whose size counts; `crc32fast` has 16 KiB.
 
 /// The checksum of the bytes so far.
 #[derive(Clone)]

@@ -1,6 +1,6 @@
 //! A stream that is decoded piece by piece.
 //!
-//! What is around deflate data is handled here, so that every decoder of raw deflate is equally strict.
+//! Headers and checksums around deflate data are handled here, so that every decoder of raw deflate is equally strict.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ pub struct Stream<'a> {
     more: Option<More<'a>>,
     /// Bytes that came before the input.
     before: usize,
-    /// Where in the input the deflate data of the current member begins.
+    /// The start in the input of the deflate data of the current member.
     #[cfg(feature = "rayon")]
     start: usize,
     /// Bytes of the input that are used up.
@@ -61,7 +61,7 @@ pub struct Stream<'a> {
     checksum: Checksum,
     ended: bool,
     cancel: Option<&'a AtomicBool>,
-    /// Where in the input it ends what the caller is known to want.
+    /// The end in the input of the data that the caller is known to want.
     #[cfg(feature = "rayon")]
     wanted: usize,
     #[cfg(feature = "rayon")]
@@ -193,7 +193,7 @@ impl<'a> Stream<'a> {
 
     /// Lets idle threads of the current rayon pool help with the rest of the stream, if that pays.
     ///
-    /// Has no effect if the helpers are for other bytes than those of this stream, or if the stream has
+    /// Has no effect if the helpers are for other bytes than this stream's, or if the stream has
     /// [another decoder](Self::with_decoder).
     ///
     /// # Examples
@@ -265,7 +265,7 @@ impl<'a> Stream<'a> {
     /// [`Cancelled`](ErrorKind::Cancelled). The bytes before it are in `out`: as many as [`produced`](Self::produced) has
     /// grown by.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Error> {
-        // Where in the slice the stream begins, or goes on.
+        // The position in the slice at which the stream begins, or goes on.
         let (mut start, mut filled) = (0, 0);
         let piece = if self.cancel.is_some() { Self::CANCELLABLE_PIECE } else { Self::PIECE };
         while filled < out.len() {

@@ -7,13 +7,13 @@ use super::error::Problem;
 use super::matches;
 
 const LITLEN_MASK: usize = (1 << LITLEN_BITS) - 1;
-/// How many bits distances are looked up by.
+/// The number of bits by which distances are looked up.
 pub(super) const DISTANCE_BITS: usize = 10;
 const DISTANCE_MASK: usize = (1 << DISTANCE_BITS) - 1;
 
 const _: () = assert!(size_of::<Litlen>() == 1 << BELOW && size_of::<Distance>() == 1 << BELOW);
 
-/// What is wrong with a block without a code for its end.
+/// The problem of a block without a code for its end.
 pub(super) const NO_END: &str = "a block that has no code for its end";
 
 /// Both codes of a block.
@@ -22,9 +22,9 @@ pub(super) struct Tables {
     distance: [Distance; 1 << DISTANCE_BITS],
     pub(super) litlen_code: Code,
     pub(super) distance_code: Code,
-    /// Whether there are entries of whole matches.
+    /// `true` if there are entries of whole matches.
     have_matches: bool,
-    /// Whether these are the codes that every fixed block has.
+    /// `true` if these are the codes that every fixed block has.
     is_fixed: bool,
 }
 
@@ -46,7 +46,7 @@ impl Tables {
         })
     }
 
-    /// Whether there are entries of whole matches.
+    /// Returns `true` if there are entries of whole matches.
     pub(super) fn have_matches(&self) -> bool {
         self.have_matches
     }
@@ -61,13 +61,13 @@ impl Tables {
         self.distance[bits as usize & DISTANCE_MASK]
     }
 
-    /// What comes above [`BELOW`] bits that are used up.
+    /// Returns the entry for the bits above [`BELOW`] used bits.
     #[inline(always)]
     pub(super) fn litlen_above(&self, bits: u64) -> Litlen {
         self.litlen(bits >> BELOW)
     }
 
-    /// What comes above [`BELOW`] bits that are used up.
+    /// Returns the entry for the bits above [`BELOW`] used bits.
     #[inline(always)]
     pub(super) fn distance_above(&self, bits: u64) -> Distance {
         self.distance(bits >> BELOW)
@@ -166,7 +166,7 @@ fn fuse(table: &mut [Litlen; 1 << LITLEN_BITS], code: &Code, length: usize) {
     }
 }
 
-/// Whether two symbols in one entry are probable enough to pay for the time that it takes to write them.
+/// Returns `true` if two symbols in one entry are probable enough to pay for the time that it takes to write them.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
@@ -180,7 +180,7 @@ fn fuses(code: &Code) -> bool {
     }
     let mut probability = 0;
     for second in 1..LITLEN_BITS {
-        // Of those first symbols that leave room for a second one of this length.
+        // The first symbols that leave room for a second one of this length.
         let first: u64 = (1..=LITLEN_BITS - second).map(|first| literals[first] << (LONGEST - first)).sum();
         let next = (code.symbols(second).0.len() as u64) << (LONGEST - second);
         probability += first * next;

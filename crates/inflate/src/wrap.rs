@@ -1,4 +1,4 @@
-//! What is around a deflate stream: the headers of zlib and gzip, and the checksums after it.
+//! The data around a deflate stream: the headers of zlib and gzip, and the checksums after it.
 
 #[cfg(not(meshmap_small))]
 use crc32fast::Hasher as Crc;
@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 pub(super) const GZIP_TRAILER: usize = 8;
 const ZLIB_TRAILER: usize = 4;
 
-/// What follows a stream.
+/// The kind of data that follows a stream.
 pub(super) enum Checksum {
     None,
     /// Bytes that are not checked, and may be missing.
@@ -20,14 +20,14 @@ pub(super) enum Checksum {
     Gzip {
         crc: Crc,
         length: u32,
-        /// What is wrong with the checksum of the header.
+        /// The problem with the checksum of the header.
         header: Option<ErrorKind>,
     },
 }
 
-/// What was found after a stream.
+/// The data that was found after a stream.
 pub(super) struct Trailer {
-    /// How long it is.
+    /// The length of the data.
     pub(super) length: usize,
     pub(super) result: Result<(), ErrorKind>,
 }
@@ -107,7 +107,7 @@ pub(super) fn zlib_header(input: &[u8]) -> Result<(usize, Checksum), ErrorKind> 
     Ok((2, Checksum::Adler32(simd_adler32::Adler32::new())))
 }
 
-/// Whether a member of a gzip file begins here.
+/// Returns `true` if a member of a gzip file begins here.
 pub(super) fn is_member(input: &[u8]) -> bool {
     input.starts_with(&[0x1f, 0x8b])
 }

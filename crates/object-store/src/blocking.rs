@@ -19,11 +19,11 @@ pub struct Blocking {
 }
 
 impl Blocking {
-    /// A file in a store, with a thread of its own for requests.
+    /// Opens a file in a store, with a separate thread for requests.
     ///
     /// # Errors
     ///
-    /// [`Error::Runtime`] where there is no thread for it.
+    /// Returns [`Error::Runtime`] if no thread can be started for it.
     pub fn new(remote: Remote) -> Result<Self> {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().map_err(Error::Runtime)?;
@@ -34,7 +34,7 @@ impl Blocking {
     ///
     /// # Errors
     ///
-    /// Those of [`Remote::at`] and of [`new`](Self::new).
+    /// Returns the errors of [`Remote::at`] and of [`new`](Self::new).
     pub fn at(address: &str) -> Result<Self> {
         Self::new(Remote::at(address)?)
     }

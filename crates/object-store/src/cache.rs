@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-/// Ranges of files that were fetched, shared by many files, in bounded memory. Those that were used last stay.
+/// Ranges of files that were fetched, shared by many files, in bounded memory. The most recently used ranges stay.
 ///
-/// What a server gave without a tag is not kept: nothing says whether it is still true.
+/// Data that a server sent without a tag is not cached, as it cannot be checked for changes.
 #[derive(Clone)]
 pub struct RangeCache {
     state: Arc<Mutex<State>>,
@@ -17,7 +17,7 @@ pub struct RangeCache {
 struct State {
     capacity: u64,
     bytes: u64,
-    /// How often it was asked.
+    /// The number of lookups so far.
     ticks: u64,
     files: HashMap<Key, BTreeMap<u64, Entry>>,
     /// By the tick of the last use.
@@ -36,7 +36,7 @@ struct Entry {
     tick: u64,
 }
 
-/// What an entry takes beside its bytes.
+/// The memory of an entry in addition to its bytes.
 const OVERHEAD: u64 = 256;
 
 fn weight(bytes: &Bytes) -> u64 {
@@ -44,13 +44,13 @@ fn weight(bytes: &Bytes) -> u64 {
 }
 
 impl RangeCache {
-    /// A cache of so many bytes.
+    /// Makes a cache of `capacity_bytes` bytes.
     #[must_use]
     pub fn new(capacity_bytes: u64) -> Self {
         Self { state: Arc::new(Mutex::new(State { capacity: capacity_bytes, ..State::default() })) }
     }
 
-    /// How many bytes it holds.
+    /// The number of bytes that it holds.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.lock().bytes
@@ -60,7 +60,7 @@ impl RangeCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of a range, where one entry has all of them.
+    /// Returns the bytes of a range, if one entry has all of them.
     pub(crate) fn get(&self, address: &str, tag: &str, range: &Range<u64>) -> Option<Bytes> {
         let key = Key { address: address.into(), tag: tag.into() };
         let mut state = self.lock();

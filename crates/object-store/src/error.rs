@@ -1,42 +1,42 @@
 use std::ops::Range;
 
-/// Why a file in a store cannot be read.
+/// The reason why a file in a store cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file is damaged, or is none.
     #[error("{address}: {error}")]
     Mesh {
-        /// Where the file is.
+        /// The address of the file.
         address: String,
-        /// What is wrong with it.
+        /// The error of the file.
         error: meshmap::Error,
     },
-    /// The store does not give the bytes, after several tries where these could help.
+    /// The store does not return the bytes, after several tries if these could help.
     #[error("{address}: {error}")]
     Store {
-        /// Where the file is.
+        /// The address of the file.
         address: String,
-        /// What the store says.
+        /// The error that the store reports.
         #[source]
         error: Box<object_store::Error>,
     },
     /// The file is another one than at the first request. Open it again.
     #[error("{address}: changed while it was read: {what}")]
     Changed {
-        /// Where the file is.
+        /// The address of the file.
         address: String,
-        /// What is different: its tag, its length or its time.
+        /// The difference: in its tag, its length or its time.
         what: String,
     },
     /// A response that is not what was asked for.
     #[error("{address}: bytes {}..{}: {what}", range.start, range.end)]
     Response {
-        /// Where the file is.
+        /// The address of the file.
         address: String,
         /// The range that was asked for.
         range: Range<u64>,
-        /// What came instead.
+        /// The response that came instead.
         what: String,
     },
     /// An address that names no store.
@@ -44,7 +44,7 @@ pub enum Error {
     Address {
         /// The address.
         address: String,
-        /// What is wrong with it.
+        /// The problem with the address.
         what: String,
     },
     /// The task that decodes did not end.
@@ -58,7 +58,7 @@ pub enum Error {
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// For readers whose errors are those of the system: a file that is not there is [`NotFound`](std::io::ErrorKind::NotFound).
+/// For readers that report errors of the system: a missing file is [`NotFound`](std::io::ErrorKind::NotFound).
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
         use std::io::ErrorKind;

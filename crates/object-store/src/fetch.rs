@@ -13,7 +13,7 @@ use object_store::{Attribute, GetOptions, GetRange, GetResult, ObjectMeta, Objec
 use crate::cache::RangeCache;
 use crate::error::{Error, Result};
 
-/// How parts of files are fetched.
+/// Settings for fetching parts of files.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
@@ -23,12 +23,12 @@ pub struct Settings {
     pub first: u64,
     /// The most requests of one job at a time. Default: 8.
     pub parallel: usize,
-    /// How often a range is asked for again whose response was cut off. Default: 3. Requests that are refused, or not
-    /// answered, are sent again by the store, as its own settings say.
+    /// The number of times that a range is requested again if its response was truncated. Default: 3. Requests that are refused or
+    /// not answered are sent again by the store, according to its settings.
     pub retries: u32,
-    /// How long it waits before the first of these, and twice as long before each other. Default: 100 ms.
+    /// The delay before the first of these requests; it doubles before each further one. Default: 100 ms.
     pub backoff: std::time::Duration,
-    /// How files are read.
+    /// Options for reading files.
     pub options: Options,
 }
 
@@ -45,12 +45,12 @@ impl Default for Settings {
     }
 }
 
-/// Which version of a file a response is of.
+/// The version of a file that a response belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) length: u64,
     pub(crate) tag: Option<String>,
-    /// In milliseconds. A server without a clock gives another time for each response, so it counts without a tag alone.
+    /// In milliseconds. A server without a clock sends another time in each response, so it counts only without a tag.
     modified: i64,
 }
 
@@ -59,7 +59,7 @@ impl Version {
         Self { length: meta.size, tag: meta.e_tag.clone(), modified: meta.last_modified.timestamp_millis() }
     }
 
-    /// What is different in another response, if it is of another version.
+    /// Returns the difference from another response, if that is of another version.
     fn difference(&self, other: &Self) -> Option<String> {
         let differs = |what: &str, a: &dyn std::fmt::Display, b: &dyn std::fmt::Display| {
             Some(format!("{what} was {a}, now {b}"))
@@ -78,7 +78,7 @@ impl Version {
         }
     }
 
-    /// The tag, where the server can compare it: weak ones never match.
+    /// The tag, if the server can compare it: weak ones never match.
     fn strong_tag(&self) -> Option<String> {
         self.tag.clone().filter(|tag| !tag.starts_with("W/"))
     }
@@ -88,12 +88,12 @@ impl Version {
 pub(crate) struct Stored {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
-    /// How the file is called in errors.
+    /// The name of the file in errors.
     pub(crate) address: String,
     pub(crate) settings: Settings,
     pub(crate) cache: Option<RangeCache>,
     pub(crate) fragments: Fragments,
-    /// What the first response said of the file.
+    /// The version of the file in the first response.
     pub(crate) version: Mutex<Option<Version>>,
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
@@ -165,7 +165,7 @@ impl Stored {
         Ok(self.store.get_opts(&self.path, options).await?.meta)
     }
 
-    /// A range of the known version, from the cache where it has it.
+    /// Returns a range of the known version, from the cache if it has it.
     async fn part(&self, range: Range<u64>) -> Result<Bytes> {
         let version = self.version();
         let tag = version.as_ref().and_then(|version| version.tag.clone());
@@ -198,7 +198,7 @@ impl Stored {
                     }
                     self.refused(&range, format!("the response has {} bytes", bytes.len()))
                 }
-                // Of what has a tag, the store has asked for the rest already.
+                // For a file with a tag, the store has already requested the rest.
                 Err(error) if version.tag.is_some() => return Err(self.store_error(error)),
                 Err(error) => self.store_error(error),
             };
@@ -254,7 +254,7 @@ impl Stored {
     }
 }
 
-/// How the server has compressed a response.
+/// Returns the compression that the server has applied to a response.
 fn encoding(response: &GetResult) -> Option<String> {
     let encoding = response.attributes.get(&Attribute::ContentEncoding)?.to_string();
     Some(encoding).filter(|encoding| !encoding.is_empty() && encoding != "identity")

@@ -12,7 +12,7 @@ use crate::remote::Remote;
 /// A snapshot that was played: its number, and its mesh.
 pub type Play = (usize, MeshBuffer);
 
-/// What is under way.
+/// The state of playing.
 struct State {
     remote: Remote,
     proxy: Proxy,
@@ -48,9 +48,9 @@ const TAG: u64 = 4;
 const MOST_AHEAD: usize = 32;
 
 impl Remote {
-    /// Plays snapshots of a CGeo file that [`open`](Self::open) has opened here: while one is decoded, the next ones are
-    /// fetched, as many as their stored bytes fit into `most_bytes`, but at least one. Their bytes are let go afterwards,
-    /// but for those of the first snapshot of the file, which the others are differences to.
+    /// Plays snapshots of a CGeo file that [`open`](Self::open) has opened here: while one is decoded, the next ones are fetched,
+    /// as many as their stored bytes fit into `most_bytes`, but at least one. Their bytes are dropped afterwards, except for the
+    /// first snapshot of the file, which the others are differences from.
     ///
     /// A snapshot that cannot be read is passed as its error, and the next ones follow. Dropping the stream ends all
     /// requests. It runs in a runtime of tokio.
@@ -81,7 +81,7 @@ impl Remote {
             bytes: 0,
             most_bytes,
         };
-        // Boxed, so that it can be polled where it is.
+        // Boxed, so that it can be polled in place.
         Box::pin(stream::unfold(state, |mut state| async move {
             let played = state.next().await?;
             Some((played, state))
@@ -123,7 +123,7 @@ impl State {
             let likely = likely.unwrap_or_else(|| range.clone());
             let (remote, wanted) = (self.remote.clone(), likely.clone());
             let fetched = tokio::spawn(async move {
-                // What a damaged file announces beyond its end is not asked for.
+                // A damaged file may declare bytes beyond its end: they are not requested.
                 let length = remote.inner.version().map_or(u64::MAX, |version| version.length);
                 let end = wanted.end.min(length);
                 remote.run(|source| source.read(wanted.start.min(end)..end).map(drop)).await

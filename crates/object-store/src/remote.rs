@@ -11,11 +11,11 @@ use crate::cache::RangeCache;
 use crate::error::Result;
 use crate::fetch::{Settings, Stored};
 
-/// What was fetched.
+/// The amount of data that was fetched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Requests, those that failed and were sent again included.
+    /// The number of requests, including failed ones that were sent again.
     pub requests: u64,
     /// Bytes of their responses.
     pub bytes: u64,
@@ -40,11 +40,11 @@ impl Remote {
     }
 
     /// The file at an address: `https://`, `s3://`, `gs://`, `az://` or `file://`, as far as the features of this crate go.
-    /// Keys and regions are those of the environment: `AWS_ACCESS_KEY_ID` and so on.
+    /// Keys and regions come from the environment: `AWS_ACCESS_KEY_ID` and so on.
     ///
     /// # Errors
     ///
-    /// [`Error::Address`](crate::Error::Address) where no store has such addresses.
+    /// Returns [`Error::Address`](crate::Error::Address) if no store has such addresses.
     pub fn at(address: &str) -> Result<Self> {
         let (store, path) = address::parse(address)?;
         Ok(Self::called(store, path, address.to_owned(), Settings::default(), None))
@@ -88,7 +88,7 @@ impl Remote {
         Self::called(Arc::clone(store), path.clone(), address.clone(), settings, cache)
     }
 
-    /// Where the file is.
+    /// The address of the file.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.inner.address
@@ -98,7 +98,7 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Self::run).
+    /// Returns the errors of [`run`](Self::run).
     pub async fn open(&self) -> Result<MeshFile> {
         let options = self.inner.settings.options;
         self.run(|source| MeshFile::from_source_with(source.clone(), &options)).await
@@ -111,8 +111,8 @@ impl Remote {
     ///
     /// # Errors
     ///
-    /// [`Error::Mesh`](crate::Error::Mesh) for those of the job, and [`Error::Store`](crate::Error::Store), [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for
-    /// those of requests.
+    /// Returns [`Error::Mesh`](crate::Error::Mesh) for errors of the job, and [`Error::Store`](crate::Error::Store),
+    /// [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for errors of requests.
     pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
         loop {
             match self.inner.fragments.step(&job).map_err(|error| self.inner.mesh_error(error))?.into_result()
@@ -123,11 +123,11 @@ impl Remote {
         }
     }
 
-    /// Like [`run`](Self::run); the job runs where it delays no other task of the runtime.
+    /// Like [`run`](Self::run); the job runs on a thread where it delays no other task of the runtime.
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Self::run), and [`Error::Task`](crate::Error::Task) for a job that panics.
+    /// Returns the errors of [`run`](Self::run), and [`Error::Task`](crate::Error::Task) for a job that panics.
     pub async fn run_blocking<T, F>(&self, job: F) -> Result<T>
     where
         T: Send + 'static,
@@ -144,7 +144,7 @@ impl Remote {
         }
     }
 
-    /// What was fetched so far.
+    /// The amount of data that was fetched so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
@@ -154,12 +154,12 @@ impl Remote {
         }
     }
 
-    /// Lets the bytes of a range go: they are fetched again where they are needed.
+    /// Drops the bytes of a range: they are fetched again when they are needed.
     pub fn forget(&self, range: std::ops::Range<u64>) {
         self.inner.fragments.remove(range);
     }
 
-    /// How many bytes of the file are in memory.
+    /// The number of bytes of the file that are in memory.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.inner.fragments.held()

@@ -9,7 +9,7 @@ use crate::codec::FaultKind;
 #[derive(Clone, Copy)]
 pub(super) struct Coder<'a> {
     pub(super) input: &'a [u8],
-    /// Where the next byte is; after the end of the input where bytes were missing, for which 0 was taken.
+    /// The position of the next byte; past the end of the input if bytes were missing, in place of which 0 was read.
     pub(super) at: usize,
     pub(super) range: u32,
     pub(super) code: u32,
@@ -31,7 +31,7 @@ impl<'a> Coder<'a> {
         coder
     }
 
-    /// Whether more was taken than there is.
+    /// Returns `true` if more bytes were read than the input has.
     #[inline(always)]
     pub(super) fn is_short(&self) -> bool {
         self.at > self.input.len()
@@ -149,13 +149,13 @@ impl<'a> Coder<'a> {
     }
 
     /// The literal after a match, not likely to be the byte that would have gone on with the match: its bits are decoded
-    /// with those of that byte in view, up to the first difference.
+    /// in the context of the bits of `other`, up to the first difference.
     #[inline(always)]
     pub(super) fn literal_unlike<P: Stored>(&mut self, literal: &mut Literal<P>, other: u8) -> (u8, u8) {
         const MASK: usize = 0x3ff;
         let probabilities = literal.as_flattened_mut();
         let mut other = usize::from(other) << 1;
-        // Where the tree begins: the second or third, and from the first difference on the first.
+        // The start of the tree: the second or third, and from the first difference on the first.
         let mut tree = 0x100;
         let (mut node, mut parent) = (1, 1);
         let mut place = tree + (other & tree) + node;
@@ -223,7 +223,7 @@ pub(super) struct Bits {
 
 #[expect(clippy::arithmetic_side_effects, reason = "lc is at most 8, lp and pb are at most 4")]
 impl Bits {
-    /// What every encoder of OpenCTM writes.
+    /// The numbers of bits that every encoder of OpenCTM writes.
     pub(super) const USUAL: Self = Self { of_previous: 3, of_literal_position: 0, of_position: 2 };
 
     pub(super) fn new(properties: u8) -> Result<Self, FaultKind> {
@@ -238,12 +238,12 @@ impl Bits {
         })
     }
 
-    /// How many sets of probabilities literals have.
+    /// Returns the number of sets of probabilities for literals.
     pub(super) fn contexts(self) -> usize {
         1 << (self.of_previous + self.of_literal_position)
     }
 
-    /// Which probabilities a literal has: the low bits of its position, the high bits of the byte before.
+    /// Returns the index of a literal's set of probabilities: the low bits of its position, the high bits of the byte before.
     #[inline(always)]
     pub(super) fn context(self, at: usize, previous: u8) -> usize {
         let of_position = at & ((1 << self.of_literal_position) - 1);

@@ -7,7 +7,7 @@ use super::reference::lzma_rs;
 use super::stream::Stream;
 use crate::codec::{Decoder, Fault, FaultKind};
 
-/// Refuses a length that no stream of so many bytes can have, before anything is allocated for it.
+/// Refuses a length that no stream of `stored` bytes can have, before anything is allocated for it.
 ///
 /// The longest match is of 273 bytes, and of 14 bits that take 0.022 of a bit each at least: LZMA makes at most 7,088
 /// bytes of one.
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn known_stream_is_decoded() {
-        // Of the documentation of lzma-rust2, without header; it has an end marker.
+        // From the documentation of lzma-rust2, without header; it has an end marker.
         let stream = [
             0, 36, 25, 73, 152, 111, 22, 2, 140, 232, 230, 91, 177, 71, 198, 206, 183, 99, 255, 255, 60, 172,
             0, 0,
@@ -295,7 +295,7 @@ mod tests {
         let (short, long) = (sample(100), sample(20_000));
         let mut kept = Lzma::default();
         for round in 0..60_usize {
-            // Of 4096, 8, 16, 2 and 512 contexts.
+            // These have 4096, 8, 16, 2 and 512 contexts.
             let properties = [8 + 4 * 9, 0x5d, 4, 1, 5 + 4 * 9][round % 5];
             let data = if round % 3 == 0 { &long } else { &short };
             let mut stream = encode_with(data, properties, false);

@@ -4,9 +4,9 @@
 //! and the only memory is the table of probabilities. Written after the description of the format in the LZMA
 //! specification (`lzma-specification.txt` of the LZMA SDK), whose words are used here.
 //!
-//! What is accepted is what libopenctm accepts, which calls the LZMA SDK: any of the 225 combinations of lc, lp and pb;
+//! The decoder accepts what libopenctm accepts, which calls the LZMA SDK: any of the 225 combinations of lc, lp and pb;
 //! any distance that does not reach before the first byte, whatever the size of the dictionary; a match that goes on
-//! after the end, which is cut; anything after the stream, end markers too. Not accepted are a stream whose first byte
+//! after the end, which is cut; anything after the stream, including end markers. Not accepted are a stream whose first byte
 //! is not 0, one that ends before the output is full, and one that lacks a byte, be it the very last that the range
 //! coder takes up when everything has come out.
 

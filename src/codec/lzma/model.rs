@@ -8,7 +8,7 @@ pub(super) type Probability = u32;
 
 pub(super) const EVEN: Probability = 1024;
 
-/// The probability as it is stored: 16 bits where there are many of them.
+/// The stored form of a probability: 16 bits in large tables.
 pub(super) trait Stored: Copy {
     fn get(self) -> Probability;
     fn new(probability: Probability) -> Self;
@@ -44,12 +44,12 @@ impl Stored for u16 {
 pub(super) type Tree<const PAIRS: usize, P = Probability> = [[P; 2]; PAIRS];
 
 /// Three trees of 8 bits: of a byte, and of a byte as long as it is like another one, by the next bit of that; and a
-/// quarter that is not used, for a mask and for an address that is found by shifting alone.
+/// quarter that is not used, for a mask and for an address that needs only a shift.
 pub(super) type Literal<P = Probability> = Tree<512, P>;
 
 /// The probabilities of literals in streams of unusual numbers of context bits.
 ///
-/// There can be 4,096 sets of 2 KiB each. Memory is taken only for those that the stream uses: a short stream uses few.
+/// There can be 4,096 sets of 2 KiB each. Memory is allocated only for the sets that the stream uses: a short stream uses few.
 #[derive(Default)]
 pub(super) struct OtherLiterals {
     /// By context, the place of its set, or [`NONE`](Self::NONE).
@@ -60,7 +60,7 @@ pub(super) struct OtherLiterals {
 impl OtherLiterals {
     pub(super) const NONE: u16 = u16::MAX;
 
-    /// Begins anew, with so many contexts.
+    /// Starts again, with `contexts` contexts.
     pub(super) fn forget(&mut self, contexts: usize) {
         self.places.clear();
         self.places.resize(contexts, Self::NONE);
@@ -80,9 +80,9 @@ impl OtherLiterals {
     }
 }
 
-/// All probabilities but those of unusual literals. Where 12 states need 16 places it is for a mask, which spares a check.
+/// All probabilities except for unusual literals. 12 states have 16 places for a mask, which saves a check.
 pub(super) struct Model {
-    /// Of the [usual](Bits::USUAL) contexts.
+    /// For the [usual](Bits::USUAL) contexts.
     pub(super) literals: [Literal; 8],
     pub(super) is_match: [[Probability; 16]; 16],
     pub(super) is_rep: [Probability; 16],
@@ -93,7 +93,7 @@ pub(super) struct Model {
     pub(super) match_length: Length,
     pub(super) rep_length: Length,
     pub(super) slot: [Tree<32>; 4],
-    /// Of the low bits of a distance, by its slot, 4 to 13.
+    /// For the low bits of a distance, by its slot, 4 to 13.
     pub(super) low: [Tree<16>; 16],
     pub(super) align: Tree<8>,
 }

@@ -50,7 +50,7 @@ pub(super) fn lzma_rs(
 /// The input of lzma-rs.
 struct Reader<'a> {
     rest: &'a [u8],
-    /// Whether more was asked for than there is.
+    /// `true` if more was requested than is available.
     is_short: bool,
     cancel: Option<&'a AtomicBool>,
 }
@@ -76,7 +76,7 @@ impl io::BufRead for Reader<'_> {
     }
 }
 
-/// The output of lzma-rs: what there is no room for is dropped.
+/// The output of lzma-rs: bytes beyond its capacity are dropped.
 struct Writer<'a> {
     rest: &'a mut [u8],
 }

@@ -16,9 +16,9 @@ pub(super) struct Stream<'a> {
     bits: Bits,
     /// Bytes that have come out.
     at: usize,
-    /// What the last symbols were, 0 to 11; from 7 on, the last one was no literal.
+    /// The kinds of the last symbols, 0 to 11; from 7 on, the last one was not a literal.
     state: usize,
-    /// Whether the last match reached beyond the output.
+    /// `true` if the last match reached beyond the output.
     is_cut: bool,
     /// The distances of the last four matches, less 1.
     reps: [u32; 4],
@@ -74,7 +74,7 @@ impl<'a> Stream<'a> {
     ) -> Result<(), FaultKind> {
         let bits = if IS_USUAL { Bits::USUAL } else { self.bits };
         let Self { model, others, .. } = self;
-        // What every symbol changes stays in registers as long as nobody else can see it.
+        // Values that every symbol changes stay in registers as long as nothing else can see them.
         let (mut coder, mut at, mut state, mut reps) = (self.coder, self.at, self.state, self.reps);
         let mut reach = 0;
         let mut previous = if at > 0 { out[at - 1] } else { 0 };

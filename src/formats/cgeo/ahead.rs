@@ -18,7 +18,7 @@ use crate::report::Result;
 /// Snapshots for each thread. More gain nothing and take fresh memory.
 const AHEAD_OF_EACH: usize = 2;
 
-/// What came of decoding a snapshot: its error, or the panic of a reader.
+/// The outcome of decoding a snapshot: its error, or the panic of a reader.
 type Outcome = std::thread::Result<Result<()>>;
 
 /// The snapshots that are played, as the thread that plays them knows them. A snapshot is named by its turn.
@@ -27,11 +27,11 @@ pub(super) struct Queue<'a> {
     pool: Option<&'a ThreadPool>,
     /// Turns that have not been added yet.
     left: Range<usize>,
-    /// How many may be decoded ahead.
+    /// The maximum number of snapshots that may be decoded ahead.
     most: usize,
     /// About how many bytes the next one takes, if that is known.
     size: Option<u64>,
-    /// Memory of those that have been played.
+    /// Memory of snapshots that have been played.
     free: Free,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Queue<'a> {
         Self { ahead, pool, left, most: threads.saturating_mul(AHEAD_OF_EACH).max(1), size, free }
     }
 
-    /// The snapshot of this turn, which is the next one to be played. Threads go on with those that come after it.
+    /// Returns the snapshot of this turn, which is the next one to be played. Threads go on with the snapshots after it.
     pub(super) fn next(&mut self, turn: usize, scratch: &mut Scratch) -> (Slot, Result<()>) {
         let (slot, outcome) = self.decoded(turn, scratch);
         let outcome = outcome.unwrap_or_else(|payload| resume_unwind(payload));
@@ -64,7 +64,7 @@ impl<'a> Queue<'a> {
         (slot, outcome)
     }
 
-    /// Decodes the next snapshot, and lets threads decode those that come after it.
+    /// Decodes the next snapshot, and lets threads decode the following ones.
     fn decoded(&mut self, turn: usize, scratch: &mut Scratch) -> (Slot, Outcome) {
         let mut slots = self.slots(turn);
         if self.left.start == turn && slots.len() < 2 {
@@ -83,7 +83,7 @@ impl<'a> Queue<'a> {
             (slot, Some(outcome)) => return (slot, outcome),
             (slot, None) => slot,
         };
-        // Nothing fits beside it. What comes after it is decoded once more.
+        // Nothing fits next to it. What comes after it is decoded once more.
         self.ahead.clear();
         self.alone(turn, slot, scratch)
     }
@@ -111,8 +111,9 @@ impl Drop for Queue<'_> {
     }
 }
 
-/// About how many bytes a snapshot takes, if the second one that is played is a difference from the first one of the file:
-/// as many as the arrays of that one. Of complete ones nothing is known, and the first one of the file may not be needed.
+/// Returns the approximate size of a snapshot in bytes, if the second one that is played is a difference from the first one of the
+/// file: the size of the arrays of the first snapshot. The size of complete snapshots is unknown, and the first one of the file may
+/// not be needed.
 fn first_size(proxy: &Proxy, order: &Order, parts: Parts) -> Option<u64> {
     let second = (order.len() > 1).then(|| order.at(1))?;
     let is_complete = proxy.snapshot(second).and_then(|snapshot| snapshot.is_complete()).ok()?;
@@ -130,7 +131,7 @@ struct Ahead {
     order: Order,
     parts: Parts,
     limits: Limits,
-    /// What all slots hold.
+    /// The budget of everything that all slots hold.
     held: Arc<Budget>,
     /// Threads that may be asked for help.
     others: usize,
@@ -142,7 +143,7 @@ struct Ahead {
 struct State {
     /// Snapshots that no thread has begun, in order.
     waiting: VecDeque<(usize, Slot)>,
-    /// Without an outcome where it does not fit beside what others hold.
+    /// The decoded snapshots; without an outcome if the snapshot does not fit next to what others hold.
     decoded: Vec<(usize, Slot, Option<Outcome>)>,
     /// Threads that have been asked for help and have not ended.
     asked: usize,
@@ -170,7 +171,7 @@ impl Ahead {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for a snapshot of about this size, where there is any.
+    /// Returns a slot for a snapshot of about this size, if one fits.
     fn slot(&self, size: u64) -> Option<Slot> {
         self.held.try_spend(size).then(|| Slot { mesh: MeshBuffer::default(), held: size })
     }
@@ -243,7 +244,7 @@ impl Ahead {
         wait_at_work(&self.state, &self.changed)
     }
 
-    /// Decodes a snapshot, if it fits beside what others hold.
+    /// Decodes a snapshot, if it fits next to what others hold.
     fn decode(&self, turn: usize, slot: Slot, scratch: &mut Scratch) -> (Slot, Option<Outcome>) {
         let budget = Budget::sharing(&self.limits, &self.held, slot.held);
         let (mut mesh, outcome) = self.decode_within(&budget, turn, slot.mesh, scratch);

@@ -170,7 +170,7 @@ impl Proxy {
         let shapes = match shapes {
             Ok(shapes) => shapes,
             Err(error) => {
-                // What comes before the damage may still be read.
+                // Arrays before the damage may still be read.
                 list.push(Ok(listed.entry(Which::Positions).with_count(u64::from(counts.vertices))));
                 list.push(Ok(listed.entry(Which::Normals).with_count(u64::from(counts.normals))));
                 return Err(error);

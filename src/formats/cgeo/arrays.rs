@@ -7,14 +7,14 @@ use super::triangles::Counts;
 use crate::bytes::Array;
 use crate::num::as_usize;
 
-/// Where the lengths of the arrays come from.
+/// The origin of the lengths of the arrays.
 #[derive(Clone, Copy)]
 pub(crate) enum Arrays<'a> {
     /// The counts of a complete mesh.
     Complete(&'a Counts),
     /// The mesh that a difference is added to: its counts, and as many of its parts as are wanted.
     Difference(&'a Counts, &'a Mesh),
-    /// One array of a mesh that begins like this, which that of a difference is added to.
+    /// One array of a mesh that begins like this, to which the array of a difference is added.
     DifferenceOf(&'a Counts, Part, &'a BaseArray),
 }
 

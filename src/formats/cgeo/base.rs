@@ -1,4 +1,4 @@
-//! What has been decoded of the first snapshot's mesh, which differences are added to.
+//! The decoded parts of the first snapshot's mesh, which differences are added to.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,7 +13,7 @@ use crate::limits::{Kept, Limits};
 use crate::num::{Span, as_u64};
 use crate::report::Result;
 
-/// How the mesh begins.
+/// The beginning of the mesh.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) counts: Counts,
@@ -67,7 +67,7 @@ pub(super) struct Base {
     /// As many as the mesh has, once one of them is asked for.
     texcoords: OnceLock<Box<[Once<Result<BaseArray>>]>>,
     pub(super) triangles: Once<Result<Triangles>>,
-    /// All of them; shares those that there are.
+    /// All of the arrays; shares the arrays that are decoded already.
     pub(super) whole: Once<Result<Arc<Mesh>>>,
     /// The source with the bytes of the snapshot, until the whole mesh is decoded.
     loaded: Mutex<Option<Source>>,
@@ -75,7 +75,7 @@ pub(super) struct Base {
 }
 
 impl Base {
-    /// Of a file this long.
+    /// Makes an empty base for a file of `file` bytes.
     pub(super) fn new(limits: &Limits, file: u64) -> Self {
         Self {
             head: Once::default(),
@@ -89,7 +89,7 @@ impl Base {
         }
     }
 
-    /// Where an array is kept; `None` where the mesh has no such array.
+    /// Returns the slot of an array; `None` if the mesh has no such array.
     pub(super) fn slot(&self, part: Part, counts: &Counts) -> Option<&Once<Result<BaseArray>>> {
         match part {
             Part::Positions => Some(&self.positions),
@@ -102,7 +102,7 @@ impl Base {
         }
     }
 
-    /// Arrays that have been decoded alone, the mesh's own in place of others.
+    /// Shares arrays that have been decoded separately; the mesh provides the missing ones.
     pub(super) fn shared(&self, mut mesh: Mesh) -> Mesh {
         let share = |slot: &Once<Result<BaseArray>>, array: &mut Array<[f32; 3]>| {
             if let Some(Ok(own)) = slot.get() {
@@ -119,12 +119,12 @@ impl Base {
         mesh
     }
 
-    /// Whether a part may be kept, whose memory then counts.
+    /// Returns `true` if a part may be cached, whose memory then counts.
     pub(super) fn admits(&self, memory: u64) -> bool {
         self.kept.admits(memory)
     }
 
-    /// Whether a mesh may be kept that shares what there is of it.
+    /// Returns `true` if a mesh may be cached that shares the existing arrays.
     pub(super) fn admits_whole(&self, mesh: &Mesh) -> bool {
         let arrays = [&self.positions, &self.normals].into_iter();
         let arrays = arrays.chain(self.texcoords.get().into_iter().flatten());

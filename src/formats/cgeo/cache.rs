@@ -19,18 +19,18 @@ use crate::report::Result;
 
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
-/// However many threads ask for a snapshot, one of them decodes it, and the others wait; a worker of a rayon pool runs other
-/// jobs of its pool meanwhile. What runs inside of a [`ReadRange`](crate::ReadRange) does not wait, and decodes; so does a worker that has
-/// waited for a reader of the caller's for a tenth of a second, which may need that worker. The least
-/// recently used snapshots are dropped first. A snapshot larger than the capacity is decoded and returned, but not kept. Meshes
-/// that callers hold are not counted.
+/// If several threads request a snapshot, one of them decodes it, and the others wait; a worker of a rayon pool runs other jobs of
+/// its pool meanwhile. Code inside a [`ReadRange`](crate::ReadRange) does not wait, and decodes; a worker also decodes after it has
+/// waited for the caller's reader for a tenth of a second, as the reader may need that worker. The least recently used snapshots
+/// are evicted first. A snapshot larger than the capacity is decoded and returned, but not cached. Meshes that callers hold are not
+/// counted.
 ///
-/// The cache holds those [parts](Parts) of a snapshot that were asked for. If others are asked for later, they are decoded and
+/// The cache holds the [parts](Parts) of a snapshot that were requested. If others are requested later, they are decoded and
 /// added.
 ///
-/// A file that is opened again shares what is there of it, as long as it has not been changed and is read with the same
-/// dialect and [`Options`](crate::Options). Sources that are not files, and files of systems that do not identify them, are
-/// known by their [`Proxy`] and its clones alone.
+/// A file that is opened again shares its cached snapshots, as long as it has not been changed and is read with the same dialect
+/// and [`Options`](crate::Options). Sources that are not files, and files of systems that do not identify them, are identified only
+/// by their [`Proxy`] and its clones.
 ///
 /// Decoding runs on the calling thread. Cloning is cheap; clones share the cache.
 ///
@@ -62,7 +62,7 @@ struct Shared {
     /// Jobs in pools that decode them.
     #[cfg(feature = "rayon")]
     jobs: usize,
-    /// What has been decoded before, of late.
+    /// The parts that have been decoded recently.
     seen: HashMap<Key, Parts>,
     /// Scratches that no thread is using.
     scratches: Vec<Scratch>,
@@ -80,7 +80,7 @@ struct Decoding {
     flight: Arc<Flight<Result<Arc<Mesh>>>>,
 }
 
-/// What to do for a mesh.
+/// The next action for a mesh.
 enum Next {
     /// It is there.
     Take(Arc<Mesh>),
@@ -95,7 +95,7 @@ enum Next {
 pub struct CacheStats {
     /// Requests that found all parts that they asked for.
     pub hits: u64,
-    /// Requests that did not, including those that waited for another thread.
+    /// Requests that did not, including requests that waited for another thread.
     pub misses: u64,
     /// Snapshots decoded. One of which more parts are decoded later counts again.
     pub decodes: u64,
@@ -172,7 +172,7 @@ impl SnapshotCache {
         }
     }
 
-    /// Decodes what is missing of a mesh, for this thread and those that wait.
+    /// Decodes the missing parts of a mesh, for this thread and the threads that wait.
     fn fly(
         &self,
         snapshot: &Snapshot,
@@ -307,12 +307,12 @@ impl SnapshotCache {
         }
     }
 
-    /// The positions at these times, as those of [`Proxy::positions_at`], by snapshots that the cache has or gets: each is
-    /// decoded once.
+    /// The positions at these times, equal to [`Proxy::positions_at`], by snapshots that the cache has or gets: each is decoded
+    /// once.
     ///
     /// # Errors
     ///
-    /// Those of [`Proxy::positions_at`].
+    /// Returns the errors of [`Proxy::positions_at`].
     pub fn positions_at(
         &self,
         proxy: &Proxy,
@@ -326,11 +326,11 @@ impl SnapshotCache {
         motion::positions_at(proxy, &mut frames, &budget, timing, (seconds, wrap), out)
     }
 
-    /// The velocities at a snapshot, as those of [`Proxy::velocities`], by snapshots that the cache has or gets.
+    /// The velocities at a snapshot, equal to [`Proxy::velocities`], by snapshots that the cache has or gets.
     ///
     /// # Errors
     ///
-    /// Those of [`Proxy::velocities`].
+    /// Returns the errors of [`Proxy::velocities`].
     pub fn velocities(
         &self,
         proxy: &Proxy,
@@ -347,7 +347,7 @@ impl SnapshotCache {
     pub fn remove(&self, proxy: &Proxy) {
         let mut shared = self.lock();
         let dropped = shared.held.drop_where(|key| key.is_of(proxy));
-        // To decode them again is no sign that the capacity is too small.
+        // Decoding them again does not mean that the capacity is too small.
         shared.seen.retain(|key, _| !key.is_of(proxy));
         drop(shared);
         drop(dropped);
@@ -365,7 +365,7 @@ impl SnapshotCache {
 }
 
 impl Shared {
-    /// What to do for a request, which is counted.
+    /// Returns the next action for a request, which is counted.
     fn begin(&mut self, key: &Key, parts: Parts) -> Next {
         let next = self.next(key, parts);
         self.count_request(matches!(next, Next::Take(_)));
@@ -385,7 +385,7 @@ impl Shared {
         Next::Decode(have, decoding)
     }
 
-    /// Whether a prefetch of a snapshot has something to do.
+    /// Returns `true` if a prefetch of a snapshot has something to do.
     #[cfg(feature = "rayon")]
     fn is_to_be_decoded(&self, key: &Key, parts: Parts) -> bool {
         let is_in_flight = self.flights.get(key).is_some_and(|decoding| decoding.parts.contains(parts));

@@ -18,8 +18,7 @@ use crate::dialect::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 use crate::num::{Span, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Result, quoted};
 
-/// Finds the dialect on the first snapshots: usually on the very first one, and on one of the next where that is
-/// damaged.
+/// Finds the dialect from the first snapshots: usually from the very first one, and from one of the next if the first is damaged.
 pub(crate) fn find(layout: &Layout, decoder: Decoder) -> Result<Dialect> {
     const SNAPSHOTS: usize = 4;
     let mut first_error = None;
@@ -79,8 +78,8 @@ fn find_in(layout: &Layout, index: usize, decoder: Decoder) -> Result<Dialect> {
     Err(unreadable(&source, &region).of(snapshot_address(index)))
 }
 
-/// Follows the sections under one meaning of their sizes. `None` where that does not end on the end tag; else whether it
-/// ends with the bytes of the snapshot, and the sections.
+/// Follows the sections under one meaning of their sizes. Returns `None` unless they end on the end tag; otherwise the sections,
+/// and `true` if they end with the bytes of the snapshot.
 fn land(
     source: &crate::bytes::Source,
     region: &Range<u64>,
@@ -161,7 +160,7 @@ fn recognise(
     Ok(None)
 }
 
-/// Whether a stream inflates to what its section must hold.
+/// Returns `true` if a stream inflates to the content that its section must hold.
 fn has_content(
     tag: u32,
     stream: &[u8],
@@ -188,7 +187,7 @@ fn has_content(
     content().unwrap_or(false)
 }
 
-/// Whether a complete mesh has its first tag in place; of a difference, which has no counts, only the kind is known.
+/// Returns `true` if a complete mesh has its first tag in place; for a difference, which has no counts, only the kind is known.
 fn begins_like_a_mesh(content: &mut Content<'_>, buffer: &mut [u8]) -> Result<bool, Fault> {
     let mut kind = [0];
     content.read_exact(&mut kind)?;

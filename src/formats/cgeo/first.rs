@@ -29,7 +29,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`Snapshot::mesh`], and [`Malformed`](crate::ErrorKind::Malformed) where it is a difference itself.
+    /// Returns the errors of [`Snapshot::mesh`], and [`Malformed`](crate::ErrorKind::Malformed) if the mesh is a difference.
     pub fn base(&self) -> Result<Arc<Mesh>> {
         let base = self.base_slots();
         if let Some(whole) = base.whole.get() {
@@ -45,7 +45,7 @@ impl Proxy {
         mesh
     }
 
-    /// Parts of the mesh of the first snapshot, whose memory counts as that of a call that adds a difference to them.
+    /// Returns parts of the mesh of the first snapshot. Their memory counts for the call that adds a difference to them.
     pub(super) fn base_within(&self, parts: Parts, budget: &Budget) -> Result<BaseMesh> {
         // The length of each map channel is stored before its elements: they are found by decoding all of them.
         if parts.contains(Parts::TEXCOORDS) || self.base_slots().whole.get().is_some() {
@@ -72,7 +72,7 @@ impl Proxy {
         Ok(BaseMesh::of_parts(head.counts, mesh))
     }
 
-    /// How the mesh begins. Reads no more of a snapshot that has not been read.
+    /// Returns the beginning of the mesh. Reads no more of a snapshot that has not been read.
     pub(super) fn base_head(&self) -> Result<Head> {
         match self.base_slots().head.get() {
             Some(head) => Ok(*head),
@@ -80,11 +80,11 @@ impl Proxy {
         }
     }
 
-    /// How the mesh begins, as a first step to reading more of it.
+    /// Returns the beginning of the mesh, as a first step to reading more of it.
     pub(super) fn base_head_first(&self) -> Result<Head> {
         match self.base_slots().head.get() {
             Some(head) => Ok(*head),
-            // Of a file, little is read for the head, and no more of the mesh than is needed later.
+            // From a file, little is read for the head, and no more of the mesh than is needed later.
             None if self.source().is_file() => self.head_of(&self.snapshot(0)?),
             None => self.head_of(&self.first_snapshot()?),
         }
@@ -101,7 +101,7 @@ impl Proxy {
         self.base_slots().head.get_or_try_make_of(self.source(), make, |_| true)
     }
 
-    /// An array of the mesh, which has it, and whose memory counts as that of the call.
+    /// Returns an array that the mesh has. Its memory counts for the call.
     pub(super) fn base_array(&self, head: &Head, part: Part, budget: &Budget) -> Result<BaseArray> {
         let array = self.find_base_array(head, part)?;
         self.count_base(array.memory, budget)?;

@@ -9,9 +9,9 @@ use crate::decode::{may_wait_for, wait_at_work};
 
 /// A value that one thread is making. A thread that waits on a worker of a rayon pool runs other jobs of its pool meanwhile.
 ///
-/// A thread that is making something waits for nothing, and neither does what runs inside of a reader of the caller's. Such a reader
-/// may still wait for a pool, and there for a job that waits for this value. So a worker loses its patience with a reader of the
-/// caller's, and makes the value itself.
+/// A thread that is making something waits for nothing, and neither does code that runs inside a caller's reader. Such a reader may
+/// still wait for a pool, and there for a job that waits for this value. So a worker waits for a caller's reader only for a limited
+/// time, and then makes the value itself.
 pub(super) struct Flight<T> {
     state: Mutex<State<T>>,
     landed: Condvar,
@@ -23,7 +23,7 @@ enum State<T> {
     Landed(Option<T>),
 }
 
-/// What came of waiting.
+/// The outcome of waiting.
 pub(super) enum Waited<T> {
     Landed(T),
     /// Making the value panicked.
@@ -33,13 +33,13 @@ pub(super) enum Waited<T> {
 }
 
 thread_local! {
-    /// How many values this thread is making.
+    /// The number of values that this thread is making.
     static MAKING: Cell<usize> = const { Cell::new(0) };
-    /// How many waits of this thread run another job.
+    /// The number of waits of this thread that run another job.
     static WAITING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Jobs that run inside of a wait may wait, too. This bounds the depth of the stack.
+/// Jobs that run inside a wait may also wait. This bounds the depth of the stack.
 const MOST_WAITS: usize = 16;
 
 impl<T: Clone> Flight<T> {
@@ -68,7 +68,7 @@ impl<T: Clone> Flight<T> {
 
     /// Waits for the value, which is made from this source.
     pub(super) fn wait(&self, source: &Source) -> Waited<T> {
-        /// How long a worker waits for a reader of the caller's.
+        /// The time that a worker waits for a caller's reader.
         const PATIENCE: Duration = Duration::from_millis(100);
         let is_patient = may_wait_for(source);
         let is_deep = is_rayon_worker() && WAITING.get() >= MOST_WAITS;

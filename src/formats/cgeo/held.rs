@@ -63,7 +63,7 @@ impl Held {
         Some(&entry.mesh)
     }
 
-    /// Whether there is a mesh with these parts. Does not count as a use.
+    /// Returns `true` if there is a mesh with these parts. Does not count as a use.
     #[cfg(feature = "rayon")]
     pub(super) fn has(&self, key: &Key, parts: Parts) -> bool {
         self.meshes.get(key).is_some_and(|entry| entry.mesh.parts.contains(parts))
@@ -104,9 +104,9 @@ impl Held {
 }
 
 impl Mesh {
-    /// The memory that this mesh alone takes in the cache, in bytes. Triangles shared with another mesh are not counted.
+    /// The memory that only this mesh uses in the cache, in bytes. Triangles shared with another mesh are not counted.
     fn size(&self) -> u64 {
-        /// What the cache has for an entry, and an array for what owns its memory.
+        /// The overhead in bytes of an entry, and of an array for the object that owns its memory.
         const ENTRY: u64 = 512;
         const OWNER: u64 = 64;
         let triangles = if self.is_complete { as_u64(self.triangles.as_bytes().len()) } else { 0 };

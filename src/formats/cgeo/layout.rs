@@ -1,4 +1,4 @@
-//! Where everything is: the header, the offset table, and the extent of each snapshot.
+//! The positions of everything in a file: the header, the offset table, and the extent of each snapshot.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -128,7 +128,7 @@ fn find_table(
     properties: &Properties,
     findings: &mut Findings,
 ) -> Result<(Source, Range<u64>)> {
-    /// Entries that are searched for the end of a table whose length the header does not tell.
+    /// The maximum number of entries that are searched for the end of a table whose length is not in the header.
     const MAX_ENTRIES: u64 = 2 << 20;
     let announced = properties.integer(names::SNAPSHOT_COUNT).and_then(|count| u64::try_from(count).ok());
     let len = source.len()?.unwrap_or(u64::MAX);
@@ -143,7 +143,7 @@ fn find_table(
         }
     }
 
-    // A table ends before the first snapshot begins: its entries tell how far to search.
+    // A table ends before the first snapshot begins: its entries limit how far to search.
     let mut at = start;
     let mut bound = len;
     let mut walk = source.walk();
@@ -230,10 +230,10 @@ pub(crate) fn expect_tag(source: &Source, offset: u64, expected: u32, what: &'st
     Err(error.expected(format!("{expected:#x}")).found(format_args!("{found:#x}")))
 }
 
-/// Whether a source that begins with `head` is a CGeo file.
+/// Returns `true` if a source that begins with `head` is a CGeo file.
 ///
 /// Other files share the first byte, so the start tag of the offset table, after the text header, decides. A file that
-/// ends before that tag is one where what is there of the header is text: opening it tells that it is cut off.
+/// ends before that tag is a CGeo file if the existing part of the header is text: opening it reports that it is truncated.
 pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
     let Some((&[MAGIC, a, b, c, d], text)) = head.split_first_chunk() else { return Ok(false) };
     let header_size = u32::from_le_bytes([a, b, c, d]);
@@ -249,7 +249,7 @@ pub(crate) fn detect(source: &Source, head: &[u8]) -> Result<bool> {
     }
 }
 
-/// Whether a header may begin like this: with lines of text, and the name of a property.
+/// Returns `true` if a header may begin like this: with lines of text, and the name of a property.
 fn is_text(head: &[u8]) -> bool {
     let name = head.split(|byte| *byte == b':').next().unwrap_or_default();
     !head.is_empty() && name.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r' | b'\n' | b'\t'))

@@ -17,7 +17,7 @@ use crate::report::Result;
 /// Equal ids mean the very same triangles: what was made from them (a vertex remap, an acceleration structure) can be
 /// kept and refitted. Different ids may mean equal triangles that are stored twice.
 ///
-/// Ids of a file that is opened twice are equal, where the system identifies files and it has not been changed.
+/// IDs of a file that is opened twice are equal, if the system identifies files and it has not been changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TopologyId(pub(super) StoredMesh);
 
@@ -36,7 +36,7 @@ pub struct Mesh {
     pub triangles: Triangles,
     /// Identifies the triangles.
     pub topology: TopologyId,
-    /// Whether the mesh is stored complete. A difference shares the triangles of the first snapshot.
+    /// `true` if the mesh is stored complete. A difference shares the triangles of the first snapshot.
     pub is_complete: bool,
     /// The parts that were decoded. The others are empty.
     pub parts: Parts,
@@ -57,13 +57,13 @@ pub struct MeshBuffer {
     pub triangles: Triangles,
     /// Identifies the triangles; `None` before the first mesh.
     pub topology: Option<TopologyId>,
-    /// Whether the mesh is stored complete. A difference shares the triangles of the first snapshot.
+    /// `true` if the mesh is stored complete. A difference shares the triangles of the first snapshot.
     pub is_complete: bool,
     /// The parts that were decoded. The others are empty.
     pub parts: Parts,
 }
 
-/// Memory for a map channel beside its coordinates, in bytes: a vector, and the array that it becomes.
+/// Memory for a map channel in addition to its coordinates, in bytes: a vector, and the array that it becomes.
 pub(super) const MAP_CHANNEL: u64 = 128;
 
 impl Mesh {
@@ -93,7 +93,7 @@ impl Mesh {
         }
     }
 
-    /// Copies parts of it, which is stored in so many bytes. The triangles are shared.
+    /// Copies parts of the mesh, which occupies `stored` bytes in the file. The triangles are shared.
     #[cfg(feature = "rayon")]
     pub(crate) fn copy_into(
         &self,
@@ -168,7 +168,7 @@ impl MeshBuffer {
     }
 }
 
-/// A file as the system knows it, or else a proxy of its own.
+/// A file that the system identifies, or else one separate proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileId {
     /// Device and inode are known, and the time of the last change: no two files have all of them.
@@ -201,7 +201,7 @@ impl std::hash::Hash for FileKey {
     }
 }
 
-/// Where the triangles of a mesh are stored.
+/// The location of a mesh's triangles in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StoredMesh {
     pub(super) file: FileId,

@@ -4,9 +4,9 @@
 //! snapshots are usually stored as differences from the first one, so that any of them needs one section only.
 //! Specification: "CGeo file format" in the documentation of Corona Renderer, which describes version 7.
 //!
-//! **No file that Corona itself wrote is public.** This reader was tested on files made from the published description
-//! alone. That text leaves open which compression is used, what the size of a section counts, and where exactly
-//! offsets point: the [`Dialect`] is found in each file, reported, and can be forced. If you have files of Corona's own,
+//! **No file that Corona itself wrote is public.** This reader was tested only on files made from the published description. That
+//! text leaves open which compression is used, what the size of a section counts, and where exactly offsets point: the [`Dialect`]
+//! is found in each file, reported, and can be forced. If you have files written by Corona,
 //! `meshmap info --report` prints what a bug report needs, without geometry and names.
 //!
 //! * **Axes**: not stored; 3ds Max, where most files come from, has Z up.

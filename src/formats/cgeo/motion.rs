@@ -16,14 +16,14 @@ use crate::report::{ErrorKind, Result};
 impl Proxy {
     /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots.
     ///
-    /// `out` has all vertices of the first time, then those of the next, and so on. `timing` is the file's own
-    /// ([`timing`](Self::timing)) or another. See [`Timing::keys`] for the keys of a shutter: a snapshot that neighbours
-    /// share is decoded once. [`SnapshotCache::positions_at`](super::SnapshotCache::positions_at) keeps what it decodes.
+    /// `out` has all vertices of the first time, then all vertices of the next, and so on. `timing` is the timing of the file
+    /// ([`timing`](Self::timing)) or another. See [`Timing::keys`] for the keys of a shutter: a snapshot that neighbours share is
+    /// decoded once. [`SnapshotCache::positions_at`](super::SnapshotCache::positions_at) caches what it decodes.
     ///
     /// # Errors
     ///
     /// [`OutOfRange`](ErrorKind::OutOfRange) for a time that is not a number, or a timing of more snapshots than there are,
-    /// [`Mismatch`](ErrorKind::Mismatch) where the snapshots have different triangles, and the errors of decoding.
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if the snapshots have different triangles, and the errors of decoding.
     pub fn positions_at(
         &self,
         timing: &Timing,
@@ -42,8 +42,8 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`positions_at`](Self::positions_at), and [`Unsupported`](ErrorKind::Unsupported) where no time
-    /// passes between snapshots.
+    /// Returns the errors of [`positions_at`](Self::positions_at), and [`Unsupported`](ErrorKind::Unsupported) if no time passes
+    /// between snapshots.
     pub fn velocities(
         &self,
         timing: &Timing,
@@ -57,11 +57,11 @@ impl Proxy {
     }
 }
 
-/// Where motion takes the positions of snapshots from.
+/// A provider of the positions of snapshots for motion.
 pub(super) trait Frames {
     type Frame;
 
-    /// The positions of a snapshot, perhaps in the memory of those that are needed no more, and what they belong to.
+    /// Returns the positions of a snapshot, which may reuse the memory of `old`, and the topology that they belong to.
     fn frame(&mut self, snapshot: &Snapshot, old: Option<Self::Frame>) -> Result<(Self::Frame, TopologyId)>;
 
     fn positions(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]>;

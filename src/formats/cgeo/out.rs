@@ -1,4 +1,4 @@
-//! Where a decoded array goes.
+//! Destinations of a decoded array.
 
 use super::rules::FILE;
 use crate::num::as_u64;

@@ -1,4 +1,4 @@
-//! Which parts of a mesh are decoded.
+//! Selection of the parts of a mesh that are decoded.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -16,7 +16,7 @@ pub(crate) enum Part {
 ///
 /// A mesh is one compressed stream, with the positions first, then the normals, the map channels and the triangles. It is
 /// decoded no further than the last part that is asked for, so positions cost the least. A difference stores no triangles; it
-/// has those of the first snapshot.
+/// uses the triangles of the first snapshot.
 ///
 /// # Examples
 ///
@@ -50,7 +50,7 @@ impl Parts {
     /// All of them.
     pub const ALL: Self = Self(0b1111);
 
-    /// Each part alone, in the order of the stream, with its name.
+    /// Each single part, in the order of the stream, with its name.
     const NAMES: [(Self, &'static str); 4] = [
         (Self::POSITIONS, "POSITIONS"),
         (Self::NORMALS, "NORMALS"),
@@ -64,7 +64,7 @@ impl Parts {
         self.0 & others.0 == others.0
     }
 
-    /// Returns `true` if there is no part.
+    /// Returns `true` if no part is selected.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
@@ -76,7 +76,7 @@ impl Parts {
         Self(self.0 & !others.0)
     }
 
-    /// How far the stream of a difference is decoded for these parts: to its end for map channels, which are the last.
+    /// Returns the part up to which the stream of a difference is decoded: its end for map channels, which are the last.
     pub(super) fn last(self) -> Part {
         match () {
             () if self.contains(Self::TEXCOORDS) => Part::Triangles,

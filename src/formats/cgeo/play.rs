@@ -19,7 +19,7 @@ impl Proxy {
     /// If the file is mapped, the system is asked to read the next snapshots from the disk: up to 16 MiB, but at least one
     /// snapshot. Custom readers receive the same ranges in [`ReadRange::will_read`](crate::ReadRange::will_read).
     ///
-    /// What to play, and how, is set on the result, which is then [iterated](Play::into_iter) or given a
+    /// Select the snapshots and the decoding options on the result, then [iterate](Play::into_iter) over it or pass it a
     /// [closure](Play::for_each).
     ///
     /// # Examples
@@ -79,12 +79,12 @@ impl<'a> Play<'a> {
         Self { is_backwards: true, ..self }
     }
 
-    /// Holds at most so many bytes of decoded snapshots, but always at least one snapshot. 256 MiB without this.
+    /// Limits the decoded snapshots to `bytes` bytes, but always holds at least one snapshot. 256 MiB without this.
     pub fn capacity(self, bytes: u64) -> Self {
         Self { capacity: bytes, ..self }
     }
 
-    /// Decodes on the threads of this pool, rather than on those of the pool that the caller runs in.
+    /// Decodes on the threads of this pool, rather than on the threads of the pool that the caller runs in.
     #[cfg(feature = "rayon")]
     pub fn pool(self, pool: &'a rayon::ThreadPool) -> Self {
         Self { pool: Some(pool), ..self }
@@ -92,7 +92,7 @@ impl<'a> Play<'a> {
 
     /// Calls `each` with the index and the mesh of each snapshot, on this thread. [`ControlFlow::Break`] ends playing.
     ///
-    /// The meshes are those that [iterating](Self::into_iter) gives.
+    /// The meshes are the same as when [iterating](Self::into_iter).
     pub fn for_each(self, mut each: impl FnMut(usize, Result<&MeshBuffer>) -> ControlFlow<()>) {
         for (index, mesh) in self {
             let flow = match &mesh {
@@ -217,7 +217,7 @@ impl Iterator for Player<'_> {
         self.asked.play(self.turn, self.proxy, &self.order, self.parts);
         let (slot, outcome) = self.decode();
         self.turn = self.turn.saturating_add(1);
-        // An error gives the memory back, too.
+        // An error also gives the memory back.
         let mesh = PlayedMesh { slot, free: self.free.clone(), proxy: self.proxy.clone() };
         Some((index, outcome.map(|()| mesh)))
     }

@@ -1,8 +1,8 @@
 //! Reading as much of a mesh as its first arrays need.
 //!
-//! Positions come first in the stream of a mesh, then normals. A source that is not in memory is read no further than the
-//! stream is inflated: a file piece by piece; a store, where each request takes long, in one request whose length is that of
-//! the difference before.
+//! Positions come first in the stream of a mesh, then normals. A source that is not in memory is read no further than the stream is
+//! inflated: a file piece by piece; a store, which takes long for each request, in one request whose length is taken from the
+//! difference before.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -94,10 +94,10 @@ impl Snapshot {
         self.extent.start.saturating_sub(4)
     }
 
-    /// How many bytes to read first, if it pays to read the snapshot in part.
+    /// Returns the number of bytes to read first, if it pays to read the snapshot in part.
     fn first_bytes(&self, last: Part) -> Option<u64> {
         let source = &self.proxy.layout().source;
-        // Who asks for a second part of it will ask for the others, too.
+        // A caller that requests a second part of it will also request the others.
         if !self.may_end_before(last)
             || !self.is_to_be_read_alone(source)
             || self.kept().is_read_in_part.swap(true, Ordering::Relaxed)
@@ -110,7 +110,7 @@ impl Snapshot {
         }
         // There may be a hole behind a short snapshot, which would be read with it.
         let stored = self.end(source).ok()?.saturating_sub(self.start());
-        // What is stored as it is needs no more than its counts: its arrays are read into their memory.
+        // Uncompressed data needs no more than its counts: its arrays are read into their memory.
         let first =
             if self.proxy.dialect().codec == Codec::Stored { FEW } else { estimate.unwrap_or(0).max(PIECE) };
         Some(first).filter(|length| *length < stored)

@@ -27,10 +27,9 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// A CGeo file: an object as a series of snapshots.
 ///
-/// Opening reads the header, the offset table, and as much of the first snapshot as tells the dialect. Snapshots are read
-/// on demand. The first snapshot's mesh, which differences are added to, is decoded once for all clones and threads, and no
-/// further than is asked for: positions need positions alone.
-/// Cloning is cheap.
+/// Opening reads the header, the offset table, and as much of the first snapshot as determines the dialect. Snapshots are read on
+/// demand. The first snapshot's mesh, which differences are added to, is decoded once for all clones and threads, and no further
+/// than requested: positions need only positions. Cloning is cheap.
 #[derive(Clone)]
 pub struct Proxy {
     inner: Arc<Inner>,
@@ -43,7 +42,7 @@ struct Inner {
     options: Options,
     id: u64,
     file: FileId,
-    /// Of the file, for caches.
+    /// The key of the file, for caches.
     #[cfg(feature = "cache")]
     key: Arc<FileKey>,
     base: Base,
@@ -58,7 +57,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -67,9 +66,9 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another first byte, [`Malformed`](crate::ErrorKind::Malformed) where
-    /// the table is not between its tags or no reading leads through one of the first snapshots,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not read,
+    /// Returns [`UnknownFormat`](crate::ErrorKind::UnknownFormat) for another first byte,
+    /// [`Malformed`](crate::ErrorKind::Malformed) if the table is not between its tags or no dialect leads through one of the first
+    /// snapshots, [`Unsupported`](crate::ErrorKind::Unsupported) for a compression that is known but not supported,
     /// [`Truncated`](crate::ErrorKind::Truncated), and the errors of reading.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
@@ -81,8 +80,8 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source). In strict reading, [`Malformed`](crate::ErrorKind::Malformed) for the first
-    /// finding that contradicts the published text.
+    /// Returns the errors of [`from_source`](Self::from_source). In strict reading, returns
+    /// [`Malformed`](crate::ErrorKind::Malformed) for the first finding that contradicts the published text.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         let layout = Layout::read(&source)?;
@@ -128,13 +127,13 @@ impl Proxy {
         self.inner.id
     }
 
-    /// How the file is read where the published text is silent.
+    /// The choices for reading the file that the published text leaves open.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.inner.dialect
     }
 
-    /// Whether the dialect was found in the file, rather than given by the caller.
+    /// Returns `true` if the dialect was found in the file, rather than given by the caller.
     #[must_use]
     pub fn dialect_is_found(&self) -> bool {
         self.inner.is_found
@@ -152,7 +151,7 @@ impl Proxy {
         &self.inner.layout.properties
     }
 
-    /// "Version"; 7 is the newest that is described. `None` where it is not a whole number.
+    /// "Version"; 7 is the newest that is described. `None` if it is not a whole number.
     #[must_use]
     pub fn version(&self) -> Option<i64> {
         self.properties().integer(names::VERSION)
@@ -202,13 +201,13 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such snapshot, [`Malformed`](crate::ErrorKind::Malformed)
-    /// where its offset is not after the table and inside the file.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the file has no such snapshot, and
+    /// [`Malformed`](crate::ErrorKind::Malformed) if its offset is not after the table and inside the file.
     pub fn snapshot(&self, index: usize) -> Result<Snapshot> {
         Snapshot::new(self, index)
     }
 
-    /// The times of the snapshots, in whole microseconds; `None` where the header has none.
+    /// The times of the snapshots, in whole microseconds; `None` if the header has no times.
     ///
     /// Proxies are often played at a rate that microseconds do not hold: see [`Timing::with_rate`], and [`Timing::new`] for
     /// files without times.
@@ -219,17 +218,17 @@ impl Proxy {
         Some(Timing::of_microseconds(start, step, self.snapshot_count()))
     }
 
-    /// What has been decoded of the first snapshot's mesh.
+    /// The decoded parts of the first snapshot's mesh.
     pub(super) fn base_slots(&self) -> &Base {
         &self.inner.base
     }
 
-    /// How much of differences is read for their first arrays.
+    /// The lengths of differences that are read for their first arrays.
     pub(super) fn prefixes(&self) -> &Prefixes {
         &self.inner.prefixes
     }
 
-    /// Where the sections of the snapshot at an offset are listed, once for all entries that name it.
+    /// Returns the list of the sections of the snapshot at an offset, made once for all entries that name the offset.
     pub(crate) fn listed(&self, offset: u64) -> Arc<Listed> {
         let repeated = self.inner.repeated.get_or_init(|| {
             self.layout().repeated().into_iter().map(|offset| (offset, Arc::default())).collect()
@@ -247,7 +246,7 @@ impl Proxy {
         &self.inner.key
     }
 
-    /// The [rules](super::rules) that the file breaks, as far as opening can tell.
+    /// The [rules](super::rules) that the file breaks, as far as opening detects them.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.inner.findings
@@ -301,11 +300,11 @@ impl fmt::Debug for Proxy {
 pub struct UnitLength {
     /// Millimetres in a unit.
     pub millimeters: f64,
-    /// How that is known.
+    /// The evidence for the length.
     pub evidence: UnitEvidence,
 }
 
-/// How the length of a unit is known.
+/// The evidence for the length of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum UnitEvidence {
@@ -315,12 +314,12 @@ pub enum UnitEvidence {
     BoxSizesScaleIsReciprocal,
     /// From the two box sizes of the header, which its scale contradicts.
     BoxSizesScaleDiffers,
-    /// From the scale alone, as the published text explains it.
+    /// From only the scale, as the published text explains it.
     Scale,
 }
 
 impl Proxy {
-    /// Millimetres in a unit, and how that is known; `None` where the header does not say (a scale of 0).
+    /// Millimetres per unit, and the evidence for it; `None` if the header does not define it (a scale of 0).
     ///
     /// The ratio of the header's two box sizes comes first. The published text explains the scale as millimetres in a
     /// unit, but its own sample stores the reciprocal.

@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<Offset>() == 8);
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct SectionHeader {
-    /// What the section is.
+    /// The kind of the section.
     pub tag: U32,
     /// Its size; the [`Dialect`](super::Dialect) says what it counts.
     pub size: U64,

@@ -1,4 +1,4 @@
-//! How a snapshot reads its sections: no more bytes than needed, and each once.
+//! Reading the sections of a snapshot: no more bytes than needed, and each once.
 
 use bytes::Bytes;
 
@@ -35,7 +35,7 @@ impl Snapshot {
         Ok(loaded.get().unwrap_or(source))
     }
 
-    /// Where the snapshot ends: at the next one or, where that is far, after its own end tag. There may be a hole
+    /// The end of the snapshot: at the next one or, if that is far, after its own end tag. There may be a hole
     /// between them, or the rest of the file.
     pub(super) fn end(&self, source: &Source) -> Result<u64> {
         let length = self.extent.length();
@@ -77,7 +77,7 @@ impl Snapshot {
         found.map_err(|error| self.place().locate(error))
     }
 
-    /// A section that is read alone, unless the whole snapshot has been read.
+    /// Reads only one section, unless the whole snapshot has been read.
     pub(super) fn small_section(
         &self,
         tag: u32,
@@ -199,7 +199,7 @@ impl Snapshot {
         self.mesh_section(budget, scratch, job)
     }
 
-    /// Whether reading a part of the snapshot alone saves reading the rest.
+    /// Returns `true` if reading only a part of the snapshot saves reading the rest.
     pub(super) fn is_to_be_read_alone(&self, source: &Source) -> bool {
         !source.is_in_memory()
             && self.kept.get().is_none_or(|kept| kept.loaded.get().is_none())

@@ -12,10 +12,11 @@ use crate::report::Error;
 /// Bytes that are read at a time from a file.
 pub(super) const PIECE: u64 = 256 << 10;
 
-/// How much longer than the last prefix the next one may be: this part of it.
+/// The maximum growth of the next prefix over the last one: one part in this number.
 pub(super) const LONGER: u64 = 8;
 
-/// How many bytes of the last difference, from its beginning, its positions and its normals needed; 0 as long as that is unknown.
+/// The lengths in bytes, from the beginning of the last difference, that its positions and its normals needed; 0 as long as
+/// unknown.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     positions: AtomicU64,
@@ -48,17 +49,17 @@ impl Prefixes {
 pub(super) struct Rest<'a> {
     source: &'a Source,
     section_start: u64,
-    /// Where what is left begins, and where it ends.
+    /// The start and the end of the bytes that are left.
     next: AtomicU64,
     end: u64,
-    /// Whether it is read in pieces.
+    /// `true` if it is read in pieces.
     is_file: bool,
     read: Link,
-    /// Why it could not be read.
+    /// The reason why it could not be read.
     pub(super) error: OnceLock<Error>,
 }
 
-/// Bytes that have been read, each with a link to those that were read after them.
+/// Bytes that have been read, each with a link to the bytes that were read next.
 #[derive(Default)]
 struct Link {
     bytes: OnceLock<Vec<u8>>,

@@ -1,6 +1,6 @@
 //! The rules that [`Proxy::findings`](super::Proxy::findings) and [`Proxy::validate`](super::Proxy::validate) check.
 //!
-//! Rules of severity [`Forbidden`](crate::Severity::Forbidden) are those of the published text. No file that Corona itself
+//! Rules of severity [`Forbidden`](crate::Severity::Forbidden) come from the published text. No file that Corona itself
 //! wrote is public, so it is not known which programs break which rule.
 
 use crate::format::Format;
@@ -28,7 +28,7 @@ rules! {
     BOUNDING_BOX = suspicious("bounding_box", "TAG_BOUNDING_BOX");
     /// A section occurs twice in a snapshot. The first one is used; several meshes are samples.
     REPEATED_SECTION = forbidden("repeated_section", "repeated section");
-    /// Triangle records differ in length from those of version 7. The number of bytes after the indices decides how
+    /// Triangle records differ in length from the records of version 7. The number of bytes after the indices decides how
     /// they are read.
     TRIANGLE_TAIL = forbidden("triangle_tail", "triangle record");
     /// An index of a triangle is out of range.

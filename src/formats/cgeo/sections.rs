@@ -21,7 +21,7 @@ pub(crate) const MAX_SECTIONS: usize = 4096;
 
 /// The first byte of a complete mesh.
 pub(crate) const COMPLETE: u8 = 1;
-/// The first byte of a mesh that is stored as the difference from that of the first snapshot.
+/// The first byte of a mesh that is stored as the difference from the mesh of the first snapshot.
 pub(crate) const DIFFERENCE: u8 = 0;
 
 /// A section of a snapshot: located, not decoded.
@@ -51,7 +51,7 @@ impl Section {
         Some(Self { tag: header.tag.get(), range: at..end, content: start..end, size: header.size.get() })
     }
 
-    /// Whether the published text says what the section holds.
+    /// Returns `true` if the published text describes the content of the section.
     pub(crate) fn is_known(&self) -> bool {
         matches!(self.tag, raw::TAG_BOUNDING_BOX | raw::TAG_POINTCLOUD | raw::TAG_MESH_DATA)
     }
@@ -78,9 +78,9 @@ pub(crate) struct Listed(Mutex<List>);
 #[derive(Debug, Default)]
 struct List {
     sections: Vec<Section>,
-    /// Which of them are meshes.
+    /// The indices of the sections that are meshes.
     meshes: Vec<usize>,
-    /// Whether the end tag follows.
+    /// `true` if the end tag follows.
     is_whole: bool,
 }
 
@@ -127,7 +127,7 @@ impl Listed {
             };
             let next = sections.next()?;
             let mut list = self.lock();
-            // Others walk, too, and may have been here first.
+            // Other threads may also walk, and may have been here first.
             if list.sections.len() == known {
                 list.is_whole = next.is_none();
                 if next.as_ref().is_some_and(|section| section.tag == raw::TAG_MESH_DATA) {
@@ -143,7 +143,7 @@ impl Listed {
     }
 }
 
-/// Whether none is left to be skipped; counts one that is.
+/// Returns `true` if there are no more to be skipped; otherwise counts one that is.
 fn is_next(left: &mut usize) -> bool {
     let is_next = *left == 0;
     *left = left.saturating_sub(1);
@@ -155,13 +155,13 @@ pub(crate) struct Sections<'a> {
     source: &'a Source,
     dialect: Dialect,
     decoder: Decoder,
-    /// Where the first section begins.
+    /// The start of the first section.
     first: u64,
     /// The bytes of the snapshot that are left.
     rest: Range<u64>,
     left: usize,
     decoders: &'a mut Decoders,
-    /// The bytes from here on, where they are needed to follow the sections.
+    /// The bytes from here on, if they are needed to follow the sections.
     bytes: Option<(u64, Bytes)>,
 }
 
@@ -224,7 +224,7 @@ impl<'a> Sections<'a> {
         Ok(Some(section))
     }
 
-    /// Where the next section, or the end tag, begins.
+    /// The start of the next section, or of the end tag.
     pub(crate) fn position(&self) -> u64 {
         self.rest.start
     }
@@ -235,8 +235,8 @@ impl<'a> Sections<'a> {
         self.left = MAX_SECTIONS.saturating_sub(passed.len());
     }
 
-    /// The section with this tag, after `skip` others with it, if a look at the first few tells: `None` where more are to
-    /// be looked at.
+    /// Returns the section with this tag, after `skip` others with it, if checking the first few sections is enough; `None` if more
+    /// sections have to be checked.
     pub(crate) fn among_few(&mut self, tag: u32, skip: usize) -> Result<Option<Option<Section>>> {
         /// More than there are kinds; not worth the memory of a list.
         const FEW: usize = 8;
@@ -254,7 +254,7 @@ impl<'a> Sections<'a> {
         Ok(None)
     }
 
-    /// A section whose size is that of its inflated content: where the stream ends, it ends.
+    /// Returns a section whose size is the size of its inflated content: it ends at the end of the stream.
     fn inflated(&mut self, header: &raw::SectionHeader, at: u64) -> Result<Section> {
         let start = at.saturating_add(size_u64::<raw::SectionHeader>());
         let (first, all) = match self.bytes.take() {
@@ -291,7 +291,7 @@ pub(crate) fn inflated_chain(
     Err(codec.fault(FaultKind::Truncated))
 }
 
-/// How many bytes a stream takes up that inflates to `size` bytes.
+/// Returns the number of bytes of a stream that inflates to `size` bytes.
 fn stream_length(
     bytes: &[u8],
     size: u64,

@@ -26,26 +26,26 @@ use crate::report::{Address, Place, Result};
 
 /// A snapshot of a [`Proxy`]. Everything is read on demand.
 ///
-/// From a lazy source, the bounding box and the point cloud are read alone. The first call for positions or normals reads as much
-/// of the snapshot as these need; any other call reads the whole snapshot, once.
-/// Cloning is cheap; a clone has what has been read, and [samples](Self::sample) share it.
+/// From a lazy source, the bounding box and the point cloud are read separately. The first call for positions or normals reads as
+/// much of the snapshot as these need; any other call reads the whole snapshot, once. Cloning is cheap; a clone shares the data
+/// that has been read, and so do [samples](Self::sample).
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub(super) proxy: Proxy,
     pub(super) index: usize,
-    /// Which of its meshes.
+    /// The index among its meshes.
     pub(super) sample: usize,
     pub(super) extent: Range<u64>,
     /// Made when it is needed: the sections of most snapshots are few, and in memory.
     pub(super) kept: OnceLock<Arc<Kept>>,
 }
 
-/// What has been read of a snapshot.
+/// The data of a snapshot that has been read.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// The source, with the bytes of the snapshot.
     pub(super) loaded: OnceLock<Source>,
-    /// Whether a part of it has been read alone. The next one reads the whole.
+    /// `true` if a part of it has been read separately. The next read is of the whole.
     pub(super) is_read_in_part: AtomicBool,
     /// Shared by all entries of the table that name it.
     pub(super) listed: Arc<Listed>,
@@ -76,7 +76,7 @@ impl Snapshot {
         self.extent.clone()
     }
 
-    /// Its time in seconds; `None` where the header has no times.
+    /// The time of the snapshot in seconds; `None` if the header has no times.
     #[must_use]
     pub fn time(&self) -> Option<f64> {
         self.proxy.timing().map(|timing| timing.time_of(self.index))
@@ -86,7 +86,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where they do not lead to the end tag, and the errors of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if they do not lead to the end tag, and the errors of reading.
     pub fn sections(&self) -> Result<Vec<Section>> {
         let source = self.load()?;
         let mut decoders = Decoders::default();
@@ -99,7 +99,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`sections`](Self::sections).
+    /// Returns the errors of [`sections`](Self::sections).
     pub fn blocks(&self) -> Result<Vec<Block>> {
         let prefix = as_u64(self.proxy.dialect().prefix.size());
         let block = |section: Section| {
@@ -121,22 +121,22 @@ impl Snapshot {
         Ok(self.sections()?.into_iter().filter_map(block).collect())
     }
 
-    /// The content of the first section with this tag, as stored; `Ok(None)` where there is none.
+    /// The content of the first section with this tag, as stored; `Ok(None)` if the snapshot has no such section.
     ///
     /// # Errors
     ///
-    /// Those of [`sections`](Self::sections).
+    /// Returns the errors of [`sections`](Self::sections).
     pub fn raw_section(&self, tag: u32) -> Result<Option<bytes::Bytes>> {
         let source = self.load()?.clone();
         let section = self.find(&source, tag, 0, &mut Decoders::default())?;
         section.map(|section| source.get(section.content, "section")).transpose()
     }
 
-    /// The bounding box as stored; `Ok(None)` where there is none.
+    /// The bounding box as stored; `Ok(None)` if the snapshot has no bounding box.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where the section does not hold six numbers, and the errors of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the section does not hold six numbers, and the errors of reading.
     pub fn bounding_box(&self) -> Result<Option<Bounds>> {
         self.bounding_box_reusing(&mut Scratch::default())
     }
@@ -145,7 +145,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`bounding_box`](Self::bounding_box).
+    /// Returns the errors of [`bounding_box`](Self::bounding_box).
     pub fn bounding_box_reusing(&self, scratch: &mut Scratch) -> Result<Option<Bounds>> {
         /// Tag, section header, and a compressed box.
         const USUALLY: u64 = 4 + 12 + 80;
@@ -159,11 +159,11 @@ impl Snapshot {
         Ok(Some(Bounds { min, max }))
     }
 
-    /// The points that viewports draw; `Ok(None)` where there are none.
+    /// The points that viewports draw; `Ok(None)` if the snapshot has no points.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where there are not as many points as the section says,
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the number of points differs from the section's count,
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded), and the errors of reading.
     pub fn point_cloud(&self) -> Result<Option<Array<[f32; 3]>>> {
         let mut points = Vec::new();
@@ -171,11 +171,11 @@ impl Snapshot {
         Ok(found.then(|| Array::from_vec(points)))
     }
 
-    /// Like [`point_cloud`](Self::point_cloud), into `out`; `Ok(false)` where there are none.
+    /// Like [`point_cloud`](Self::point_cloud), into `out`; `Ok(false)` if the snapshot has no points.
     ///
     /// # Errors
     ///
-    /// Those of [`point_cloud`](Self::point_cloud).
+    /// Returns the errors of [`point_cloud`](Self::point_cloud).
     pub fn point_cloud_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
         /// Tags and the headers of a box and a cloud.
         const USUALLY: u64 = 4 + 12 + 80 + 12;
@@ -191,11 +191,11 @@ impl Snapshot {
 
     /// The numbers of positions, normals, map channels and triangles. Inflates 17 bytes.
     ///
-    /// A difference has those of the first snapshot.
+    /// A difference has the same numbers as the first snapshot.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where there is no mesh, and the errors of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, and the errors of reading.
     pub fn counts(&self) -> Result<Counts> {
         self.counts_reusing(&mut Scratch::default())
     }
@@ -204,7 +204,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`counts`](Self::counts).
+    /// Returns the errors of [`counts`](Self::counts).
     pub fn counts_reusing(&self, scratch: &mut Scratch) -> Result<Counts> {
         let own = self.mesh_beginning(&self.budget(), scratch, |_, stream| {
             if stream.is_complete()? { stream.counts().map(Some) } else { Ok(None) }
@@ -215,11 +215,11 @@ impl Snapshot {
         }
     }
 
-    /// Whether the mesh is stored complete, rather than as a difference from the first snapshot.
+    /// Returns `true` if the mesh is stored complete, rather than as a difference from the first snapshot.
     ///
     /// # Errors
     ///
-    /// Those of [`counts`](Self::counts).
+    /// Returns the errors of [`counts`](Self::counts).
     pub fn is_complete(&self) -> Result<bool> {
         self.mesh_beginning(&self.budget(), &mut Scratch::default(), |_, stream| stream.is_complete())
     }
@@ -228,7 +228,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`counts`](Self::counts).
+    /// Returns the errors of [`counts`](Self::counts).
     pub fn topology(&self) -> Result<TopologyId> {
         self.topology_reusing(&mut Scratch::default())
     }
@@ -242,12 +242,12 @@ impl Snapshot {
         if complete { Ok(self.proxy.topology_at(offset)) } else { Ok(self.proxy.base_head()?.topology) }
     }
 
-    /// The positions. The stream is inflated no further, and of the first snapshot, to which a difference is added, no more
-    /// is decoded. What is complete and not compressed is shown where it lies, if the source is in memory.
+    /// The positions. The stream is inflated no further, and from the first snapshot, to which a difference is added, no more is
+    /// decoded. Complete, uncompressed positions are a view of the source, if it is in memory.
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
         self.array(Part::Positions)
     }
@@ -256,7 +256,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
         self.positions_within(&self.budget(), out, scratch)
     }
@@ -280,12 +280,12 @@ impl Snapshot {
         self.array_into(Part::Positions, budget, Out::Vec(out), scratch)
     }
 
-    /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` where the mesh
-    /// is stored complete, which leaves `out` as it is.
+    /// The stored differences from the positions of the first snapshot, bit for bit, into `out`; `Ok(false)` if the mesh is stored
+    /// complete, which leaves `out` as it is.
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn position_differences_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
         self.mesh_section(&self.budget(), scratch, |_, stream| {
             if stream.in_part().is_complete()? {
@@ -300,7 +300,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn normals(&self) -> Result<Array<[f32; 3]>> {
         self.array(Part::Normals)
     }
@@ -309,7 +309,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
         self.array_into(Part::Normals, &self.budget(), Out::Vec(out), scratch)
     }
@@ -318,7 +318,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`positions_into_slice`](Self::positions_into_slice).
+    /// Returns the errors of [`positions_into_slice`](Self::positions_into_slice).
     pub fn normals_into_slice(&self, out: &mut [[f32; 3]], scratch: &mut Scratch) -> Result<()> {
         self.array_into(Part::Normals, &self.budget(), Out::Slice(out), scratch)
     }
@@ -327,7 +327,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such channel, and those of [`mesh`](Self::mesh).
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the mesh has no such channel, and the errors of
+    /// [`mesh`](Self::mesh).
     #[doc(alias = "map_channel")]
     pub fn texcoords(&self, channel: usize) -> Result<Array<[f32; 3]>> {
         self.array(Part::MapChannel(channel))
@@ -337,7 +338,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`texcoords`](Self::texcoords).
+    /// Returns the errors of [`texcoords`](Self::texcoords).
     pub fn texcoords_into(
         &self,
         channel: usize,
@@ -351,8 +352,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`positions_into_slice`](Self::positions_into_slice), and [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is
-    /// no such channel.
+    /// Returns the errors of [`positions_into_slice`](Self::positions_into_slice), and [`OutOfRange`](crate::ErrorKind::OutOfRange)
+    /// if the mesh has no such channel.
     pub fn texcoords_into_slice(
         &self,
         channel: usize,
@@ -411,11 +412,11 @@ impl Snapshot {
         Ok(Some(BaseArray { array: Array::new(bytes), before, memory: 0 }))
     }
 
-    /// The triangles. A difference has those of the first snapshot.
+    /// The triangles. A difference has the triangles of the first snapshot.
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn triangles(&self) -> Result<Triangles> {
         let mut triangles = Triangles::default();
         self.triangles_into(&mut triangles, &mut Scratch::default())?;
@@ -426,7 +427,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn triangles_into(&self, out: &mut Triangles, scratch: &mut Scratch) -> Result<()> {
         let is_complete = self.mesh_stream_with(&self.budget(), scratch, |_, stream, skipped| {
             if !stream.is_complete()? {
@@ -446,8 +447,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where the snapshot has no mesh, or the mesh is not as the published text
-    /// says; [`Truncated`](crate::ErrorKind::Truncated) where its stream is cut; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the snapshot has no mesh, or the mesh contradicts the published text;
+    /// [`Truncated`](crate::ErrorKind::Truncated) if its stream is truncated; [`LimitExceeded`](crate::ErrorKind::LimitExceeded);
     /// and the errors of reading. They name the snapshot and the byte range. Each snapshot fails independently, except
     /// that a difference needs the first one.
     pub fn mesh(&self) -> Result<Mesh> {
@@ -474,7 +475,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh).
+    /// Returns the errors of [`mesh`](Self::mesh).
     pub fn mesh_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
         self.mesh_parts_into(Parts::ALL, out, scratch)
     }
@@ -530,7 +531,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`sections`](Self::sections).
+    /// Returns the errors of [`sections`](Self::sections).
     pub fn samples(&self) -> Result<usize> {
         Ok(self.sections()?.iter().filter(|section| section.tag == raw::TAG_MESH_DATA).count())
     }
@@ -538,7 +539,7 @@ impl Snapshot {
     /// The snapshot with another of its meshes; the first is 0.
     #[must_use]
     pub fn sample(&self, sample: usize) -> Self {
-        // What is read of one is read of all.
+        // Data that is read for one sample is read for all.
         self.kept();
         Self { sample, ..self.clone() }
     }

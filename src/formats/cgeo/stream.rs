@@ -47,7 +47,7 @@ pub(crate) struct Stream<'a> {
     options: Options,
     budget: &'a Budget,
     help: Option<Help<'a>>,
-    /// Whether it is read to its end.
+    /// `true` if the whole stream is decoded, not only a prefix.
     is_whole: bool,
 }
 
@@ -75,11 +75,11 @@ impl Counted {
 /// Gives the mesh that differences are added to, with these parts at least.
 pub(crate) type Base<'a> = &'a dyn Fn(Parts) -> Result<BaseMesh>;
 
-/// The greatest number of map channels; 3ds Max has a hundred. Each difference has those of the first snapshot, and
-/// stores nothing of empty ones.
+/// The maximum number of map channels; 3ds Max has a hundred. Each difference has the channels of the first snapshot, and stores
+/// nothing for empty ones.
 const MAX_CHANNELS: u32 = 4096;
 
-/// Where the counts of a complete mesh are in its content, behind the byte that says that it is complete.
+/// The range of the counts of a complete mesh in its content, after the byte that marks it as complete.
 const VERTEX_COUNT: Range<u64> = 1..5;
 const NORMAL_COUNT: Range<u64> = 5..9;
 const MAP_CHANNEL_COUNT: Range<u64> = 9..13;
@@ -130,7 +130,7 @@ impl<'a> Stream<'a> {
         Ok(corners)
     }
 
-    /// Whether the mesh is complete; otherwise it is a difference.
+    /// Returns `true` if the mesh is complete; otherwise it is a difference.
     pub(crate) fn is_complete(&mut self) -> Result<bool> {
         let mut kind = [0];
         self.read(&mut kind)?;
@@ -246,7 +246,7 @@ impl<'a> Stream<'a> {
         Ok(before)
     }
 
-    /// Where an array of a complete mesh lies in the file, which stores it as it is; and the number of elements of the map
+    /// Returns the range of an array of a complete mesh that the file stores uncompressed, and the number of elements of the map
     /// channels before it.
     pub(crate) fn place_alone(&mut self, counts: &Counts, wanted: Part) -> Result<(Range<u64>, u64)> {
         let arrays = Arrays::Complete(counts);
@@ -393,7 +393,7 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
-    /// Reads an array; adds that of the base where it is a difference.
+    /// Reads an array; adds the array of the base if the mesh is a difference.
     fn array(&mut self, arrays: Arrays<'_>, part: Part, count: u64, out: Out<'_>) -> Result<()> {
         let counted = self.counted(arrays, part, count);
         let out = match out {
@@ -412,7 +412,7 @@ impl<'a> Stream<'a> {
             }
             return Ok(());
         }
-        // What has come out is added to while it is in the processor's cache.
+        // The base is added to decoded data while it is in the processor's cache.
         for (out, base) in out.chunks_mut(Self::WINDOW).zip(base.chunks(Self::WINDOW)) {
             self.triples(out)?;
             for (number, base) in out.as_flattened_mut().iter_mut().zip(base.as_flattened()) {
@@ -487,7 +487,7 @@ impl<'a> Stream<'a> {
         self.take(counted, |stored, budget| budget.resize(out, stored, counted.number, counted.what))
     }
 
-    /// Takes memory for elements that are stored in so many bytes, where needed that of threads which help.
+    /// Reserves memory for elements of a stream of `unit.stored` bytes; if needed, the memory of threads that help.
     fn take(&mut self, counted: &Counted, mut take: impl FnMut(u64, &Budget) -> Result<()>) -> Result<()> {
         let mut taken = take(self.unit.stored, self.budget);
         if taken.is_err()
@@ -499,7 +499,7 @@ impl<'a> Stream<'a> {
         taken.map_err(|error| self.too_large(error, counted))
     }
 
-    /// Says that so many bytes come next, so that other threads help where that pays.
+    /// Announces that `bytes` bytes come next, so that other threads help if that pays.
     fn announce(&mut self, bytes: usize) {
         /// The least output for which it does, and the least stream: of shorter ones, callers decode several at a time on threads
         /// of their own, which have no use for help.

@@ -27,7 +27,7 @@ pub struct Timing {
     count: usize,
 }
 
-/// How times are counted.
+/// The clock in which times are counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Clock {
     /// In whole microseconds, as in a header.
@@ -36,7 +36,7 @@ enum Clock {
     Seconds { start: f64, period: f64, rate: f64 },
 }
 
-/// What happens before the first snapshot and after the last.
+/// The behaviour before the first snapshot and after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wrap {
@@ -65,7 +65,7 @@ const MICROSECONDS: f64 = 1e6;
 impl Timing {
     /// The times of `count` snapshots: the first at `start`, the others one `step` after another, in seconds.
     ///
-    /// Where the step is 0, no time passes. What is not finite counts as 0.
+    /// If the step is 0, no time passes. NaN and infinite values count as 0.
     #[must_use]
     pub fn new(start: f64, step: f64, count: usize) -> Self {
         Self::of_seconds(start, step, 1.0, count)
@@ -82,9 +82,9 @@ impl Timing {
         Self { clock: Clock::Seconds { start, period, rate }, count }
     }
 
-    /// Sets the rate in snapshots per second; the first one stays where it is.
+    /// Sets the rate in snapshots per second; the time of the first one stays as it is.
     ///
-    /// Where the step from one to the next is not finite, no time passes.
+    /// If the step from one snapshot to the next is not finite, no time passes.
     #[must_use]
     pub fn with_rate(self, snapshots_per_second: f64) -> Self {
         Self::of_seconds(self.start(), 1.0, snapshots_per_second, self.count)
@@ -96,7 +96,7 @@ impl Timing {
         self.at(0)
     }
 
-    /// From one snapshot to the next, in seconds; 0 where no time passes.
+    /// From one snapshot to the next, in seconds; 0 if no time passes.
     #[must_use]
     pub fn step(&self) -> f64 {
         match self.clock {
@@ -117,7 +117,7 @@ impl Timing {
         self.at(i128::try_from(index).unwrap_or(i128::MAX))
     }
 
-    /// The time so many steps after the first snapshot. As far as whole microseconds go, this is exact; i128 holds
+    /// Returns the time `steps` steps after the first snapshot. Exact as far as whole microseconds allow; i128 holds
     /// every product.
     fn at(&self, steps: i128) -> f64 {
         match self.clock {
@@ -132,7 +132,7 @@ impl Timing {
         }
     }
 
-    /// How many steps after the first snapshot a time is; a whole number at the time of a snapshot.
+    /// Returns the number of steps from the first snapshot to a time; a whole number at the time of a snapshot.
     fn steps(&self, time: f64) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "times of 285 years in microseconds are exact")]
         let steps = match self.clock {
@@ -145,12 +145,12 @@ impl Timing {
         if is_there { nearest } else { steps }
     }
 
-    /// Whether one snapshot follows another in time.
+    /// Returns `true` if one snapshot follows another in time.
     pub(super) fn moves(&self) -> bool {
         self.step() != 0.0 && self.count > 1
     }
 
-    /// The snapshots around a time in seconds; `None` where there are no snapshots, or the time is not a number.
+    /// The snapshots around a time in seconds; `None` if there are no snapshots, or the time is NaN.
     ///
     /// The fraction is 0 at the time of a snapshot, as [`time_of`](Self::time_of) gives it.
     #[must_use]
@@ -188,11 +188,11 @@ impl Timing {
         Some(Key { from, to, fraction })
     }
 
-    /// The times in seconds that a shutter needs, ascending: its opening and closing, and that of each snapshot which is
-    /// passed between them.
+    /// The times in seconds that a shutter needs, ascending: its opening and closing, and the time of each snapshot which is passed
+    /// between them.
     ///
-    /// Between two neighbours, vertices move in straight lines. Before the first snapshot and after the last, `wrap` says
-    /// what is passed: nothing, the snapshots of other laps, or those on the way back.
+    /// Between two neighbours, vertices move in straight lines. Before the first snapshot and after the last, `wrap` defines what
+    /// is passed: nothing, the snapshots of other laps, or the snapshots on the way back.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Timing {
     ///
     /// # Errors
     ///
-    /// Those of [`keys`](Self::keys); `out` then has no times.
+    /// Returns the errors of [`keys`](Self::keys); `out` then has no times.
     pub fn keys_into(&self, open: f64, close: f64, wrap: Wrap, out: &mut Vec<f64>) -> Result<()> {
         const MAX_KEYS: u64 = 65_536;
         let refused = |expected: String, found: String| {
@@ -231,7 +231,7 @@ impl Timing {
                 first = first.max(0);
                 last = last.min(i64::try_from(self.count).unwrap_or(i64::MAX).saturating_sub(1));
             }
-            // The first and the last step may be those of the opening and the closing.
+            // The first and the last step may coincide with the opening and the closing.
             let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
             if most > MAX_KEYS {
                 out.clear();
@@ -357,7 +357,7 @@ mod tests {
         }
         assert_eq!(TIMING.with_rate(0.).step(), 0.);
         assert_eq!(Timing::new(f64::NAN, f64::NEG_INFINITY, 3), Timing::new(0., 0., 3));
-        // Steps that are too short to be told apart, and too long.
+        // Steps that are too short to be distinguished, and too long.
         for step in [f64::MIN_POSITIVE, f64::MAX, -f64::MAX] {
             let timing = Timing::new(1., step, 3);
             for wrap in [Wrap::Clamp, Wrap::Loop, Wrap::PingPong] {

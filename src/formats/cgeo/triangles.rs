@@ -17,12 +17,12 @@ pub struct Triangles {
     shape: Shape,
 }
 
-/// How long a record is, and what is in it.
+/// The length and the contents of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
     triangles: u32,
     channels: u32,
-    /// Whether there are indices of normals.
+    /// `true` if there are indices of normals.
     normals: bool,
     /// Bytes after the indices.
     tail: u64,
@@ -34,11 +34,11 @@ pub(crate) struct Shape {
 pub struct Triangle {
     /// Indices of the corners' positions.
     pub positions: [u32; 3],
-    /// Indices of the corners' normals; `None` where the records have none.
+    /// Indices of the corners' normals; `None` if the records have no such indices.
     pub normals: Option<[u32; 3]>,
-    /// The index of one of the instance's materials, where the records have it.
+    /// The index of one of the instance's materials, if the records have it.
     pub material_id: Option<u32>,
-    /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` where the records do not have it.
+    /// Bits 0, 1 and 2: the edges AB, BC and CA are visible. `None` if the records have no such byte.
     pub edge_visibility: Option<u8>,
 }
 
@@ -55,7 +55,7 @@ impl Shape {
         Self { triangles: counts.triangles, channels: counts.texcoord_sets, normals: true, tail: Self::TAIL }
     }
 
-    /// The shape of records that together take this many bytes; `None` where no record has it.
+    /// Returns the shape of records of `length` bytes in total; `None` if no record has it.
     pub(crate) fn of_length(counts: &Counts, length: u64) -> Option<Self> {
         let triangles = u64::from(counts.triangles);
         let record = length.checked_div(triangles).filter(|_| length.checked_rem(triangles) == Some(0))?;
@@ -88,7 +88,7 @@ impl Shape {
 }
 
 impl Triangles {
-    /// The memory of the records, to be filled anew. Records that are shared are left alone.
+    /// Returns the memory of the records, to be filled again. Records that are shared are left unchanged.
     pub(crate) fn take_records(&mut self) -> &mut Vec<u8> {
         if Arc::get_mut(&mut self.records).is_none() {
             self.records = Arc::default();
@@ -96,7 +96,7 @@ impl Triangles {
         Arc::make_mut(&mut self.records)
     }
 
-    /// The memory of the records, used or not, in bytes; none where they are shared.
+    /// Returns the memory of the records, used or not, in bytes; 0 if they are shared.
     #[cfg(feature = "rayon")]
     pub(crate) fn memory(&self) -> u64 {
         if Arc::strong_count(&self.records) > 1 { 0 } else { crate::num::as_u64(self.records.capacity()) }
@@ -112,7 +112,7 @@ impl Triangles {
         as_usize(self.shape.triangles)
     }
 
-    /// Whether there are no triangles.
+    /// Returns `true` if there are no triangles.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.triangles == 0
@@ -125,7 +125,7 @@ impl Triangles {
         as_usize(self.shape.channels)
     }
 
-    /// Whether the corners have indices of normals.
+    /// Returns `true` if the corners have indices of normals.
     #[must_use]
     pub fn has_normals(&self) -> bool {
         self.shape.normals
@@ -207,13 +207,13 @@ impl Triangles {
         self.stream(0)
     }
 
-    /// The indices of the normals of all corners; `None` where the records have none.
+    /// The indices of the normals of all corners; `None` if the records have no such indices.
     #[must_use]
     pub fn normals(&self) -> Option<Vec<[u32; 3]>> {
         self.shape.normals.then(|| self.stream(1))
     }
 
-    /// The indices of the coordinates of a map channel of all corners; `None` where there is no such channel.
+    /// The indices of the coordinates of a map channel of all corners; `None` if the mesh has no such channel.
     #[must_use]
     #[doc(alias = "map_channel")]
     pub fn texcoords(&self, channel: usize) -> Option<Vec<[u32; 3]>> {
@@ -262,7 +262,7 @@ impl Triangles {
         self.records().map(|record| triple(record, stream)).collect()
     }
 
-    /// The material ids of all triangles; `None` where the records do not have it.
+    /// The material IDs of all triangles; `None` if the records have no material IDs.
     #[must_use]
     pub fn material_ids(&self) -> Option<Vec<u32>> {
         if self.shape.tail <= 1 {
@@ -276,7 +276,7 @@ impl Triangles {
         Some(ids)
     }
 
-    /// The edge bytes of all triangles; `None` where the records do not have it.
+    /// The edge bytes of all triangles; `None` if the records have no such byte.
     #[must_use]
     pub fn edge_visibility(&self) -> Option<Vec<u8>> {
         if !self.has_edge_visibility() {

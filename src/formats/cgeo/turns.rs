@@ -33,7 +33,7 @@ impl Order {
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) mesh: MeshBuffer,
-    /// What is counted for it.
+    /// The bytes that are counted for it.
     #[cfg(feature = "rayon")]
     pub(super) held: u64,
 }

@@ -18,11 +18,12 @@ use crate::num::{Span, as_u64, component, interval};
 use crate::report::{Address, Finding, Findings, Result};
 
 impl Proxy {
-    /// Checks every value: returns [`findings`](Self::findings), and those that take decoding all snapshots.
+    /// Checks every value: returns [`findings`](Self::findings), and the findings that need all snapshots decoded.
     ///
     /// # Errors
     ///
-    /// Those of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A snapshot that cannot be decoded is an unusable [finding](super::rules::SNAPSHOT).
+    /// Returns the errors of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A snapshot that cannot be decoded is an
+    /// unusable [finding](super::rules::SNAPSHOT).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         self.validate_reporting(|_| {})
     }
@@ -31,7 +32,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Those of [`validate`](Self::validate).
+    /// Returns the errors of [`validate`](Self::validate).
     pub fn validate_reporting(&self, mut done: impl FnMut(usize)) -> Result<Vec<Finding>> {
         let mut check = Check::default();
         // Entries that point to the same snapshot are one snapshot.
@@ -76,7 +77,7 @@ impl Proxy {
     }
 }
 
-/// Snapshots that cannot be read, of which each has a finding of its own; the others share one.
+/// Snapshots that cannot be read, each of which has a separate finding; the others share one.
 const MOST_BROKEN: usize = 1000;
 
 #[derive(Default)]

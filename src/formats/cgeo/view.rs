@@ -38,7 +38,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such snapshot, and those of [`Snapshot::view`].
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the file has no such snapshot, and the errors of [`Snapshot::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         self.snapshot_at(address)?.view()
     }
@@ -71,7 +71,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// Those of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
+    /// Returns the errors of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
     pub fn view(&self) -> Result<MeshView> {
         let budget = self.budget();
         let mesh = self.mesh_within(Parts::ALL, &budget)?;
@@ -119,8 +119,8 @@ impl Snapshot {
 }
 
 impl Mesh {
-    /// What the corners have indices for, in this order: positions, normals (where the triangles have indices of
-    /// them), map channels.
+    /// The streams that corners have indices for, in this order: positions, normals (if the triangles have indices of normals), map
+    /// channels.
     pub(crate) fn streams(&self) -> Vec<(Semantic, Array<[f32; 3]>)> {
         let mut streams = vec![(Semantic::Position, self.positions.clone())];
         if self.triangles.has_normals() && !self.normals.is_empty() {
@@ -132,14 +132,14 @@ impl Mesh {
     }
 
     /// One vertex for each combination of indices that a corner has: of positions, then normals, then map channels,
-    /// leaving out those that are empty.
+    /// leaving out empty streams.
     ///
     /// Valid for every mesh with the same [`topology`](Self::topology).
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) for an index of a triangle that is not less than its count, and
-    /// those of [`VertexRemap::new`].
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) for an index of a triangle that is not less than its count, and the
+    /// errors of [`VertexRemap::new`].
     pub fn vertex_remap(&self) -> Result<VertexRemap> {
         if let Some(remap) = self.remap_of_records() {
             return Ok(remap);
@@ -148,8 +148,8 @@ impl Mesh {
         VertexRemap::new(&borrow(&streams), &counts)
     }
 
-    /// The remap in one pass over the records, whose indices are not copied first; `None` where the general way must do it:
-    /// for indices out of range, many map channels, and many vertices on one position.
+    /// Makes the remap in one pass over the records, whose indices are not copied first. Returns `None` if the general way must do
+    /// it: for indices out of range, many map channels, and many vertices on one position.
     fn remap_of_records(&self) -> Option<VertexRemap> {
         let first_channel = 1_usize.saturating_add(self.triangles.has_normals().into());
         let (mut kinds, mut counts) = (Vec::new(), Vec::new());
@@ -183,7 +183,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`vertex_remap`](Self::vertex_remap).
+    /// Returns the errors of [`vertex_remap`](Self::vertex_remap).
     pub fn vertex_remap_by_material(&self) -> Result<VertexRemap> {
         let (streams, counts) = self.corner_streams();
         let materials = self.triangles.material_ids().unwrap_or_else(|| vec![0; self.triangles.len()]);
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::dialect::Dialect;
 
-    /// A mesh of records of version 7, with so many elements of each kind and these indices.
+    /// Makes a mesh of records of version 7, with `elements` elements of each kind and these indices.
     fn mesh(elements: &[usize; 4], triangles: &[[[u32; 3]; 4]], channels: usize) -> Mesh {
         let points = |count: usize| Array::from_vec(vec![[0.0_f32; 3]; count]);
         let [positions, normals, first, second] = elements.map(points);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     proptest! {
-        /// In one pass or not, the remap and its errors are those of `VertexRemap::new`.
+        /// In one pass or not, the remap and its errors are the same as with `VertexRemap::new`.
         #[test]
         fn one_pass_makes_what_the_general_way_makes(
             triangles in prop::collection::vec(prop::array::uniform4(prop::array::uniform3(0..6_u32)), 0..40),

@@ -101,7 +101,7 @@ pub struct Anim {
     pub first_frame: u32,
     /// The number of its frames.
     pub num_frames: u32,
-    /// Frames per second; 0 where the file does not say.
+    /// Frames per second; 0 if the file does not store it.
     pub framerate: f32,
     /// `iqmanim.flags`.
     pub flags: u32,
@@ -118,7 +118,7 @@ impl Anim {
         }
     }
 
-    /// Whether the animation loops: `IQM_LOOP`.
+    /// Returns `true` if the animation loops: `IQM_LOOP`.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         self.flags & raw::IQM_LOOP != 0
@@ -132,10 +132,10 @@ impl Anim {
 
     /// The frames before and after a time, and the fraction between them.
     ///
-    /// The arguments of [`Frames::interpolate_into`](super::Frames::interpolate_into); `None` where there are no frames
+    /// The arguments of [`Frames::interpolate_into`](super::Frames::interpolate_into); `None` if there are no frames
     /// or no rate. `seconds` counts from the animation's first frame. An animation that loops continues from its last
-    /// frame to its first; any other stops at its ends. `default_rate`, in frames per second, is used where the file
-    /// does not store a rate.
+    /// frame to its first; any other stops at its ends. `default_rate`, in frames per second, is used if the file does not store a
+    /// rate.
     #[must_use]
     pub fn frames_at(&self, seconds: f64, default_rate: f32) -> Option<(u32, u32, f32)> {
         let stored = self.framerate > 0.0 && self.framerate.is_finite();

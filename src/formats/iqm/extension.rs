@@ -72,7 +72,7 @@ pub struct FteEvent {
     pub anim: u32,
     /// Seconds from the start of the animation.
     ///
-    /// Infinite where the compiler did not know the framerate.
+    /// Infinite if the compiler did not know the framerate.
     pub timestamp: f32,
     /// The kind of event, in the game's own numbers.
     pub evcode: u32,
@@ -80,7 +80,7 @@ pub struct FteEvent {
     pub evdata: Text,
 }
 
-/// `FTE_SKINS`: materials that can replace those of the meshes.
+/// `FTE_SKINS`: materials that can replace the materials of the meshes.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FteSkins {
@@ -88,7 +88,7 @@ pub struct FteSkins {
     pub numskins: Array<u32>,
     /// The materials.
     pub frames: Vec<FteSkinFrame>,
-    /// The skins of all meshes: those of mesh 0, then those of mesh 1, and so on.
+    /// The skins of all meshes: all skins of mesh 0, then all of mesh 1, and so on.
     pub skins: Vec<FteMeshSkin>,
 }
 
@@ -130,7 +130,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn extension(&self, name: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
         let node = self.extension_node(name.as_ref());
         node.map(|node| self.layout().source.get(node.data.clone(), "iqmextension")).transpose()
@@ -163,13 +163,12 @@ impl Model {
         Ok(Some(stored.iter().map(FteMesh::new).collect()))
     }
 
-    /// `FTE_EVENT`; `Ok(None)` where the file does not have it.
+    /// `FTE_EVENT`; `Ok(None)` if the file does not have it.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where the data of an event lies outside the text,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where events share long text many times, and the errors of
-    /// reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the data of an event lies outside the text,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if events share long text many times, and the errors of reading.
     pub fn fte_events(&self) -> Result<Option<Vec<FteEvent>>> {
         let Some(node) = self.extension_node(b"FTE_EVENT") else { return Ok(None) };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
@@ -184,17 +183,16 @@ impl Model {
         elements(&node.data, &events).map(event).collect::<Result<_>>().map(Some)
     }
 
-    /// `FTE_SKINS`; `Ok(None)` where the file does not have it.
+    /// `FTE_SKINS`; `Ok(None)` if the file does not have it.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where its parts are longer than its data, or a name lies outside the
-    /// text, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where names share long text many times, and the errors
-    /// of reading.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if its parts are longer than its data, or a name lies outside the text,
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if names share long text many times, and the errors of reading.
     pub fn fte_skins(&self) -> Result<Option<FteSkins>> {
         let Some(node) = self.extension_node(b"FTE_SKINS") else { return Ok(None) };
         let source = &self.layout().source;
-        // What is stored of a length: that of the data, and two counts in it.
+        // Two lengths are stored: the length of the data, and two counts in it.
         let head = span(node.data.start, size_u64::<raw::FteSkins>());
         let numskins = span(head.end, self.layout().meshes.len_u64().saturating_mul(size_u64::<u32>()));
         if numskins.end > node.data.end {

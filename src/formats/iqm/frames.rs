@@ -58,20 +58,20 @@ pub struct Frames {
 /// Translate 0..3, rotate 3..7, scale 7..10.
 #[derive(Clone, Copy, Debug)]
 struct Channels {
-    /// Which channels a frame stores.
+    /// The channels that a frame stores.
     mask: u16,
-    /// Whether w is computed from x, y and z, as in version 1.
+    /// `true` if w is computed from x, y and z, as in version 1.
     synthesise_w: bool,
     /// Stored channels of the poses before this one.
     first: usize,
-    /// Where in a frame the window of [`decode_window`](Self::decode_window) begins; [`NO_WINDOW`] if the pose has none.
+    /// The start in a frame of the window of [`decode_window`](Self::decode_window); [`NO_WINDOW`] if the pose has none.
     window: usize,
     offset: [f32; 10],
     /// [`NOTHING`] where the channel is not stored.
     scale: [f32; 10],
 }
 
-/// Where no window of any file begins.
+/// A position at which no window of any file begins.
 const NO_WINDOW: usize = usize::MAX;
 
 /// A scale whose product changes no offset.
@@ -94,7 +94,7 @@ impl Frames {
         self.frames
     }
 
-    /// Whether there are no frames.
+    /// Returns `true` if there are no frames.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.frames == 0
@@ -110,7 +110,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or pose, and the errors of reading.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such frame or pose, and the errors of reading.
     pub fn pose(&self, frame: u32, pose: usize) -> Result<Trs> {
         let channels = self.poses.get(pose).ok_or_else(|| {
             let error = FILE.out_of_range("pose");
@@ -127,7 +127,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such frame or `out` has another length, and the
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such frame or `out` has another length, and the
     /// errors of reading.
     pub fn read_frame_into(&self, frame: u32, out: &mut [Trs]) -> Result<()> {
         self.read_range_into(self.one(frame)?, out)
@@ -140,8 +140,8 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there are no such frames or `out` has another length, and the
-    /// errors of reading.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model lacks any of the frames or `out` has another length, and
+    /// the errors of reading.
     pub fn read_range_into(&self, frames: Range<u32>, out: &mut [Trs]) -> Result<()> {
         let count = u64::from(frames.end.saturating_sub(frames.start));
         let range = self.bytes(frames)?;
@@ -159,7 +159,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where that is more than
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if that is more than
     /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of reading.
     pub fn read(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
@@ -178,7 +178,7 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// Those of [`read_frame_into`](Self::read_frame_into).
+    /// Returns the errors of [`read_frame_into`](Self::read_frame_into).
     pub fn interpolate_into(&self, from: u32, to: u32, fraction: f32, out: &mut [Trs]) -> Result<()> {
         self.read_frame_into(from, out)?;
         let to = self.bytes(self.one(to)?)?;
@@ -270,7 +270,7 @@ impl Channels {
 
     fn new(mask: u32, synthesise_w: bool, first: usize, offset: [f32; 10], mut scale: [f32; 10]) -> Self {
         let mask = u16::try_from(mask & 0x3ff).unwrap_or(0);
-        // Adding changes the bits of NaN, even where it is neutral for numbers.
+        // Adding changes the bits of NaN, even if it leaves numbers unchanged.
         let mut exact = true;
         for (index, (offset, scale)) in offset.iter().zip(&mut scale).enumerate() {
             if mask & (1 << index) == 0 {
@@ -284,7 +284,7 @@ impl Channels {
         Self { mask, synthesise_w, first, window: window.unwrap_or(NO_WINDOW), offset, scale }
     }
 
-    /// How many channels a frame stores.
+    /// Returns the number of channels that a frame stores.
     fn stored(&self) -> usize {
         as_usize(self.mask.count_ones())
     }
@@ -311,10 +311,10 @@ impl Channels {
     ///
     /// Its other numbers belong to the neighbouring poses and are scaled to nothing.
     ///
-    /// There is no branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
-    /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store
-    /// a run: all channels, translation and rotation, one of the two, or none. Other masks, and the first poses of a frame
-    /// and the last ones of `values`, which lack neighbours, are left to `decode_stored`.
+    /// The decoder does not branch on the mask, so that one instruction decodes four channels: 2.3 times as fast as
+    /// [`decode_stored`](Self::decode_stored). Exporters drop channels that do not move, so that nearly all poses store a run: all
+    /// channels, translation and rotation, one of the two, or none. Other masks, and the first poses of a frame and the last ones
+    /// of `values`, which lack neighbours, are left to `decode_stored`.
     #[inline(always)]
     fn decode_window(&self, window: &[U16; 10]) -> Trs {
         let mut channels = self.offset;
@@ -365,7 +365,7 @@ mod tests {
     type Stored<const N: usize> = (u32, [f32; N], [f32; N]);
 
     fn frames(poses: &Poses, frames: u32, values: &[u16], parallelism: Parallelism) -> Frames {
-        // An odd address, where files may have their frames, too.
+        // An odd address, where files may also have their frames.
         let bytes: Vec<u8> =
             [0].into_iter().chain(values.iter().flat_map(|value| value.to_le_bytes())).collect();
         let section = 1..as_u64(bytes.len());
@@ -421,7 +421,7 @@ mod tests {
         if number.is_nan() { f32::NAN.to_bits() } else { number.to_bits() }
     }
 
-    /// The bits of the channels, those that are stored as computed numbers.
+    /// Returns the bits of the channels that are stored as computed numbers.
     fn decoded<const N: usize>(poses: &[Stored<N>], out: &[Trs]) -> Vec<[u32; N]> {
         let channel = |trs: &Trs, i: usize| {
             // Version 1 has no channel for w.
@@ -451,7 +451,7 @@ mod tests {
         ]
     }
 
-    /// Numbers with any bits, and more often those that are lost easily.
+    /// Numbers with any bits, with more weight on numbers that are lost easily.
     fn any_number() -> impl Strategy<Value = f32> {
         let signalling_nan = f32::from_bits(0x7f80_0001);
         prop_oneof![-10.0..10.0_f32, any::<u32>().prop_map(f32::from_bits), Just(-0.0), Just(signalling_nan)]

@@ -45,7 +45,7 @@ pub(crate) struct Layout {
     pub(crate) overlaps: OnceLock<Arc<[bool]>>,
 }
 
-/// The byte ranges of the sections; empty for those that the file does not have.
+/// The byte ranges of the sections; empty for sections that the file does not have.
 #[derive(Debug)]
 pub(crate) struct Sections {
     pub(crate) text: Range<u64>,
@@ -73,7 +73,7 @@ impl Layout {
     pub(crate) fn read(source: &Source) -> Result<Self> {
         let header_size = size_u64::<raw::Header>();
         let source = source.for_format(Format::Iqm);
-        // Of a large file whose header detection has read, the tables are all that is needed beside it.
+        // If detection has read the header of a large file, only the tables are still needed.
         let is_read = source.len()?.is_some_and(|len| len > HEAD) && source.is_cached(&(0..header_size));
         let source = if is_read { source } else { source.with_head(header_size, HEAD, "iqmheader")? };
         let header: raw::Header = source.read_struct(0, "iqmheader")?;
@@ -122,7 +122,7 @@ impl Layout {
 
     /// The bytes of a vertex array; `None` for a format that opening refuses.
     ///
-    /// Empty where there are no vertices: the offset may then be anything.
+    /// Empty if there are no vertices: the offset may then be anything.
     pub(crate) fn array_range(&self, array: &raw::VertexArray) -> Option<Range<u64>> {
         let scalar = scalar(array.format.get())?;
         let element = u64::from(array.size.get()).checked_mul(as_u64(scalar.size()))?;
@@ -250,7 +250,7 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
     Ok(())
 }
 
-/// A number of four bytes, where it is stored.
+/// A number of four bytes, and its position in the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
     what: &'static str,
@@ -318,7 +318,7 @@ impl Bound {
     }
 }
 
-/// Whether a source that begins with `head` is an IQM file.
+/// Returns `true` if a source that begins with `head` is an IQM file.
 ///
 /// The last byte of the magic is not compared: a file that is damaged there is left to the reader, which names it.
 pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {

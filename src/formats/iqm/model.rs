@@ -22,7 +22,7 @@ use crate::report::{Address, Finding, Item, Result};
 /// An IQM file.
 ///
 /// Cloning is cheap. Opening reads names and tables. Each array is read from the source when it is asked for: for free
-/// where the source is mapped or in memory, with one read where it is lazy.
+/// if the source is mapped or in memory, with one read if it is lazy.
 #[derive(Clone)]
 pub struct Model {
     pub(super) layout: Arc<Layout>,
@@ -36,7 +36,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -62,7 +62,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
+    /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
     /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::open(&source, &options.limits).map_err(|error| source.tell(error))?;
@@ -111,7 +111,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn text(&self) -> Result<Bytes> {
         self.layout.source.get(self.layout.sections.text.clone(), "text")
     }
@@ -131,7 +131,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is no such mesh.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such mesh.
     pub fn mesh(&self, index: usize) -> Result<Mesh> {
         let mesh = self.layout.meshes.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("mesh").of(Address::field("meshes").index(as_u64(index)));
@@ -175,14 +175,14 @@ impl Model {
         table(&self.layout.source, &self.layout.sections.triangles, "iqmtriangle[]")
     }
 
-    /// The neighbours of each triangle, in place; `Ok(None)` where the file has none.
+    /// The neighbours of each triangle, in place; `Ok(None)` if the file has none.
     ///
     /// The indices of the triangles at the edges 0-1, 1-2 and 2-0, counted from the first triangle of the file;
     /// `u32::MAX` for an edge without a neighbour.
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn adjacency(&self) -> Result<Option<Array<[u32; 3]>>> {
         let section = &self.layout.sections.adjacency;
         optional(section, || table(&self.layout.source, section, "iqmadjacency[]"))
@@ -200,13 +200,13 @@ impl Model {
         optional(section, || table(&self.animation.source, section, "iqmbounds[]"))
     }
 
-    /// The comment; `Ok(None)` where there is none.
+    /// The comment; `Ok(None)` if the file has no comment.
     ///
     /// `num_comment` bytes, including the 0 byte that usually ends them.
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn comment(&self) -> Result<Option<Text>> {
         let section = &self.layout.sections.comment;
         optional(section, || self.layout.source.get(section.clone(), "comment").map(Text::new))

@@ -14,7 +14,7 @@ use crate::report::{ErrorKind, Place, Result};
 #[derive(Debug)]
 pub(crate) struct FileText {
     section: Range<u64>,
-    /// All of it, where it is in memory, short, or mostly names.
+    /// All of the text, if it is in memory, short, or mostly names.
     whole: Option<Bytes>,
     /// Otherwise the names that were checked, by their offsets.
     names: BTreeMap<u32, Bytes>,
@@ -44,7 +44,7 @@ impl FileText {
         Text::new(rest.slice(..end_of_name(&rest)))
     }
 
-    /// Whether the name at an offset is `name`, without looking for its end first.
+    /// Returns `true` if the name at an offset is `name`, without searching for its end first.
     pub(crate) fn is_at(&self, offset: u32, name: &[u8]) -> bool {
         let Some(whole) = &self.whole else {
             return self.names.get(&offset).is_some_and(|found| found == name);
@@ -71,7 +71,7 @@ impl FileText {
 
     /// The blocks of a text that is not held in which names at these offsets lie, in order.
     fn blocks(&self, offsets: impl Iterator<Item = u32>) -> Vec<u64> {
-        /// What longer names have beyond this is asked for when it is seen.
+        /// The first length that is read of a name. The rest of longer names is read when they are found.
         const NAME: u64 = 64;
         let count = self.section.length().div_ceil(1 << BLOCK_BITS);
         let mut is_needed = vec![false; as_usize(count)];
@@ -143,7 +143,7 @@ fn end_of_name(bytes: &[u8]) -> usize {
 pub(crate) struct Names<'a> {
     text: &'a FileText,
     source: &'a Source,
-    /// All of the text, where that is held.
+    /// All of the text, if it is held.
     whole: Option<Bytes>,
     /// The names that were checked, of a text that is not held.
     found: BTreeMap<u32, Bytes>,
@@ -151,7 +151,7 @@ pub(crate) struct Names<'a> {
     last: Option<(Range<u64>, Bytes)>,
     most: u64,
     left: u64,
-    /// Where 0 bytes end all names: one more than the offset of the last one. Known of a text that is held.
+    /// The end of the offsets at which names are terminated by a 0 byte: one more than the last one. Known for text that is held.
     terminated: Option<u64>,
 }
 
@@ -164,8 +164,8 @@ impl<'a> Names<'a> {
         Self { text, source, whole, found, last: None, most, left: most, terminated: None }
     }
 
-    /// Prepares for the names at these offsets: holds the text where they are much of it; else, of fragments, asks at once
-    /// for what they need, where each would be a step of its own.
+    /// Prepares for the names at these offsets: holds the text if they are a large part of it. Otherwise, with fragments, requests
+    /// everything they need at once, as each request would be a separate step.
     pub(crate) fn want(&mut self, offsets: impl Iterator<Item = u32>) -> Result<()> {
         if self.whole.is_some() {
             return Ok(());

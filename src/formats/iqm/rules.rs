@@ -72,7 +72,7 @@ rules! {
     INVERTED_BOUNDS = suspicious("inverted_bounds", "iqmbounds");
     /// The index of a vertex is not less than `num_vertexes`: the file is damaged.
     INDEX_OUT_OF_RANGE = unusable("index_out_of_range", "iqmtriangle.vertex");
-    /// Meshes or vertex arrays share so many bytes that not all were checked. Checking each would take more than 64
-    /// times as long as reading the file.
+    /// Meshes or vertex arrays share more bytes than could be checked. Checking each would take more than 64 times as long as
+    /// reading the file.
     SHARED_TOO_OFTEN = forbidden("shared_too_often", "parts that overlap");
 }

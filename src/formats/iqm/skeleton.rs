@@ -30,7 +30,7 @@ impl Model {
         self.layout.joints.iter().position(|joint| self.layout.text.is_at(joint.name.get(), name.as_ref()))
     }
 
-    /// The bind pose as matrices; `None` where the file has no joints.
+    /// The bind pose as matrices; `None` if the file has no joints.
     #[must_use]
     pub fn skeleton(&self) -> Option<Skeleton> {
         (self.joint_count() > 0).then(|| Skeleton::new(self.joints()))
@@ -64,8 +64,8 @@ impl Joint {
 
 /// The joints of a model in the bind pose, as matrices.
 ///
-/// As in the SDK, rotations are scaled to length 1 first, and a joint's inverse matrix is the inverse of its own
-/// transformation times its parent's inverse matrix.
+/// As in the SDK, rotations are scaled to length 1 first, and a joint's inverse matrix is the inverse of its transformation times
+/// its parent's inverse matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skeleton {
     parents: Vec<Option<u32>>,
@@ -95,7 +95,7 @@ impl Skeleton {
         self.parents.len()
     }
 
-    /// Whether there are no joints; `false` for every skeleton of a model.
+    /// Returns `true` if there are no joints; `false` for every skeleton of a model.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
@@ -125,7 +125,7 @@ impl Skeleton {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where `pose` does not have an element for each joint.
+    /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if `pose` does not have an element for each joint.
     pub fn skinning_matrices(&self, pose: &[Trs]) -> Result<Vec<Matrix>> {
         let mut out = vec![IDENTITY; self.len()];
         self.skinning_matrices_into(pose, &mut out)?;
@@ -136,7 +136,7 @@ impl Skeleton {
     ///
     /// # Errors
     ///
-    /// [`Mismatch`](crate::ErrorKind::Mismatch) where `pose` or `out` does not have an element for each joint.
+    /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if `pose` or `out` does not have an element for each joint.
     pub fn skinning_matrices_into(&self, pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
         world_matrices(&self.parents, pose, out)?;
         for (matrix, inverse) in out.iter_mut().zip(&self.inverse_bind) {
@@ -148,7 +148,7 @@ impl Skeleton {
     /// The skinning matrices of many poses, one pose after the other: the matrix palettes of a range of frames.
     ///
     /// `poses` has [`len`](Self::len) elements for each pose, as [`Frames::read_range_into`](super::Frames::read_range_into)
-    /// writes them, and `out` has as many elements as `poses`. Each palette is that of
+    /// writes them, and `out` has as many elements as `poses`. Each palette equals the result of
     /// [`skinning_matrices`](Self::skinning_matrices).
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl Skeleton {
         Ok(())
     }
 
-    /// The number of joints, which is that of every piece of `poses` elements.
+    /// Returns the number of joints, which every piece of `poses` elements has.
     fn check_palettes(&self, poses: usize, out: usize) -> Result<usize> {
         let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         let joints = self.len().max(1);
@@ -214,13 +214,12 @@ impl Skeleton {
 
 /// The matrix of each joint from its space to the model's in `pose`, into `out`.
 ///
-/// Needs no bind pose: for files of animations alone, `parents` are those of their poses. Rotations are scaled to
-/// length 1 first.
+/// Needs no bind pose: for files that contain only animations, pass the parents of their poses as `parents`. Rotations are scaled
+/// to length 1 first.
 ///
 /// # Errors
 ///
-/// [`Mismatch`](crate::ErrorKind::Mismatch) where the three differ in length, or a parent does not come before its
-/// child.
+/// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if the three differ in length, or a parent does not come before its child.
 pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
     let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
     for (what, len) in [("number of poses", pose.len()), ("length of the output", out.len())] {

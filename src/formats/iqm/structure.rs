@@ -302,7 +302,7 @@ impl Layout {
     fn note_text(&self, findings: &mut Findings) -> Result<()> {
         let range = &self.sections.text;
         let (mut first, mut last, mut valid) = (None, None, 0);
-        // Where a part ends inside of a character, the next part has the rest of it.
+        // If a part ends inside a character, the next part has the rest of it.
         let (mut cut, mut wrong) = (Vec::new(), None);
         self.text.parts(&self.source, |part| {
             first = first.or(part.first().copied());
@@ -399,12 +399,12 @@ struct Part {
     name: &'static str,
     range: Range<u64>,
     alignment: u64,
-    /// Where its offset is stored.
+    /// The position at which its offset is stored.
     offset_at: u64,
 }
 
-/// Checks that of a run, first and count together are not more than the total. `field` is the place of the first, at 0, or
-/// of the count behind it.
+/// Checks that the first and the count of a run together are not more than the total. `field` is the place of the first, at 0, or
+/// of the count after it.
 fn check_run(run: [U32; 3], what: [&'static str; 2], field: impl FnOnce(u64) -> Place) -> Result<()> {
     let ([first, count, total], [first_name, count_name]) = (run.map(U32::get), what);
     let Some(left) = total.checked_sub(first) else {

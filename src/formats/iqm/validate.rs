@@ -42,7 +42,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of reading. Wrong values are findings; [`Severity`](crate::Severity) says how serious each is.
+    /// Returns an error if the file cannot be read. Wrong values are findings, each with a [`Severity`](crate::Severity).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut check =
             Check { model: self, layout: self.layout(), findings: Findings::default(), effort: 0 };
@@ -67,18 +67,18 @@ pub(crate) fn index_bounds(indices: &Array<u32>) -> Option<(u32, u32)> {
     (!indices.is_empty()).then(|| indices.as_slice().iter().fold((u32::MAX, 0), widen))
 }
 
-/// Whether any index is outside a range.
+/// Returns `true` if any index is outside a range.
 ///
 /// It neither stops at the first one nor keeps its place, so that one instruction compares four indices. One comparison
 /// an index, where [`index_bounds`] has two: mapping and checking a file takes 0.8 times as long.
 fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     let len = range.end.saturating_sub(range.start);
-    // What is below the start wraps to a number above the length.
+    // A value below the start wraps to a number above the length.
     let is_outside = |index: &U32| index.get().wrapping_sub(range.start) >= len;
     indices.as_slice().iter().fold(false, |any, index| any | is_outside(index))
 }
 
-/// What a finding says of a mesh whose triangles use other vertices than its own.
+/// Returns the detail of a finding for a mesh whose triangles use vertices of other meshes.
 pub(crate) fn outside_mesh(least: u32, greatest: u32, own: &Range<u32>) -> String {
     format!("vertexes {least}..={greatest}; the mesh has {}..{}", own.start, own.end)
 }
@@ -118,7 +118,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Whether `bytes` more may be checked; a finding where not.
+    /// Returns `true` if `bytes` more may be checked; otherwise adds a finding.
     ///
     /// Parts may share bytes, but where thousands do, checking each would take much longer than reading the file.
     fn may_check(&mut self, bytes: u64) -> bool {

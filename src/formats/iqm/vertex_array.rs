@@ -23,7 +23,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such array, and the errors of reading.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such array, and the errors of reading.
     pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
         let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("vertex array");
@@ -37,11 +37,11 @@ impl Model {
         Ok(Attribute::new(array.semantic(0), array.vertex_format(), bytes))
     }
 
-    /// The first vertex array of a type, in place; `Ok(None)` where the file has none.
+    /// The first vertex array of a type, in place; `Ok(None)` if the file has none.
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn vertex_array_of(&self, kind: &VertexArrayType) -> Result<Option<Attribute>> {
         let array = self.vertex_arrays().find(|array| array.kind == *kind);
         array.map(|array| self.read_array(&array)).transpose()
@@ -51,7 +51,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn custom_array(&self, name: impl AsRef<[u8]>) -> Result<Option<Attribute>> {
         let mut arrays = self.layout.vertex_arrays.iter();
         let named = |array: &raw::VertexArray| {
@@ -62,11 +62,11 @@ impl Model {
         array.map(|array| self.read_array(&VertexArray::new(&self.layout, &array))).transpose()
     }
 
-    /// Positions x, y, z, in place; `Ok(None)` where the file has none.
+    /// Positions x, y, z, in place; `Ok(None)` if the file has none.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) where they are not stored in the recommended format
+    /// Returns [`Unsupported`](crate::ErrorKind::Unsupported) if they are not stored in the recommended format
     /// ([`vertex_array`](Self::vertex_array) and [`MeshView`](crate::MeshView) read any), and the errors of reading.
     pub fn positions(&self) -> Result<Option<Array<[f32; 3]>>> {
         self.recommended(&VertexArrayType::Position, 0)
@@ -84,11 +84,11 @@ impl Model {
         self.recommended(&VertexArrayType::TexCoord, set)
     }
 
-    /// Normals x, y, z, in place; `Ok(None)` where the file has none.
+    /// Normals x, y, z, in place; `Ok(None)` if the file has none.
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
         self.recommended(&VertexArrayType::Normal, 0)
     }
@@ -97,18 +97,18 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn tangents(&self) -> Result<Option<Array<[f32; 4]>>> {
         self.recommended(&VertexArrayType::Tangent, 0)
     }
 
-    /// The joints that move each vertex, in place; `Ok(None)` where the file has none.
+    /// The joints that move each vertex, in place; `Ok(None)` if the file has none.
     ///
     /// Indices are not checked.
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn blend_indexes(&self) -> Result<Option<Array<[u8; 4]>>> {
         self.recommended(&VertexArrayType::BlendIndexes, 0)
     }
@@ -117,7 +117,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn blend_weights(&self) -> Result<Option<Array<[u8; 4]>>> {
         self.recommended(&VertexArrayType::BlendWeights, 0)
     }
@@ -126,7 +126,7 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn colors(&self) -> Result<Option<Array<[u8; 4]>>> {
         self.recommended(&VertexArrayType::Color, 0)
     }
@@ -145,7 +145,7 @@ impl Model {
     }
 }
 
-/// What a vertex array means: `iqmvertexarray.type`.
+/// The meaning of a vertex array: `iqmvertexarray.type`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VertexArrayType {
@@ -173,7 +173,7 @@ pub enum VertexArrayType {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VertexArray {
-    /// What it means.
+    /// The meaning of the array.
     pub kind: VertexArrayType,
     /// `iqmvertexarray.flags`, which the specification leaves open.
     pub flags: u32,
@@ -225,7 +225,7 @@ impl VertexArray {
         }
     }
 
-    /// How an element is stored.
+    /// The stored format of an element.
     #[must_use]
     pub fn vertex_format(&self) -> VertexFormat {
         use VertexArrayType::{BlendIndexes, Custom, Reserved};

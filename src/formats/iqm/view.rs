@@ -51,9 +51,8 @@ impl Model {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh,
-    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than `num_vertexes`, and the errors of
-    /// reading.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such mesh,
+    /// [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than `num_vertexes`, and the errors of reading.
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         let (index, mesh) = self.mesh_at(address)?;
         view(self, index, &mesh)

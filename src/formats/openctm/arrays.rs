@@ -20,7 +20,7 @@ pub struct MeshArrays {
     pub triangles: Array<[u32; 3]>,
     /// Positions.
     pub positions: Array<[f32; 3]>,
-    /// Normals, where the file has them; not necessarily of length 1.
+    /// Normals, if the file has them; not necessarily of length 1.
     pub normals: Option<Array<[f32; 3]>>,
     /// Texture coordinates u, v of each UV map.
     pub texcoords: Vec<Array<[f32; 2]>>,
@@ -36,7 +36,7 @@ pub struct MeshBuffer {
     pub triangles: Vec<[u32; 3]>,
     /// Positions.
     pub positions: Vec<[f32; 3]>,
-    /// Normals; empty where the file has none.
+    /// Normals; empty if the file has none.
     pub normals: Vec<[f32; 3]>,
     /// Texture coordinates u, v of each UV map.
     pub texcoords: Vec<Vec<[f32; 2]>>,
@@ -93,7 +93,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`raw_triangles`](Self::raw_triangles).
+    /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
         self.decoded_positions(&self.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
     }
@@ -111,27 +111,27 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<()> {
         self.decode(&self.budget()).positions(out, scratch).map(drop)
     }
 
-    /// Normals, not necessarily of length 1; `Ok(None)` where the file has none.
+    /// Normals, not necessarily of length 1; `Ok(None)` if the file has no normals.
     ///
-    /// Those of MG2 are stored as differences from normals that are computed from [`positions`](Self::positions) and
-    /// [`raw_triangles`](Self::raw_triangles), which are then decoded and kept, too. Bit for bit those of the reference library
-    /// where the host's `sinf` and `cosf` are glibc's, as on Linux; elsewhere a normal may differ from them by 2^-22
-    /// of its length.
+    /// MG2 stores normals as differences from normals that are computed from [`positions`](Self::positions) and
+    /// [`raw_triangles`](Self::raw_triangles), which are then also decoded and cached. Normals are bit for bit the same as in the
+    /// reference library if the host's `sinf` and `cosf` come from glibc, as on Linux; elsewhere a normal may differ by 2^-22 of
+    /// its length.
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions); for MG2, also those of [`raw_triangles`](Self::raw_triangles), and
-    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the vertex count.
+    /// Returns the errors of [`positions`](Self::positions); for MG2, also the errors of [`raw_triangles`](Self::raw_triangles),
+    /// and [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
         Ok(self.decoded_normals(None, &self.budget(), &mut Scratch::default())?.map(|decoded| decoded.array))
     }
 
-    /// The normals, from positions and triangles that are `known`, where they are.
+    /// Returns the normals, from positions and triangles that are `known`, if any.
     pub(crate) fn decoded_normals(
         &self,
         known: Option<Geometry<'_>>,
@@ -158,14 +158,14 @@ impl Mesh {
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
     ///
-    /// `Ok(false)`, and none, where the file has none.
+    /// Returns `Ok(false)`, and no normals, if the file has none.
     ///
     /// For MG2, positions and indices that are kept are used; others are decoded into the scratch.
     /// [`arrays_into`](Self::arrays_into) decodes nothing twice.
     ///
     /// # Errors
     ///
-    /// Those of [`normals`](Self::normals).
+    /// Returns the errors of [`normals`](Self::normals).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>, scratch: &mut Scratch) -> Result<bool> {
         let Some(section) = &self.layout.normals else {
             out.clear();
@@ -213,15 +213,15 @@ impl Mesh {
 
     /// All arrays, each decoded once.
     ///
-    /// Those that have been decoded are not decoded again.
+    /// Arrays that have been decoded are not decoded again.
     ///
-    /// MG1 and MG2 are decoded in parallel where that pays (see [`Parallelism`](crate::Parallelism)). The values do not
+    /// MG1 and MG2 are decoded in parallel if that pays (see [`Parallelism`](crate::Parallelism)). The values do not
     /// depend on the number of threads.
     ///
     /// # Errors
     ///
-    /// Those of the accessors of the arrays, the first one in the order of this structure, and
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where all of them together are larger than
+    /// Returns the first error of the arrays' accessors, in the order of this structure, and
+    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if all of them together are larger than
     /// [`max_total_bytes`](crate::Limits::max_total_bytes).
     pub fn arrays(&self) -> Result<MeshArrays> {
         self.check_total()?;
@@ -255,7 +255,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`arrays`](Self::arrays). What is in the buffer after an error is unspecified.
+    /// Returns the errors of [`arrays`](Self::arrays). The contents of the buffer after an error are unspecified.
     pub fn arrays_into(&self, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<()> {
         self.check_total()?;
         // Arrays of RAW in a file are read into the buffer, one by one. Stores answer one request for the whole body.

@@ -23,7 +23,7 @@ pub struct Bodies {
     meshes: Arc<[Mesh]>,
     source: Source,
     options: Options,
-    /// Those of all bodies, and what lies after the last.
+    /// The findings of all bodies, and of the bytes after the last one.
     findings: Vec<Finding>,
 }
 
@@ -32,7 +32,7 @@ impl Bodies {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -44,7 +44,7 @@ impl Bodies {
     ///
     /// # Errors
     ///
-    /// Those of [`Mesh::from_source`] for the first body, those of reading for all, and
+    /// Returns the errors of [`Mesh::from_source`] for the first body, the errors of reading for all, and
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) for more bodies than the [`Limits`](crate::Limits) allow in a list.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
@@ -56,7 +56,8 @@ impl Bodies {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, also those of [`Mesh::from_source_with`] for every body.
+    /// Returns the errors of [`from_source`](Self::from_source); strictly, also the errors of [`Mesh::from_source_with`] for every
+    /// body.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let mut meshes: Vec<Mesh> = Vec::new();
         let mut findings = Vec::new();
@@ -107,7 +108,7 @@ impl Bodies {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if there is no such body.
+    /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such body.
     pub fn mesh(&self, index: usize) -> Result<&Mesh> {
         self.meshes.get(index).ok_or_else(|| {
             let error = FILE.out_of_range("body").of(body_address(as_u64(index)));
@@ -115,7 +116,7 @@ impl Bodies {
         })
     }
 
-    /// What was tolerated when opening.
+    /// The findings that opening tolerated.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.findings
@@ -123,11 +124,11 @@ impl Bodies {
 
     /// Decodes and checks everything.
     ///
-    /// Returns [`findings`](Self::findings), and those of [`Mesh::validate`] of each body.
+    /// Returns [`findings`](Self::findings), and the findings of [`Mesh::validate`] for each body.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding.
+    /// Returns an error if the file cannot be read or decoded.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut all = self.findings.clone();
         for mesh in self.meshes() {
@@ -164,18 +165,18 @@ impl Bodies {
 /// Memory for a body in the list, in bytes.
 const MESH_BYTES: u64 = 1 << 10;
 
-/// Whether an error says that the bytes are no body, rather than that they cannot be read.
+/// Returns `true` if an error means that the bytes are not a body, rather than that they cannot be read.
 fn is_of_the_body(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Truncated | ErrorKind::Malformed | ErrorKind::Unsupported)
 }
 
 /// Reads the bodies of a source one after the other, without a list of them.
 ///
-/// Ends after the first body that cannot be read, and where no other body follows.
+/// Ends after the first body that cannot be read, and if no other body follows.
 ///
 /// # Errors
 ///
-/// Those of reading the head of the source; those of a body are items.
+/// Returns an error if the head of the source cannot be read; the errors of a body are items.
 ///
 /// # Examples
 ///
@@ -201,12 +202,12 @@ pub fn bodies(source: Source, options: &Options) -> Result<BodyIter> {
 pub struct BodyIter {
     walk: Walk,
     len: Option<u64>,
-    /// Where the last body ended.
+    /// The end of the last body.
     end: u64,
     /// The number of the next body; `None` at the end.
     next: Option<u64>,
     options: Options,
-    /// What bodies of one list keep together; each its own share where there is no list.
+    /// The caches that the bodies of one list share; `None`, with a separate share for each, outside a list.
     kept: Option<Arc<Kept>>,
 }
 

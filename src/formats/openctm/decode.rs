@@ -39,10 +39,10 @@ impl<T: Element> Decoded<T> {
     }
 }
 
-/// How the stream of an array ended.
+/// The end of the stream of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// Where the array ends, or there is no stream.
+    /// At the end of the array, or the array has no stream.
     Clean,
     /// It goes on: with an end marker, with more content, or with other bytes.
     Tail,
@@ -124,7 +124,7 @@ impl Decode<'_> {
         self.numbers(&map.section, map.precision, out, scratch)
     }
 
-    /// Numbers; where there is a precision, in fixed point. Normals of MG2 are not stored like this.
+    /// Decodes numbers; if there is a precision, in fixed point. Normals of MG2 are not stored like this.
     pub(crate) fn numbers<const N: usize>(
         &self,
         section: &Section,
@@ -166,7 +166,7 @@ impl Decode<'_> {
         Ok(ending)
     }
 
-    /// How the stream of an array ends, which is decoded for nothing else.
+    /// Returns the end of the stream of an array, which is decoded for nothing else.
     pub(crate) fn ending(&self, section: &Section, scratch: &mut Scratch) -> Result<Ending> {
         self.words::<1>(section, scratch, |_| {})
     }
@@ -224,7 +224,7 @@ impl Decode<'_> {
     }
 
     fn stream_into(&self, section: &Section, out: &mut [u8], scratch: &mut Scratch) -> Result<Ending> {
-        // Made where it is needed: an address allocates.
+        // Made only when needed: an address allocates.
         let place = || FILE.of(section.part.address(self.layout.body)).at(section.range.clone());
         let props = section.props.ok_or_else(|| {
             place()

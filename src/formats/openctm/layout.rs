@@ -1,4 +1,4 @@
-//! Where the arrays of a body lie: sizes are checked, nothing is decoded.
+//! The positions of the arrays of a body: sizes are checked, nothing is decoded.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use crate::limits::{Budget, Limits};
 use crate::num::{Span, as_u64, as_usize, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
-/// What is read first of a file that is read lazily, in bytes: all of a typical tile.
+/// The number of bytes that are read first from a lazy source: all of a typical tile.
 pub(crate) const HEAD: u64 = 64 << 10;
 
-/// How the arrays of a body are stored: `Compression method`.
+/// The storage of the arrays of a body: `Compression method`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -98,7 +98,7 @@ pub(crate) struct Section {
     pub(crate) part: Part,
     /// The array itself, or the LZMA stream.
     pub(crate) range: Range<u64>,
-    /// What the LZMA decoder needs; `None` for an array that is stored as it is.
+    /// The properties that the LZMA decoder needs; `None` for an array that is stored uncompressed.
     pub(crate) props: Option<[u8; 5]>,
     /// The number of elements.
     pub(crate) count: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Section {
     pub(crate) components: u64,
 }
 
-/// Which array of a body.
+/// One array of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Indices,
@@ -142,7 +142,7 @@ impl Section {
         self.range.start.saturating_sub(header)..self.range.end
     }
 
-    /// The size of the array in bytes. Of counts of 32 bits, far below 2^64.
+    /// Returns the size of the array in bytes. As counts have 32 bits, it is far below 2^64.
     pub(crate) fn decoded_len(&self) -> u64 {
         self.count.saturating_mul(self.components).saturating_mul(4)
     }
@@ -219,7 +219,7 @@ impl Layout {
         FILE.of(section.part.address(self.body).index(element)).at(section.stored_range())
     }
 
-    /// An element of an array, with the bytes of one of the array's 32-bit words where it is stored as it is.
+    /// Returns the place of an element of an array, with the bytes of one of the array's 32-bit words if it is stored uncompressed.
     pub(crate) fn place_of_word(&self, section: &Section, element: u64, word: u64) -> Place {
         let place = self.place_in(section, element);
         match section.props {
@@ -261,9 +261,9 @@ fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
 /// Walks from section to section.
 struct Reader<'a> {
     walk: &'a mut Walk,
-    /// The length of the source, where it is known.
+    /// The length of the source, if it is known.
     len: Option<u64>,
-    /// Where the next structure begins.
+    /// The start of the next structure.
     end: u64,
     body: u64,
     method: Method,
@@ -507,7 +507,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a source that begins with `head` is an OpenCTM file.
+/// Returns `true` if a source that begins with `head` is an OpenCTM file.
 pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
     Ok(head.starts_with(&MAGIC))
 }

@@ -23,7 +23,7 @@ pub struct AttributeMap {
     map: Handle,
 }
 
-/// What maps of both kinds have.
+/// The data that maps of both kinds have.
 #[derive(Clone, Debug)]
 struct Handle {
     mesh: Mesh,
@@ -44,7 +44,7 @@ impl Mesh {
         self.layout.uv_maps.iter().enumerate().map(|(index, map)| UvMap::new(self, index, map))
     }
 
-    /// The UV map at an index; `None` where there is none.
+    /// The UV map at an index; `None` if the mesh has no such map.
     #[must_use]
     pub fn uv_map(&self, index: usize) -> Option<UvMap> {
         self.layout.uv_maps.get(index).map(|map| UvMap::new(self, index, map))
@@ -66,7 +66,7 @@ impl Mesh {
         maps.map(|(index, map)| AttributeMap { map: Handle::new(self, index, map) })
     }
 
-    /// The attribute map at an index; `None` where there is none.
+    /// The attribute map at an index; `None` if the mesh has no such map.
     #[must_use]
     pub fn attribute_map(&self, index: usize) -> Option<AttributeMap> {
         let map = self.layout.attribute_maps.get(index)?;
@@ -116,19 +116,19 @@ impl UvMap {
         Self { map: Handle::new(mesh, index, map), file: Text::new(map.file.clone()) }
     }
 
-    /// The name; empty where it has none.
+    /// The name; empty if the map has no name.
     #[must_use]
     pub fn name(&self) -> Text {
         self.map.name.clone()
     }
 
-    /// The file name reference, usually of the texture; empty where there is none.
+    /// The file name reference, usually of the texture; empty if the map has none.
     #[must_use]
     pub fn file(&self) -> Text {
         self.file.clone()
     }
 
-    /// The step between stored coordinates; `None` where they are stored without loss.
+    /// The step between stored coordinates; `None` if they are stored without loss.
     #[must_use]
     pub fn precision(&self) -> Option<f32> {
         self.map.precision
@@ -138,7 +138,7 @@ impl UvMap {
     ///
     /// # Errors
     ///
-    /// Those of [`Mesh::triangles`].
+    /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 2]>> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decoded_uv_map(*index, &mesh.budget(), &mut Scratch::default()).map(|decoded| decoded.array)
@@ -148,7 +148,7 @@ impl UvMap {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decode(&mesh.budget()).map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch).map(drop)
@@ -156,13 +156,13 @@ impl UvMap {
 }
 
 impl AttributeMap {
-    /// The name; empty where it has none. Colours are mostly named `Color`.
+    /// The name; empty if the map has no name. Colours are mostly named `Color`.
     #[must_use]
     pub fn name(&self) -> Text {
         self.map.name.clone()
     }
 
-    /// The step between stored values; `None` where they are stored without loss.
+    /// The step between stored values; `None` if they are stored without loss.
     #[must_use]
     pub fn precision(&self) -> Option<f32> {
         self.map.precision
@@ -172,7 +172,7 @@ impl AttributeMap {
     ///
     /// # Errors
     ///
-    /// Those of [`Mesh::triangles`].
+    /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 4]>> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decoded_attribute_map(*index, &mesh.budget(), &mut Scratch::default())
@@ -183,7 +183,7 @@ impl AttributeMap {
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
         mesh.decode(&mesh.budget())

@@ -1,4 +1,4 @@
-//! A body: its headers, and where its arrays lie.
+//! A body: its headers, and the positions of its arrays.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,11 +18,10 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// A mesh: one body of an OpenCTM file.
 ///
-/// Cloning is cheap. Opening reads counts and texts, and finds the place of every array. Arrays of RAW are views of the
-/// file; those of MG1 and MG2 are decoded when they are first needed, once for all clones and threads, and kept until
-/// the last clone is gone, as far as all bodies of a file together are no larger than
-/// [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with `_into` decode into the caller's memory and
-/// keep nothing.
+/// Cloning is cheap. Opening reads counts and texts, and finds the place of every array. RAW arrays are views of the file. MG1 and
+/// MG2 arrays are decoded when they are first needed, once for all clones and threads, and cached until the last clone is dropped,
+/// as far as all bodies of a file together are no larger than [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with
+/// `_into` decode into the caller's memory and cache nothing.
 ///
 /// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), and by
 /// opening with [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`view`](Self::view), and for normals
@@ -43,7 +42,7 @@ pub(crate) struct DecodedArrays {
     pub(crate) normals: Once<Decoded<[f32; 3]>>,
     pub(crate) uv_maps: Vec<Once<Decoded<[f32; 2]>>>,
     pub(crate) attribute_maps: Vec<Once<Decoded<[f32; 4]>>>,
-    /// How much of them may be kept.
+    /// The amount of decoded arrays that may be cached.
     pub(crate) kept: Arc<Kept>,
 }
 
@@ -52,7 +51,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -79,7 +78,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any
+    /// Returns the errors of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any
     /// finding that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let header_size = size_u64::<raw::Header>();
@@ -94,13 +93,13 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source_with`](Self::from_source_with).
+    /// Returns the errors of [`from_source_with`](Self::from_source_with).
     pub fn at(source: &Source, offset: u64, options: &Options) -> Result<Self> {
         let mut walk = source.for_format(Format::OpenCtm).walk();
         Self::read(&mut walk, offset, 0, options, None)
     }
 
-    /// Reads a body, and checks it where reading is strict.
+    /// Reads a body, and checks it if reading is strict.
     pub(crate) fn read(
         walk: &mut Walk,
         start: u64,
@@ -133,7 +132,7 @@ impl Mesh {
         &self.layout.header
     }
 
-    /// How the arrays are stored.
+    /// The storage of the arrays.
     #[must_use]
     pub fn method(&self) -> Method {
         self.layout.method
@@ -148,13 +147,13 @@ impl Mesh {
         self.layout.grid.as_ref().map(|grid| &grid.header)
     }
 
-    /// The comment; empty where there is none.
+    /// The comment; empty if the file has no comment.
     ///
     /// Not cut at a NUL, unlike the reference library's. A long comment is not held by the mesh, but read by each call.
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn comment(&self) -> Result<Text> {
         let Comment { range, held } = &self.layout.comment;
         let bytes = match held {
@@ -176,7 +175,7 @@ impl Mesh {
         self.layout.triangle_count()
     }
 
-    /// Whether the mesh has normals.
+    /// Returns `true` if the mesh has normals.
     #[must_use]
     pub fn has_normals(&self) -> bool {
         self.layout.normals.is_some()
@@ -194,16 +193,16 @@ impl Mesh {
         &self.source
     }
 
-    /// What was tolerated when opening.
+    /// The findings that opening tolerated.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout.findings
     }
 
-    /// Where the arrays lie, in the order of the file.
+    /// The positions of the arrays, in the order of the file.
     ///
-    /// Those of MG1 and MG2 are LZMA streams of words in planes of bytes, which are of use to compare decoders and to
-    /// fetch ranges.
+    /// The blocks of MG1 and MG2 are LZMA streams of words in planes of bytes, which are of use to compare decoders and to fetch
+    /// ranges.
     #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
         self.layout.sections().map(|section| self.layout.block(section)).collect()
@@ -218,7 +217,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn load(&self) -> Result<Self> {
         let source = self.source.with_ranges(&[self.range()], "body")?;
         Ok(Self { source, ..self.clone() })
@@ -266,7 +265,7 @@ impl Mesh {
         std::iter::once(body).chain(self.layout.sections().map(array))
     }
 
-    /// Where the body is in its file.
+    /// The address of the body in its file.
     pub(crate) fn address(&self) -> Address {
         body_address(self.layout.body)
     }

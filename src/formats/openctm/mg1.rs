@@ -14,9 +14,9 @@ pub(crate) fn positions(words: &Planes<'_, 1>, out: &mut [[f32; 3]]) {
 
 /// Indices of triangles, of MG1 and MG2.
 ///
-/// The first corner is stored as its difference from the first corner of the triangle before, the third as its
-/// difference from the first. So is the second; but where the first corner is that of the triangle before, it is the
-/// difference from the second corner of that. All sums wrap: writers store differences below zero.
+/// The first corner is stored as its difference from the first corner of the triangle before, the third as its difference from the
+/// first. The second is also stored as its difference from the first, unless the first corner is the same as in the triangle
+/// before: then it is the difference from that triangle's second corner. All sums wrap: writers store differences below zero.
 pub(crate) fn indices(words: &Planes<'_, 3>, out: &mut [[u32; 3]]) {
     let (mut first, mut second, mut is_first_triangle) = (0_u32, 0_u32, true);
     words.for_each_into(out, |[a, b, c], place| {

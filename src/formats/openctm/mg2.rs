@@ -37,7 +37,7 @@ impl GridBoxes {
         Some(Self { precision: header.vertex_precision.get(), lower_bound, size, div, layer })
     }
 
-    /// Whether a cell of this number is in the grid.
+    /// Returns `true` if a cell of this number is in the grid.
     pub(crate) fn contains(&self, cell: u32) -> bool {
         let [x, y, z] = self.div.map(u128::from);
         u128::from(cell) < x.saturating_mul(y).saturating_mul(z)

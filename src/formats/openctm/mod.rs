@@ -3,7 +3,7 @@
 //! Triangle meshes with normals, UV maps and attribute maps, each compressed on its own with LZMA, or not at all. The
 //! specification is `FormatSpecification.tex` of the [OpenCTM](http://openctm.sourceforge.net) 1.0.3 distribution. Where
 //! it is silent (the normals of MG2) or differs from all files (the sums of UV and attribute maps), the reference library
-//! is followed; values are bit for bit those of libopenctm 1.0.3.
+//! is followed; values are bit for bit the same as in libopenctm 1.0.3.
 //!
 //! * **Axes, units, winding, texture origin**: not stored, and [`Format::conventions`](crate::Format::conventions) has
 //!   none. By custom of the reference tools, triangles are counter-clockwise from the front and v points up.
@@ -15,7 +15,7 @@
 //!   ([`Mesh::at`]).
 //!
 //! Opening walks the headers of all arrays and checks every size against the length of the file; nothing is decoded.
-//! Each array is decoded alone when it is needed, or all in parallel ([`Mesh::arrays`]). That indices are in range and
+//! Each array is decoded separately when it is needed, or all in parallel ([`Mesh::arrays`]). That indices are in range and
 //! numbers finite, which the reference library demands, is checked by [`Mesh::validate`] and by opening with
 //! [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`Mesh::view`].
 //!

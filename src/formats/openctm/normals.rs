@@ -1,7 +1,7 @@
-//! Normals of MG2: stored as differences from those computed from the triangles.
+//! Normals of MG2: stored as differences from normals computed from the triangles.
 //!
-//! The published specification leaves this section open; the rules are those of the reference library's code. Every
-//! operation is rounded to `f32`, in the order written here, but for one that the library makes in `f64`.
+//! The published specification leaves this section open; the rules come from the reference library's code. Every operation is
+//! rounded to `f32`, in the order written here, except for one that the library makes in `f64`.
 
 use std::f32::consts::PI;
 
@@ -22,7 +22,7 @@ fn each_lane(number: impl Fn(usize) -> f32) -> Lanes {
     lanes
 }
 
-/// Adds the normals of triangles to those of their vertices: of the vertices `first..` that `sums` has room for.
+/// Adds the normals of triangles to their vertices: to the vertices from `first` on that fit into `sums`.
 ///
 /// A vertex's sum takes its triangles in their order, whatever the range of vertices: ranges computed apart have the
 /// same bits.
@@ -182,7 +182,7 @@ impl Directions {
     }
 }
 
-/// The direction so many steps away from the z axis, and so many of those that a circle there has around it.
+/// Returns the direction `polar` steps away from the z axis, and `azimuth` steps along the circle around the axis there.
 fn direction([polar, azimuth]: [u32; 2], precision: f32) -> [f32; 3] {
     let phi = (rounded(polar) * (0.5 * PI)) * precision;
     let step = match polar {

@@ -16,16 +16,16 @@ use crate::report::{Finding, Findings, Result};
 impl Mesh {
     /// Decodes and checks everything.
     ///
-    /// Returns [`findings`](Self::findings), and those that need a look at all data. Values for which the reference
-    /// library refuses a file are findings of severity [`Unusable`](crate::Severity::Unusable). What is decoded for this
-    /// is not kept.
+    /// Returns [`findings`](Self::findings), and the findings that need a scan of all data. Values for which the reference library
+    /// refuses a file are findings of severity [`Unusable`](crate::Severity::Unusable). Data that is decoded for this is not
+    /// cached.
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding.
+    /// Returns an error if the file cannot be read or decoded.
     pub fn validate(&self) -> Result<Vec<Finding>> {
         self.check_total()?;
-        // What is decoded of this mesh is kept by it alone.
+        // Only this mesh caches what is decoded of it.
         let mesh = Self { decoded: Arc::new((*self.decoded).clone()), ..self.load()? };
         let budget = &self.budget();
         #[cfg(feature = "rayon")]
@@ -50,7 +50,7 @@ struct Check<'a> {
 impl<'a> Check<'a> {
     fn arrays(&mut self, scratch: &mut Scratch) -> Result<()> {
         let (mesh, budget, layout) = (self.mesh, self.budget, &self.mesh.layout);
-        // All are decoded before any is checked, so that the first error is that of `Mesh::arrays`.
+        // All are decoded before any is checked, so that the first error is the same as in `Mesh::arrays`.
         let indices = mesh.decoded_indices(budget, scratch)?;
         let positions = mesh.decoded_positions(budget, scratch)?;
         let are_in_range = self.indices(&indices);
@@ -80,7 +80,7 @@ impl<'a> Check<'a> {
         layout.grid.as_ref().map_or(Ok(()), |grid| self.grid(grid, scratch))
     }
 
-    /// Whether all are less than the vertex count.
+    /// Returns `true` if all indices are less than the vertex count.
     fn indices(&mut self, decoded: &Decoded<[u32; 3]>) -> bool {
         let (section, count) = (&self.mesh.layout.indices, self.mesh.vertex_count());
         self.note_ending(section, decoded.ending);

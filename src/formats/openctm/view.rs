@@ -14,7 +14,7 @@ use crate::mesh::{
 use crate::num::as_u64;
 use crate::report::{Address, Result};
 
-/// Where an attribute comes from.
+/// The origin of an attribute.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Positions,
@@ -26,7 +26,7 @@ enum Part {
 /// The arrays of a body, each decoded when it is needed.
 struct Arrays {
     mesh: Mesh,
-    /// Of each attribute of the view.
+    /// The origin of each attribute of the view.
     parts: Vec<Part>,
 }
 
@@ -59,7 +59,7 @@ impl Bodies {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such body, and those of [`Mesh::view`].
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the file has no such body, and the errors of [`Mesh::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         self.mesh_at(address)?.view()
     }

@@ -39,7 +39,7 @@ impl Asset {
     pub(crate) fn array_at(&self, address: &Address) -> Result<ArrayEntry> {
         let absent = || no_array(FILE, address);
         let [Segment::Field(block), fields @ ..] = address.segments() else { return Err(absent()) };
-        // The older name of a block is that of the same block.
+        // The older name of a block refers to the same block.
         let address = match &**block {
             PHYSICS_SHAPE => {
                 address.moved(&Address::field(PHYSICS_SHAPE), &Address::field(MeshKey::Physics.name()))

@@ -32,7 +32,7 @@ pub(crate) struct Inner {
     options: Options,
     /// The meshes of views, in the order of [`MeshKey::ALL`]; also why one cannot be decoded.
     pub(crate) meshes: [Once<Result<Mesh>>; MeshKey::ALL.len()],
-    /// How much of them is kept.
+    /// The amount of decoded blocks that is cached.
     pub(crate) kept: Kept,
 }
 
@@ -41,22 +41,21 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
 
     /// Reads the header of a file.
     ///
-    /// Of a lazy source it reads the first 4,096 bytes, and more where the header is longer.
+    /// From a lazy source it reads the first 4,096 bytes, and more if the header is longer.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where the header is no map of binary LLSD,
-    /// [`Truncated`](crate::ErrorKind::Truncated) where the file ends inside of it,
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) for a version above 999,
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a nesting, and the errors
-    /// of reading. Blocks are not checked: each fails independently, when it is read.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if the header is not a map of binary LLSD,
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the file ends inside it, [`Unsupported`](crate::ErrorKind::Unsupported) for a
+    /// version above 999, [`LimitExceeded`](crate::ErrorKind::LimitExceeded) for more than 4,096 keys or too deep a nesting, and
+    /// the errors of reading. Blocks are not checked: each fails independently, when it is read.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
@@ -67,8 +66,8 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any finding
-    /// that the specification forbids, and the errors of decoding.
+    /// Returns the errors of [`from_source`](Self::from_source); strictly, [`Malformed`](crate::ErrorKind::Malformed) for any
+    /// finding that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         Self::at(&source, 0..u64::MAX, options)
     }
@@ -79,7 +78,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source_with`](Self::from_source_with).
+    /// Returns the errors of [`from_source_with`](Self::from_source_with).
     pub fn at(source: &Source, range: Range<u64>, options: &Options) -> Result<Self> {
         let layout = Layout::read(source, range, &options.limits, options.slmesh_max_version)
             .map_err(|error| source.tell(error))?;
@@ -112,7 +111,7 @@ impl Asset {
 
     /// Every key of the header, and its value as LLSD, for [`llsd::Reader`](super::llsd::Reader).
     ///
-    /// Of equal keys all are shown; the first counts.
+    /// If keys are equal, all are listed; the first counts.
     pub fn header(&self) -> impl ExactSizeIterator<Item = (&Text, Bytes)> {
         self.layout().keys()
     }
@@ -147,7 +146,7 @@ impl Asset {
         self.layout().value("submodel_id", "submodel_id")?.integer().ok()
     }
 
-    /// Whether a service put the key "404" into the header: there is no asset.
+    /// Returns `true` if a service put the key "404" into the header: the asset does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.layout().is_not_found()
@@ -162,13 +161,13 @@ impl Asset {
         self.layout().entries.iter()
     }
 
-    /// What the header says of a block; `None` where it says nothing.
+    /// The header's entry for a block; `None` if the header has no such entry.
     #[must_use]
     pub fn entry(&self, name: impl AsRef<[u8]>) -> Option<&Entry> {
         self.layout().entry(name.as_ref())
     }
 
-    /// What was tolerated when opening.
+    /// The findings that opening tolerated.
     #[must_use]
     pub fn findings(&self) -> &[Finding] {
         &self.layout().findings

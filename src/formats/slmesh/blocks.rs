@@ -1,4 +1,4 @@
-//! The blocks of an asset, each read and decoded alone.
+//! The blocks of an asset, each read and decoded separately.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use crate::num::Span;
 use crate::report::{ErrorKind, Place, Result};
 
 impl Asset {
-    /// A level of detail, decoded; `Ok(None)` where there is none.
+    /// A level of detail, decoded; `Ok(None)` if the asset does not have it.
     ///
     /// Reads its block only.
     ///
@@ -35,15 +35,15 @@ impl Asset {
         self.mesh_from(self.source(), MeshKey::Lod(lod), (&self.budget(), &mut Scratch::default()))
     }
 
-    /// Like [`lod`](Self::lod), as floats, into memory that is used again.
+    /// Like [`lod`](Self::lod), as floats, into memory that is reused.
     ///
-    /// `Ok(false)`, and no faces, where there is none.
+    /// Returns `Ok(false)`, and no faces, if the asset does not have the level.
     ///
-    /// Where the source is in memory, nothing is allocated once there is room.
+    /// If the source is in memory, nothing is allocated once the buffers are large enough.
     ///
     /// # Errors
     ///
-    /// Those of [`lod`](Self::lod).
+    /// Returns the errors of [`lod`](Self::lod).
     pub fn lod_into(&self, lod: Lod, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<bool> {
         out.clear();
         let Some((block, stored)) = self.stored_block(self.source(), lod.name())? else { return Ok(false) };
@@ -72,44 +72,44 @@ impl Asset {
         each_face(content, &place, |_, face| out.next().fill(content, &face, &budget))
     }
 
-    /// The mesh for physics, decoded; `Ok(None)` where there is none.
+    /// The mesh for physics, decoded; `Ok(None)` if the asset has no such mesh.
     ///
     /// "physics_mesh", or "physics_shape" as it was called first.
     ///
     /// # Errors
     ///
-    /// Those of [`lod`](Self::lod).
+    /// Returns the errors of [`lod`](Self::lod).
     pub fn physics_mesh(&self) -> Result<Option<Mesh>> {
         self.mesh_from(self.source(), MeshKey::Physics, (&self.budget(), &mut Scratch::default()))
     }
 
     /// The hulls for physics, decoded.
     ///
-    /// `Ok(None)` where there are none, or the block is undefined, as in sub-models.
+    /// `Ok(None)` if the asset has no hulls, or the block is undefined, as in sub-models.
     ///
     /// # Errors
     ///
-    /// Those of [`lod`](Self::lod), and [`Malformed`](ErrorKind::Malformed) for fewer points than the hulls have.
+    /// Returns the errors of [`lod`](Self::lod), and [`Malformed`](ErrorKind::Malformed) for fewer points than the hulls have.
     pub fn physics_convex(&self) -> Result<Option<PhysicsConvex>> {
         self.convex_from(self.source(), (&self.budget(), &mut Scratch::default()))
     }
 
-    /// The skin, decoded; `Ok(None)` where there is none.
+    /// The skin, decoded; `Ok(None)` if the asset has no skin.
     ///
     /// # Errors
     ///
-    /// Those of [`lod`](Self::lod).
+    /// Returns the errors of [`lod`](Self::lod).
     pub fn skin(&self) -> Result<Option<Skin>> {
         self.skin_from(self.source(), (&self.budget(), &mut Scratch::default()))
     }
 
-    /// Any block of the header, inflated; `Ok(None)` where it is absent.
+    /// Any block of the header, inflated; `Ok(None)` if it is absent.
     ///
     /// All known blocks are LLSD.
     ///
     /// # Errors
     ///
-    /// Those of [`Block::decode`].
+    /// Returns the errors of [`Block::decode`].
     pub fn raw_block(&self, name: &str) -> Result<Option<Bytes>> {
         let call = (&self.budget(), &mut Scratch::default());
         Ok(self.content(self.source(), name, call)?.map(|(_, content)| content))
@@ -117,9 +117,9 @@ impl Asset {
 
     /// The blocks that are there, in the order of [`entries`](Self::entries).
     ///
-    /// Without those whose entry is wrong.
+    /// Blocks with an invalid entry are left out.
     ///
-    /// For decoding with [`decode_all`](crate::decode_all). Reads the first bytes of each, which tell its codec.
+    /// For decoding with [`decode_all`](crate::decode_all). Reads the first bytes of each block, which determine its codec.
     ///
     /// # Errors
     ///
@@ -143,9 +143,9 @@ impl Asset {
     pub(crate) fn loaded_source(&self) -> Result<Source> {
         let ranges = DECODED.iter().filter_map(|name| Some(self.present(name).ok()??.1));
         match self.source().with_ranges(&ranges.collect::<Vec<_>>(), "blocks") {
-            // What is missing is told for all blocks at once.
+            // Missing bytes are reported for all blocks at once.
             Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => Err(error),
-            // Where reading ahead fails, so does reading, and each block reports its own error.
+            // If reading ahead fails, so does reading, and each block reports its error.
             source => Ok(source.unwrap_or_else(|_| self.source().clone())),
         }
     }
@@ -220,7 +220,7 @@ impl Asset {
         }
     }
 
-    /// The entry of a block that is there; `Ok(None)` where it is absent.
+    /// Returns the entry of a present block; `Ok(None)` if it is absent.
     pub(crate) fn present(&self, name: &str) -> Result<Option<(&Entry, Range<u64>)>> {
         let old = (name == PHYSICS_MESH).then_some(PHYSICS_SHAPE);
         for name in [name].into_iter().chain(old) {
@@ -244,7 +244,7 @@ fn block_of(entry: &Entry, place: Place, stored: Bytes) -> Result<(Block, Bytes)
     Ok((Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None), stored))
 }
 
-/// How a block is compressed, by its first bytes. The specification's text says gzip; every writer writes zlib.
+/// Returns the compression of a block, by its first bytes. The specification's text says gzip; every writer writes zlib.
 fn codec(stored: &[u8]) -> Codec {
     if stored.starts_with(&[0x1f, 0x8b]) { Codec::Gzip } else { Codec::Zlib }
 }
@@ -256,22 +256,22 @@ fn is_not_downloaded(stored: &[u8]) -> bool {
 }
 
 impl Asset {
-    /// The stored bytes of a level of detail; `Ok(None)` where there is none.
+    /// The stored bytes of a level of detail; `Ok(None)` if the asset does not have it.
     ///
     /// Reads nothing.
     ///
     /// # Errors
     ///
-    /// Those of [`Entry::range`](super::Entry::range).
+    /// Returns the errors of [`Entry::range`](super::Entry::range).
     pub fn lod_range(&self, lod: Lod) -> Result<Option<Range<u64>>> {
         Ok(self.present(lod.name())?.map(|(_, range)| range))
     }
 
-    /// The level of detail that a viewer shows where it wants `wanted`.
+    /// The level of detail that a viewer shows if it wants `wanted`.
     ///
-    /// `None` where there are none. Reads nothing.
+    /// `None` if the asset has no levels. Reads nothing.
     ///
-    /// It is the wanted one, or else the next lower one that is there, or else the next higher one.
+    /// It is the wanted level, or else the next lower one that exists, or else the next higher one.
     #[must_use]
     pub fn best_lod(&self, wanted: Lod) -> Option<Lod> {
         let is_there = |lod: &Lod| matches!(self.lod_range(*lod), Ok(Some(_)));
@@ -282,8 +282,8 @@ impl Asset {
 
     /// An estimate of the number of triangles of a level of detail. Reads nothing.
     ///
-    /// As in the viewer: 16 stored bytes each, but for the first 384. One that is absent counts as the next higher one; `None` where all
-    /// of those are absent, too.
+    /// As in the viewer: 16 stored bytes each, except for the first 384. An absent level counts as the next higher one; `None` if
+    /// all of the higher ones are also absent.
     #[must_use]
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {
         const OTHER_BYTES: u64 = 384;

@@ -33,11 +33,11 @@ pub struct FaceBuffer {
     ///
     /// Not checked against the number of positions.
     pub indices: Vec<u16>,
-    /// Joints; 255 where there is none.
+    /// Joints; 255 for unused influences.
     pub joints: Vec<[u8; 4]>,
     /// Weights of the joints, as stored: 65,535 is 1.
     pub weights: Vec<[f32; 4]>,
-    /// Whether the face has geometry; otherwise it only keeps the number of a texture.
+    /// `true` if the face has geometry; otherwise it only reserves the number of a texture.
     pub has_geometry: bool,
 }
 

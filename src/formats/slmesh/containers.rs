@@ -33,7 +33,7 @@ impl UploadCache {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -42,9 +42,9 @@ impl UploadCache {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where it is no map of binary LLSD with an array "mesh" of strings,
-    /// [`Unsupported`](ErrorKind::Unsupported) for strings with escapes, [`LimitExceeded`](ErrorKind::LimitExceeded)
-    /// for more than 4,096 assets or a file larger than a block may be, and the errors of reading.
+    /// Returns [`Malformed`](ErrorKind::Malformed) if the file is not a map of binary LLSD with an array "mesh" of strings,
+    /// [`Unsupported`](ErrorKind::Unsupported) for strings with escapes, [`LimitExceeded`](ErrorKind::LimitExceeded) for more than
+    /// 4,096 assets or a file larger than a block may be, and the errors of reading.
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
@@ -53,7 +53,7 @@ impl UploadCache {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source).
+    /// Returns the errors of [`from_source`](Self::from_source).
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let Some(len) = source.len()? else {
@@ -100,7 +100,7 @@ impl UploadCache {
         self.ranges.len()
     }
 
-    /// Whether there are no assets.
+    /// Returns `true` if there are no assets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
@@ -112,11 +112,11 @@ impl UploadCache {
         &self.ranges
     }
 
-    /// The asset at an index; `Ok(None)` where there is none.
+    /// The asset at an index; `Ok(None)` if the cache has no such asset.
     ///
     /// # Errors
     ///
-    /// Those of [`Asset::from_source`].
+    /// Returns the errors of [`Asset::from_source`].
     pub fn asset(&self, index: usize) -> Result<Option<Asset>> {
         let Some(range) = self.ranges.get(index).cloned() else { return Ok(None) };
         Asset::at(&self.source, range, &self.options).map(Some)
@@ -157,7 +157,7 @@ impl CacheEntry {
     /// The bytes before the asset: version, size of the header, flags.
     const PREAMBLE: u64 = 12;
 
-    /// Whether a file is an entry of the viewer's disk cache, by its first bytes.
+    /// Returns `true` if a file is an entry of the viewer's disk cache, by its first bytes.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl CacheEntry {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -185,7 +185,7 @@ impl CacheEntry {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](ErrorKind::Unsupported) for another version than 1, and those of [`Asset::from_source`].
+    /// Returns [`Unsupported`](ErrorKind::Unsupported) for another version than 1, and the errors of [`Asset::from_source`].
     pub fn from_source(source: Source) -> Result<Self> {
         Self::from_source_with(source, &Options::default())
     }
@@ -194,7 +194,7 @@ impl CacheEntry {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source) and [`Asset::from_source_with`].
+    /// Returns the errors of [`from_source`](Self::from_source) and [`Asset::from_source_with`].
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let preamble = source.get(0..Self::PREAMBLE, "preamble")?;
@@ -216,7 +216,7 @@ impl CacheEntry {
         &self.asset
     }
 
-    /// Whether the viewer has downloaded the block of this name in the header.
+    /// Returns `true` if the viewer has downloaded the block of this name in the header.
     ///
     /// `false` for blocks without a flag.
     #[must_use]

@@ -1,10 +1,10 @@
-//! What it costs to simulate an asset.
+//! The cost of simulating an asset.
 
 use super::asset::Asset;
 
-/// What it costs to simulate the asset: "physics_cost_data".
+/// The cost of simulating the asset: "physics_cost_data".
 ///
-/// The simulator fills it in. Each is `None` where it is absent or no number.
+/// The simulator fills it in. Each field is `None` if it is absent or not a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CostData {
@@ -35,7 +35,7 @@ const KEYS: [&str; 7] = [
 ];
 
 impl Asset {
-    /// "physics_cost_data"; `None` where it is absent, or no map.
+    /// "physics_cost_data"; `None` if it is absent or not a map.
     #[must_use]
     pub fn cost_data(&self) -> Option<CostData> {
         let fields = self.layout().value("physics_cost_data", "physics_cost_data")?.fields(&KEYS).ok()?;

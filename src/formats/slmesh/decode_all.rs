@@ -10,7 +10,7 @@ use super::skin::Skin;
 use crate::decode::{Block, decode_all};
 use crate::report::{Error, Result};
 
-/// All decoded blocks: a result for each, `Ok(None)` where there is none.
+/// All decoded blocks: a result for each, `Ok(None)` if the block is absent.
 ///
 /// See [`Asset::decode_all`].
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl Decoded {
     ///
     /// # Errors
     ///
-    /// Those of [`Asset::lod`].
+    /// Returns the errors of [`Asset::lod`].
     pub fn lod(&self, lod: Lod) -> Result<Option<&Mesh>> {
         let [high, medium, low, lowest] = &self.lods;
         let mesh = match lod {
@@ -52,7 +52,7 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`NeedBytes`](crate::ErrorKind::NeedBytes) where the source is [`Fragments`](crate::Fragments) that lack some.
+    /// Returns [`NeedBytes`](crate::ErrorKind::NeedBytes) if the source is [`Fragments`](crate::Fragments) that lack some.
     pub fn decode_all(&self) -> Result<Decoded> {
         let source = self.loaded_source()?;
         let located = DECODED.map(|name| Ok(self.stored_block(&source, name)?.map(|(block, _)| block)));

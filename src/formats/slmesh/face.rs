@@ -47,9 +47,9 @@ impl Face {
         self.place.face(self.index)
     }
 
-    /// Whether the face has geometry.
+    /// Returns `true` if the face has geometry.
     ///
-    /// Otherwise ("NoGeometry") it only keeps the number of a texture, and has neither vertices nor triangles.
+    /// Otherwise ("NoGeometry") it only reserves the number of a texture, and has neither vertices nor triangles.
     #[must_use]
     pub fn has_geometry(&self) -> bool {
         self.layout.has_geometry()
@@ -73,7 +73,7 @@ impl Face {
         self.array(&self.layout.positions)
     }
 
-    /// "PositionDomain"; where there is none, -0.5 to 0.5.
+    /// "PositionDomain"; if absent, -0.5 to 0.5.
     #[must_use]
     pub fn position_domain(&self) -> Domain<3> {
         self.layout.position_domain()
@@ -94,18 +94,18 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// Those of [`positions`](Self::positions).
+    /// Returns the errors of [`positions`](Self::positions).
     pub fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
         self.located(floats_into(self.layout.positions(&self.content), out, &self.place.budget()))
     }
 
-    /// "Normal": three integers a vertex, from -1 to 1; `None` where the face has none.
+    /// "Normal": three integers per vertex, from -1 to 1; `None` if the face has no normals.
     #[must_use]
     pub fn raw_normals(&self) -> Option<Array<[u16; 3]>> {
         self.layout.normals.as_ref().map(|span| self.array(span))
     }
 
-    /// The normals, not exactly of length 1; `Ok(None)` where the face has none.
+    /// The normals, not exactly of length 1; `Ok(None)` if the face has none.
     ///
     /// # Errors
     ///
@@ -117,25 +117,25 @@ impl Face {
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
     ///
-    /// `Ok(false)`, and none, where the face has none.
+    /// Returns `Ok(false)`, and no normals, if the face has none.
     ///
     /// # Errors
     ///
-    /// Those of [`normals`](Self::normals).
+    /// Returns the errors of [`normals`](Self::normals).
     pub fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
         self.located(floats_into(self.layout.normals(&self.content), out, &self.place.budget()))?;
         Ok(self.layout.normals.is_some())
     }
 
-    /// "TexCoord0": two integers a vertex, in [`texcoord_domain`](Self::texcoord_domain).
+    /// "TexCoord0": two integers per vertex, in [`texcoord_domain`](Self::texcoord_domain).
     ///
-    /// `None` where the face has none.
+    /// `None` if the face has no texture coordinates.
     #[must_use]
     pub fn raw_texcoords(&self) -> Option<Array<[u16; 2]>> {
         self.layout.texcoords.as_ref().map(|span| self.array(span))
     }
 
-    /// "TexCoord0Domain"; 0 to 0 where there is none, as in the viewer.
+    /// "TexCoord0Domain"; 0 to 0 if it is absent, as in the viewer.
     #[must_use]
     pub fn texcoord_domain(&self) -> Domain<2> {
         self.layout.uv_domain()
@@ -215,7 +215,7 @@ impl Face {
 
     /// "Weights": the joints that move each vertex, and how much.
     ///
-    /// `None` where the face has none.
+    /// `None` if the face has no weights.
     #[must_use]
     pub fn weights(&self) -> Option<Weights> {
         let bytes = self.slice(self.layout.weights.as_ref()?);
@@ -224,7 +224,7 @@ impl Face {
 
     /// "NormalizedScale": the factor of positions before tangents are computed.
     ///
-    /// `None`, for 1, where the face has none.
+    /// `None`, for 1, if the face has none.
     #[must_use]
     pub fn normalized_scale(&self) -> Option<[f32; 3]> {
         self.layout.normalized_scale
@@ -232,7 +232,7 @@ impl Face {
 
     /// The first field of this name as LLSD, for [`llsd::Reader`](super::llsd::Reader).
     ///
-    /// `None` where there is none.
+    /// `None` if the face has no such field.
     #[must_use]
     pub fn raw_field(&self, key: &str) -> Option<Bytes> {
         let map = self.slice(&self.layout.map);
@@ -254,7 +254,7 @@ impl Face {
     }
 
     /// The bytes of the block in the file.
-    /// How the block of the face is compressed.
+    /// The compression of the face's block.
     pub(crate) fn codec(&self) -> Codec {
         self.place.codec
     }

@@ -1,4 +1,4 @@
-//! Where the fields of a face are in an inflated block.
+//! The positions of the fields of a face in an inflated block.
 
 use std::ops::Range;
 
@@ -21,9 +21,9 @@ use crate::report::Result;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Domain<const N: usize> {
-    /// What 0 stands for.
+    /// The value that 0 stands for.
     pub min: [f32; N],
-    /// What 65,535 stands for.
+    /// The value that 65,535 stands for.
     pub max: [f32; N],
 }
 
@@ -44,7 +44,7 @@ impl<const N: usize> Domain<N> {
     }
 }
 
-/// Where the fields of a face are in the content of its block. Every length has been checked.
+/// The positions of the fields of a face in the content of its block. Every length has been checked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaceLayout {
     /// The map.
@@ -120,7 +120,7 @@ impl FaceLayout {
         self.texcoord_domain = texcoord_domain.map(read_domain).transpose()?;
         self.normalized_scale = scale.map(|value| value.numbers()).transpose()?;
         self.triangles = self.required(triangles, "TriangleList")?.binary_of(2)?;
-        // The rest is no triangle; the viewer leaves it out.
+        // The rest is not a triangle; the viewer leaves it out.
         let odd = self.triangles.len() % 6;
         self.odd_indices = u8::try_from(odd / 2).unwrap_or(0);
         self.triangles.end = self.triangles.end.saturating_sub(odd);
@@ -191,7 +191,7 @@ fn read_domain<const N: usize>(value: Value<'_>) -> Result<Domain<N>> {
     Domain::read(min, max, value)
 }
 
-/// A part of the content; nothing where there is none.
+/// Returns a part of the content; an empty slice if `span` is `None`.
 pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [u8] {
     span.and_then(|span| content.get(span.clone())).unwrap_or_default()
 }

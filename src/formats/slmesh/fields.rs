@@ -71,7 +71,7 @@ impl<'a> Value<'a> {
         as_u64(self.start)..as_u64(self.end)
     }
 
-    /// Where the length of a binary, or the number of elements of an array or a map is stored.
+    /// Returns the range of the stored length of a binary, or of the stored number of elements of an array or a map.
     pub(crate) fn count_range(&self) -> Range<u64> {
         span(as_u64(self.start).saturating_add(1), 4)
     }
@@ -86,7 +86,7 @@ impl<'a> Value<'a> {
         self.reader().expect_event()
     }
 
-    /// Where the bytes of a binary are in the input.
+    /// Returns the range of the bytes of a binary in the input.
     pub(crate) fn binary(&self) -> Result<Range<usize>> {
         match self.event()? {
             Event::Binary(bytes) => Ok(self.end.saturating_sub(bytes.len())..self.end),
@@ -94,7 +94,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Where the bytes of a binary of whole elements are in the input.
+    /// Returns the range of the bytes of a binary of whole elements in the input.
     pub(crate) fn binary_of(&self, size: usize) -> Result<Range<usize>> {
         let span = self.binary()?;
         if span.len().is_multiple_of(size) {
@@ -104,7 +104,7 @@ impl<'a> Value<'a> {
         Err(self.wrong_count().expected(format!("elements of {size} bytes")).found(found))
     }
 
-    /// Whether it is a string in quotes.
+    /// Returns `true` if it is a string in quotes.
     pub(crate) fn is_quoted(&self) -> bool {
         matches!(self.bytes().first(), Some(b'"' | b'\''))
     }
@@ -223,7 +223,7 @@ fn whole(number: f64) -> Option<i64> {
     is_whole.then_some(number as i64)
 }
 
-/// What an event is, for messages.
+/// Returns the name of an event, for messages.
 pub(crate) fn name(event: &Event<'_>) -> &'static str {
     match event {
         Event::Undefined => "undefined",

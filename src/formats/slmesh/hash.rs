@@ -11,12 +11,12 @@ use crate::report::{Finding, Findings, Result};
 impl Asset {
     /// Compares the hashes of the header with the MD5 of the stored blocks.
     ///
-    /// There is a finding where they differ, and one where blocks share bytes so often that not all are compared. The simulator fills hashes in for physics. It is suspicious only, as nothing published says what the
-    /// hash is of.
+    /// There is a finding if they differ, and one if blocks share bytes so often that not all are compared. The simulator fills
+    /// hashes in for physics. A difference is only suspicious, as nothing published defines what is hashed.
     ///
     /// # Errors
     ///
-    /// Those of reading the blocks.
+    /// Returns an error if the blocks cannot be read.
     pub fn check_hashes(&self) -> Result<Vec<Finding>> {
         /// More than there are known blocks.
         const TIMES: u64 = 16;

@@ -114,13 +114,13 @@ impl MeshKey {
         }
     }
 
-    /// The block of this name; the mesh for physics has an older one, too.
+    /// Returns the block of this name; the mesh for physics also has an older name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let name = if name == PHYSICS_SHAPE { PHYSICS_MESH } else { name };
         Self::ALL.into_iter().find(|key| key.name() == name)
     }
 
-    /// What the faces of the block are for.
+    /// Returns the purpose of the block's faces.
     pub(crate) fn role(self) -> Role {
         match self {
             Self::Lod(lod) => Role::Lod(lod.key_and_level().1),

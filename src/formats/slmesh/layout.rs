@@ -16,16 +16,16 @@ use crate::num::{Span, as_u64, decimal, span};
 use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
-/// What is read first, in bytes: the header and, of small assets, some blocks. As much as the viewer reads.
+/// The number of bytes that are read first: the header and, for small assets, some blocks. The viewer reads the same number.
 const HEAD: u64 = 4096;
 
 /// The most keys, faces, joints and assets that are read; the viewer has not a tenth of that.
 const MAX_COUNT: u32 = 4096;
 
-/// What errors call a block; the address tells which one.
+/// The name of a block in errors; the address distinguishes blocks.
 pub(crate) const BLOCK: &str = "block";
 
-/// What errors call a decoded array.
+/// The name of a decoded array in errors.
 pub(crate) const ARRAY: &str = "array of a face";
 
 /// Fails for more than [`MAX_COUNT`] `parts` of `what`, whose bytes these are.
@@ -80,15 +80,13 @@ impl Entry {
 
     /// The bytes of the block, from the beginning of the source.
     ///
-    /// `Ok(None)` where there is none.
+    /// `Ok(None)` if the asset does not have the block.
     ///
-    /// There is none where the size is 0 or the offset -1. A range may reach past the end of the file, which is an error
-    /// of reading.
+    /// There is none if the size is 0 or the offset -1. A range may reach past the end of the file, which is an error of reading.
     ///
     /// # Errors
     ///
-    /// [`Malformed`](ErrorKind::Malformed) where offset and size are not whole numbers, or lead before the end of the
-    /// header.
+    /// Returns [`Malformed`](ErrorKind::Malformed) if offset and size are not whole numbers, or lead before the end of the header.
     pub fn range(&self) -> Result<Option<Range<u64>>> {
         self.range.clone()
     }
@@ -122,7 +120,7 @@ impl Layout {
         let mut findings = Findings::default();
         layout.read_version(max_version, &mut findings)?;
         layout.refuse_upload_cache()?;
-        // Of equal keys the first counts.
+        // If keys are equal, the first counts.
         let mut seen = HashSet::new();
         let first = layout.keys.iter().filter(|key| seen.insert(&key.name));
         layout.entries = first.filter_map(|key| layout.entry_of(key, region.end)).collect();
@@ -166,7 +164,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The viewer's upload cache is a map, too, with whole assets inside.
+    /// The viewer's upload cache is also a map, with whole assets inside.
     fn refuse_upload_cache(&self) -> Result<()> {
         let is_array = |name| {
             self.value(name, "header").is_some_and(|value| matches!(value.event(), Ok(Event::BeginArray(_))))
@@ -291,7 +289,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
         let len = source.len()?;
         let end = len.map_or(end, |len| end.min(len)).max(region.start);
         let bytes = match walk.get(region.start..end, "header") {
-            // What the length is, this read has told.
+            // This read has revealed the length.
             Err(error)
                 if error.kind() == ErrorKind::Truncated && len.is_none() && source.len()?.is_some() =>
             {
@@ -309,7 +307,7 @@ fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<
                 if error.kind() != ErrorKind::Truncated || end >= bound || needed > bound {
                     let range = region.part(range.start, range.length());
                     let error = error.at(range.clone());
-                    // What is there is more than the window showed.
+                    // The file has more than the window showed.
                     return Err(match error.kind() {
                         ErrorKind::Truncated => {
                             let there = source.len()?.unwrap_or(end).min(region.end);
@@ -356,8 +354,8 @@ pub(crate) fn text(bytes: &Bytes, string: &Str<'_>) -> Text {
     })
 }
 
-/// Whether a source that begins with `head` is a Second Life mesh asset: a map of binary LLSD with at least one
-/// key, with or without LLSD's line before it.
+/// Returns `true` if a source that begins with `head` is a Second Life mesh asset: a map of binary LLSD with at least one key, with
+/// or without LLSD's line before it.
 pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
     let line = head.get(..18).is_some_and(|line| line.eq_ignore_ascii_case(b"<? llsd/binary ?>\n"))
         || head.get(..16).is_some_and(|line| line.eq_ignore_ascii_case(b"<?llsd/binary?>\n"));

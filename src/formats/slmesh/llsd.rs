@@ -58,7 +58,7 @@ struct Open {
     is_map: bool,
 }
 
-/// What a [`Reader`] reads.
+/// An event that a [`Reader`] returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -139,8 +139,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](ErrorKind::Truncated) where the input ends inside the value, or a count or a length is greater
-    /// than what is left, [`Malformed`](ErrorKind::Malformed), and [`LimitExceeded`](ErrorKind::LimitExceeded) for
+    /// Returns [`Truncated`](ErrorKind::Truncated) if the input ends inside the value, or a count or a length is greater than what
+    /// is left, [`Malformed`](ErrorKind::Malformed), and [`LimitExceeded`](ErrorKind::LimitExceeded) for
     /// containers that are nested too deep. [`byte_range`](Error::byte_range) is counted from the beginning of the
     /// input. After an error the reader must not be used.
     pub fn next_event(&mut self) -> Result<Option<Event<'a>>> {
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`next_event`](Self::next_event).
+    /// Returns the errors of [`next_event`](Self::next_event).
     pub fn skip_value(&mut self) -> Result<()> {
         let depth = self.depth;
         while self.next_event()?.is_some() && self.depth > depth {}
@@ -360,7 +360,7 @@ impl<'a> Str<'a> {
         self.raw
     }
 
-    /// Whether there are escapes, so that [`raw`](Self::raw) is not the text.
+    /// Returns `true` if there are escapes, so that [`raw`](Self::raw) is not the text.
     #[must_use]
     pub fn has_escapes(&self) -> bool {
         self.has_escapes
@@ -374,7 +374,7 @@ impl<'a> Str<'a> {
 
     /// The text, with U+FFFD in place of what is not UTF-8.
     ///
-    /// Borrowed where there are no escapes.
+    /// Borrowed if there are no escapes.
     #[must_use]
     pub fn to_string_lossy(&self) -> Cow<'a, str> {
         if !self.has_escapes {

@@ -29,7 +29,7 @@ pub struct Mesh {
 const FACE: u64 = 3 * size_of::<FaceLayout>() as u64;
 
 impl Mesh {
-    /// The mesh in a block; `Ok(None)` where there is no block.
+    /// Returns the mesh in a block; `Ok(None)` if the asset does not have the block.
     pub(crate) fn of_block(key: MeshKey, content: Content, budget: &Budget) -> Result<Option<Self>> {
         content?.map(|(place, content)| Self::new(key, content, place, budget)).transpose()
     }
@@ -55,7 +55,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is no such face.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the mesh has no such face.
     pub fn face(&self, index: usize) -> Result<Face> {
         let layout = self.faces.get(index).ok_or_else(|| {
             let error = self.place.place().of(self.place.face(index)).out_of_range("face");

@@ -26,14 +26,14 @@ pub struct PhysicsConvex {
     bounding_verts: Option<Range<usize>>,
     domain: Domain<3>,
     place: Arc<BlockPlace>,
-    /// Points after those of the hulls.
+    /// The number of points after the points of the hulls.
     pub(crate) surplus: usize,
 }
 
 const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"];
 
 impl PhysicsConvex {
-    /// Reads the content of the block; `Ok(None)` where that is undefined, as in sub-models.
+    /// Reads the content of the block; `Ok(None)` if the content is undefined, as in sub-models.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
         let Some((place, content)) = content? else { return Ok(None) };
         let place = Arc::new(place);
@@ -79,7 +79,7 @@ impl PhysicsConvex {
         bytes(&self.content, self.hull_list.as_ref()).iter().map(size)
     }
 
-    /// "Min" and "Max"; -0.5 to 0.5 where they are absent.
+    /// "Min" and "Max"; -0.5 to 0.5 if they are absent.
     #[must_use]
     pub fn domain(&self) -> Domain<3> {
         self.domain
@@ -87,7 +87,7 @@ impl PhysicsConvex {
 
     /// "HullList": the number of points of each hull, 1 to 256 (which is stored as 0).
     ///
-    /// `None` where there is none.
+    /// `None` if the field is absent.
     #[must_use]
     pub fn hull_sizes(&self) -> Option<impl ExactSizeIterator<Item = usize> + '_> {
         self.hull_list.as_ref().map(|_| self.sizes())
@@ -108,13 +108,13 @@ impl PhysicsConvex {
 
     /// "Positions": the points of all hulls, one after the other, as stored.
     ///
-    /// `None` where there are none.
+    /// `None` if the field is absent.
     #[must_use]
     pub fn raw_hull_points(&self) -> Option<Array<[u16; 3]>> {
         self.positions.clone().map(|span| Array::new(self.content.slice(span)))
     }
 
-    /// The points of all hulls, one after the other; `Ok(None)` where there are none.
+    /// The points of all hulls, one after the other; `Ok(None)` if the block has no such points.
     ///
     /// # Errors
     ///
@@ -125,13 +125,13 @@ impl PhysicsConvex {
 
     /// "BoundingVerts": the points of the hull around everything, as stored.
     ///
-    /// `None` where there are none.
+    /// `None` if the field is absent.
     #[must_use]
     pub fn raw_bounding_verts(&self) -> Option<Array<[u16; 3]>> {
         self.bounding_verts.clone().map(|span| Array::new(self.content.slice(span)))
     }
 
-    /// The points of the hull around everything; `Ok(None)` where there are none.
+    /// The points of the hull around everything; `Ok(None)` if the block has no such points.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Where an inflated block comes from.
+//! The origin of an inflated block.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::limits::{Budget, Limits};
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
-/// An inflated block, and where it comes from; `Ok(None)` where there is none.
+/// An inflated block, and its origin; `Ok(None)` if the asset does not have the block.
 pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
 
-/// Where an inflated block comes from.
+/// The origin of an inflated block.
 #[derive(Debug)]
 pub(crate) struct BlockPlace {
     pub(crate) range: Range<u64>,
@@ -66,7 +66,7 @@ impl BlockPlace {
         FILE.locate(error.at(self.range.clone()).of(address))
     }
 
-    /// All of the content as one value; `Ok(None)` where that is undefined.
+    /// Returns all of the content as one value; `Ok(None)` if the value is undefined.
     pub(crate) fn value<'a>(&self, content: &'a [u8], what: &'static str) -> Result<Option<Value<'a>>> {
         let mut reader = Reader::with_limits(content, &self.limits);
         let start = reader.position();

@@ -19,7 +19,7 @@ rules! {
         written by "the Second Life viewer, in parts of larger models";
     /// The version is above 999, which the caller allowed, or is not an integer.
     VERSION = suspicious("version", "version");
-    /// The header has the key `404`: there is no asset.
+    /// The header has the key `404`: the asset does not exist.
     NOT_FOUND = suspicious("not_found", "404")
         written by "asset services, for assets that do not exist";
     /// Levels of detail have different numbers of faces.
@@ -73,8 +73,7 @@ rules! {
     /// The hash in the header is not the MD5 of the stored block: one of them was changed, or the hash was not filled
     /// in. Checked by `Asset::check_hashes`, with the feature `hash`.
     HASH = suspicious("hash", "hash");
-    /// Blocks share so many bytes that not all were compared with their hashes. Together they are more than 16 times
-    /// as long as the file.
+    /// Blocks share more bytes than could be compared with their hashes. Together they are more than 16 times as long as the file.
     SHARED_TOO_OFTEN = forbidden("shared_too_often", "blocks that overlap");
     /// A block is truncated, damaged, or not laid out as required. The other blocks are read.
     BLOCK = unusable("block", "block");

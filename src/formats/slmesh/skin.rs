@@ -21,24 +21,24 @@ use crate::report::{Finding, Findings, Result};
 pub struct Skin {
     /// "joint_names": the names of the joints of [`Weights`](super::Weights), in the viewer's skeleton.
     ///
-    /// `None` where they are not stored.
+    /// `None` if the names are not stored.
     pub joint_names: Option<Vec<Text>>,
     /// "bind_shape_matrix": from the mesh to the space in which it was bound.
     pub bind_shape_matrix: Option<[f32; 16]>,
     /// "inverse_bind_matrix": from that space to each joint.
     ///
-    /// As many as there are joints, or else the viewer drops all joints; [`Asset::validate`](super::Asset::validate)
-    /// tells. `None` where they are not stored.
+    /// One for each joint, or else the viewer drops all joints; [`Asset::validate`](super::Asset::validate) reports that. `None` if
+    /// the matrices are not stored.
     pub inverse_bind_matrices: Option<Array<[f32; 16]>>,
-    /// "alt_inverse_bind_matrix": where joints are moved to, in elements 12, 13 and 14.
+    /// "alt_inverse_bind_matrix": the positions that joints are moved to, in elements 12, 13 and 14.
     ///
-    /// `None` where they stay.
+    /// `None` if the joints stay.
     pub alt_inverse_bind_matrices: Option<Array<[f32; 16]>>,
     /// "lock_scale_if_joint_position": whether joints that are moved are not scaled.
     pub lock_scale_if_joint_position: bool,
-    /// "pelvis_offset": how far the pelvis is raised, in metres.
+    /// "pelvis_offset": the height that the pelvis is raised by, in metres.
     ///
-    /// `None` where it is not stored, or no number.
+    /// `None` if it is not stored, or not a number.
     pub pelvis_offset: Option<f32>,
     pub(crate) findings: Vec<Finding>,
 }
@@ -59,7 +59,7 @@ impl Skin {
         self.joint_names.as_ref().map_or(0, Vec::len)
     }
 
-    /// Reads the content of the block; `Ok(None)` where that is undefined.
+    /// Reads the content of the block; `Ok(None)` if the content is undefined.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
         let Some((place, content)) = content? else { return Ok(None) };
         Self::read(&content, &place).map_err(|error| place.locate(error))

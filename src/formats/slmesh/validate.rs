@@ -16,14 +16,14 @@ use crate::report::{Address, Finding, Findings, Place, Result};
 impl Asset {
     /// Decodes and checks everything.
     ///
-    /// Returns [`findings`](Self::findings), and those that need a look at all data. Hashes are checked by
-    /// `check_hashes`, with the feature `hash`. What is decoded for this is not kept.
+    /// Returns [`findings`](Self::findings), and the findings that need a scan of all data. Hashes are checked by `check_hashes`,
+    /// with the feature `hash`. Data that is decoded for this is not cached.
     ///
     /// # Errors
     ///
-    /// Those of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A block that cannot be decoded is an unusable [finding](super::rules::BLOCK), and the others are
-    /// checked all the same. Wrong values are findings, too, which make the mesh unusable where their severity is
-    /// [`Unusable`](crate::Severity::Unusable).
+    /// Returns the errors of reading, and [`Cancelled`](crate::ErrorKind::Cancelled). A block that cannot be decoded is an unusable
+    /// [finding](super::rules::BLOCK), and the others are checked anyway. Wrong values are also findings, which make the mesh
+    /// unusable if their severity is [`Unusable`](crate::Severity::Unusable).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
         let mut scratch = Scratch::default();
@@ -31,7 +31,7 @@ impl Asset {
         let budget = self.budget();
         let mut broken = Vec::new();
         let skin = sound(SKIN, self.skin_from(&source, (&budget, &mut scratch)), &mut broken)?;
-        // Of a skin that cannot be read nobody knows what belongs to it.
+        // If a skin cannot be read, it is unknown what belongs to it.
         let check_weights = broken.is_empty();
         // The skin stays; one mesh takes the place of the other.
         let held = budget.held();
@@ -77,7 +77,7 @@ impl Asset {
     }
 }
 
-/// What a block holds; nothing where it cannot be decoded, which is a finding. What cannot be read stays an error.
+/// Returns the content of a block; `None` if it cannot be decoded, which is a finding. A failure to read stays an error.
 fn sound<T>(block: &'static str, read: Result<Option<T>>, broken: &mut Vec<Finding>) -> Result<Option<T>> {
     match read {
         Err(error) if error.is_of_reading() => Err(error),
@@ -137,7 +137,7 @@ fn domains(face: &Face, findings: &mut Findings) {
         Some(domain) => {
             const LIMIT: f32 = 0.501;
             let mut numbers = domain.min.iter().chain(&domain.max);
-            // Not a number is outside, too.
+            // NaN is also outside.
             if numbers.any(|number| !(-LIMIT..=LIMIT).contains(number)) {
                 let detail = interval(&domain.min, &domain.max);
                 findings.add(rules::DOMAIN_OUTSIDE, || (place(), detail));

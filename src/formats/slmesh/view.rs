@@ -28,8 +28,8 @@ impl Asset {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such face, the errors of reading and decoding its
-    /// block, and those of [`Face::view`].
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the asset has no such face, the errors of reading and decoding its
+    /// block, and the errors of [`Face::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         self.face_at(address)?.view()
     }
@@ -83,7 +83,7 @@ impl Asset {
             let (place, content) = self.inflate(block, stored, (budget, &mut Scratch::default()))?;
             Mesh::new(key, content, place, budget)
         };
-        // What is too much for this call may not be for another.
+        // A block that is too large for this call may fit another.
         let decode = || match decode() {
             Err(error) if error.kind() == ErrorKind::LimitExceeded => Err(error),
             decoded => Ok(decoded),
@@ -143,8 +143,7 @@ impl Face {
     /// The face as a renderer sees it.
     ///
     /// Positions, normals and texture coordinates are the stored integers, with their
-    /// [dequantization](Attribute::dequant). Joints and weights are four each, 0 where there is none; weights are as
-    /// stored.
+    /// [dequantization](Attribute::dequant). Joints and weights are four each, 0 for unused influences; weights are as stored.
     ///
     /// # Errors
     ///
@@ -159,7 +158,7 @@ impl Face {
     }
 }
 
-/// Where an attribute comes from.
+/// The origin of an attribute.
 #[derive(Clone, Copy)]
 enum Part {
     Positions,
@@ -172,7 +171,7 @@ enum Part {
 /// The arrays of a face.
 struct Arrays {
     face: Face,
-    /// Of each attribute of the view.
+    /// The origin of each attribute of the view.
     parts: Vec<Part>,
 }
 

@@ -51,13 +51,13 @@ pub struct Influences {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WeightArrays {
-    /// Joints; 255 where there is none.
+    /// Joints; 255 for unused influences.
     pub joints: Array<[u8; 4]>,
-    /// Their weights; 0 where there is none.
+    /// The weights of the joints; 0 for unused influences.
     pub weights: Array<[f32; 4]>,
 }
 
-/// How stored weights become numbers.
+/// The conversion of stored weights to numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WeightScale {
@@ -82,7 +82,7 @@ impl Weights {
         self.vertices
     }
 
-    /// Whether there are no vertices.
+    /// Returns `true` if there are no vertices.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.vertices == 0
@@ -118,7 +118,7 @@ impl Weights {
     ///
     /// # Errors
     ///
-    /// Those of [`arrays`](Self::arrays).
+    /// Returns the errors of [`arrays`](Self::arrays).
     pub fn arrays_into(
         &self,
         scale: WeightScale,
@@ -165,7 +165,7 @@ impl Influences {
         self.count
     }
 
-    /// Whether no joint moves the vertex.
+    /// Returns `true` if no joint moves the vertex.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -177,7 +177,7 @@ impl Influences {
     }
 }
 
-/// The influences of the next vertex; `None` where the bytes end inside of them.
+/// Returns the influences of the next vertex; `None` if the bytes end inside them.
 #[inline]
 fn next(rest: &mut &[u8]) -> Option<Influences> {
     if let Some((joints, weights)) = four(rest) {
@@ -213,7 +213,7 @@ fn four(rest: &mut &[u8]) -> Option<([u8; MAX_INFLUENCES], [u16; MAX_INFLUENCES]
     Some((joints, [[*al, *ah], [*bl, *bh], [*cl, *ch], [*dl, *dh]].map(u16::from_le_bytes)))
 }
 
-/// Whether the bytes are the influences of exactly this many vertices; otherwise what is wrong.
+/// Checks that the bytes are the influences of exactly `vertices` vertices; otherwise returns the reason.
 pub(crate) fn check(bytes: &[u8], vertices: usize) -> Result<(), Miscount> {
     let mut rest = bytes;
     for vertex in 0..vertices {
@@ -227,11 +227,11 @@ pub(crate) fn check(bytes: &[u8], vertices: usize) -> Result<(), Miscount> {
     if rest.is_empty() { Ok(()) } else { Err(Miscount::Longer(rest.len())) }
 }
 
-/// Why weights are not those of all vertices.
+/// The reason why weights do not match the vertices.
 pub(crate) enum Miscount {
     /// They end after this many vertices.
     Fewer(usize),
-    /// They end inside those of this vertex.
+    /// The bytes end inside the weights of this vertex.
     Cut(usize),
     /// This many bytes are left.
     Longer(usize),
@@ -278,7 +278,7 @@ pub(crate) fn unpack(
             WeightScale::Normalized => {
                 let sum: u32 = stored.iter().map(|weight| u32::from(*weight)).sum();
                 #[expect(clippy::cast_precision_loss, reason = "a sum of four u16 is exact")]
-                // Where the sum is 0, so is each weight.
+                // If the sum is 0, each weight is 0.
                 let sum = sum.max(1) as f32;
                 stored.map(|weight| f32::from(weight) / sum)
             }

@@ -17,7 +17,7 @@ impl Angles {
     /// Tables for more bits would not fit any cache.
     const MAX_BITS: usize = 17;
 
-    /// Whether making a table costs less than decoding `count` elements without one.
+    /// Returns `true` if making a table costs less than decoding `count` elements without one.
     fn is_worth(bits: u8, count: usize) -> bool {
         // Without bits, vectors consist of their signs only.
         (1..=Self::MAX_BITS).contains(&bits.into()) && 1_usize << bits.min(31) <= count.saturating_add(64)
@@ -51,7 +51,7 @@ impl AngleTables {
         Self(std::array::from_fn(|_| Once::default()))
     }
 
-    /// The table for so many bits; `None` where it is not worth while.
+    /// Returns the table for `bits` bits; `None` if making it does not pay.
     fn get(&self, bits: u8, count: usize) -> Option<Arc<Angles>> {
         let table = self.0.get(usize::from(bits))?;
         if table.get().is_none() && !Angles::is_worth(bits, count) {
@@ -61,7 +61,7 @@ impl AngleTables {
     }
 }
 
-/// How unit vectors are computed from their numbers.
+/// The computation of unit vectors from their numbers.
 pub(crate) struct Directions {
     bits: u8,
     angles: Option<Arc<Angles>>,
@@ -99,7 +99,7 @@ impl Directions {
         match self.angles.as_deref() {
             Some(Angles { sin_cos, radius_height }) => {
                 let entry = |table: &[[f32; 2]], index: u64| {
-                    // Every number of so many bits has its entry.
+                    // Every number of `bits` bits has its entry.
                     table.get(as_usize(index)).copied().unwrap_or_default()
                 };
                 for out in out {

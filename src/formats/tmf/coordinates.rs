@@ -10,7 +10,7 @@ use crate::report::Result;
 /// Numbers unpacked at a time, on the stack, before they are converted.
 pub(crate) const BLOCK: usize = 768;
 
-/// How the coordinates of a vertex segment are computed from its numbers.
+/// The computation of the coordinates of a vertex segment from its numbers.
 pub(crate) struct Coordinates {
     widths: [u8; 3],
     wrapped: bool,
@@ -34,7 +34,7 @@ impl Coordinates {
             let greatest = match width {
                 33.. if segment.wrapped => wrapped_steps(width),
                 0..=64 => top(u64::MAX, width.into()),
-                // Numbers are cut to 64 bits; as an f32, their scale is that of the full width.
+                // Numbers are cut to 64 bits; as an f32, their scale equals the scale of the full width.
                 65.. => u64::MAX,
             };
             if greatest == 0 {
@@ -47,7 +47,7 @@ impl Coordinates {
         this
     }
 
-    /// Whether all numbers of more than 32 bits fit the scale of the crate `tmf`.
+    /// Returns `true` if all numbers of more than 32 bits fit the scale of the crate `tmf`.
     pub(crate) fn are_wrapped(bytes: &[u8], widths: [u8; 3], count: u64) -> bool {
         let mut bit = 0_u64;
         (0..count).all(|_| {
@@ -106,14 +106,14 @@ impl Coordinates {
             for ((((out, number), steps), size), min) in
                 out.iter_mut().zip(numbers).zip(&steps).zip(&size).zip(&min)
             {
-                // Of at most 31 bits, the number is the same with a sign, and vector units convert that.
+                // With at most 31 bits, the number is the same with a sign, and vector units convert that.
                 *out = number.cast_signed() as f32 / steps * size + min;
             }
         }
     }
 }
 
-/// The scale of the crate `tmf` for so many bits, whose shift wraps at 32.
+/// Returns the scale of the crate `tmf` for `width` bits, whose shift wraps at 32.
 fn wrapped_steps(width: u8) -> u64 {
     match width & 31 {
         31 => 1 << 31,

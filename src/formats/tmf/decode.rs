@@ -18,7 +18,7 @@ pub(crate) struct TooLarge {
     pub(crate) value: u128,
 }
 
-/// What decoders are made from.
+/// The parts that decoders are made from.
 pub(crate) struct Parts<'a> {
     pub(crate) segment: &'a Segment,
     pub(crate) source: &'a Source,
@@ -29,9 +29,9 @@ pub(crate) struct Parts<'a> {
 
 /// An element of segments.
 pub(crate) trait Decode: Copy {
-    /// What segments of such elements hold.
+    /// The kind of data in segments of such elements.
     type Kind: Copy + Send + Sync;
-    /// What elements are decoded with.
+    /// The decoder for elements.
     type Decoder: Send + Sync;
 
     fn decoder(kind: Self::Kind, parts: &Parts<'_>) -> Result<Self::Decoder>;
@@ -110,7 +110,7 @@ fn indices(base: u64, width: u32, bytes: &[u8], bit: u64, out: &mut [u32]) -> Re
     Ok(())
 }
 
-/// What three floats are.
+/// The meaning of three floats.
 #[derive(Clone, Copy)]
 pub(crate) enum Vector {
     Vertex,
@@ -143,7 +143,7 @@ impl Decode for [f32; 3] {
     }
 }
 
-/// What four floats are.
+/// The meaning of four floats.
 #[derive(Clone, Copy)]
 pub(crate) enum Quad {
     Tangent,
@@ -249,7 +249,7 @@ fn uniform(bits: u8, bytes: &[u8], bit: u64, out: &mut [f32], convert: impl Fn(u
         let numbers = numbers.get_mut(..out.len()).unwrap_or_default();
         unpack(bytes, bit, width, numbers);
         for (out, number) in out.iter_mut().zip(numbers) {
-            // Of so few bits, the number is the same with a sign, and vector units convert that.
+            // With that few bits, the number is the same with a sign, and vector units convert that.
             *out = convert(u64::from(*number & 0x7fff_ffff), steps);
         }
         bit = bit.wrapping_add(as_u64(out.len()).wrapping_mul(width.into()));

@@ -33,7 +33,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Those of [`Source::open`] and [`from_source`](Self::from_source).
+    /// Returns the errors of [`Source::open`] and [`from_source`](Self::from_source).
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::from_source(Source::open(path)?)
     }
@@ -58,9 +58,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Those of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
-    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of
-    /// decoding.
+    /// Returns the errors of [`from_source`](Self::from_source); with [`Strictness::Strict`](crate::Strictness::Strict) also
+    /// [`Malformed`](crate::ErrorKind::Malformed) for any finding that the specification forbids, and the errors of decoding.
     pub fn from_source_with(source: Source, options: &Options) -> Result<Self> {
         let layout = Layout::read(&source, &options.limits).map_err(|error| source.tell(error))?;
         let layout = Arc::new(layout);
@@ -109,7 +108,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if there is no such mesh.
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the file has no such mesh.
     pub fn mesh(&self, index: usize) -> Result<Mesh> {
         if index < self.mesh_count() {
             return Ok(Mesh::new(&self.file, index));
@@ -118,7 +117,7 @@ impl Document {
         Err(error.expected(format!("less than {}", self.mesh_count())).found(index))
     }
 
-    /// The first mesh with this name; `None` where there is none.
+    /// The first mesh with this name; `None` if the file has no such mesh.
     #[must_use]
     pub fn mesh_named(&self, name: impl AsRef<[u8]>) -> Option<Mesh> {
         let index = self.file.layout.meshes.iter().position(|mesh| mesh.name == name.as_ref())?;

@@ -122,7 +122,7 @@ struct Reader<'a> {
     omitted: Budget,
 }
 
-/// Where the numbers of the header of a bit array are stored.
+/// The positions of the numbers in the header of a bit array.
 #[derive(Default)]
 struct Fields {
     count: Range<u64>,
@@ -244,7 +244,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if segment.is_omitted() {
-            // The count is that of the normals, which may still follow.
+            // The count is the count of the normals, which may still follow.
             if self.file_layout == FileLayout::B {
                 let detail = "normal triangles are omitted, which layout B does not provide for";
                 let place = || position.place().at(segment.range.clone());
@@ -335,7 +335,7 @@ impl Reader<'_> {
         header.map_err(|error| position.place().locate(error))
     }
 
-    /// Where `data_length` of a segment is stored.
+    /// Returns the range of `data_length` of a segment in the file.
     fn data_length_of(&self, segment: &Segment) -> Range<u64> {
         match self.file_layout {
             FileLayout::A => segment.range.part(2, 8),
@@ -455,9 +455,9 @@ impl Reader<'_> {
     }
 }
 
-/// Whether the coordinates of a segment fit their writer's scale. Reads them part by part.
+/// Returns `true` if the coordinates of a segment fit their writer's scale. Reads them part by part.
 fn are_wrapped(walk: &mut Walk, segment: &Segment) -> Result<bool> {
-    /// Of eight, so that each part begins a byte.
+    /// A multiple of eight, so that each part begins a byte.
     const VERTICES: u64 = 8 << 10;
     let record = segment.record_bits();
     let mut first = 0_u64;
@@ -473,7 +473,7 @@ fn are_wrapped(walk: &mut Walk, segment: &Segment) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a source that begins with `head` is a TMF file.
+/// Returns `true` if a source that begins with `head` is a TMF file.
 pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
     Ok(head.starts_with(&MAGIC))
 }

@@ -17,7 +17,7 @@ use crate::report::{Address, Result};
 
 /// A mesh of a [`Document`](super::Document).
 ///
-/// Cloning is cheap. An array is `None` where the mesh has no segment of it.
+/// Cloning is cheap. An array is `None` if the mesh has no segment of it.
 #[derive(Clone)]
 pub struct Mesh {
     pub(crate) file: Arc<File>,
@@ -33,7 +33,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of reading.
+    /// Returns an error if the file cannot be read.
     pub fn load(&self) -> Result<Self> {
         let source = self.file.source.with_ranges(&[self.range()], "mesh")?;
         Ok(Self { file: Arc::new(File { source, ..(*self.file).clone() }), index: self.index })
@@ -61,7 +61,7 @@ impl Mesh {
         self.entry().map_or(0..0, |mesh| self.file.layout.mesh_range(mesh))
     }
 
-    /// The segments, in the order of the file, including those that are not read.
+    /// The segments, in the order of the file, including segments that are not read.
     pub fn segments(&self) -> impl ExactSizeIterator<Item = Segment> + '_ {
         self.own_segments().iter().cloned()
     }
@@ -121,7 +121,7 @@ impl Mesh {
 
     /// The index of each corner's normal; not checked.
     ///
-    /// They count up from 0 where the file omits them.
+    /// They count up from 0 if the file omits them.
     #[doc(alias = "normal_triangles")]
     #[must_use]
     pub fn normal_indices(&self) -> Option<Packed<u32>> {
@@ -149,7 +149,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`Packed::read`], whose limits hold for all of them together.
+    /// Returns the errors of [`Packed::read`], whose limits hold for all of them together.
     pub fn indices(&self) -> Result<CornerIndices> {
         self.indices_within(&Budget::new(&self.file.options.limits))
     }
@@ -176,7 +176,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of reading the names.
+    /// Returns an error if the names cannot be read.
     pub fn custom(&self) -> Result<Vec<Custom>> {
         let segments = self.entry().map(|mesh| mesh.segments.clone()).unwrap_or_default();
         // There may be thousands: no more room than they take.
@@ -215,11 +215,11 @@ impl Mesh {
         Packed::new(&self.file, address, kind, std::iter::once(segment))
     }
 
-    /// The first custom data with this name; `Ok(None)` where there is none.
+    /// The first custom data with this name; `Ok(None)` if the mesh has no such data.
     ///
     /// # Errors
     ///
-    /// Those of reading the names.
+    /// Returns an error if the names cannot be read.
     pub fn custom_named(&self, name: impl AsRef<[u8]>) -> Result<Option<CustomValues>> {
         let named = self.custom()?.into_iter().find(|custom| custom.name == *name.as_ref());
         Ok(named.map(|custom| custom.values))
@@ -295,7 +295,7 @@ impl CustomValues {
         }
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

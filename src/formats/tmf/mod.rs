@@ -4,15 +4,15 @@
 //!
 //! The published specification, `TMF_SPEC.md` of <https://github.com/FractalFir/tmf>, is a draft of version 0.1 and
 //! describes what this module calls layout A. All files written since June 2023 have layout B, whose only specification
-//! is the crate `tmf` 0.2. Both are read; the minimum version tells which it is. See [`FileLayout`].
+//! is the crate `tmf` 0.2. Both are read; the minimum version distinguishes them. See [`FileLayout`].
 //!
 //! * **Axes, units, winding, texture origin**: neither stored nor specified, and
-//!   [`Format::conventions`](crate::Format::conventions) has none; those of the writer.
-//! * **Positions** are integers within a box that each segment stores; values are those of the crate in its default
-//!   build, bit for bit. The box is not the bounding box (all writers get it wrong): compute bounds from the points.
-//! * **Normals and tangents** are an angle around Z and a height, with a sign for each axis. Sines and cosines are
-//!   those of the host's `f32::sin_cos`: on Linux with glibc, bit for bit those of the crate; elsewhere one unit in the
-//!   last place may differ.
+//!   [`Format::conventions`](crate::Format::conventions) has none; files have the conventions of their writer.
+//! * **Positions** are integers within a box that each segment stores; values are bit for bit the same as in the crate's default
+//!   build. The box is not the bounding box (all writers get it wrong): compute bounds from the points.
+//! * **Normals and tangents** are an angle around Z and a height, with a sign for each axis. Sines and cosines are computed by the
+//!   host's `f32::sin_cos`: on Linux with glibc, bit for bit the same as in the crate; elsewhere one unit in the last place may
+//!   differ.
 //! * **Indices**: separate arrays for vertices, normals, texture coordinates and tangents, which may share segments; see
 //!   [`Mesh::indices`]. A [`MeshView`](crate::MeshView) has one array for all, with vertices remapped where they
 //!   differ.

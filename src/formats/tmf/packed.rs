@@ -42,7 +42,7 @@ pub struct Packed<T: PackedElement> {
     len: u64,
 }
 
-/// What all handles of one file share.
+/// The data that all handles of one file share.
 #[derive(Clone)]
 pub(crate) struct File {
     pub(crate) layout: Arc<Layout>,
@@ -83,7 +83,7 @@ impl PackedElement for [f32; 3] {}
 impl PackedElement for [f32; 4] {}
 
 impl<T: PackedElement> Packed<T> {
-    /// The array in these segments; `None` where there are none.
+    /// Returns the array in these segments; `None` if there are no segments.
     pub(crate) fn new(
         file: &Arc<File>,
         address: Address,
@@ -107,7 +107,7 @@ impl<T: PackedElement> Packed<T> {
         as_usize(self.len)
     }
 
-    /// Whether there are no elements.
+    /// Returns `true` if there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -129,13 +129,13 @@ impl<T: PackedElement> Packed<T> {
         self.parts.iter().map(|part| self.segment(part).map_or(0, |segment| segment.precision[0]))
     }
 
-    /// Whether both arrays have the same segments, and so the same elements.
+    /// Returns `true` if both arrays have the same segments, and so the same elements.
     #[must_use]
     pub fn shares(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.file.layout, &other.file.layout) && self.parts == other.parts
     }
 
-    /// The element at an index; `Ok(None)` where there is none.
+    /// The element at an index; `Ok(None)` if the array has no such element.
     ///
     /// From a lazy source, reads that element only.
     ///
@@ -177,8 +177,8 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded) where they take more than
-    /// [`max_block_bytes`](crate::Limits::max_block_bytes), and those of [`get`](Self::get).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if they need more than
+    /// [`max_block_bytes`](crate::Limits::max_block_bytes), and the errors of [`get`](Self::get).
     pub fn read(&self) -> Result<Array<T>> {
         self.read_within(&self.budget())
     }
@@ -210,7 +210,7 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where `out` has another length, and those of [`get`](Self::get).
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if `out` has another length, and the errors of [`get`](Self::get).
     pub fn read_into(&self, out: &mut [T]) -> Result<()> {
         self.read_range_into(0..self.len(), out)
     }
@@ -221,13 +221,13 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where the range reaches beyond the end or `out` has another length,
-    /// and those of [`get`](Self::get).
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the range reaches beyond the end or `out` has another length, and
+    /// the errors of [`get`](Self::get).
     pub fn read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<()> {
         self.try_read_range_into(range, out).map_err(|failure| self.file.source.tell(failure.into()))
     }
 
-    /// Like `read_range_into`, with an outcome of its own for an index beyond 32 bits.
+    /// Like `read_range_into`, with a separate outcome for an index beyond 32 bits.
     pub(crate) fn try_read_range_into(&self, range: Range<usize>, out: &mut [T]) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
             let error = self.place().out_of_range("elements").expected(format!("within 0..{}", self.len));
@@ -341,7 +341,7 @@ impl<T: PackedElement> Packed<T> {
         })
     }
 
-    /// The bytes in which the bits of an element are; the whole file where it is not stored.
+    /// Returns the bytes that contain the bits of an element; the whole file if the element is not stored.
     pub(crate) fn place_of(&self, index: u64) -> Place {
         let place = FILE.of(self.address.clone().index(index));
         let before = self.parts.partition_point(|part| part.first <= index).saturating_sub(1);
@@ -367,7 +367,7 @@ fn bytes_of(segment: &Segment, first: u64, count: usize) -> (Range<u64>, u64) {
     (at(bit >> 3)..at(end.div_ceil(8)), bit & 7)
 }
 
-/// Why elements are not decoded.
+/// The reason why elements are not decoded.
 pub(crate) enum Failure {
     /// An index does not fit 32 bits.
     Index {
@@ -377,7 +377,7 @@ pub(crate) enum Failure {
     Error(Error),
 }
 
-/// What is expected of an index.
+/// The expected range of an index.
 pub(crate) const MAX_INDEX: &str = "at most 4,294,967,295";
 
 impl From<Error> for Failure {
@@ -448,7 +448,7 @@ impl<T: PackedElement> fmt::Debug for Packed<T> {
 const PIECE: usize = 64 << 10;
 
 impl Packed<[f32; 3]> {
-    /// The box around the elements, or around those that `used` names; `Ok(None)` where an axis has no finite number.
+    /// The box around the elements, or around the elements that `used` names; `Ok(None)` if an axis has no finite number.
     pub(crate) fn bounds(&self, used: Option<&[u32]>, budget: &Budget) -> Result<Option<Bounds>> {
         self.ranges().for_each(|range| budget.count_read(&range));
         let stored = self.ranges().fold(0, |sum: u64, range| sum.saturating_add(range.length()));

@@ -66,7 +66,7 @@ const _: () = assert!(size_of::<Vertex>() == 59);
 
 /// The header of the bit array of indices (2.3) and of texture coordinates.
 ///
-/// In layout B, that of indices is followed by a `u64` that is added to each.
+/// In layout B, the header of indices is followed by a `u64` that is added to each.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 #[allow(missing_docs, reason = "the fields are the specification's")]

@@ -10,7 +10,7 @@ use crate::report::{Place, rules};
 pub(super) const FILE: Place = Place::file(Format::Tmf);
 
 rules! {
-    /// The bounding box in a vertex segment differs from that of its points by more than one quantization step.
+    /// The stored bounding box of a vertex segment differs from the bounding box of its points by more than one quantization step.
     /// Coordinates are still computed from it; bounds are computed from the points.
     STORED_BOX = note("stored_box", "bounding box of a vertex segment")
         written by "every release of the `tmf` crate, which confuses the axes of the box";

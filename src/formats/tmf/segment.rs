@@ -16,7 +16,7 @@ pub enum FileLayout {
     B,
 }
 
-/// What a segment holds: `seg_type`.
+/// The content of a segment: `seg_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SegmentType {
@@ -76,12 +76,12 @@ impl SegmentType {
         }
     }
 
-    /// Whether this is custom data, which has a name.
+    /// Returns `true` if this is custom data, which has a name.
     pub(crate) fn is_custom(self) -> bool {
         matches!(self, Self::CustomIndex | Self::CustomFloat | Self::CustomColorRgba | Self::CustomInteger)
     }
 
-    /// Whether only layout B has this type.
+    /// Returns `true` if only layout B has this type.
     pub(crate) fn is_of_layout_b(self) -> bool {
         self.is_custom() || matches!(self, Self::Tangent | Self::TangentTriangle | Self::SharedTriangle)
     }
@@ -112,9 +112,9 @@ impl SegmentType {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Segment {
-    /// What it holds.
+    /// The content of the segment.
     pub kind: SegmentType,
-    /// `compresion_type`: 0, or 1 where it is omitted.
+    /// `compresion_type`: 0, or 1 if it is omitted.
     ///
     /// Any number in segments that are not read.
     pub compression: u8,
@@ -132,7 +132,7 @@ pub struct Segment {
     pub(crate) bits: u64,
     /// The number that is added to each of its indices.
     pub(crate) base: u64,
-    /// Whether its coordinates of more than 32 bits have the scale of the crate `tmf`.
+    /// `true` if its coordinates of more than 32 bits have the scale of the crate `tmf`.
     pub(crate) wrapped: bool,
 }
 
@@ -170,12 +170,12 @@ impl Segment {
         }
     }
 
-    /// Whether it has indices of this kind, or shared ones with this bit in the mask.
+    /// Returns `true` if it has indices of this kind, or shared ones with this bit in the mask.
     pub(crate) fn is_of(&self, kind: SegmentType, bit: u8) -> bool {
         self.kind == kind || self.kind == SegmentType::SharedTriangle && self.mask & bit != 0
     }
 
-    /// Whether its indices are not stored: they count up from 0.
+    /// Returns `true` if its indices are not stored: they count up from 0.
     pub(crate) fn is_omitted(&self) -> bool {
         self.compression == OMITTED && self.kind == SegmentType::NormalTriangle
     }

@@ -16,8 +16,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Those of reading and decoding. Wrong values are findings; [`Severity`](crate::Severity) says how serious each
-    /// is.
+    /// Returns an error if the mesh cannot be read or decoded. Wrong values are findings, each with a
+    /// [`Severity`](crate::Severity).
     pub fn validate(&self) -> Result<Vec<Finding>> {
         let mut findings = Findings::default();
         for mesh in self.meshes() {
@@ -84,7 +84,7 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         let found = bounds.min.into_iter().zip(bounds.max);
         let wrong = stored.into_iter().zip(entry.precision).zip(found).any(|((stored, bits), found)| {
             let (min, max) = stored;
-            // One step, and what an f32 cannot tell.
+            // One step, and the rounding error of an f32.
             let steps = 2_f64.powi(bits.min(32).into()) - 1.0;
             let step = (max - min).abs() / steps.max(1.0) + (min.abs() + max.abs()) * 1e-6;
             (f64::from(found.0) - min).abs() > step || (f64::from(found.1) - max).abs() > step
@@ -136,7 +136,7 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// Checks indices against the number of elements, where there are any.
+/// Checks indices against the number of elements, if there are any.
 fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
     let count = count.unwrap_or(usize::MAX);
     let mut wrong: Option<(u64, u32)> = None;

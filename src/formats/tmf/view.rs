@@ -22,7 +22,7 @@ use crate::report::{Address, Finding, Result};
 struct Arrays {
     /// Each with its stream in the remap.
     arrays: Vec<(Values, usize)>,
-    /// Where vertices had to be remapped.
+    /// The remap of vertices, if one was needed.
     remap: Option<VertexRemap>,
     limits: Limits,
 }
@@ -57,7 +57,7 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// [`OutOfRange`](crate::ErrorKind::OutOfRange) where there is no such mesh, and those of [`Mesh::view`].
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the file has no such mesh, and the errors of [`Mesh::view`].
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
         self.mesh_at(address)?.view()
     }
@@ -85,7 +85,7 @@ impl Mesh {
     /// The numbers of positions and of triangles, from the headers of the segments.
     pub(crate) fn counts(&self) -> MeshCounts {
         let vertices = self.positions().map(|vertices| as_u64(vertices.len()));
-        // Triangles are those of the positions. Only a mesh without positions is listed by its other attributes.
+        // Triangles are the triangles of the positions. Only a mesh without positions is listed by its other attributes.
         let indices = match vertices {
             Some(_) => self.position_indices(),
             None => self.normal_indices().or(self.texcoord_indices()).or(self.tangent_indices()),
@@ -105,8 +105,8 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// [`Malformed`](crate::ErrorKind::Malformed) where an index is not less than the number of elements of its array,
-    /// and the errors of reading and decoding.
+    /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the number of elements of its array, and the
+    /// errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
         let Joined { attributes, vertex_count, indices, remap, findings } = join(self)?;
         let (mut infos, mut arrays) =
@@ -128,7 +128,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// Those of [`view`](Self::view).
+    /// Returns the errors of [`view`](Self::view).
     pub fn vertex_remap(&self) -> Result<Option<VertexRemap>> {
         Ok(join(self)?.remap)
     }
@@ -149,7 +149,7 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let mut findings = Vec::new();
     let mut streams: Vec<Stream> = Vec::new();
     let mut attributes = Vec::new();
-    // The first attribute, the positions where there are any, gives the number of vertices and of corners.
+    // The first attribute, which is the positions if there are any, gives the number of vertices and of corners.
     let lead = candidates.first().map(|lead| (lead.values.len(), lead.indices.clone()));
     let (lead_count, lead_indices) = lead.unwrap_or_default();
     for Candidate { semantic, values, indices } in candidates {

@@ -1,4 +1,4 @@
-//! What is known of the last failure on each thread.
+//! The details of the last failure on each thread.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
@@ -72,7 +72,7 @@ pub(crate) fn guard(job: impl FnOnce() -> Result<()>) -> mm_status {
     status
 }
 
-/// What is known of a failure.
+/// The details of a failure.
 ///
 /// No pointer is NULL; texts that there is nothing to say for are empty. All are UTF-8, each on one line.
 #[repr(C)]
@@ -80,31 +80,31 @@ pub(crate) fn guard(job: impl FnOnce() -> Result<()>) -> mm_status {
 pub struct mm_error {
     /// sizeof(mm_error), set by the caller.
     pub size: usize,
-    /// What the function returned.
+    /// The status that the function returned.
     pub status: mm_status,
     /// The format that was being read: one of MM_FORMAT_*, or 0.
     pub format: mm_format,
-    /// All of it as one line, with the path where there is one.
+    /// All of it as one line, with the path if it is known.
     pub text: *const c_char,
     /// The structure or field, as the specification of the format names it.
     pub what: *const c_char,
-    /// Where it is in the file, such as `snapshots[3]`.
+    /// The address in the file, such as `snapshots[3]`.
     pub address: *const c_char,
     /// The path of the file.
     pub path: *const c_char,
-    /// What should have been there.
+    /// The expected value.
     pub expected: *const c_char,
-    /// What was there.
+    /// The value that was found.
     pub found: *const c_char,
-    /// Whether byte_begin and byte_end say something.
+    /// `true` if byte_begin and byte_end are valid.
     pub has_byte_range: bool,
-    /// Whether decoded_begin and decoded_end say something.
+    /// `true` if decoded_begin and decoded_end are valid.
     pub has_decoded_range: bool,
     /// The bytes that are wrong or missing, from the start of the file.
     pub byte_begin: u64,
     /// Their end.
     pub byte_end: u64,
-    /// The bytes that are wrong inside a decoded block, from its start; the others then are those of the block.
+    /// The bytes that are wrong inside a decoded block, from its start; byte_begin and byte_end are then the range of the block.
     pub decoded_begin: u64,
     /// Their end.
     pub decoded_end: u64,
@@ -113,11 +113,11 @@ pub struct mm_error {
 // SAFETY: `repr(C)`, and begins with its size.
 unsafe impl First for mm_error {}
 
-/// What is known of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
+/// The details of the last failure of a function on the calling thread. Functions that succeed, or return MM_ABSENT, leave
 /// it as it is.
 ///
 /// Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
-/// each has its own last failure. Errors: MM_ABSENT where no function has failed on this thread; MM_ERROR_ARGUMENT, which is
+/// each has its own last failure. Errors: MM_ABSENT if no function has failed on this thread; MM_ERROR_ARGUMENT, which is
 /// not kept.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_last_error(out: *mut mm_error) -> mm_status {

@@ -1,11 +1,11 @@
-//! Why a call fails, and the codes that functions return.
+//! The reasons for which calls fail, and the codes that functions return.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 
 use meshmap::{Error, ErrorKind};
 
-/// What a function returns: MM_OK, MM_ABSENT, or one of MM_ERROR_*. Values of either may be added.
+/// The result of a function: MM_OK, MM_ABSENT, or one of MM_ERROR_*. Values of either may be added.
 pub type mm_status = i32;
 
 /// It is done.
@@ -18,7 +18,7 @@ pub const MM_ERROR_UNKNOWN_FORMAT: mm_status = 10;
 pub const MM_ERROR_TRUNCATED: mm_status = 11;
 /// The file breaks a rule of its format in a way that makes it unreadable.
 pub const MM_ERROR_MALFORMED: mm_status = 12;
-/// Valid, as far as this library can tell, but not read by it; or asked of a file that cannot have it.
+/// Valid, as far as this library can determine, but not supported by it; or requested of a file that cannot have it.
 pub const MM_ERROR_UNSUPPORTED: mm_status = 13;
 /// More memory would be needed than the limits of mm_options allow.
 pub const MM_ERROR_LIMIT_EXCEEDED: mm_status = 14;
@@ -46,7 +46,7 @@ pub const MM_ERROR_INTERNAL: mm_status = 35;
 
 pub(crate) type Result<T, E = Fail> = std::result::Result<T, E>;
 
-/// Why a call does not end with MM_OK.
+/// The reason why a call does not end with MM_OK.
 #[derive(Debug)]
 pub(crate) enum Fail {
     Library(Error),

@@ -1,4 +1,4 @@
-//! How files are read, and the numbers that stand for enums.
+//! Options for reading files, and the numbers that stand for enums.
 
 mod number;
 
@@ -54,7 +54,7 @@ pub const MM_OFFSET_FIRST_SECTION: u32 = 0;
 /// To the tag before it.
 pub const MM_OFFSET_START_TAG: u32 = 1;
 
-/// How a CGeo file is read where the published text says nothing.
+/// The choices for reading a CGeo file that the published text leaves open.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct mm_cgeo_dialect {
@@ -68,7 +68,7 @@ pub struct mm_cgeo_dialect {
     pub offset: u32,
 }
 
-/// How a file is read. Filled by mm_options_init, then changed.
+/// Options for reading a file. Filled by mm_options_init, then changed.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_options {
@@ -79,10 +79,10 @@ pub struct mm_options {
     /// The most bytes that one call holds of what it decodes, and that a file keeps for later calls. 1 GiB. Exact only if
     /// free_ratio is 0.
     pub max_total_bytes: u64,
-    /// How many times its stored bytes may always be decoded, whatever max_block_bytes and max_total_bytes are. 16. Set it to 0 to
-    /// switch this off, so that these limits are exact.
+    /// The decoded size that is always allowed, as a multiple of the stored size, whatever max_block_bytes and max_total_bytes are.
+    /// 16. Set it to 0 to switch this off, so that these limits are exact.
     pub free_ratio: u64,
-    /// How deep containers may be nested, in formats that nest them. 96.
+    /// The maximum nesting depth of containers, in formats that nest them. 96.
     pub max_depth: u32,
     /// MM_STRICTNESS_*. Tolerant.
     pub strictness: u32,
@@ -92,16 +92,16 @@ pub struct mm_options {
     pub decoder: u32,
     /// MM_CHECKSUMS_*. Verified.
     pub checksums: u32,
-    /// 1 where cgeo_dialect is used, and not found in the file. 0.
+    /// 1 if cgeo_dialect is used, and not found in the file. 0.
     pub has_cgeo_dialect: u32,
     /// The dialect of a CGeo file.
     pub cgeo_dialect: mm_cgeo_dialect,
 }
 
-// SAFETY: `repr(C)`, begins with its size, and has integers alone.
+// SAFETY: `repr(C)`, begins with its size, and has only integers.
 unsafe impl First for mm_options {}
 
-/// What options are where a caller says nothing.
+/// Returns the default options.
 fn defaults() -> mm_options {
     let Limits { max_block_bytes, max_total_bytes, free_ratio, max_depth, .. } = Limits::default();
     mm_options {
@@ -121,8 +121,8 @@ fn defaults() -> mm_options {
 
 /// Fills options with what holds unless a caller says otherwise: mm_options_init(&options, sizeof options).
 ///
-/// Ownership: nothing is handed over. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that is that of no version
-/// of mm_options.
+/// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT for NULL, or a size that no version of mm_options
+/// has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_options_init(out: *mut mm_options, size: usize) -> mm_status {
     guard(|| {
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn mm_options_init(out: *mut mm_options, size: usize) -> m
     })
 }
 
-/// What to read with, and the dialect that is forced.
+/// Returns the options for reading, and the dialect that is forced.
 pub(crate) unsafe fn options(from: *const mm_options) -> Result<(Options, Option<Dialect>)> {
     // SAFETY: the caller's, as the header says.
     let from = unsafe { crate::memory::take_sized(from, defaults()) }?;
@@ -163,7 +163,7 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<(Options, Option
     Ok((options, dialect))
 }
 
-/// Whether a number that is 0 or 1 is 0.
+/// Returns `true` if a number that is 0 or 1 is 0.
 fn one_of(what: &str, number: u32) -> Result<bool> {
     if number <= 1 { Ok(number == 0) } else { Err(unknown(what, number)) }
 }

@@ -50,7 +50,7 @@ pub const MM_INDEX_U16: mm_index_format = 2;
 /// uint32_t.
 pub const MM_INDEX_U32: mm_index_format = 4;
 
-/// What happens before the first snapshot and after the last: MM_WRAP_*.
+/// The behaviour before the first snapshot and after the last: MM_WRAP_*.
 pub type mm_wrap = u32;
 /// The first and the last snapshot stay.
 pub const MM_WRAP_CLAMP: mm_wrap = 0;
@@ -59,7 +59,7 @@ pub const MM_WRAP_LOOP: mm_wrap = 1;
 /// Snapshots run back to the first, then forth again.
 pub const MM_WRAP_PING_PONG: mm_wrap = 2;
 
-/// How serious a finding is: MM_SEVERITY_*, least serious first.
+/// The severity of a finding: MM_SEVERITY_*, least serious first.
 pub type mm_severity = u32;
 /// Legal and harmless.
 pub const MM_SEVERITY_NOTE: mm_severity = 1;

@@ -1,6 +1,6 @@
-//! How long helpers may work on what may turn out to be of no use.
+//! The time that helpers may spend on work that may turn out to be useless.
 //!
-//! Nobody knows whether a part is one before the thread in front comes to it: bytes can be made that look like the beginning
+//! A part is known to be valid only when the thread in front comes to it: bytes can be made that look like the beginning
 //! of a block everywhere, or nowhere. So helpers work on credit, which is earned by the thread in front, and by parts that it
 //! came to. Ordinary streams prove their parts one after the other, so that the credit grows as fast as the parts do. A stream
 //! that makes helpers work in vain costs what its last parts took, and three tenths of what one thread needs, at most.
@@ -12,9 +12,9 @@ use std::time::Duration;
 pub(super) struct Credit {
     /// Decoding that was needed, by any thread.
     proven: Duration,
-    /// What helpers did for parts that the thread in front has not come to, or are allowed to be doing.
+    /// The time that helpers spent, or may be spending, on parts that the thread in front has not come to.
     open: Duration,
-    /// What helpers did in vain, and their searches.
+    /// The time that helpers lost on useless work, and on their searches.
     lost: Duration,
     /// Bytes of the input that the thread in front has decoded itself, and the time it took.
     own: (usize, Duration),
@@ -27,16 +27,16 @@ impl Credit {
         Self { proven: Duration::from_secs(1 << 32), ..Self::default() }
     }
 
-    /// The thread in front has decoded so many bytes of the input.
+    /// Records that the thread in front has decoded `bytes` bytes of the input in `time`.
     pub(super) fn decoded(&mut self, bytes: usize, time: Duration) {
         self.proven = self.proven.saturating_add(time);
         self.own = (self.own.0.saturating_add(bytes), self.own.1.saturating_add(time));
     }
 
-    /// The time that one of so many idle helpers may spend next, and how many bytes of the input the thread in front decodes in
-    /// it: at least `least`. `None` where the credit is used up.
+    /// Returns the time that one of `idle` idle helpers may spend next, and the number of bytes of the input that the thread in
+    /// front decodes in it, at least `least`. `None` if the credit is used up.
     pub(super) fn share(&self, idle: usize, least: usize) -> Option<(Duration, usize)> {
-        /// Of each so much that was needed, so much may be lost.
+        /// For each first number of needed work, the second number may be lost.
         const LOSSES: (u32, u32) = (10, 3);
         let idle = u32::try_from(idle).unwrap_or(u32::MAX).max(1);
         let left = self.proven.saturating_sub(self.open).saturating_sub(self.lost);
@@ -58,13 +58,13 @@ impl Credit {
         self.open = self.open.saturating_sub(lent).saturating_add(spent);
     }
 
-    /// What a helper did in this time was needed.
+    /// Records that a helper's work in this time was needed.
     pub(super) fn prove(&mut self, time: Duration) {
         self.open = self.open.saturating_sub(time);
         self.proven = self.proven.saturating_add(time);
     }
 
-    /// What a helper did in this time is of no use.
+    /// Records that a helper's work in this time is of no use.
     pub(super) fn lose(&mut self, time: Duration) {
         self.open = self.open.saturating_sub(time);
         self.lost = self.lost.saturating_add(time);

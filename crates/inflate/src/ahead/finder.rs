@@ -1,4 +1,4 @@
-//! Where blocks may begin: places whose bits read as the header of a dynamic block.
+//! The search for places at which blocks may begin: places whose bits read as the header of a dynamic block.
 
 use crate::bits::{Bits, Position};
 use crate::block::{Lengths, lengths};
@@ -7,16 +7,16 @@ use crate::entry::END_OF_BLOCK;
 
 /// The first place, in these bytes of the input, where a dynamic block may begin that is not the last one.
 ///
-/// Few other places look like one. `None` where there is none, or where it `is_over` at a byte.
+/// Few other places look like one. `None` if no such place is found, or if `is_over` returns `true` at a byte.
 pub(super) fn find(
     input: &[u8],
     from: usize,
     until: usize,
     is_over: impl Fn(usize) -> bool,
 ) -> Option<Position> {
-    /// Of a word, the first 6 bytes are looked at, and the others are what comes after them.
+    /// In a word, the first 6 bytes are checked, and the others are the bytes that follow them.
     const STEP: usize = 6;
-    /// `is_over` is asked after so many words. A header that is looked at takes as long as some words.
+    /// `is_over` is called once per this number of words. A header that is checked takes as long as some words.
     const OFTEN: u32 = 1 << 8;
     const HEADER: u32 = 1 << 4;
     let mut code = Code::EMPTY;
@@ -55,7 +55,7 @@ fn places(word: u64) -> u64 {
     kind & !litlens & !distances
 }
 
-/// Whether the code of code lengths is complete.
+/// Returns `true` if the code of code lengths is complete.
 fn is_code_of_lengths(input: &[u8], Position { byte, bit }: Position) -> bool {
     const KIND_AND_COUNTS: u32 = 3 + 5 + 5;
     const AT_ONCE: u32 = 12;
@@ -94,7 +94,7 @@ const SUMS: [u16; 1 << 12] = {
     sums
 };
 
-/// Whether both codes of the block are such that it can be decoded.
+/// Returns `true` if the block can be decoded with both of its codes.
 fn is_header(input: &[u8], position: Position, code: &mut Code) -> bool {
     let mut bits = Bits::new(input, position);
     if bits.take(3).is_err() {

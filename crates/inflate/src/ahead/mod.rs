@@ -3,7 +3,7 @@
 //! A thread that helps searches for a place further on where a block may begin, and decodes from there. It does not know
 //! the 32 KiB before: a copy of them is marked, and so is what is copied from it, until no marks are left. When the thread in
 //! front comes to that very place, between two blocks, it puts the bytes in for the marks, and goes on where the part ends.
-//! A part that begins anywhere else was none, and is dropped. So the bytes are those that one thread makes, and whatever is
+//! A part that begins anywhere else was not one, and is dropped. So the bytes are the same as one thread makes, and whatever is
 //! wrong with the stream is found by the thread in front.
 
 mod credit;
@@ -49,7 +49,7 @@ pub struct Helpers {
     most: u64,
     /// A part is not begun nearer than this to the one before it, in bytes of the input.
     nearest: usize,
-    /// What the members so far have left.
+    /// The credit that is left from the members so far.
     credit: Credit,
 }
 
@@ -75,12 +75,12 @@ impl Helpers {
         Self { nearest, credit: Credit::unlimited(), ..self }
     }
 
-    /// Whether these are helpers for this very slice.
+    /// Returns `true` if these are helpers for this very slice.
     pub(super) fn are_for(&self, input: &[u8]) -> bool {
         std::ptr::eq((*self.input).as_ref(), input)
     }
 
-    /// Whether they pay for what is left of the input, of a deflate stream that begins at `start`.
+    /// Returns `true` if they pay for the rest of the input, of a deflate stream that begins at `start`.
     pub(super) fn pay(&self, start: usize, consumed: usize) -> bool {
         let left = (*self.input).as_ref().len().saturating_sub(consumed);
         let is_long = consumed.saturating_sub(start) >= self.nearest / 4;

@@ -8,17 +8,17 @@ use crate::copy::{BEYOND, Unit, copy};
 use crate::decoder::Deflate;
 use crate::history::{FAR, History};
 
-/// A byte of the output; or, from [`UNKNOWN`] on, one that lies so many bytes after the beginning of the [`FAR`] bytes that
-/// come before the part.
+/// A byte of the output; or, from [`UNKNOWN`] on, a byte whose distance from the beginning of the [`FAR`] bytes before the part is
+/// the value less [`UNKNOWN`].
 pub(super) type Marked = u16;
 pub(super) const UNKNOWN: Marked = 1 << 15;
 
-/// How many units of the output a piece of memory has room for.
+/// The number of units of the output that fit into a piece of memory.
 const PIECE: usize = if cfg!(any(test, fuzzing)) { 2 << 10 } else { 128 << 10 };
-/// What lies before them, for matches, and what may be written beyond.
+/// The units before them, for matches, and the units that may be written beyond.
 const LENGTH: usize = FAR + PIECE + Deflate::MARGIN;
 
-/// What the thread that is in front tells the one that decodes a part.
+/// The state that the thread in front shares with the thread that decodes a part.
 pub(super) struct Control {
     /// The part is not wanted any more.
     pub(super) is_dropped: AtomicBool,
@@ -36,36 +36,36 @@ pub(super) struct Piece<U> {
     filled: usize,
 }
 
-/// Where pieces come from.
+/// The source of pieces.
 pub(super) trait Memory {
-    /// A piece for marked bytes, of any content; `None` where there is no more memory.
+    /// Returns a piece for marked bytes, of any content; `None` if memory is used up.
     fn marked(&self) -> Option<Vec<Marked>>;
     /// The same for bytes that are known.
     fn known(&self) -> Option<Vec<u8>>;
 }
 
-/// What is decoded of a part.
+/// The decoded data of a part.
 pub(super) struct Part {
-    /// Where the first block begins.
+    /// The start of the first block.
     pub(super) start: Position,
-    /// Where the block begins that comes after the last one.
+    /// The start of the block after the last one.
     pub(super) end: Position,
-    /// Whether the stream ends there.
+    /// `true` if the stream ends there.
     pub(super) has_ended: bool,
-    /// How long it took to decode it.
+    /// The time that it took to decode it.
     pub(super) time: Duration,
-    /// What may refer to what comes before.
+    /// Pieces that may refer to bytes before the part.
     marked: Vec<Piece<Marked>>,
     /// The rest.
     known: Vec<Piece<u8>>,
 }
 
-/// Where a block has ended.
+/// The end of a block.
 #[derive(Clone, Copy)]
 struct Boundary {
     position: Position,
     has_ended: bool,
-    /// How many pieces there were, and how far the last one was filled.
+    /// The number of pieces, and the fill level of the last one.
     pieces: usize,
     filled: usize,
 }
@@ -86,7 +86,7 @@ enum State {
 }
 
 impl Control {
-    /// Of a part that is begun now and may take so long.
+    /// Makes the control of a part that begins now and may take `lent`.
     pub(super) fn new(lent: Duration) -> Self {
         let no = || AtomicBool::new(false);
         let end = AtomicUsize::new(usize::MAX);
@@ -97,12 +97,12 @@ impl Control {
         self.is_dropped.load(Ordering::Relaxed)
     }
 
-    /// Whether the part is not to be searched for from this byte on.
+    /// Returns `true` if the search for the part must not continue from this byte on.
     pub(super) fn is_passed(&self, byte: usize) -> bool {
         self.is_dropped() || byte >= self.end.load(Ordering::Relaxed) || self.is_late()
     }
 
-    /// Whether the part has taken as long as it may.
+    /// Returns `true` if the part has used up its time.
     fn is_late(&self) -> bool {
         let (begun, lent) = self.time;
         begun.elapsed() >= lent
@@ -115,7 +115,7 @@ impl Control {
 }
 
 impl<U: Unit> Piece<U> {
-    /// How many bytes of memory one takes.
+    /// The number of bytes of memory that one piece uses.
     pub(super) const SIZE: u64 = (LENGTH * size_of::<U>()) as u64;
 
     /// A piece that comes after these [`FAR`] units.
@@ -141,8 +141,8 @@ impl<U: Unit> Piece<U> {
 }
 
 impl Part {
-    /// Decodes what begins at `start`, until the part is to end, something is wrong, or there is no more memory. `None` where
-    /// not even one block was decoded, or the part is not wanted any more.
+    /// Decodes the part from `start`, until it is to end, something is wrong, or memory is used up. Returns `None` if not even one
+    /// block was decoded, or the part is not wanted any more.
     pub(super) fn decode(
         input: &[u8],
         start: Position,
@@ -169,14 +169,14 @@ impl Part {
         (!control.is_dropped()).then_some(part)
     }
 
-    /// How many bytes come before a place: a piece and how much of it.
+    /// Returns the number of bytes before a place: a piece and an offset in it.
     pub(super) fn length_before(&self, (piece, offset): (usize, usize)) -> usize {
         let marked = self.marked.iter().map(|piece| piece.content().len());
         let known = self.known.iter().map(|piece| piece.content().len());
         marked.chain(known).take(piece).fold(offset, usize::saturating_add)
     }
 
-    /// How many pieces it is made of.
+    /// Returns the number of pieces that it is made of.
     pub(super) fn pieces(&self) -> usize {
         self.marked.len().saturating_add(self.known.len())
     }
@@ -242,7 +242,7 @@ impl Decoding<'_> {
         }
     }
 
-    /// Fills a piece that comes after so many others.
+    /// Fills a piece that comes after `before` others.
     fn fill<U: Unit>(&mut self, piece: &mut Piece<U>, before: usize) -> State {
         let until = FAR + PIECE;
         loop {
@@ -267,7 +267,7 @@ impl Decoding<'_> {
     }
 }
 
-/// What marked bytes are, where it is known what comes before their part.
+/// The values of marked bytes, once the bytes before their part are known.
 pub(super) struct Bytes(Box<[u8; 1 << 16]>);
 
 impl Bytes {
@@ -277,7 +277,7 @@ impl Bytes {
         Self(bytes.try_into().unwrap_or_else(|_| Box::new([0; 1 << 16])))
     }
 
-    /// Sets the last [`FAR`] bytes before a part, of which some may lie before `out`. `false` where there are fewer.
+    /// Sets the last [`FAR`] bytes before a part, of which some may lie before `out`. Returns `false` if there are fewer.
     pub(super) fn set(&mut self, history: &History, out: &[u8]) -> bool {
         let Some(unknown) = self.0.last_chunk_mut::<FAR>() else { return false };
         let near = out.get(out.len().saturating_sub(FAR)..).unwrap_or_default();
@@ -346,11 +346,11 @@ fn repeat(out: &mut [Marked], at: usize, distance: usize, length: usize) {
     }
 }
 
-/// How many units are copied at once.
+/// The number of units that are copied at once.
 const AT_ONCE: usize = 8;
 const _: () = assert!(2 * AT_ONCE <= BEYOND);
 
-/// The others: `out` begins where they are copied from. Not inlined: the caller has no registers to spare.
+/// Copies other matches: `out` begins at the source of the copy. Not inlined: the caller has no registers to spare.
 #[expect(clippy::arithmetic_side_effects, reason = "lengths are at most 258")]
 #[inline(never)]
 fn repeat_long(out: &mut [Marked], distance: usize, length: usize) {

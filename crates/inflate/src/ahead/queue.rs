@@ -17,7 +17,7 @@ pub(crate) type Shared = Arc<dyn AsRef<[u8]> + Send + Sync>;
 /// A part is not begun further than this from the one before it, in bytes of the input.
 const FURTHEST: usize = 2 << 20;
 
-/// The thread in front looks after so many bytes of the input whether there is more to be done for others.
+/// The number of bytes of the input after which the thread in front checks again for work for other threads.
 const OFTEN: usize = 16 << 10;
 
 /// Parts of a stream, which other threads decode while one decodes from its beginning.
@@ -26,7 +26,7 @@ const OFTEN: usize = 16 << 10;
 /// has begun is never waited for.
 pub(super) struct Queue {
     input: Shared,
-    /// How many threads there are, with the one in front.
+    /// The number of threads, including the one in front.
     threads: usize,
     /// The memory that pieces may take, in bytes.
     most: u64,
@@ -40,9 +40,9 @@ struct State {
     is_closed: bool,
     /// In the order of the input.
     parts: VecDeque<Entry>,
-    /// Where the thread in front was seen last.
+    /// The last known position of the thread in front.
     front: usize,
-    /// Where in the input the last part may begin.
+    /// The last position in the input at which a part may begin.
     end: usize,
     /// From where on no part was found.
     nothing_from: usize,
@@ -66,11 +66,11 @@ pub(crate) struct Spare {
 
 struct Entry {
     control: Arc<Control>,
-    /// Where it is searched for.
+    /// The position from which it is searched for.
     from: usize,
-    /// Where it begins.
+    /// The start of the part.
     start: Option<Position>,
-    /// What came of it, when that is known.
+    /// The outcome, once it is known.
     part: Option<Option<Part>>,
 }
 
@@ -79,7 +79,7 @@ struct Task {
     control: Arc<Control>,
     from: usize,
     until: usize,
-    /// How long that may take.
+    /// The time that this may take.
     lent: Duration,
 }
 
@@ -131,7 +131,7 @@ impl Queue {
         }
     }
 
-    /// Where the thread in front, which is at this byte, has to look after the next part, or ask for help.
+    /// Returns the position at which the thread in front, which is at this byte, has to check for the next part, or ask for help.
     pub(super) fn stop(&self, front: usize) -> Position {
         let often = Position { byte: front.saturating_add(OFTEN), bit: 0 };
         let state = self.state();
@@ -139,12 +139,12 @@ impl Queue {
         first.map_or(often, |entry| entry.start.unwrap_or(Position { byte: entry.from, bit: 0 }).min(often))
     }
 
-    /// The thread in front has decoded so many bytes of the input in this time.
+    /// Records that the thread in front has decoded `bytes` bytes of the input in this time.
     pub(super) fn decoded(&self, bytes: usize, time: Duration) {
         self.state().credit.decoded(bytes, time);
     }
 
-    /// The part that begins here, where there is one. Parts that the thread in front has passed are dropped.
+    /// Returns the part that begins here, if there is one. Parts that the thread in front has passed are dropped.
     pub(super) fn part(&self, position: Position) -> Option<Part> {
         let mut state = self.state();
         state.front = position.byte;
@@ -234,7 +234,7 @@ impl Queue {
         Part::decode(self.input(), start, deflate, control, self)
     }
 
-    /// Where the next part is to be searched for, and how long its search and decoding may take.
+    /// Returns the position from which to search for the next part, and the time that its search and decoding may take.
     fn next(&self, state: &State) -> Option<(usize, Duration)> {
         let is_memory = !state.spare.marked.is_empty() || state.has_room(Piece::<Marked>::SIZE, self.most);
         if state.is_closed || !is_memory || state.parts.len() >= self.threads.saturating_mul(2) {

@@ -10,11 +10,11 @@ use crate::stream::Stream;
 use crate::tests::generator::{Random, mutate, stream_of};
 
 thread_local! {
-    /// How many parts this thread has used, so that tests can tell that there were any.
+    /// The number of parts that this thread has used, so that tests can detect that there were any.
     pub(super) static PARTS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What came of a stream.
+/// The outcome of a stream.
 #[derive(PartialEq)]
 struct Outcome {
     content: Vec<u8>,
@@ -25,7 +25,7 @@ struct Outcome {
 /// Content beyond this is not asked for.
 const MOST: usize = 8 << 20;
 
-/// Reads a stream in pieces of this length, so many of them with help.
+/// Reads a stream in pieces of this length, a given number of them with help.
 fn read(
     inflater: &mut Inflater,
     stream: &Arc<[u8]>,
@@ -60,7 +60,7 @@ fn read(
     }
 }
 
-/// Bytes, faults and where they are, and where the stream ends.
+/// Compares bytes, faults and their positions, and the end of the stream.
 #[test]
 #[cfg_attr(miri, ignore = "pools that outlive main leak; .ci/miri runs it where leaks are ignored")]
 fn threads_change_nothing() {

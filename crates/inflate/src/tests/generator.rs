@@ -20,7 +20,7 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// Whether something happens that does so once in `times`.
+    /// Returns `true` in one of `times` calls on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -76,7 +76,7 @@ impl Code {
         Self { lengths, codes }
     }
 
-    /// A random complete code of these symbols; of one alone, a code of one bit.
+    /// Makes a random complete code of these symbols; for a single symbol, a code of one bit.
     fn random(random: &mut Random, symbols: &[usize], count: usize, longest: usize) -> Self {
         let mut lengths = vec![0; count];
         let mut leaves = vec![0_usize];
@@ -176,7 +176,7 @@ pub(crate) fn stream(random: &mut Random) -> (Vec<u8>, Vec<u8>) {
     stream_of(random, blocks)
 }
 
-/// A stream of so many blocks, and what it inflates to.
+/// Makes a stream of `blocks` blocks, and its inflated content.
 pub(crate) fn stream_of(random: &mut Random, blocks: usize) -> (Vec<u8>, Vec<u8>) {
     let (mut writer, mut out) = (Writer::default(), Vec::new());
     for block in 0..blocks {

@@ -298,12 +298,12 @@ proptest! {
     }
 }
 
-/// What came of a stream that was read in pieces.
+/// The outcome of a stream that was read in pieces.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     content: Vec<u8>,
     produced: u64,
-    /// Bytes of the stream, where it is intact.
+    /// The length of the stream in bytes, if it is intact.
     consumed: Option<usize>,
     kind: Option<ErrorKind>,
 }
@@ -311,7 +311,7 @@ struct Outcome {
 /// Content beyond this is not asked for.
 const MOST: usize = if cfg!(miri) { 1 << 15 } else { 1 << 20 };
 
-/// Reads a stream in pieces of these lengths, each into memory of its own, over and over.
+/// Reads a stream in pieces of these lengths, each into separate memory, over and over.
 fn in_pieces(decoders: &mut Decoders, input: &[u8], decoder: Decoder, pieces: &[usize]) -> Outcome {
     outcome(begin(decoders, input, Format::Raw, decoder).unwrap(), pieces)
 }
@@ -348,7 +348,7 @@ fn random_pieces(random: &mut Random, content: usize) -> Vec<usize> {
     pieces
 }
 
-/// What zlib makes of a stream: its content, and how much of the input it used.
+/// Returns the result of zlib for a stream: its content, and the number of bytes of the input that it used.
 fn zlib(input: &[u8], length: usize) -> Option<(Vec<u8>, usize)> {
     let mut out = vec![0; length];
     let mut inflate = zlib_rs::Inflate::new(false, 15);
@@ -357,8 +357,8 @@ fn zlib(input: &[u8], length: usize) -> Option<(Vec<u8>, usize)> {
     (status == Ok(zlib_rs::Status::StreamEnd)).then(|| (out, inflate.total_in() as usize))
 }
 
-/// How many streams are tried: `MESHMAP_INFLATE_STREAMS`, or enough for every day. Millions are divided between processes,
-/// each of which begins with stream `MESHMAP_INFLATE_FIRST`.
+/// Returns the number of streams that are tried: `MESHMAP_INFLATE_STREAMS`, or enough for every day. Millions are divided between
+/// processes, each of which begins with stream `MESHMAP_INFLATE_FIRST`.
 fn streams() -> u64 {
     let wanted = std::env::var("MESHMAP_INFLATE_STREAMS").ok();
     wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(if cfg!(miri) { 3 } else { 1000 })

@@ -3,13 +3,13 @@ import { MeshmapError, errorOf } from './error.js';
 import { BlobSource, UrlSource } from './source.js';
 
 /**
- * How files are read. What is an address is fetched with the settings of {@link import('./source.js').FetchSettings}.
+ * Options for reading files. URLs are fetched with the settings of {@link import('./source.js').FetchSettings}.
  *
  * @typedef {object} CoreOptions
- * @property {string} [wasm] The address of another module, such as that of one format.
- * @property {number} [maxBlockBytes] The size of the largest decoded array or block; 512 MiB.
- * @property {number} [maxTotalBytes] The most that one job decodes, hands out or fetches; 1 GiB.
- * @property {number} [maxHeldBytes] Bytes of the file that are kept between jobs; 256 MiB. Beyond, all are let go.
+ * @property {string} [wasm] The URL of another module, such as the module for one format.
+ * @property {number} [maxBlockBytes] Maximum size of a decoded array or block; 512 MiB.
+ * @property {number} [maxTotalBytes] Maximum number of bytes that one job decodes, returns or fetches; 1 GiB.
+ * @property {number} [maxHeldBytes] Maximum number of bytes of the file that are cached between jobs; 256 MiB. Above it, all are dropped.
  * @property {number} [gap] Ranges that are nearer to each other are one request; 64 KiB.
  */
 
@@ -35,7 +35,7 @@ function load(address = new URL('./wasm/all.wasm', import.meta.url).href) {
 /** @param {string} address */
 async function bytesOf(address) {
     if (!address.startsWith('file:')) return fetch(address);
-    // Only Node has modules in files. Bundlers are not to look for this one.
+    // Only Node has modules in files. Bundlers must not resolve this module.
     const name = 'node:fs/promises';
     const { readFile } = await import(/* @vite-ignore */ /* webpackIgnore: true */ name);
     return readFile(new URL(address));
@@ -45,7 +45,7 @@ async function bytesOf(address) {
 const OVERLAPPING = new Set(['moment']);
 
 /**
- * What a job has made: an object, and arrays, which it describes.
+ * The result of a job: an object, and the arrays that it describes.
  *
  * @typedef {{ value: any, arrays: Uint8Array[] }} Made
  */
@@ -99,13 +99,13 @@ export class CoreFile {
         }
     }
 
-    /** What was fetched so far. */
+    /** Statistics of the fetches so far. */
     get stats() {
         return { ...this.source.stats };
     }
 
     /**
-     * Runs a job of the session, and fetches the bytes that it lacks. One job runs after the other, except for those that overlap.
+     * Runs a job of the session, and fetches the bytes that it lacks. Jobs run one after another, except overlapping jobs.
      *
      * @param {string} job
      * @param {unknown[]} args
@@ -169,13 +169,13 @@ export class CoreFile {
         try {
             this.session.free();
         } catch {
-            // A module that has ended has nothing to give back.
+            // A module that has ended has nothing to release.
         }
     }
 }
 
 /**
- * The parts of a reply, which is given back.
+ * Returns the parts of a reply, and releases the reply.
  *
  * @param {import('./module.js').Reply | undefined} reply
  * @returns {Made | null}

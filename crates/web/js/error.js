@@ -1,9 +1,9 @@
 /**
- * What went wrong, where, what was expected and what was found.
+ * A problem with a file or a request: its location, the expected and the found value.
  *
  * `kind` is one of `unknown_format`, `truncated`, `malformed`, `unsupported`, `limit_exceeded`, `out_of_range`, `mismatch`,
- * `cancelled` and `io`, of the library; `network` and `response` of requests; `changed` where the file is another one now;
- * `crash` where the module has ended, which the next file starts again.
+ * `cancelled` and `io`, of the library; `network` and `response` of requests; `changed` if the file has changed meanwhile;
+ * `crash` if the module has ended; opening the next file starts it again.
  */
 export class MeshmapError extends Error {
     /**

@@ -4,10 +4,10 @@ import { MeshmapError, errorOf } from './error.js';
 export { MeshmapError };
 
 /**
- * How a file is opened.
+ * Options for opening a file.
  *
  * @typedef {object} OwnOptions
- * @property {boolean} [worker] Whether the file is read in a worker, which all files share; by default where there are workers.
+ * @property {boolean} [worker] Reads the file in a worker, which all files share; `true` by default if workers are available.
  * @property {AbortSignal} [signal] Ends the opening.
  * @property {(stats: Stats) => void} [onProgress] Called after each response.
  *
@@ -16,38 +16,38 @@ export { MeshmapError };
  */
 
 /**
- * A rule of the format that the file breaks, and where.
+ * A rule of the format that the file breaks, and the location.
  *
  * @typedef {object} Finding
  * @property {string} rule
  * @property {'note' | 'suspicious' | 'forbidden' | 'unusable'} severity
  * @property {string | null} address
  * @property {[number, number] | null} byteRange
- * @property {number} count In how many places.
- * @property {string} detail What was expected and what was found at the first of them.
- * @property {string} message All of it in one line.
+ * @property {number} count The number of places.
+ * @property {string} detail The expected and the found value at the first place.
+ * @property {string} message The complete finding in one line.
  */
 
 /**
- * A file, as far as its headers tell.
+ * The information in a file's headers.
  *
  * @typedef {object} FileInfo
  * @property {'cgeo' | 'iqm' | 'openctm' | 'slmesh' | 'tmf'} format
  * @property {{ up: 'x' | 'y' | 'z' | null, frontFace: 'clockwise' | 'counter_clockwise' | null, vOrigin: 'top' | 'bottom' | null }} conventions
- *     What the format says; null where it says nothing.
+ *     The conventions of the format; null if it does not specify them.
  * @property {Finding[]} findings
- * @property {number} meshCount Of Second Life meshes, the number of `levels`.
+ * @property {number} meshCount The number of meshes; for Second Life meshes, the number of `levels`.
  * @property {Level[]} levels The blocks of a Second Life mesh that hold faces, the finest first; else empty.
- * @property {{ count: number, start: number | null, step: number | null } | null} snapshots Of CGeo; times in seconds.
- * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims Of IQM.
- * @property {number} jointCount Of IQM.
- * @property {string | null} name Of CGeo.
+ * @property {{ count: number, start: number | null, step: number | null } | null} snapshots The snapshots of a CGeo file; times in seconds.
+ * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims The animations of an IQM file.
+ * @property {number} jointCount The number of joints of an IQM file.
+ * @property {string | null} name The object name of a CGeo file.
  *
  * @typedef {{ name: string, level: number | null, byteRange: [number, number] | null }} Level
  */
 
 /**
- * What a mesh is for. A level of detail has a `level`, 0 the finest; a snapshot an `index` and perhaps `seconds`.
+ * The role of a mesh. A level of detail has a `level`, 0 the finest; a snapshot an `index` and perhaps `seconds`.
  *
  * @typedef {{ kind: 'geometry' | 'lod' | 'physics' | 'snapshot', level?: number, index?: number, seconds?: number }} Role
  *
@@ -75,26 +75,26 @@ export { MeshmapError };
  * @property {Role} role
  * @property {number} vertexCount
  * @property {number} triangleCount
- * @property {{ min: number[], max: number[] } | null} bounds Around the positions that are finite.
+ * @property {{ min: number[], max: number[] } | null} bounds The bounding box of the finite positions.
  * @property {Record<string, Attribute>} attributes `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`,
  *     `weights`, and others by their names in the file.
  * @property {Uint16Array | Uint32Array} indices
- * @property {Uint32Array} groups Of each run of triangles with one material: material, first index, number of indices.
+ * @property {Uint32Array} groups Three numbers for each run of triangles with one material: material, first index, number of indices.
  * @property {Finding[]} findings
  */
 
 /**
- * What is wanted of a mesh.
+ * Options for reading a mesh.
  *
  * @typedef {object} MeshOptions
- * @property {boolean} [quantized] Positions that are stored as normalized integers stay so.
+ * @property {boolean} [quantized] Keeps positions that are stored as normalized integers.
  * @property {boolean} [byMaterial] Triangles are ordered by material, so that each is one group.
- * @property {string[]} [attributes] Those that are read; all by default.
+ * @property {string[]} [attributes] The attributes to read; all by default.
  * @property {AbortSignal} [signal]
  */
 
 /**
- * Opens a file of any of the formats: an address, of which ranges are fetched, a `File` of the reader's disk, of which
+ * Opens a file of any of the formats: a URL, from which ranges are fetched, a `File` on the user's disk, from which
  * slices are read, or bytes.
  *
  * @param {string | URL | Blob | ArrayBuffer | ArrayBufferView} source
@@ -115,11 +115,11 @@ export async function open(source, options = {}) {
     return new MeshmapFile({ ...NOTHING, ...info }, file);
 }
 
-/** What formats say nothing of. */
+/** Conventions that a format does not specify. */
 const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null };
 
 /**
- * What runs jobs, here or in a worker.
+ * An object that runs jobs, here or in a worker.
  *
  * @typedef {object} Runner
  * @property {Stats} stats
@@ -137,7 +137,7 @@ export class MeshmapFile {
      * @param {Runner} runner
      */
     constructor(info, runner) {
-        /** What the headers tell. */
+        /** The information in the headers. */
         this.info = info;
         this.#runner = runner;
     }
@@ -147,13 +147,13 @@ export class MeshmapFile {
         return this.info.format;
     }
 
-    /** What was fetched so far. */
+    /** Statistics of the fetches so far. */
     get stats() {
         return this.#runner.stats;
     }
 
     /**
-     * The meshes with these numbers. Of a Second Life mesh, the faces of a level of detail, such as `lowest_lod`, whose
+     * Lists the meshes with these numbers. For a Second Life mesh, lists the faces of a level of detail, such as `lowest_lod`, whose
      * block is read; the finest by default.
      *
      * @param {{ level?: string, start?: number, end?: number, signal?: AbortSignal }} [options]
@@ -188,7 +188,7 @@ export class MeshmapFile {
 
     /**
      * Positions and normals of a CGeo snapshot, for the vertices of the mesh at snapshot `base`. Returns null if its triangles
-     * differ from those of `base`: then read its mesh. With `attributes: ['position']`, only the positions are fetched and
+     * differ from the triangles of `base`: then read its mesh. With `attributes: ['position']`, only the positions are fetched and
      * decoded, and `normals` is null.
      *
      * @param {number} base
@@ -248,7 +248,7 @@ const typed = (type, bytes) => new ARRAYS[type](/** @type {ArrayBuffer} */ (byte
 /** @type {Thread | null} */
 let shared = null;
 
-/** The worker that files share; another one where it has ended. */
+/** The worker that files share; a new worker if it has ended. */
 function thread() {
     if (!shared || shared.hasEnded) shared = new Thread();
     return shared;
@@ -281,7 +281,7 @@ class Thread {
         const answer = this.waiting.get(id);
         this.waiting.delete(id);
         answer?.(message);
-        // What is left of a module that has ended cannot be used.
+        // A module that has ended cannot be used.
         if (error?.kind === 'crash') this.end(errorOf(error));
     }
 

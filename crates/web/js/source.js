@@ -1,16 +1,16 @@
 import { MeshmapError } from './error.js';
 
 /**
- * What was fetched of a file so far.
+ * Statistics of the fetches of a file.
  *
  * @typedef {object} Stats
- * @property {number} requests Requests, those that were sent again included; of files on the disk, slices.
+ * @property {number} requests Number of requests, including repeated ones; for files on the disk, number of slices.
  * @property {number} bytes Bytes of their responses.
- * @property {number | null} length The length of the file, where that is known.
+ * @property {number | null} length The length of the file, if it is known.
  */
 
 /**
- * Where bytes go.
+ * The receiver of bytes.
  *
  * @typedef {object} Sink
  * @property {(offset: number, bytes: Uint8Array) => void} supply
@@ -18,7 +18,7 @@ import { MeshmapError } from './error.js';
  */
 
 /**
- * How addresses are fetched.
+ * Settings for fetching URLs.
  *
  * @typedef {object} FetchSettings
  * @property {RequestInit} [request] Headers, credentials and so on of every request.
@@ -56,7 +56,7 @@ export class UrlSource {
     async read(ranges, sink, signal) {
         let rest = ranges;
         if (!this.version) {
-            // The first response tells the length, and which version all others have to be of.
+            // The first response determines the length, and the version that all other responses must have.
             const [start, end] = ranges[0];
             await this.#part([start, Math.max(end, start + this.settings.first)], sink, signal);
             rest = ranges.slice(1);
@@ -109,7 +109,7 @@ export class UrlSource {
         if (said?.total != null) {
             this.#setLength(said.total, sink);
         } else if (body.length < expected && this.stats.length === null) {
-            // Content-Range is hidden from other origins; a response that ends early tells as much.
+            // Content-Range is hidden from other origins; a response that ends early reveals the same.
             this.#setLength(start + body.length, sink);
         }
         if (this.stats.length !== null && body.length < Math.min(end, this.stats.length) - start) {
@@ -370,7 +370,7 @@ class Version {
     }
 
     /**
-     * What is different, if it is another version.
+     * Describes the difference, if it is another version.
      *
      * @param {Version} other
      */
@@ -393,7 +393,7 @@ function contentRange(response) {
     return { text, start: Number(start), end: Number(last) + 1, total: total === '*' ? null : Number(total) };
 }
 
-/** A file on the reader's disk, or bytes in memory: slices of it are read, never the whole. */
+/** A file on the user's disk, or bytes in memory, which is read in slices, never as a whole. */
 export class BlobSource {
     /** @param {Blob} blob */
     constructor(blob) {

@@ -6,20 +6,20 @@ import {
 import { MeshmapError, open } from './index.js';
 
 /**
- * What the loader makes of a file.
+ * Options of the loader.
  *
  * @typedef {object} OwnLoaderOptions
  * @property {string | number} [level] Second Life: the level of detail that is shown first, by name or number; 0, the finest.
  * @property {number} [snapshot] CGeo: the snapshot that is shown first; 0.
- * @property {number} [ahead] CGeo: the number of snapshots that are read ahead while snapshots are shown at equal steps; 6. Each takes
+ * @property {number} [ahead] CGeo: the number of snapshots that are read ahead while snapshots are shown at equal steps; 6. Each needs
  *     at most 24 bytes per vertex.
- * @property {boolean} [yUp] Turns files whose format has Z up; true.
- * @property {boolean} [keepWinding] Leaves triangles that run clockwise as they are; false. Where a mesh has normals, these tell
- *     how its triangles run; else the format does, if it says so.
- * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh makes lengths of
- *     them; true.
+ * @property {boolean} [yUp] Rotates files whose format has Z up; true.
+ * @property {boolean} [keepWinding] Keeps clockwise triangles; false. If a mesh has normals, they determine
+ *     the winding; otherwise the format does, if it specifies the winding.
+ * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
+ *     lengths; true.
  * @property {boolean} [anims] IQM: reads animations; true.
- * @property {number} [maxMeshes] The most meshes that are shown; 4,096.
+ * @property {number} [maxMeshes] Maximum number of meshes that are shown; 4,096.
  * @property {(mesh: import('./index.js').Mesh, material: number) => import('three').Material} [material] Makes the material of
  *     the triangles with a number.
  *
@@ -108,13 +108,13 @@ export class MeshmapLoader extends Loader {
     }
 }
 
-/** A file as a group of meshes. What it does not show yet is fetched when it is asked for. */
+/** A file as a group of meshes. Parts that are not shown yet are fetched on request. */
 export class MeshmapObject extends Group {
     /** @type {number | null} */
     #wanted = null;
     /** @type {Promise<void> | null} */
     #following = null;
-    /** The snapshot whose mesh is there. */
+    /** The snapshot whose mesh is loaded. */
     #base = 0;
     /** The difference between the last two snapshots that were shown. */
     #step = 0;
@@ -134,20 +134,20 @@ export class MeshmapObject extends Group {
         this.name = file.info.name ?? '';
         /** @type {AnimationClip[]} */
         this.animations = [];
-        /** The errors of parts that cannot be read; the others are there. @type {MeshmapError[]} */
+        /** The errors of parts that cannot be read; the other parts are shown. @type {MeshmapError[]} */
         this.errors = [];
         /** The level of detail that is shown. @type {string | null} */
         this.level = null;
         /** The snapshot that is shown. @type {number | null} */
         this.snapshot = null;
-        /** How many meshes the file, or the level, has. */
+        /** The number of meshes of the file, or of the level. */
         this.meshCount = 0;
         this.userData.meshmap = file.info;
         if (options.yUp !== false && file.info.conventions.up === 'z') this.rotation.x = -Math.PI / 2;
     }
 
     /**
-     * Opens a file, and shows what viewers show: the finest level of detail, the first snapshot.
+     * Opens a file, and shows the same parts as viewers: the finest level of detail, the first snapshot.
      *
      * @param {Parameters<typeof open>[0]} source
      * @param {LoaderOptions} [options]
@@ -166,7 +166,7 @@ export class MeshmapObject extends Group {
         return object;
     }
 
-    /** What was fetched so far. */
+    /** Statistics of the fetches so far. */
     get stats() {
         return this.file.stats;
     }
@@ -185,7 +185,7 @@ export class MeshmapObject extends Group {
     }
 
     /**
-     * Shows a snapshot of CGeo. Of snapshots that are asked for while another one is read, the last is shown.
+     * Shows a snapshot of CGeo. If several snapshots are requested while another one is read, the last is shown.
      *
      * @param {number} index
      */
@@ -262,7 +262,7 @@ export class MeshmapObject extends Group {
             if (this.#ahead.has(index)) continue;
             const abort = new AbortController();
             const moment = this.file.moment(this.#base, index, { signal: abort.signal });
-            // An error belongs to whoever shows the snapshot.
+            // The call that shows the snapshot reports its error.
             moment.catch(() => {});
             this.#ahead.set(index, { moment, abort });
         }
@@ -272,7 +272,7 @@ export class MeshmapObject extends Group {
     }
 
     /**
-     * Drops the snapshots that were read ahead, except those that are wanted.
+     * Drops the snapshots that were read ahead, except the wanted ones.
      *
      * @param {number[]} wanted
      */
@@ -293,7 +293,7 @@ export class MeshmapObject extends Group {
     }
 
     /**
-     * The meshes of a list, and their errors apart.
+     * Returns the meshes of a list, and separately their errors.
      *
      * @param {{ level?: string }} options
      */
@@ -321,20 +321,20 @@ export class MeshmapObject extends Group {
         const options = { quantized, byMaterial: true, signal };
         const mesh = await this.file.mesh(address, options);
         const dequant = mesh.attributes.position?.dequant;
-        // A matrix that makes everything flat, or turns it inside out, is not one for normals.
+        // A matrix that flattens or mirrors everything is not suitable for normals.
         const isPlain = dequant?.scale.slice(0, 3).every((scale) => scale > 0 && Number.isFinite(scale)) ?? true;
         return isPlain ? mesh : this.file.mesh(address, { ...options, quantized: false });
     }
 
     /**
-     * Takes the place of what was shown.
+     * Replaces the shown meshes.
      *
      * @param {import('./index.js').Mesh[]} meshes
      * @param {Bones | null} [bones]
      */
     async #show(meshes, bones = null) {
         this.#clear();
-        // Before the meshes: animations find by name what comes first.
+        // Before the meshes, because animations find the first object with a name.
         if (bones) this.add(...bones.roots);
         const isClockwise = this.file.info.conventions.frontFace === 'clockwise';
         const hue = meshes.length > 1 ? 1 / meshes.length : 0;
@@ -390,7 +390,7 @@ export class MeshmapObject extends Group {
         }
     }
 
-    /** Gives the memory of meshes and file back. */
+    /** Releases the memory of the meshes and the file. */
     dispose() {
         this.#keepAhead([]);
         this.#clear();
@@ -407,7 +407,7 @@ const NAMES = new Map([
 ]);
 
 /**
- * A mesh as an object of three.js; a cloud of points where it has no triangles.
+ * A mesh as an object of three.js; a point cloud if it has no triangles.
  *
  * @param {import('./index.js').Mesh} mesh
  * @param {{ bones: Bones | null, isClockwise: boolean, hue: number } & LoaderOptions} options
@@ -427,7 +427,7 @@ function objectOf(mesh, { bones, isClockwise, hue, keepWinding = false, material
         for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
     }
     if (dequant && normal) {
-        // The matrix of the mesh turns normals by its inverse: they are made for that.
+        // The matrix of the mesh transforms normals by its inverse; the normals are prepared for this.
         const [x, y, z] = dequant.scale;
         for (let i = 0; i < normal.count; i += 1) normal.setXYZ(i, normal.getX(i) * x, normal.getY(i) * y, normal.getZ(i) * z);
     }
@@ -453,7 +453,7 @@ function objectOf(mesh, { bones, isClockwise, hue, keepWinding = false, material
     if (bones && isBoundTo(geometry, bones)) {
         const skinned = new SkinnedMesh(geometry, material);
         skinned.bind(bones.skeleton, new Matrix4());
-        // Bones move vertices out of any box that is known here.
+        // Bones move vertices out of any bounding box that is known here.
         skinned.frustumCulled = false;
         return place(skinned, mesh, dequant);
     }
@@ -478,11 +478,11 @@ function place(object, mesh, dequant) {
 }
 
 /**
- * Whether most triangles run clockwise around their normals: of some thousand of them, as far as they tell.
+ * Returns `true` if most triangles run clockwise around their normals, in a sample of some thousand triangles.
  *
  * @param {BufferGeometry} geometry
  * @param {Uint16Array | Uint32Array} indices
- * @param {number[]} [scale] What makes lengths of positions.
+ * @param {number[]} [scale] The factors that convert positions to lengths.
  */
 function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
     const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
@@ -501,7 +501,7 @@ function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
 }
 
 /**
- * Whether all vertices are moved by bones that are there.
+ * Returns `true` if every vertex refers only to bones that exist.
  *
  * @param {BufferGeometry} geometry
  * @param {Bones} bones
@@ -514,7 +514,7 @@ function isBoundTo(geometry, bones) {
 
 /**
  * @param {import('./index.js').Attribute} attribute
- * @param {boolean} isShaded Whether shaders of three.js take it, as floats.
+ * @param {boolean} isShaded `true` if shaders of three.js use it, as floats.
  */
 function attributeOf({ array, itemSize, type, normalized }, isShaded) {
     if (type === 'f16') return new Float16BufferAttribute(/** @type {Uint16Array} */ (array), itemSize);
@@ -524,7 +524,7 @@ function attributeOf({ array, itemSize, type, normalized }, isShaded) {
 }
 
 /**
- * The materials where nothing else is wanted.
+ * The default materials.
  *
  * @param {number} hue
  * @returns {NonNullable<LoaderOptions['material']>}
@@ -549,7 +549,7 @@ function setBounds(geometry, bounds) {
 }
 
 /**
- * The box around the points that are finite.
+ * The bounding box of the finite points.
  *
  * @param {Float32Array} points
  */
@@ -572,7 +572,7 @@ function boundsOf(points) {
  * @param {{ frameCount: number, values: Float32Array, rate: number, isLoop: boolean }} frames
  */
 function clipOf(name, bones, { frameCount, values, rate, isLoop }) {
-    // One that loops goes on from its last frame to its first.
+    // A looping animation continues from its last frame to its first.
     const frames = isLoop && frameCount > 1 ? frameCount + 1 : frameCount;
     const times = Float32Array.from({ length: frames }, (_, frame) => frame / rate);
     const column = (/** @type {number} */ bone, /** @type {number} */ first, /** @type {number} */ size) => {

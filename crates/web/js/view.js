@@ -36,7 +36,7 @@ const HEADERS = {
 /** Milliseconds between the last tab and the end of the server: reloading closes a tab and opens it again. */
 const GRACE = 2000;
 
-/** The files of the page, by address. The scripts and the module are those of the package. */
+/** The files of the page, by address. The scripts and the module come from the package. */
 const here = fileURLToPath(new URL('.', import.meta.url));
 const PAGE = new Map([
     ...['index.html', 'style.css', 'icon.svg'].map((name) => [name, join(here, 'page', name)]),
@@ -48,7 +48,7 @@ function report(message) {
     process.stderr.write(`meshmap: ${message}\n`);
 }
 
-/** The names and the paths or URLs of the files, in the order of the arguments; those of a folder are sorted. */
+/** The names and the paths or URLs of the files, in the order of the arguments; the files of a folder are sorted. */
 function find(names) {
     const found = [];
     for (const name of names) {

@@ -1,4 +1,4 @@
-// The thread that reads: files are opened and jobs run here, and arrays are handed over without a copy.
+// The thread that reads: files are opened and jobs run here, and arrays are transferred without a copy.
 import { CoreFile } from './core.js';
 import { MeshmapError } from './error.js';
 

@@ -101,7 +101,7 @@ __all__ = [
 
 
 def register() -> list[str]:
-    """Makes trimesh and meshio, as far as they are installed, load these formats. Gives the names of those that do.
+    """Registers loaders for these formats with trimesh and meshio, if they are installed. Returns the names of the packages registered.
 
     PyVista finds this package by itself.
     """
@@ -111,5 +111,5 @@ def register() -> list[str]:
 
 
 def _reopen(origin: Any, is_reader: bool, options: dict[str, Any]) -> File:
-    """What pickled files are made of."""
+    """The functions that restore pickled files."""
     return open(reader=origin, **options) if is_reader else open(origin, **options)

@@ -1,4 +1,4 @@
-"""The meshes of a file that viewers show, as plain arrays: what the loaders of other packages are made of."""
+"""The meshes of a file that viewers show, as plain arrays. The loaders of other packages use them."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Drawn:
     triangles: NDArray[Any]
 
     def normals(self) -> NDArray[np.float32] | None:
-        """``float32 [vertices, 3]``, where the file has them."""
+        """``float32 [vertices, 3]``, if the file stores normals."""
         return self.mesh["normal"] if "normal" in self.mesh else None
 
     def texcoords(self) -> NDArray[np.float32] | None:
-        """``float32 [vertices, 2]``, where the file has them."""
+        """``float32 [vertices, 2]``, if the file stores texture coordinates."""
         return self.mesh["texcoord"][:, :2] if "texcoord" in self.mesh else None
 
 
 def drawn(source: Any, snapshot: int | None = None, lod: str | None = None) -> list[Drawn]:
-    """All geometry, the finest level of detail and the first snapshot, or those that are asked for."""
+    """All geometry, the finest level of detail and the first snapshot, or the requested ones."""
     file = _meshmap.open(source) if not isinstance(source, _meshmap.File) else source
     if snapshot is not None:
         addresses = [f"snapshots[{snapshot}]"]

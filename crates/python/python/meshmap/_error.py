@@ -9,18 +9,18 @@ if TYPE_CHECKING:
 
 
 class Error(Exception):
-    """A file cannot be read, or only in part: what is wrong, where, what was expected and what was found.
+    """A file cannot be read, or only in part. Describes the problem, its location, the expected and the found value.
 
     Missing files and failing disks are an ``OSError``; what a reader in Python raises comes through as it is.
 
     Attributes:
         kind: ``unknown_format``, ``truncated``, ``malformed``, ``unsupported``, ``limit_exceeded``, ``out_of_range``,
             ``mismatch``, ``io``, ``not_finite``, ``not_held`` or ``other``.
-        format: The name of the format, where that is known.
+        format: The name of the format, if it is known.
         address: The part of the file, such as ``snapshots[12].positions``.
         byte_range: First byte that is wrong or missing, and the byte after the last one.
-        decoded_range: The same inside of a decoded block; ``byte_range`` then is that of the stored block.
-        path: The path of the file, where it has one.
+        decoded_range: The same inside of a decoded block; ``byte_range`` is then the range of the stored block.
+        path: The path of the file, if it has one.
     """
 
     kind: str

@@ -1,9 +1,9 @@
-"""Arrays as lists, for programs that take no arrays."""
+"""Arrays as lists, for programs that do not accept arrays."""
 
 from __future__ import annotations
 
 import gc
-from _thread import allocate_lock  # that of `threading`, whose import takes longer
+from _thread import allocate_lock  # the lock of `threading`, whose import takes longer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _was_enabled = False
 
 
 def to_lists(arrays: Iterable[NDArray[Any]]) -> list[list[Any]]:
-    """Each array as nested lists of numbers, as its own `tolist` gives them, in a fraction of the time.
+    """Returns each array as nested lists of numbers, equal to the result of its `tolist`, in a fraction of the time.
 
     Python's garbage collector looks at all lists again and again while they become more. It waits until these are made:
     they hold numbers alone, so there is nothing to be found among them.

@@ -11,7 +11,7 @@ from ._drawn import Drawn, drawn
 
 
 def read(path: str, *, snapshot: int | None = None, lod: str | None = None, **_: Any) -> Any:
-    """Reads a file as ``pyvista.PolyData``, or as ``pyvista.MultiBlock`` where it has several meshes.
+    """Reads a file as ``pyvista.PolyData``, or as ``pyvista.MultiBlock`` if it has several meshes.
 
     Normals are point data ``Normals``, texture coordinates ``TCoords``, other attributes have their own names, and the
     material of each triangle is cell data ``material_ids``.

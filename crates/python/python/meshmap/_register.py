@@ -11,7 +11,7 @@ from ._drawn import EXTENSIONS, Drawn, drawn
 
 
 def register() -> list[str]:
-    """Makes those that are installed load these formats. Gives their names."""
+    """Registers loaders with the packages that are installed. Returns the names of these packages."""
     done = []
     for name, add in (("trimesh", _add_trimesh), ("meshio", _add_meshio)):
         try:
@@ -29,7 +29,7 @@ def _add_trimesh() -> None:
 
 
 def _load_trimesh(file_obj: Any, file_type: str | None = None, **options: Any) -> dict[str, Any]:
-    """The arguments of a ``trimesh.Trimesh``, or of a ``trimesh.Scene`` where the file has several meshes."""
+    """The arguments of a ``trimesh.Trimesh``, or of a ``trimesh.Scene`` if the file has several meshes."""
     meshes = drawn(_source(file_obj), options.get("snapshot"), options.get("lod"))
     if len(meshes) == 1:
         return _trimesh(meshes[0])
@@ -49,7 +49,7 @@ def _trimesh(mesh: Drawn) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "vertices": mesh.positions.astype(np.float64),
         "faces": mesh.triangles.astype(np.int64),
-        # Order and number of vertices stay those of the file.
+        # Keep the file's order and number of vertices.
         "process": False,
         "metadata": {"name": mesh.name, "address": mesh.mesh.address},
     }
@@ -93,7 +93,7 @@ def _read_meshio(filename: Any) -> Any:
 
 
 def _source(file: Any) -> Any:
-    """The path of a file object, which can be read by ranges from several threads, or the object."""
+    """The path of a file object, which several threads can read by ranges, or the object itself."""
     name = getattr(file, "name", None)
     try:
         if isinstance(name, str) and hasattr(file, "fileno") and file.fileno() >= 0:

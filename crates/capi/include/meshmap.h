@@ -316,7 +316,7 @@ typedef struct {
      */
     double start;
     /**
-     * From one snapshot to the next, in seconds; 0 where no time passes.
+     * From one snapshot to the next, in seconds; 0 if no time passes.
      */
     double step;
     /**
@@ -399,7 +399,7 @@ typedef struct {
      */
     size_t snapshot_count;
     /**
-     * The version of the format; 0 where the header has no whole number.
+     * The version of the format; 0 if the header has no whole number.
      */
     int64_t version;
     /**
@@ -604,7 +604,7 @@ typedef struct {
      */
     uint32_t checksums;
     /**
-     * 1 where cgeo_dialect is used, and not found in the file. 0.
+     * 1 if cgeo_dialect is used, and not found in the file. 0.
      */
     uint32_t has_cgeo_dialect;
     /**
@@ -644,7 +644,7 @@ typedef struct {
      */
     int (*read)(void *user, uint64_t offset, void *buffer, size_t length, size_t *stored);
     /**
-     * Called once, when nothing is read any more; also where opening fails. May be NULL.
+     * Called once, when nothing is read any more; also if opening fails. May be NULL.
      */
     mm_release_fn release;
 } mm_reader;
@@ -670,7 +670,7 @@ typedef struct {
      */
     uint32_t frame_count;
     /**
-     * Poses in each frame; as many as joints where the animation fits the skeleton.
+     * Poses in each frame; as many as joints if the animation fits the skeleton.
      */
     uint32_t pose_count;
 } mm_rig_info;
@@ -744,7 +744,7 @@ typedef struct {
      */
     uint32_t frame_count;
     /**
-     * Frames per second; 0 where the file does not say.
+     * Frames per second; 0 if the file does not store it.
      */
     float frame_rate;
     /**
@@ -803,7 +803,7 @@ typedef struct {
 typedef uint32_t mm_severity;
 
 /**
- * A rule that a file breaks, and where.
+ * A rule that a file breaks, and the location.
  */
 typedef struct {
     /**
@@ -831,7 +831,7 @@ typedef struct {
      */
     bool has_byte_range;
     /**
-     * In how many places the rule is broken; the others say where first.
+     * The number of places at which the rule is broken; the other fields describe the first one.
      */
     uint64_t count;
     /**
@@ -1017,7 +1017,7 @@ typedef struct {
      */
     uint32_t components;
     /**
-     * 1 where integers stand for 0..1, or -1..1; else 0.
+     * 1 if integers stand for 0..1, or -1..1; else 0.
      */
     uint32_t normalized;
     /**
@@ -1764,7 +1764,7 @@ mm_status mm_cgeo_point_cloud(const mm_file *file,
  * The differences from the positions of the first snapshot, as stored: three floats each, `stride` bytes apart (0: packed).
  * `out` NULL decodes them, and returns the count.
  *
- * Ownership, threads: as of mm_cgeo_positions. Errors: those, and MM_ABSENT where the snapshot is stored complete.
+ * Ownership, threads: as of mm_cgeo_positions. Errors: the same, and MM_ABSENT if the snapshot is stored complete.
  */
 mm_status mm_cgeo_position_differences(const mm_file *file,
                                        size_t snapshot,
@@ -1778,7 +1778,7 @@ mm_status mm_cgeo_position_differences(const mm_file *file,
  * The triangles of a snapshot: three indices each, `stride` bytes apart (0: packed), of positions, normals or a map channel
  * (MM_CORNERS_*). `out` NULL asks for the count. A difference has the triangles of the first snapshot.
  *
- * Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have no such indices.
+ * Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have no such indices.
  */
 mm_status mm_cgeo_triangles(const mm_file *file,
                             size_t snapshot,
@@ -1793,7 +1793,7 @@ mm_status mm_cgeo_triangles(const mm_file *file,
  * The material of each triangle of a snapshot, as a number of the file's, `stride` bytes apart (0: packed). `out` NULL asks for
  * the count.
  *
- * Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+ * Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have none.
  */
 mm_status mm_cgeo_material_ids(const mm_file *file,
                                size_t snapshot,
@@ -1807,7 +1807,7 @@ mm_status mm_cgeo_material_ids(const mm_file *file,
  * A byte for each triangle of a snapshot, of which bits 0, 1 and 2 say that the edges AB, BC and CA are visible; `stride` bytes
  * apart (0: packed). `out` NULL asks for the count.
  *
- * Ownership, threads: as of mm_cgeo_positions. Errors: those; MM_ABSENT where triangles have none.
+ * Ownership, threads: as of mm_cgeo_positions. Errors: the same; MM_ABSENT if triangles have none.
  */
 mm_status mm_cgeo_edge_visibility(const mm_file *file,
                                   size_t snapshot,
@@ -1822,7 +1822,7 @@ mm_status mm_cgeo_edge_visibility(const mm_file *file,
  * it as it is.
  *
  * Ownership: the texts are the library's, and valid until another function fails on this thread, or the thread ends. Threads:
- * each has its own last failure. Errors: MM_ABSENT where no function has failed on this thread; MM_ERROR_ARGUMENT, which is
+ * each has its own last failure. Errors: MM_ABSENT if no function has failed on this thread; MM_ERROR_ARGUMENT, which is
  * not kept.
  */
 mm_status mm_last_error(mm_error *out);
@@ -1867,8 +1867,8 @@ mm_status mm_open_map(const char *path,
  * Opens a file of any format that is in memory. `options` may be NULL.
  *
  * Ownership: `*out` is the caller's, for mm_close. The memory is lent: `release`, which may be NULL, is called with `user`
- * once nothing shows it any more, also where opening fails; until then it must not change. Threads: any. Errors: as of
- * mm_open; MM_ERROR_ARGUMENT where `data` is NULL and `length` is not 0.
+ * once nothing shows it any more, also if opening fails; until then it must not change. Threads: any. Errors: as of
+ * mm_open; MM_ERROR_ARGUMENT if `data` is NULL and `length` is not 0.
  */
 mm_status mm_open_memory(const void *data,
                          size_t length,
@@ -1881,8 +1881,8 @@ mm_status mm_open_memory(const void *data,
  * Opens a file of any format that callbacks read: an archive, a store. `options` may be NULL.
  *
  * Ownership: `*out` is the caller's, for mm_close. `reader` is copied; its `release` is called with its `user` once nothing is
- * read any more, also where opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
- * any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO where a callback returns another number than 0,
+ * read any more, also if opening fails, unless the reader cannot be used at all (MM_ERROR_ARGUMENT for its size). Threads:
+ * any; callbacks are called on any thread. Errors: as of mm_open; MM_ERROR_IO if a callback returns another number than 0,
  * or claims to have stored more than there is room for.
  */
 mm_status mm_open_reader(const mm_reader *reader,
@@ -1953,11 +1953,10 @@ mm_status mm_rig_joint(const mm_rig *rig, size_t index, mm_joint *out);
 /**
  * An animation. `out->size` is set before.
  *
- * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such animation.
+ * Ownership: the name is the rig's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the rig has no such
+ * animation.
  */
-mm_status mm_rig_anim(const mm_rig *rig,
-                      size_t index,
-                      mm_anim *out);
+mm_status mm_rig_anim(const mm_rig *rig, size_t index, mm_anim *out);
 
 /**
  * The frames before and after a time of an animation, in seconds from its first frame, and the fraction between them. If the file
@@ -2061,11 +2060,10 @@ mm_status mm_finding_list_count(const mm_finding_list *list, size_t *out);
 /**
  * A finding of a list. `out->size` is set before.
  *
- * Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such finding.
+ * Ownership: texts are the list's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the list has no such
+ * finding.
  */
-mm_status mm_finding_list_get(const mm_finding_list *list,
-                              size_t index,
-                              mm_finding *out);
+mm_status mm_finding_list_get(const mm_finding_list *list, size_t index, mm_finding *out);
 
 /**
  * Frees a list and its texts. NULL is passed over.
@@ -2132,16 +2130,15 @@ mm_status mm_mesh_findings(const mm_mesh *mesh, mm_finding_list **out);
 /**
  * The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
  *
- * Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such attribute.
+ * Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such
+ * attribute.
  */
-mm_status mm_mesh_attribute(const mm_mesh *mesh,
-                            size_t index,
-                            mm_attribute_info *out);
+mm_status mm_mesh_attribute(const mm_mesh *mesh, size_t index, mm_attribute_info *out);
 
 /**
  * The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
  *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT where the mesh does not have it.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the mesh does not have it.
  */
 mm_status mm_mesh_find_attribute(const mm_mesh *mesh,
                                  mm_semantic semantic,
@@ -2217,7 +2214,7 @@ mm_status mm_mesh_write_interleaved(const mm_mesh *mesh,
  * `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
  * `out` NULL asks for the bytes.
  *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` bytes are too few;
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
  * MM_ERROR_OUT_OF_RANGE for an index that the format cannot hold.
  */
 mm_status mm_mesh_write_indices(const mm_mesh *mesh,
@@ -2231,7 +2228,7 @@ mm_status mm_mesh_write_indices(const mm_mesh *mesh,
  * Writes the indices as three uint32_t for each triangle, `stride` bytes apart (0: packed), as ray tracers take them. `out`
  * NULL asks for the count.
  *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` triangles are too few.
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` triangles are too few.
  */
 mm_status mm_mesh_triangles(const mm_mesh *mesh,
                             uint32_t *out,
@@ -2243,7 +2240,7 @@ mm_status mm_mesh_triangles(const mm_mesh *mesh,
  * Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
  * for the count.
  *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER where `capacity` groups are too few.
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` groups are too few.
  */
 mm_status mm_mesh_groups(const mm_mesh *mesh,
                          mm_group *out,
@@ -2254,8 +2251,8 @@ mm_status mm_mesh_groups(const mm_mesh *mesh,
 /**
  * Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
  *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT where triangles have no materials of their own;
- * MM_ERROR_BUFFER where `capacity` numbers are too few.
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no materials of their own;
+ * MM_ERROR_BUFFER if `capacity` numbers are too few.
  */
 mm_status mm_mesh_material_ids(const mm_mesh *mesh,
                                uint32_t *out,
@@ -2280,7 +2277,7 @@ mm_status mm_cgeo_timing(const mm_file *file, mm_timing *out);
 /**
  * The time of a snapshot in seconds.
  *
- * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT where `timing` is NULL and the file has no times.
+ * Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_ARGUMENT if `timing` is NULL and the file has no times.
  */
 mm_status mm_cgeo_time_of(const mm_file *file,
                           const mm_timing *timing,
@@ -2510,7 +2507,7 @@ mm_status mm_snapshot_view(const mm_snapshot *snapshot,
  * Copies an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, `stride` bytes apart (0: packed). `out` NULL asks
  * for the count.
  *
- * Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: those; MM_ERROR_BUFFER where `capacity` elements
+ * Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: the same; MM_ERROR_BUFFER if `capacity` elements
  * are too few.
  */
 mm_status mm_snapshot_array(const mm_snapshot *snapshot,
@@ -2524,7 +2521,7 @@ mm_status mm_snapshot_array(const mm_snapshot *snapshot,
  * Copies the triangles of a snapshot: three indices each (MM_CORNERS_*), `stride` bytes apart (0: packed). `out` NULL asks for
  * the count. The scratch may be NULL.
  *
- * Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have no such indices.
+ * Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have no such indices.
  */
 mm_status mm_snapshot_triangles(const mm_snapshot *snapshot,
                                 mm_corners which,
@@ -2537,7 +2534,7 @@ mm_status mm_snapshot_triangles(const mm_snapshot *snapshot,
 /**
  * Copies the material of each triangle of a snapshot, `stride` bytes apart (0: packed). `out` NULL asks for the count.
  *
- * Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+ * Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
  */
 mm_status mm_snapshot_material_ids(const mm_snapshot *snapshot,
                                    uint32_t *out,
@@ -2549,7 +2546,7 @@ mm_status mm_snapshot_material_ids(const mm_snapshot *snapshot,
  * Copies the edge byte of each triangle of a snapshot (mm_cgeo_edge_visibility), `stride` bytes apart (0: packed). `out` NULL
  * asks for the count.
  *
- * Ownership, threads: as of mm_snapshot_array. Errors: those; MM_ABSENT where triangles have none.
+ * Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
  */
 mm_status mm_snapshot_edge_visibility(const mm_snapshot *snapshot,
                                       uint8_t *out,

@@ -287,7 +287,7 @@ impl Convert {
         Self { name: name.into(), ..self }
     }
 
-    /// Adds the animations of another IQM file to those of the file that is written as glTF. `name` is what the outcome
+    /// Adds the animations of another IQM file to the file's own animations in glTF. `name` is what the outcome
     /// calls it, if its joints differ and it is left out.
     #[must_use]
     pub fn with_animations(mut self, name: impl Into<String>, animations: Model) -> Self {

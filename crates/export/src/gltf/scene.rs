@@ -25,7 +25,7 @@ impl Rules {
     }
 }
 
-/// Writes the scene: a root with the rotation and the scale, and in `beside` the nodes that may not be its children.
+/// Writes the scene: a root with the rotation and the scale, and the additional nodes that may not be its children.
 pub(super) fn finish_scene(
     gltf: &mut Gltf,
     rules: &Rules,

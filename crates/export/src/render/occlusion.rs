@@ -18,7 +18,7 @@ const STRENGTH: f32 = 1.7;
 pub(super) struct Surfaces<'a> {
     pub(super) frame: Frame,
     pub(super) lens: Lens,
-    /// Infinite if there is no surface.
+    /// Infinite at pixels without a surface.
     pub(super) distance: &'a [f32],
     pub(super) normals: &'a [[f32; 3]],
     /// The distance of each second pixel of each second row, which is near at hand in memory.

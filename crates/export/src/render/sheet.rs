@@ -122,7 +122,7 @@ impl Sheet {
         Ok(())
     }
 
-    /// Adds a tile with the reason why there is no picture.
+    /// Adds a tile with the reason why the picture is missing.
     ///
     /// # Errors
     ///

@@ -370,7 +370,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Files found, in order, and what was passed over.
+/// Files found, in order, and the skipped files.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) files: Vec<Input>,

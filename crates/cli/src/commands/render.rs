@@ -207,7 +207,7 @@ enum Tile {
     Trouble(Problem),
 }
 
-/// One picture with a tile for each file: each is made and let go before the next.
+/// One picture with a tile for each file: each tile is made and released before the next.
 fn sheet(
     found: &mut Found,
     output: &Path,

@@ -104,7 +104,7 @@ pub(in crate::inspect) fn variant(proxy: &Proxy) -> String {
     }
 }
 
-/// Led through each snapshot to its end tag: what is cut off or leads nowhere.
+/// Follows each snapshot to its end tag, to find truncated snapshots and wrong offsets.
 pub(in crate::inspect) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mut Damages) {
     /// Reading this much costs no more than reading a part of it.
     const SMALL: u64 = 1 << 20;

@@ -14,7 +14,7 @@ pub(crate) enum Colors {
 }
 
 impl Colors {
-    /// What the environment says of the terminal.
+    /// The properties of the terminal, from the environment.
     pub(crate) fn of_terminal() -> Self {
         let says_all = |value: &std::ffi::OsStr| value == "truecolor" || value == "24bit";
         if std::env::var_os("COLORTERM").is_some_and(|value| says_all(&value)) {

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::inputs::memory_for;
 use crate::{inspect, text};
 
-/// Why there is no digest.
+/// The reason why a digest cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refused {
@@ -29,7 +29,7 @@ pub enum Refused {
         what: Address,
         /// The most that is hashed.
         most: u64,
-        /// What there is.
+        /// The value that was found.
         found: u64,
     },
     /// The list of its arrays and texts takes more memory than the limits allow.
@@ -74,7 +74,7 @@ pub struct FileDigest {
 /// Arrays by their paths. There may be hundreds of thousands of them.
 type Arrays = Vec<(String, Hashed)>;
 
-/// What an array is, and the sha256 of its bytes.
+/// The description of an array, and the sha256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Hashed {
     #[serde(rename = "type", serialize_with = "as_string")]
@@ -100,7 +100,7 @@ fn as_object<T: Serialize, S: Serializer>(entries: &[(String, T)], serializer: S
 ///
 /// # Errors
 ///
-/// Returns why there is no digest: [`Refused`].
+/// Returns [`Refused`], with the reason, if a digest cannot be made.
 pub fn of(file: &MeshFile) -> Result<FileDigest, Refused> {
     Listing::new(file).read(file, |address| match address.strip_prefix("bodies[0].") {
         Some(short) => Some(short.to_owned()),
@@ -112,7 +112,7 @@ pub fn of(file: &MeshFile) -> Result<FileDigest, Refused> {
 ///
 /// # Errors
 ///
-/// Returns why there is no digest: [`Refused`].
+/// Returns [`Refused`], with the reason, if a digest cannot be made.
 pub fn of_all(file: &MeshFile) -> Result<FileDigest, Refused> {
     Listing::new(file).read(file, Some)
 }
@@ -122,13 +122,13 @@ struct Listing {
     digest: FileDigest,
     /// The place of each array in the list.
     places: HashMap<Address, usize>,
-    /// Bytes hashed so far that more decoding of the file does not account for, other than those of channels.
+    /// Bytes hashed so far that more decoding of the file does not account for, without the bytes of channels.
     hashed: u64,
     /// Bytes of channels hashed so far.
     of_channels: u64,
-    /// How many there may be.
+    /// The maximum of these bytes.
     most: u64,
-    /// How many of channels there may be.
+    /// The maximum for channels.
     most_of_channels: u64,
     /// Memory that the list takes.
     kept: u64,
@@ -164,7 +164,7 @@ impl Listing {
         file: &MeshFile,
         path: impl Fn(String) -> Option<String>,
     ) -> Result<FileDigest, Refused> {
-        /// What an array with the values of an earlier one counts for.
+        /// The cost of an array with the same values as an earlier one.
         const LISTED: u64 = 1 << 10;
         if let Some(line) = damaged(file) {
             return Err(Refused::Damaged(line));

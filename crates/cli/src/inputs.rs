@@ -85,7 +85,7 @@ impl Memory {
     /// call, and one for data made from its result. The limits apply to each share.
     pub(crate) fn limits_of(self, parts: u64) -> Limits {
         let limits = Limits::default();
-        // Who names a limit means it for large files, too.
+        // A limit that the user names also applies to large files.
         let (bytes, ratio) =
             self.max_memory.map_or((limits.max_total_bytes, limits.free_ratio), |bytes| (bytes, 0));
         let bytes = bytes / parts;
@@ -120,14 +120,14 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 pub(crate) struct Glob {
     pattern: Pattern,
     takes: bool,
-    /// Whether it is for the whole path below the directory that was named.
+    /// `true` if it matches the whole path below the named directory.
     is_path: bool,
 }
 
 fn parse_glob(text: &str) -> Result<Glob, String> {
     let (takes, pattern) = text.strip_prefix('!').map_or((true, text), |pattern| (false, pattern));
     let pattern = Pattern::new(pattern).map_err(|error| error.to_string())?;
-    // Windows has backslashes, too.
+    // Windows also has backslashes.
     let is_path = pattern.as_str().contains(std::path::is_separator);
     Ok(Glob { takes, is_path, pattern })
 }
@@ -137,7 +137,7 @@ fn parse_format(text: &str) -> Result<Format, String> {
 }
 
 impl Choice {
-    /// Whether the file at this path below a directory is meant.
+    /// Returns `true` if the file at this path below a directory is selected.
     fn takes(&self, below: &Path) -> bool {
         let options = MatchOptions {
             case_sensitive: true,
@@ -160,20 +160,20 @@ impl Choice {
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) path: PathBuf,
-    /// Whether it was named; otherwise it was found below a directory.
+    /// `true` if it was named; otherwise it was found in a directory.
     pub(crate) is_named: bool,
-    /// Its size, where that is known without reading it.
+    /// Its size, if it is known without reading the file.
     pub(crate) bytes: u64,
 }
 
-/// Whether a text is the address of a file in a store or on a server, rather than a path.
+/// Returns `true` if a text is the URL of a file in a store or on a server, and not a path.
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
     text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
 }
 
-/// What stands for standard input.
+/// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
 impl Input {
@@ -211,7 +211,7 @@ impl Input {
         self.path.to_str().filter(|path| self.is_named && is_address(path))
     }
 
-    /// Whether the file is read by requests.
+    /// Returns `true` if the file is read by requests.
     pub(crate) fn is_in_store(&self) -> bool {
         self.address().is_some()
     }
@@ -242,7 +242,7 @@ impl Input {
         Ok(mapped?)
     }
 
-    /// Whether a file is taken for a mesh: all that were named, and those found that begin or end like one.
+    /// Returns `true` if a file is treated as a mesh: all named files, and found files that begin or end like a mesh.
     pub(crate) fn is_mesh(&self, how: &Reading) -> bool {
         if self.is_named {
             return true;
@@ -295,13 +295,13 @@ fn stored(_: &str) -> Result<Source, Problem> {
     Err(Problem::other("unsupported", "addresses are for builds with the feature `stores`".to_owned()))
 }
 
-/// How files are read.
+/// The settings for reading files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) mmap: bool,
     pub(crate) format: Option<Format>,
     pub(crate) dialect: Option<Dialect>,
-    /// Whether other files are worked on at the same time: then one file alone is not worked on by several threads.
+    /// `true` if other files are processed at the same time: then several threads do not work on one file.
     pub(crate) is_one_of_many: bool,
     pub(crate) limits: Limits,
 }
@@ -320,7 +320,7 @@ fn has_known_ending(path: &Path) -> bool {
     ending.is_some_and(|ending| ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)))
 }
 
-/// Why a file cannot be worked on.
+/// The reason why a file cannot be processed.
 #[derive(Clone, Debug)]
 pub(crate) enum Problem {
     Library(meshmap::Error),
@@ -370,18 +370,18 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Files found, in order, and what was passed over.
+/// Files found, in order, and the skipped files.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) files: Vec<Input>,
     pub(crate) skipped: Skipped,
     /// Directories that could not be read, and why.
     pub(crate) unreadable: Vec<(PathBuf, String)>,
-    /// Whether the command names one file and nothing else.
+    /// `true` if the command names only one file.
     pub(crate) single: bool,
 }
 
-/// What was passed over below directories.
+/// The files that were skipped in directories.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Skipped {
     pub(crate) hidden: u64,
@@ -417,7 +417,7 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// The files named, those that a list names, and those below the directories named.
+/// Finds the named files, the files in a list, and the files in the named directories.
 pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
     let list = &choice.list;
     let single = list.files_from.is_none() && matches!(paths, [path] if !path.is_dir());

@@ -13,7 +13,7 @@ pub(crate) const STATUS: u8 = 130;
 /// From now on a request to end sets the returned flag, so that a command can report what is known. A second request ends the
 /// process.
 ///
-/// Each signal is left alone if it is ignored, as SIGHUP is under `nohup`, or has a handler of the program that uses this
+/// A signal is not changed if it is ignored, as SIGHUP is under `nohup`, or has a handler of the program that uses this
 /// library.
 pub(crate) fn watch() -> &'static AtomicBool {
     static LISTENING: Once = Once::new();
@@ -45,7 +45,7 @@ fn listen() {
 }
 
 /// Returns `true` if a signal has its default effect, by the status of this process in Linux's `/proc`. On other systems SIGHUP
-/// is left alone, because `nohup` may have changed it.
+/// is not changed, because `nohup` may have changed it.
 #[cfg(unix)]
 fn is_default(signal: i32, status: Option<&str>) -> bool {
     let Some(status) = status else { return signal != signal_hook::consts::SIGHUP };

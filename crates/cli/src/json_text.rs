@@ -44,7 +44,7 @@ pub(crate) fn write(out: impl Write, value: &impl Serialize) -> serde_json::Resu
     value.serialize(&mut serde_json::Serializer::with_formatter(out, Escaping))
 }
 
-/// What the formatter and the writer below it share.
+/// The state that the formatter and the writer below it share.
 #[derive(Default)]
 struct State {
     written: Cell<u64>,

@@ -1,6 +1,6 @@
-//! The command line of `meshmap` as a library: what mesh files hold, and whether they are sound.
+//! The command line of `meshmap` as a library: it shows the contents of mesh files, and verifies them.
 //!
-//! [`run`] is the whole command; [`digest`] is the part that tests of the library use, too, and [`info`], [`catalog`]
+//! [`run`] is the whole command; [`digest`] is the part that tests of the library also use, and [`info`], [`catalog`]
 //! and [`is_address`] are for bindings to other languages.
 
 mod args;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the caller looks whether it was interrupted while it waits.
+/// The interval at which a waiting caller checks whether it was interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How many results of each thread wait at most: lines of small files while a large one is worked on.
+/// Maximum number of waiting results per thread: lines of small files while a large one is processed.
 const AHEAD: usize = 256;
 
 struct Shared<T> {

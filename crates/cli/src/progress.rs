@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::inputs::Found;
 use crate::{interrupt, pool};
 
-/// A bar that shows files, bytes and the time that is left; nothing where standard error is no terminal.
+/// A bar that shows files, bytes and the remaining time; nothing if standard error is not a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
@@ -56,7 +56,7 @@ impl Progress {
     }
 }
 
-/// Runs `work` on the items, and writes what `told` makes of each result, in order; returns how many were told.
+/// Runs `work` on the items, and writes the text of each result, in order; returns the number of results with a text.
 ///
 /// Ends early where the user interrupts it, and where nothing can be written.
 pub(crate) fn each<I, T>(

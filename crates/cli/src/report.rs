@@ -64,7 +64,7 @@ fn opened(file: &MeshFile, lines: &mut Vec<String>) {
             vec![format!("part        {address}  {start:#x}..{end:#x}  {}", counts.join(" "))]
         }));
     }
-    // What findings say may quote names; which rule it is may not.
+    // Texts of findings may quote names; identifiers of rules may not.
     let (findings, error) = match file.validate() {
         Ok(findings) => (findings, None),
         Err(error) => (file.findings().to_vec(), Some(error)),
@@ -75,7 +75,7 @@ fn opened(file: &MeshFile, lines: &mut Vec<String>) {
     lines.extend(error.map(|error| format!("x           {}", crate::words::error(&error))));
 }
 
-/// Names in an address are those of the file.
+/// Removes names, because the names in an address come from the file.
 fn without_names(address: &meshmap::Address) -> String {
     let mut shown = String::new();
     for segment in address.segments() {
@@ -178,7 +178,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What can be told of a proxy that no way of reading leads through: its header, its table, and how its first snapshots
+/// Describes a proxy that cannot be read in any way: its header, its table, and how its first snapshots
 /// begin and end.
 fn unread_cgeo(source: &Source, bytes: u64, hex: bool, lines: &mut Vec<String>) {
     const ENTRIES: u64 = 4;

@@ -21,9 +21,9 @@ const VARIANT: usize = 11;
 const SIZE: usize = 10;
 const VERTICES: usize = 15;
 const TRIANGLES: usize = 14;
-/// What all of them take, with the blanks between them and a mark before the path.
+/// The width of all other columns, with the blanks between them and a mark before the path.
 const OTHERS: usize = 2 + 3 + VARIANT + 2 + SIZE + 2 + VERTICES + 2 + TRIANGLES;
-/// A path is not cut to less where there is room.
+/// Minimum width of a path, if there is space.
 const LEAST_PATH: usize = 16;
 /// The width of the column of paths, which are not cut, if the output is not a terminal.
 const WIDEST_PATH: usize = 80;
@@ -73,7 +73,7 @@ impl Layout {
         let extra = text::width(&shown).saturating_sub(self.path);
         let width = if self.screen.is_terminal() { self.screen.width + extra } else { usize::MAX };
         for (cell, gap) in cells {
-            // What does not fit is left out, and whatever follows.
+            // A cell that does not fit is left out, and so are the following cells.
             if text::width(&line) + gap + text::width(cell.trim_end()) > width {
                 break;
             }

@@ -4,15 +4,15 @@ use console::Term;
 
 /// Wider lines are hard to read.
 const WIDEST: usize = 120;
-/// The width where there is no terminal to ask.
+/// The width without a terminal.
 const USUAL: usize = 100;
 
-/// What pages are laid out for.
+/// The screen that pages are laid out for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
     /// Columns.
     pub(crate) width: usize,
-    /// Lines; `None` where there is no terminal.
+    /// The number of lines; `None` without a terminal.
     pub(crate) height: Option<usize>,
     pub(crate) color: bool,
 }
@@ -28,7 +28,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// How a text is emphasized.
+/// The emphasis of a text.
 #[derive(Clone, Copy)]
 pub(crate) enum Style {
     Bold,
@@ -56,7 +56,7 @@ impl Screen {
                 is_terminal && has_colors && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        /// Of a terminal that does not say it.
+        /// The height of a terminal that does not report it.
         const USUAL_HEIGHT: usize = 24;
         let height = is_terminal.then(|| size.map_or(USUAL_HEIGHT, |(lines, _)| usize::from(lines)));
         Self { width: width.clamp(20, WIDEST), height, color }
@@ -67,7 +67,7 @@ impl Screen {
         self.height.is_some()
     }
 
-    /// The text in a style, where there are colours.
+    /// The text in a style, if there are colours.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         let code = match style {
             _ if !self.color => return text.to_owned(),

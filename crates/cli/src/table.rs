@@ -7,11 +7,11 @@ use crate::text;
 pub(crate) struct Column {
     pub(crate) title: &'static str,
     pub(crate) kind: Kind,
-    /// Where it is too wide, columns with less worth go first; those of worth 9 stay.
+    /// If the table is too wide, columns with less worth are left out first; columns of worth 9 stay.
     pub(crate) worth: u8,
 }
 
-/// What stands in a column.
+/// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// To the right, never cut.
@@ -27,9 +27,9 @@ pub(crate) enum Kind {
 pub(crate) struct Table {
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// How many rows there are, laid out or not.
+    /// The number of rows, laid out or not.
     pub(crate) total: usize,
-    /// What one row is.
+    /// The name of one row.
     pub(crate) row: &'static str,
 }
 
@@ -49,7 +49,7 @@ impl Table {
         self.total = self.total.max(self.rows.len());
     }
 
-    /// The header, unless all titles are empty, and the rows, no wider than so many columns if that can be.
+    /// The header, unless all titles are empty, and the rows, no wider than `width` columns if possible.
     pub(crate) fn lines(&self, width: usize) -> Vec<String> {
         let has_header = self.columns.iter().any(|column| !column.title.is_empty());
         let cell = |row: &Vec<String>, column: usize| row.get(column).map_or(0, |cell| text::width(cell));

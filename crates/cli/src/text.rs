@@ -1,4 +1,4 @@
-//! How numbers, sizes and names are shown, and how lines are fitted to a width.
+//! Texts of numbers, sizes and names, and the fitting of lines to a width.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// A coordinate: three decimals, or an exponent where it is huge.
+/// A coordinate: three decimals, or an exponent if it is huge.
 pub(crate) fn coordinate(number: f32) -> String {
     if number.abs() >= 1e7 { format!("{number:.1e}") } else { format!("{number:.3}") }
 }
@@ -86,7 +86,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// A text of at most so many columns: its middle left out where it is longer.
+/// A text of at most `most` columns: its middle is left out if it is longer.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
@@ -98,7 +98,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{start}..{end}")
 }
 
-/// The first characters that fit into so many columns.
+/// The first characters that fit into `columns` columns.
 fn taken(characters: impl Iterator<Item = char>, columns: usize) -> String {
     let mut left = columns;
     let fits = |c: &char| match left.checked_sub(c.width().unwrap_or(0)) {
@@ -166,7 +166,7 @@ pub(crate) fn listed<T>(
     listed
 }
 
-/// A text filled up with blanks to so many columns.
+/// A text padded with blanks to `columns` columns.
 pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     let blanks = " ".repeat(columns.saturating_sub(width(text)));
     if left { format!("{text}{blanks}") } else { format!("{blanks}{text}") }

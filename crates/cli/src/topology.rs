@@ -1,10 +1,10 @@
-//! Whether two meshes have the same triangles, though these or the vertices stand in another order.
+//! Compares the triangles of two meshes, whose triangles or vertices may be in another order.
 
 use std::collections::HashMap;
 
 use meshmap::ArrayData;
 
-/// What is the same though it is not equal.
+/// A kind of match between meshes that are not equal.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Match {
     /// The triangles of the array of this address, by vertices in the same order.
@@ -13,8 +13,8 @@ pub(crate) enum Match {
     VerticesReordered { positions: String, indices: String, largest: f64 },
 }
 
-/// Looks for the positions and the indices among pairs of arrays; `None` where these are equal, or are not the same in
-/// another order either.
+/// Looks for the positions and the indices among pairs of arrays; `None` if these are equal, or also differ in
+/// another order.
 pub(crate) fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Option<Match> {
     let ends_with = |endings: &[&str]| {
         pairs.iter().find(|(address, ..)| endings.iter().any(|ending| address.ends_with(ending)))
@@ -72,12 +72,12 @@ fn first_alike(points: &[[f64; 3]]) -> Vec<u64> {
     (0..).zip(points).map(|(index, point)| *seen.entry(point.map(f64::to_bits)).or_insert(index)).collect()
 }
 
-/// What a list has for an index.
+/// The entry of a list for an index.
 fn place_in(classes: &[u64], index: u64) -> u64 {
     usize::try_from(index).ok().and_then(|index| classes.get(index)).copied().unwrap_or(u64::MAX)
 }
 
-/// Points by the cell of space that they are in; of those at one place the first alone.
+/// Points by the cell of space that contains them; only the first of several points at one position.
 struct Cells {
     tolerance: f64,
     cell: f64,
@@ -87,7 +87,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// `None` where too many are near each other to tell them apart.
+    /// `None` if too many are near each other to distinguish them.
     fn new(points: &[[f64; 3]], tolerance: f64) -> Option<Self> {
         /// Places that are compared with each point; more in one cell would take a time that grows with their square.
         const MOST: usize = 64;
@@ -124,7 +124,7 @@ impl Cells {
         })
     }
 
-    /// For each point, the first that cannot be told apart from it: at the same place or, unless an edge of a triangle is
+    /// For each point, the first point that is considered equal: at the same position or, unless an edge of a triangle is
     /// as short as that, within the tolerance. Ends of a seam may differ by less than another file stores.
     fn alike(&self, points: &[[f64; 3]], triangles: &[[u64; 3]]) -> Vec<u64> {
         let first = |(index, point): (u64, &[f64; 3])| {
@@ -143,7 +143,7 @@ impl Cells {
 }
 
 /// For each point of `b` the nearest of `a` (of those at one place the first), and the greatest distance on an axis.
-/// `None` where a point has none within the tolerance.
+/// `None` if a point has no match within the tolerance.
 fn matched(a: &[[f64; 3]], b: &[[f64; 3]], cells: &Cells) -> Option<(Vec<u64>, f64)> {
     let mut largest = 0.0_f64;
     let mut classes = Vec::with_capacity(b.len());

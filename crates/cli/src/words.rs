@@ -11,7 +11,7 @@ pub(crate) fn error(error: &Error) -> String {
     format + &about(error)
 }
 
-/// What a finding says of one value: `positions[3].x is inf`. `None` for findings about something else.
+/// The text of a finding about one value: `positions[3].x is inf`. `None` for findings about something else.
 pub(crate) fn of_value(finding: &Finding) -> Option<String> {
     let address = finding.address.as_ref().filter(|_| finding.rule.id == "not_finite")?;
     Some(format!("{address}.{}", finding.detail))
@@ -22,7 +22,7 @@ pub(crate) fn about(error: &Error) -> String {
     of_part(error, None)
 }
 
-/// Like [`about`], of an error about a part whose address has been told.
+/// Like [`about`], for an error about a part whose address is already printed.
 pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
     let what = place(error, told, "");
     let (expected, found) = (limit(error.expected_text()), error.found_text());
@@ -94,7 +94,7 @@ pub(crate) fn of_part(error: &Error, told: Option<&Address>) -> String {
 /// The error of an output on a disk that is full.
 pub(crate) const DISK_FULL: &str = "the disk is full";
 
-/// Why an output cannot be written, without the names of temporary files.
+/// The reason why an output cannot be written, without the names of temporary files.
 pub(crate) fn writing(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::StorageFull {
         return DISK_FULL.to_owned();
@@ -119,12 +119,12 @@ fn limit(expected: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a checksum is expected: `the Adler-32 0x199b7a0c`.
+/// Returns `true` if a checksum is expected: `the Adler-32 0x199b7a0c`.
 fn is_checksum(expected: &str) -> bool {
     ["the Adler-32 0x", "the CRC 0x"].iter().any(|name| expected.starts_with(name))
 }
 
-/// What and where: `iqmheader.ofs_joints (0x48..0x4c)`, with a number behind the name.
+/// The structure and its location: `iqmheader.ofs_joints (0x48..0x4c)`, with a number after the name.
 fn place(error: &Error, told: Option<&Address>, number: &str) -> String {
     let of = error
         .address()

@@ -17,7 +17,7 @@ const OUTPUT_RATIO: u64 = 256;
 const FREE_PICTURES: u64 = 4096;
 const BYTES_OF_PICTURE: u64 = 16;
 
-/// What one call may still take. Clones charge the same call.
+/// The memory and output that one call may still use. Clones charge the same call.
 ///
 /// Memory is charged before it is allocated: either kept until the call ends, such as parts of a document, or given back by a
 /// [`Scope`], such as the arrays of one mesh. Output is charged twice: when the geometry for it

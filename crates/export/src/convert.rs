@@ -10,7 +10,7 @@ use crate::settings::{Convert, Target};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
 impl Convert {
-    /// Writes a file at this path, and those that belong beside it. Each appears when it is complete.
+    /// Writes a file at this path, and the related files next to it. Each appears when it is complete.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 use std::{fmt, io};
 
-/// Why a file was not written.
+/// The reason why a file was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     NotHeld {
         /// The name of the target.
         target: &'static str,
-        /// What it cannot hold, and what else can be done.
+        /// The data that it cannot hold, and a remedy.
         what: String,
     },
     /// The file has no triangles to write.
@@ -42,7 +42,7 @@ pub enum Error {
         "{address} is {value}, which files of this kind cannot hold; `NonFinite::Zero` writes 0 in its place"
     )]
     NonFinite {
-        /// Where the number is, such as `high_lod.faces[0].position[3]`.
+        /// The address of the number, such as `high_lod.faces[0].position[3]`.
         address: String,
         /// The number.
         value: f32,
@@ -56,12 +56,12 @@ pub enum Error {
         limit: Limit,
         /// The limit in bytes, or in pictures.
         most: u64,
-        /// What is needed, as far as it is known.
+        /// The required amount, as far as it is known.
         needed: u64,
     },
 }
 
-/// What else can be done with a file that has only animations.
+/// A remedy for a file that has only animations.
 fn hint(has_animations: bool) -> &'static str {
     if has_animations {
         "; its animations can be added to a file with triangles: `Convert::with_animations`"

@@ -32,7 +32,7 @@ pub(crate) fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
     inverse.iter().all(|number| number.is_finite()).then_some(inverse)
 }
 
-/// Whether the axes of a matrix are orthogonal, so that it is a translation, a rotation and a scale.
+/// Returns `true` if the axes of a matrix are orthogonal, so that it is a translation, a rotation and a scale.
 pub(crate) fn is_orthogonal(m: &[f64; 16]) -> bool {
     let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
     let axes = [column(0), column(1), column(2)];

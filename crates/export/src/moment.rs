@@ -1,4 +1,4 @@
-//! Which moment of a file is drawn, or written.
+//! The frame, snapshot or time of a file that is drawn or written.
 
 use meshmap::MeshFile;
 use meshmap::cgeo::{Proxy, Wrap};
@@ -11,7 +11,7 @@ use crate::pose::Pose;
 /// The snapshots or frames per second of a file that does not specify them.
 pub(crate) const USUAL_RATE: f32 = 24.0;
 
-/// Which moment is asked for.
+/// The requested moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wanted {
     pub(crate) when: When,
@@ -30,7 +30,7 @@ pub(crate) enum When {
     Seconds(f64),
 }
 
-/// What stands still is drawn as.
+/// The state in which a file is drawn or written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Moment {
     /// As it is stored: what does not move, and the bind pose.
@@ -54,7 +54,7 @@ impl Named {
     }
 }
 
-/// What is written of a moment.
+/// The data that is written for a moment.
 pub(crate) struct Still {
     pub(crate) named: Named,
     /// The model that has the animation of the frame.
@@ -62,12 +62,12 @@ pub(crate) struct Still {
 }
 
 impl Still {
-    /// A moment that is no frame.
+    /// Makes a moment that is not a frame.
     pub(crate) fn of(named: Named) -> Self {
         Self { named, model: None }
     }
 
-    /// What moves the vertices, in a frame of an animation.
+    /// The pose of the vertices in a frame of an animation.
     pub(crate) fn pose(&self, budget: &Budget, target: &'static str) -> Result<Option<Pose>> {
         match (self.named.moment, &self.model) {
             (Moment::Frame(frame), Some(model)) => Pose::new(model, frame, budget, target).map(Some),
@@ -84,7 +84,7 @@ pub(crate) struct Run {
     pub(crate) is_rate_assumed: bool,
 }
 
-/// What finds moments; `target` is the name of what they are for.
+/// Finds moments; `target` is the name of their target.
 #[derive(Clone, Copy)]
 pub(crate) struct Finder<'a> {
     pub(crate) wanted: &'a Wanted,
@@ -174,7 +174,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Each `every`-th moment of what moves; `None` where nothing does.
+    /// Each `every`-th moment of an animated file; `None` if nothing is animated.
     pub(crate) fn all(self, file: &MeshFile, every: usize, budget: &Budget) -> Result<Option<Run>> {
         let check = |count: usize| budget.check_pictures(count.div_ceil(every.max(1)) as u64);
         let (moments, rate) = match (file.as_cgeo(), file.as_iqm()) {

@@ -120,9 +120,9 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
         face(out, turned(*triangle, turns), at(&corner_coords), at(&corner_normals), [1; 3])?;
     }
     outcome.check_any(None)?;
-    // What exceeds the limit fails before another file appears.
+    // Output that exceeds the limit fails before another file appears.
     output.flush()?;
-    // What says that all is there comes last.
+    // The file that marks the output as complete comes last.
     write_materials(&materials, path, job, outcome)?;
     output.finish_into(outcome)
 }
@@ -140,7 +140,7 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
     for view in &views {
         let _scope = job.budget.scope();
         let address = view.address().to_string();
-        // Faces of Second Life meshes are told apart by their addresses.
+        // Faces of Second Life meshes are distinguished by their addresses.
         let name = if view.name().is_empty() && file.format() != Format::SlMesh && !job.name.is_empty() {
             free(&job.name, &mut taken)
         } else {
@@ -215,9 +215,9 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
         }
     }
     outcome.check_any(Some(file))?;
-    // What exceeds the limit fails before another file appears.
+    // Output that exceeds the limit fails before another file appears.
     output.flush()?;
-    // What says that all is there comes last.
+    // The file that marks the output as complete comes last.
     write_materials(&materials, path, job, outcome)?;
     output.finish_into(outcome)
 }

@@ -5,7 +5,7 @@ use meshmap::MeshFile;
 
 use crate::error::{Error, Result};
 
-/// What became of a file's content.
+/// The result of writing a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -21,13 +21,13 @@ pub struct Outcome {
     pub snapshots: u64,
     /// Animations that were written.
     pub animations: u64,
-    /// What the target does not hold, one line each: the first 64.
+    /// Data that the target does not hold, one line each: the first 64.
     pub left_out: Vec<String>,
     /// The number of further lines of that kind.
     pub more_left_out: u64,
-    /// Numbers that are not those of the file: what was done, and to how many elements.
+    /// Numbers that differ from the file: the kind of change, and the count of changed elements.
     pub changed: BTreeMap<&'static str, u64>,
-    /// What looks wrong, or was assumed, one line each: the first 64.
+    /// Possible problems and assumptions, one line each: the first 64.
     pub notes: Vec<String>,
     /// The number of further notes.
     pub more_notes: u64,

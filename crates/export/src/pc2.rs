@@ -1,4 +1,4 @@
-//! PC2: positions of every snapshot of a CGeo file, for the object in the OBJ beside it.
+//! PC2: positions of every snapshot of a CGeo file, for the object in the OBJ next to it.
 //!
 //! One snapshot is in memory at a time.
 
@@ -53,7 +53,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     }
     outcome
         .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
-    // What exceeds the limit fails before another file appears.
+    // Output that exceeds the limit fails before another file appears.
     output.flush()?;
     obj::write_cgeo(proxy, job, &path.with_extension("obj"), outcome)?;
     output.finish_into(outcome)

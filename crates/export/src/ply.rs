@@ -70,7 +70,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     output.finish_into(outcome)
 }
 
-/// Whether triangles are of several materials.
+/// Returns `true` if triangles have several materials.
 fn has_materials(views: &[MeshView]) -> bool {
     let mut groups = views.iter().enumerate().flat_map(|(mesh, view)| {
         let has_ids = view.material_ids().is_some();
@@ -81,7 +81,7 @@ fn has_materials(views: &[MeshView]) -> bool {
     groups.any(|group| Some(group) != first)
 }
 
-/// What all meshes have, in the order of the first one.
+/// The attributes that all meshes have, in the order of the first mesh.
 fn columns(views: &[MeshView], are_posed: bool, outcome: &mut Outcome) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
@@ -104,7 +104,7 @@ fn columns(views: &[MeshView], are_posed: bool, outcome: &mut Outcome) -> Vec<Co
         names.iter_mut().for_each(|name| *name = free(name, &mut taken));
         columns.push(Column { semantic: semantic.clone(), names });
     }
-    // Where other attributes are stored before them: readers look for positions first.
+    // Positions come first, because readers look for them there, even if other attributes are stored before them.
     columns.sort_by_key(|column| column.semantic != Semantic::Position);
     columns
 }

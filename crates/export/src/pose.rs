@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::hierarchy::Hierarchy;
 use crate::vector::{cross, dot, unit_of_f64};
 
-/// How what a vertex has is moved.
+/// The way in which a pose transforms an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Point,
@@ -30,7 +30,7 @@ impl Kind {
     }
 }
 
-/// What brings each vertex from the bind pose into a frame, by joint.
+/// The transforms of each vertex from the bind pose into a frame, by joint.
 pub(crate) struct Pose {
     matrices: Vec<Matrix>,
 }

@@ -17,15 +17,15 @@ use crate::moment::{Finder, Moment, Named, Still, Wanted, When};
 pub enum Target {
     /// Binary glTF 2.0: geometry, materials, skins, animations, and snapshots as morph targets.
     Glb,
-    /// glTF 2.0 as JSON, with the numbers in files below 2 GiB beside it: `NAME.bin`, `NAME_1.bin` and so on.
+    /// glTF 2.0 as JSON, with the numbers in files below 2 GiB next to it: `NAME.bin`, `NAME_1.bin` and so on.
     Gltf,
-    /// Wavefront OBJ, with an MTL beside it.
+    /// Wavefront OBJ, with an MTL next to it.
     Obj,
     /// PLY, binary and little-endian.
     Ply,
     /// STL, binary.
     Stl,
-    /// A point cache of Blender and 3ds Max, with an OBJ beside it: the snapshots of a CGeo file.
+    /// A point cache of Blender and 3ds Max, with an OBJ next to it: the snapshots of a CGeo file.
     Pc2,
     /// USD, as a crate file: geometry, materials, and snapshots as time samples.
     Usdc,
@@ -49,13 +49,13 @@ impl Target {
         }
     }
 
-    /// Its name, which is the extension of its files, too.
+    /// Returns the target's name, which is also the extension of its files.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.about().0
     }
 
-    /// Whether it is written as one file, with none beside it.
+    /// Returns `true` if the target is written as one file, without additional files.
     #[must_use]
     pub fn is_one_file(self) -> bool {
         self.about().1.is_empty()
@@ -92,7 +92,7 @@ impl Target {
     }
 }
 
-/// What happens to numbers that are infinite, or none.
+/// The treatment of NaN and infinite values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NonFinite {
@@ -103,7 +103,7 @@ pub enum NonFinite {
     Zero,
 }
 
-/// Which levels of detail are written.
+/// The levels of detail that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lods {
@@ -192,8 +192,8 @@ impl Convert {
         self
     }
 
-    /// Takes this axis for the one that points up, whatever the format says. It is turned to Y in GLB, and
-    /// told in USD.
+    /// Uses this axis as the up axis, instead of the format's. It is rotated to Y in GLB, and
+    /// stored in USD.
     #[must_use]
     pub fn with_up(self, up: Axis) -> Self {
         Self { up: Some(up), ..self }
@@ -205,7 +205,7 @@ impl Convert {
         Self { flip, ..self }
     }
 
-    /// What happens to numbers that are infinite, or none.
+    /// Sets the treatment of NaN and infinite values.
     #[must_use]
     pub fn with_non_finite(self, non_finite: NonFinite) -> Self {
         Self { non_finite, ..self }
@@ -241,7 +241,7 @@ impl Convert {
         Self { millimeters: Some(millimeters), ..self }
     }
 
-    /// Which levels of detail of a Second Life asset are written.
+    /// Sets the levels of detail of a Second Life asset to write.
     #[must_use]
     pub fn with_lods(self, lods: Lods) -> Self {
         Self { lods, ..self }
@@ -254,14 +254,14 @@ impl Convert {
         Self { quantized, ..self }
     }
 
-    /// Puts the joints of a Second Life asset below those that they hang on in the avatar's skeleton. Otherwise each is
-    /// beside the others.
+    /// Nests the joints of a Second Life asset under their parents in the avatar's skeleton. Otherwise all joints are
+    /// siblings.
     #[must_use]
     pub fn with_nested_joints(self, nest: bool) -> Self {
         Self { nest, ..self }
     }
 
-    /// Writes the normals of snapshots as morph targets, too.
+    /// Also writes the normals of snapshots as morph targets.
     #[must_use]
     pub fn with_morph_normals(self, morph_normals: bool) -> Self {
         Self { morph_normals, ..self }
@@ -287,8 +287,8 @@ impl Convert {
         Self { name: name.into(), ..self }
     }
 
-    /// Adds the animations of another IQM file to those of the file that is written as glTF. `name` is what the outcome
-    /// calls it, where its joints are others and it is left out.
+    /// Adds the animations of another IQM file to the file's own animations in glTF. `name` is what the outcome
+    /// calls it, if its joints differ and it is left out.
     #[must_use]
     pub fn with_animations(mut self, name: impl Into<String>, animations: Model) -> Self {
         self.animations.push((name.into(), animations));
@@ -309,7 +309,7 @@ impl Convert {
         self
     }
 
-    /// Of an IQM file, writes the animation of this name alone, or takes the frame from it.
+    /// Writes only the animation of this name of an IQM file, or takes the frame from it.
     #[must_use]
     pub fn with_anim(mut self, name: impl Into<String>) -> Self {
         self.wanted.anim = Some(name.into());
@@ -345,12 +345,12 @@ impl Convert {
         if own.is_empty() { &self.name } else { own }
     }
 
-    /// Whether one moment is written, of what moves.
+    /// Returns `true` if a single moment of an animated file is written.
     pub(crate) fn is_still(&self) -> bool {
         self.wanted.when != When::Usual
     }
 
-    /// Whether an animation of this name is written.
+    /// Returns `true` if an animation of this name is written.
     pub(crate) fn takes_anim(&self, name: &str) -> bool {
         self.wanted.anim.as_deref().is_none_or(|wanted| wanted == name)
     }
@@ -359,7 +359,7 @@ impl Convert {
         Finder { wanted: &self.wanted, target: self.target.name() }
     }
 
-    /// The moment that is written, where it is a single one.
+    /// The moment that is written, if it is a single one.
     pub(crate) fn still(&self, file: &MeshFile) -> Result<Still> {
         let Some(model) = file.as_iqm() else {
             return Ok(Still::of(self.finder().one(file)?));
@@ -402,12 +402,12 @@ impl Convert {
         Err(Error::NotHeld { target: self.target.name(), what })
     }
 
-    /// How far the snapshots that are written are apart.
+    /// The step between written snapshots.
     pub(crate) fn every(&self) -> usize {
         self.every
     }
 
-    /// How many metres a length of 1 is; `stored` are the millimetres that the file says.
+    /// The unit scale in metres; `stored` is the file's unit in millimetres.
     pub(crate) fn metres(&self, stored: Option<f64>) -> Option<f64> {
         self.millimeters.or(stored).map(|millimeters| millimeters / 1000.0)
     }

@@ -226,7 +226,7 @@ export class MeshmapFile {
         return { ...value, values: typed('f32', arrays[0]) };
     }
 
-    /** Gives its memory back. */
+    /** Releases its memory. */
     close() {
         this.#runner.close();
     }

@@ -348,7 +348,7 @@ class Silence {
     }
 }
 
-/** Which version of a file a response is of, as far as this page may see it. */
+/** The version of the file in a response, as far as this page may see it. */
 class Version {
     /**
      * @param {string | null} tag

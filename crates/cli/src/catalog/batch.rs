@@ -31,7 +31,7 @@ pub fn schema() -> SchemaRef {
 ///
 /// # Errors
 ///
-/// Those of Arrow, for texts of more than 2 GiB.
+/// Returns Arrow's errors, for texts of more than 2 GiB.
 pub fn batch(rows: &[Row]) -> Result<RecordBatch, ArrowError> {
     let values = |column: &Column| -> ArrayRef {
         match column.of {

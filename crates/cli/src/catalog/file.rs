@@ -17,7 +17,7 @@ use crate::inspect::json::path_bytes;
 use crate::inspect::{self, ByAddress, Checked, Damage};
 use crate::text;
 
-/// The rows of a file: at least one, but for a file that was found and holds no mesh at all.
+/// The rows of a file: at least one, except for a file that was found and holds no mesh at all.
 ///
 /// Never fails, whatever the file is.
 #[must_use]
@@ -74,7 +74,7 @@ fn read(item: &Item, how: How) -> Vec<Row> {
     }
 }
 
-/// What is known of a file before it is opened.
+/// Adds the facts that are known before a file is opened.
 fn describe(row: &mut Row, source: &Source, identity: Option<&str>, how: How) -> Result<(), Problem> {
     row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
     row.identity = identity.map(str::to_owned).or_else(|| of_file(source));
@@ -91,7 +91,7 @@ fn of_file(source: &Source) -> Option<String> {
     Some(format!("{device:x}-{inode:x}-{modified:x}-{:x}", identity.len))
 }
 
-/// Of the bytes, a part at a time.
+/// Computes the hash of the bytes, a part at a time.
 fn hash(source: &Source) -> Result<String, Problem> {
     const PART: u64 = 1 << 20;
     let mut hash = Sha256::new();

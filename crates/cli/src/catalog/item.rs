@@ -1,4 +1,4 @@
-//! What a catalogue is made of: files, found below directories or named, and sources of other kinds.
+//! The inputs of a catalogue: files, found in directories or named, and sources of other kinds.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Item {
         Self(Kind::File(Input::named(path)))
     }
 
-    /// A source, such as an object in a store. `identity` tells versions of it apart: an ETag.
+    /// A source, such as an object in a store. `identity` distinguishes its versions: an ETag.
     #[must_use]
     pub fn source(
         name: String,

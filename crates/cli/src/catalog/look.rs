@@ -97,7 +97,7 @@ fn geometry(
     entries.enumerate().map(row).collect()
 }
 
-/// What single formats know about a mesh without another read.
+/// Facts about a mesh that single formats know without another read.
 fn own_facts(file: &MeshFile, index: usize, file_row: &Row) -> Row {
     let material =
         file.as_iqm().and_then(|model| model.mesh(index).ok()).and_then(|mesh| named(&mesh.material));
@@ -166,7 +166,7 @@ fn cgeo(proxy: &Proxy, file_row: &Row, known: Known<'_>) -> Vec<Row> {
         };
         let row = Row { seconds: snapshot.time(), mesh_bytes: length(&snapshot.range()), ..row };
         if known.is_none() {
-            // What the header says, it says of the first snapshot.
+            // The header describes the first snapshot.
             let [vertices, triangles] =
                 ["Number of vertices", "Number of faces"].map(|name| said(name).filter(|_| index == 0));
             return Row { vertices, triangles, ..row };

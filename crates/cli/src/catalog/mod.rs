@@ -1,6 +1,6 @@
-//! Catalogues: a row for each mesh of many files. A bad file is a row, too.
+//! Catalogues: a row for each mesh of many files. An invalid file is also a row.
 //!
-//! Headers alone are read, unless all is asked for: of files in stores that answer ranges, a few kilobytes each.
+//! Only headers are read, unless everything is requested: a few kilobytes of each file, also in stores that answer ranges.
 
 use meshmap::Limits;
 
@@ -21,16 +21,16 @@ pub use item::{Item, find};
 pub use row::Row;
 pub(crate) use write::{Kind, Writer};
 
-/// What a catalogue says of each mesh.
+/// The contents of a catalogue.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct How {
     /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
     /// `meshmap verify` reports. A part that cannot be used and is not a mesh, such as a skin, has a row.
     pub full: bool,
-    /// Whether the bytes of each file are read for their SHA-256.
+    /// `true` if the bytes of each file are read for their SHA-256.
     pub hash: bool,
-    /// Whether files are mapped; they must not change meanwhile.
+    /// `true` if files are mapped; they must not change meanwhile.
     pub mmap: bool,
     /// The limits for each file.
     pub limits: Limits,

@@ -14,11 +14,11 @@ pub struct Row {
     pub path: String,
     /// The bytes of the path as base64, if they are not UTF-8 and `path` has U+FFFD.
     pub path_bytes: Option<String>,
-    /// The name of the format, where that is known.
+    /// The name of the format, if it is known.
     pub format: Option<&'static str>,
-    /// Where the mesh is in the file.
+    /// The address of the mesh in the file.
     pub address: Option<String>,
-    /// The name of the mesh, where it has one.
+    /// The name of the mesh, if it has one.
     pub name: Option<String>,
     /// `geometry`, `lod`, `physics` or `snapshot`.
     pub role: Option<&'static str>,
@@ -30,9 +30,9 @@ pub struct Row {
     pub file_bytes: Option<i64>,
     /// The bytes of the file that the mesh takes.
     pub mesh_bytes: Option<i64>,
-    /// How many positions are stored.
+    /// The number of stored positions.
     pub vertices: Option<i64>,
-    /// How many triangles are stored.
+    /// The number of stored triangles.
     pub triangles: Option<i64>,
     /// The box around the positions: least and greatest.
     pub bounds: Option<[[f32; 3]; 2]>,
@@ -40,7 +40,7 @@ pub struct Row {
     pub material: Option<String>,
     /// Findings of the file by severity: notes, suspicious, forbidden, unusable.
     pub findings: [i64; 4],
-    /// What tells versions of the file apart: device, inode, time of modification and length, or an ETag.
+    /// Identifies a version of the file: device, inode, time of modification and length, or an ETag.
     pub identity: Option<String>,
     /// SHA-256 of the bytes of the file, in hexadecimal.
     pub hash: Option<String>,

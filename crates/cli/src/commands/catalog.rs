@@ -14,7 +14,7 @@ use crate::inputs::Choice;
 use crate::inspect::json::path_bytes;
 use crate::{interrupt, json_text, pool, text, words};
 
-/// What is wanted, and where to.
+/// The arguments, and the output.
 pub(crate) struct Wish {
     pub(crate) output: Option<PathBuf>,
     pub(crate) how: How,

@@ -16,16 +16,16 @@ use crate::inputs::{self, Choice, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
 use crate::{inspect, json_text, text, words};
 
-/// What is to be written, and where.
+/// The outputs to write, and their location.
 pub(crate) struct Wish {
     pub(crate) output: PathBuf,
     /// The format; otherwise the ending of `output` says it.
     pub(crate) to: Option<Target>,
-    /// How; the target is that of `to`, or of `output`.
+    /// Makes the conversion for a target, from `to` or `output`.
     pub(crate) convert: Box<dyn Fn(Target) -> Convert>,
     /// Files, and directories of files, whose animations are added.
     pub(crate) with: Vec<PathBuf>,
-    /// Whether what was written is read again, and compared.
+    /// `true` if the output is read again and compared.
     pub(crate) check: bool,
     pub(crate) dry_run: bool,
     /// Also what is up to date.
@@ -37,7 +37,7 @@ pub(crate) struct Wish {
 /// Files up to this size are checked as a whole, also if only a part of them is converted.
 const CHECKED: u64 = 64 << 20;
 
-/// What stands for standard output.
+/// The path that stands for standard output.
 const STANDARD_OUTPUT: &str = "-";
 
 pub(crate) fn run(
@@ -90,7 +90,7 @@ pub(crate) fn run(
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
-/// How files are converted, where what they take beside themselves can be read.
+/// The conversion of files, if their additional inputs can be read.
 fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Way> {
     match animations(&wish.with, choice, how) {
         Ok(animations) => {
@@ -103,7 +103,7 @@ fn way(wish: &Wish, target: Target, choice: &Choice, how: &Reading) -> Option<Wa
     }
 }
 
-/// How each file is converted.
+/// The conversion of each file.
 struct Way {
     target: Target,
     convert: Convert,
@@ -114,7 +114,7 @@ struct Way {
 impl Way {
     /// The conversion of this file: the animations that it takes are added.
     ///
-    /// Objects without a name have that of the file, without its extension.
+    /// Objects without a name are named after the file, without its extension.
     fn of(&self, file: &MeshFile, input: &Input) -> Convert {
         let fits = |animations: &&Animations| {
             let joins = |model: &Model| !model.mesh_count() == 0 && model.attach(&animations.model).is_ok();
@@ -232,7 +232,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
     })
 }
 
-/// What was written, what was left out and changed, and what looks wrong.
+/// Lines about written, omitted and changed data, and possible problems.
 fn lines(outcome: &meshmap_export::Outcome) -> Vec<String> {
     let bytes =
         outcome.files.iter().filter_map(|file| fs::metadata(file).ok()).map(|metadata| metadata.len());

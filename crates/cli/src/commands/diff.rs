@@ -19,7 +19,7 @@ use crate::{json_text, text};
 pub(crate) struct Wish {
     /// Numbers that differ by no more are equal.
     pub(crate) tolerance: f64,
-    /// Where a picture of the distances goes.
+    /// The path of a picture of the distances.
     pub(crate) picture: Option<PathBuf>,
     /// Print a JSON object for each pair of files.
     pub(crate) json: bool,
@@ -172,7 +172,7 @@ fn directories(
     Ok(Outcome::good_if(!differs))
 }
 
-/// What was found of two files.
+/// The result of comparing two files.
 #[derive(Default)]
 struct Report {
     lines: Vec<String>,
@@ -325,7 +325,7 @@ fn compare(a: Vec<Loaded>, b: Vec<Loaded>, wish: &Wish, report: &mut Report) {
         report.different(format!("{address}: only in the second"));
     }
     report.numbers += pairs.iter().map(|(_, left, _)| number_count(left)).sum::<u64>();
-    // What is only ordered otherwise is told as such.
+    // A difference only in order is reported as such.
     if let Some(other_order) = topology::of_pairs(&pairs, wish.tolerance) {
         return told_by_topology(&pairs, other_order, wish, report);
     }
@@ -420,7 +420,7 @@ fn array(address: &str, left: &ArrayData, right: &ArrayData, wish: &Wish, report
     report.different(line);
 }
 
-/// How many numbers an array has.
+/// The number of numbers in an array.
 fn number_count(values: &ArrayData) -> u64 {
     values.shape().iter().product()
 }
@@ -429,7 +429,7 @@ fn is_indices(address: &str) -> bool {
     address.ends_with("indices") && !address.ends_with("joint_indices") || address.contains("triangles")
 }
 
-/// How far two numbers are apart; a NaN is equal to a NaN.
+/// The distance between two numbers; a NaN is equal to a NaN.
 fn distance(a: f64, b: f64) -> f64 {
     if a == b || a.is_nan() && b.is_nan() {
         0.0

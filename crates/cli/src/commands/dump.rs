@@ -13,7 +13,7 @@ use crate::inspect::{self, ByAddress};
 use crate::screen::Screen;
 use crate::text;
 
-/// How values are written.
+/// The output format of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Form {
     /// Columns, each row with its index.

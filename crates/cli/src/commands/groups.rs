@@ -46,11 +46,11 @@ pub(super) struct Group {
     /// `None` for arrays that belong to the file as a whole.
     pub(super) address: Option<Address>,
     pub(super) arrays: Vec<Loaded>,
-    /// What was charged for them.
+    /// The memory that was charged for them.
     memory: u64,
 }
 
-/// The arrays of a file, those of one group at a time.
+/// The arrays of a file, one group at a time.
 pub(super) struct Groups {
     arrays: std::iter::Peekable<Arrays>,
     /// Groups that were read while another one was looked for.

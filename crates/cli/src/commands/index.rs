@@ -1,4 +1,4 @@
-//! Which outputs are up to date: an index next to the outputs in a directory.
+//! The index of outputs that are up to date, next to the outputs in a directory.
 //!
 //! The index is a text file with one JSON object per line. A line is appended when an output is complete, so a process that is
 //! killed loses nothing, and several processes may write outputs to one directory. The last line for an output counts.

@@ -16,7 +16,7 @@ use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
 use crate::{interrupt, json_text, report, rows, text};
 
-/// What is to be shown, and how it may be read.
+/// The facts to show, and the settings for reading them.
 pub(crate) struct Wish {
     pub(crate) json: bool,
     pub(crate) full: bool,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     }
 }
 
-/// One file on a page of its own.
+/// Prints one file as a separate page.
 fn one(
     input: &Input,
     wish: &Wish,
@@ -215,7 +215,7 @@ fn json_lines(
     })
 }
 
-/// The object of a file, on a line of its own.
+/// Writes the object of a file, on a separate line.
 pub(crate) fn object(inspected: &Inspected, out: &mut impl Write) -> io::Result<()> {
     json_text::write_line(out, inspected, inspected.inspection.bytes.unwrap_or_default())
 }

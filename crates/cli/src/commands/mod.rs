@@ -17,7 +17,7 @@ pub(crate) mod render;
 pub(crate) mod verify;
 pub(crate) mod view;
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Good,

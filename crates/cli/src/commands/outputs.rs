@@ -1,4 +1,4 @@
-//! Files that are made of others: where they go, which are up to date, and what is told about them.
+//! Files that are made from others: their paths, their up-to-date check, and the report about them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -55,7 +55,7 @@ impl Done {
     }
 }
 
-/// What was written for one file.
+/// The outputs that were written for one file.
 #[derive(Default)]
 pub(super) struct Made {
     pub(super) files: Vec<PathBuf>,
@@ -67,7 +67,7 @@ pub(super) struct Made {
     pub(super) damage: Vec<Damage>,
 }
 
-/// How the outputs of a command are written and reported.
+/// The settings for writing and reporting the outputs of a command.
 pub(super) struct Plan<'a> {
     /// The directory of the outputs; `None` for one output, which is always written.
     pub(super) root: Option<&'a Path>,
@@ -88,7 +88,7 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
     relative.map_or_else(|| input.path.file_name().unwrap_or_default().into(), Path::to_owned)
 }
 
-/// Where each file goes: below the output as it lies below the directory that was named.
+/// The output path of each file: below the output in the same place as below the named directory.
 pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path) -> Vec<Job> {
     let places: Vec<PathBuf> = found.files.iter().map(|input| below(paths, input)).collect();
     let mut counts: HashMap<PathBuf, u32> = HashMap::new();
@@ -98,7 +98,7 @@ pub(super) fn jobs(paths: &[PathBuf], found: &Found, ending: &str, output: &Path
     let jobs = found.files.iter().zip(places).map(|(input, place)| {
         let mut name = place.with_extension(ending);
         if counts.get(&name).is_some_and(|count| *count > 1) {
-            // Files whose names differ in their ending alone keep it.
+            // Files whose names differ only in their extension keep it.
             name = place;
             name.as_mut_os_string().push(format!(".{ending}"));
         }
@@ -265,7 +265,7 @@ pub(super) fn one(job: &Job, how: &Reading, make: impl Fn(&MeshFile, &Job) -> Do
     }
 }
 
-/// How files are read, alone or beside others.
+/// The settings for reading files, one at a time or in parallel.
 pub(in crate::commands) fn reading(choice: &Choice, is_one_of_many: bool) -> Reading {
     let limits = choice.memory.limits_of(3);
     Reading { mmap: choice.mmap, format: choice.format, is_one_of_many, limits, ..Reading::default() }
@@ -275,7 +275,7 @@ pub(super) fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, Pro
     input.source(how.mmap).and_then(|source| input.open(&source, how))
 }
 
-/// Why nothing was made, without the path that stands before it.
+/// The reason why nothing was made, without the path that precedes it.
 pub(super) fn said(error: meshmap_export::Error) -> Problem {
     match error {
         meshmap_export::Error::Read(error) => error.into(),
@@ -383,7 +383,7 @@ pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io:
     Ok(found.unreadable.len() as u64)
 }
 
-/// What became of all files.
+/// The results for all files.
 pub(super) struct Sum {
     pub(super) counts: String,
     pub(super) made: u64,

@@ -18,14 +18,14 @@ use crate::progress::{self, Progress};
 use crate::screen::{Screen, Style};
 use crate::text;
 
-/// What is to be drawn, and where it goes.
+/// The pictures to draw, and their location.
 pub(crate) struct Wish {
     /// A file or a directory; otherwise the terminal.
     pub(crate) output: Option<PathBuf>,
     /// The output is written into as it is, under any name.
     pub(crate) thumbnail: bool,
     pub(crate) render: Render,
-    /// Of each picture, where it was said.
+    /// The size of each picture, if it was given.
     pub(crate) size: Option<[u32; 2]>,
     /// A picture of many: of files, or of one that moves.
     pub(crate) sheet: bool,
@@ -146,7 +146,7 @@ fn no_mesh() -> Problem {
     Problem::other("unknown_format", "no mesh file".to_owned())
 }
 
-/// What a picture shows: the moment, the triangles, the size, and how many there are.
+/// Describes a picture: the moment, the triangles, the size, and the number of pictures.
 fn about(rendered: &Rendered) -> String {
     let [width, height] = rendered.size;
     let pictures = match rendered.pictures {
@@ -159,7 +159,7 @@ fn about(rendered: &Rendered) -> String {
     format!("{width} x {height}{pictures}   {moment}{triangles}")
 }
 
-/// How files are read and drawn, alone or beside others.
+/// The settings for reading and drawing files, one at a time or in parallel.
 fn together(wish: &Wish, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
     let render = wish.render.clone();
     let render = if is_one_of_many { render.with_parallelism(Parallelism::Off) } else { render };
@@ -201,13 +201,13 @@ fn facts(rendered: &Rendered) -> Value {
     })
 }
 
-/// What is on a sheet of a file.
+/// The content of a tile on a sheet.
 enum Tile {
     Picture(Box<Picture>, Rendered),
     Trouble(Problem),
 }
 
-/// One picture with a tile for each file: each is made and let go before the next.
+/// One picture with a tile for each file: each tile is made and released before the next.
 fn sheet(
     found: &mut Found,
     output: &Path,
@@ -286,7 +286,7 @@ fn sheet(
     Sum { counts, made: drawn, failed, damaged: 0, is_done, start }.write(found, manner, screen, out)
 }
 
-/// The size of tiles where it is not said: smaller ones where there are many.
+/// The default size of tiles: smaller if there are many.
 fn tile_size(tiles: usize) -> [u32; 2] {
     const MANY: usize = 400;
     if tiles > MANY { [128; 2] } else { [256; 2] }

@@ -14,7 +14,7 @@ use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
 use crate::{cross_check, interrupt, text};
 
-/// How strict the verdict is, and what is printed.
+/// The strictness of the verdict, and the parts to print.
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
     /// The least severity for which a file fails; parts that cannot be used always make it fail.
@@ -24,7 +24,7 @@ pub(crate) struct Wish {
     pub(crate) json: bool,
 }
 
-/// How a file did.
+/// The verdict on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verdict {
     is_broken: bool,
@@ -196,7 +196,7 @@ fn page(inspection: &Inspection, screen: Screen) -> Vec<String> {
     lines
 }
 
-/// One of many files; nothing where there is nothing to say.
+/// The rows of one of many files; nothing if there is nothing to report.
 fn rows(inspection: &Inspection, verdict: Verdict, screen: Screen) -> Vec<String> {
     let path = inspection.input.shown();
     if let Some(problem) = inspection.problem.as_ref().filter(|_| inspection.salvaged.is_empty()) {
@@ -226,7 +226,7 @@ fn rows(inspection: &Inspection, verdict: Verdict, screen: Screen) -> Vec<String
     lines
 }
 
-/// Whether it is told beside what cannot be used.
+/// Returns `true` if it is reported in addition to unusable parts.
 fn is_warning(finding: &Finding) -> bool {
     (Severity::Suspicious..Severity::Unusable).contains(&finding.severity())
 }
@@ -242,7 +242,7 @@ fn lines_of_file(mark: &str, path: &str, words: &str, screen: Screen) -> Vec<Str
     std::iter::once(lead).chain(wrapped.into_iter().map(|line| format!("      {line}"))).collect()
 }
 
-/// What is broken, what is intact beside it, and the findings from a severity on.
+/// Lists damaged parts, the intact parts of the same file, and the findings from a severity on.
 fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Vec<String> {
     // Rows of many files are indented by two more.
     let inner = Screen { width: screen.width.saturating_sub(2), ..screen };
@@ -260,7 +260,7 @@ fn what_is_wrong(inspection: &Inspection, screen: Screen, least: Severity) -> Ve
     lines
 }
 
-/// A line for each part that is broken, equal ones folded, and one for those that are intact.
+/// A line for each damaged part, equal ones folded, and one line for the intact parts.
 fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
     let damage: Vec<&Damage> = inspection.damage.iter().collect();
     let mut rows: Vec<(String, &'static str, String)> = page::groups(&damage)
@@ -298,7 +298,7 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
     lines
 }
 
-/// Where a part is and how much of it is there, or what is wrong with it.
+/// The location of a part and the number of its bytes that exist, or its problem.
 fn detail(group: &page::GroupOf<'_>, bytes: Option<u64>) -> String {
     let damage = group.first;
     if damage.problem.library().is_some_and(|error| error.what() == "offset table")

@@ -1,4 +1,4 @@
-//! What there is to say about an IQM file.
+//! Facts and page of an IQM file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::model::{
 use crate::table::{Kind, Table};
 use crate::text;
 
-/// What an IQM file has that others have not.
+/// Facts that only IQM files have.
 #[derive(Debug, Serialize)]
 pub(crate) struct Facts {
     version: u32,
@@ -56,7 +56,7 @@ struct AnimFact {
     name: String,
     first_frame: u32,
     frames: u32,
-    /// Frames a second; null where it is not stored.
+    /// Frames per second; null if it is not stored.
     rate: Option<f32>,
     #[serde(rename = "loop")]
     loops: bool,
@@ -382,7 +382,7 @@ fn others(facts: &Facts) -> Vec<String> {
     others
 }
 
-/// The sections of a file that is cut off, as its header tells them.
+/// The sections of a truncated file, as its header declares them.
 pub(super) fn salvage(source: &Source, bytes: Option<u64>) -> Vec<Part> {
     sections(source, bytes).unwrap_or_default()
 }

@@ -41,7 +41,7 @@ impl Serialize for Inspected {
 }
 
 impl Inspection {
-    /// Why the file is bad: why it cannot be opened, or what is said of the first part that is broken.
+    /// The reason why the file is invalid: the error of opening it, or the error of the first damaged part.
     fn error(&self) -> Option<ErrorInfo> {
         if let Some(problem) = &self.problem {
             return Some(ErrorInfo::new(problem, None, None));
@@ -50,7 +50,7 @@ impl Inspection {
     }
 }
 
-/// An object about something that is no file, such as a directory that cannot be read.
+/// An object about something that is not a file, such as a directory that cannot be read.
 pub(crate) fn of_no_file(path: &Path, message: &str) -> impl Serialize {
     #[derive(Serialize)]
     struct Object {

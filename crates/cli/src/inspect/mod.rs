@@ -1,4 +1,4 @@
-//! What a file holds, and what of it is broken: one model, from which pages and JSON are made.
+//! The contents of a file, and its damaged parts: one model, from which pages and JSON are made.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) mod page;
 pub(crate) mod slmesh;
 pub(crate) mod tmf;
 
-/// What a format has that others have not.
+/// Facts that only one format has.
 #[derive(Debug)]
 pub(crate) enum Facts {
     CGeo(cgeo::Facts),
@@ -37,7 +37,7 @@ pub(crate) struct Inspected {
     pub(crate) facts: Option<Facts>,
 }
 
-/// Looks at a file; `None` for one that was found, and is no mesh, or none of the format that is asked for.
+/// Inspects a file; `None` for a found file that is not a mesh, or does not have the requested format.
 pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -> Option<Inspected> {
     let mut inspection = Inspection::new(input.clone(), depth);
     let mut known = None;
@@ -64,7 +64,7 @@ pub(crate) fn inspect(input: &Input, how: &Reading, depth: Depth, facts: bool) -
 ///
 /// # Errors
 ///
-/// Those of writing JSON, which numbers and text do not have.
+/// Returns an error if JSON cannot be written, which does not happen with numbers and text.
 pub fn info(file: &MeshFile, path: &Path, bytes: Option<u64>, full: bool) -> serde_json::Result<String> {
     let mut inspection = Inspection::new(Input::named(path), if full { Depth::Check } else { Depth::Look });
     inspection.bytes = bytes;
@@ -124,7 +124,7 @@ impl Reads {
     }
 }
 
-/// A store answers so many requests in the time of one.
+/// The number of requests that a store answers in the time of one.
 const REQUESTS: usize = 32;
 
 /// The result of a check of every value of a file.
@@ -244,7 +244,7 @@ fn validate(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) -> Vec<F
     }
 }
 
-/// What of a file breaks rules so that it cannot be used.
+/// The parts of a file that break rules so that they cannot be used.
 fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
     for finding in findings.iter().filter(|finding| finding.severity() == Severity::Unusable) {
         let address = finding.address.clone().unwrap_or_else(|| Address::field("file"));
@@ -266,7 +266,7 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
     }
 }
 
-/// The error that a finding about a part tells as a text.
+/// The error that a finding about a part contains as a text.
 fn again(file: &MeshFile, finding: &Finding) -> Option<meshmap::Error> {
     let address = finding.address.as_ref()?;
     let snapshot = file.as_cgeo().filter(|_| finding.rule == meshmap::cgeo::rules::SNAPSHOT);

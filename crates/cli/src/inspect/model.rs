@@ -14,7 +14,7 @@ use crate::{text, words};
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
 
-/// How much of a file is read.
+/// The amount of a file that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// Only what costs little.
@@ -23,7 +23,7 @@ pub(crate) enum Depth {
     Check,
 }
 
-/// How a part of a file is.
+/// The state of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum State {
     #[serde(rename = "intact")]
@@ -62,7 +62,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// What an error says of the part at an address, of a file of this length.
+    /// The damage that an error reports for the part at an address, in a file of this length.
     pub(super) fn of(address: Address, error: &meshmap::Error, bytes: Option<u64>) -> Self {
         let range = error.byte_range();
         let state = match (&range, bytes) {
@@ -73,13 +73,13 @@ impl Damage {
         Self { address, state, range, problem: error.clone().into(), rule: None }
     }
 
-    /// How many of its bytes are there, where it is cut off.
+    /// The number of its bytes that exist, if it is truncated.
     pub(crate) fn there(&self, bytes: Option<u64>) -> Option<(u64, u64)> {
         let (range, bytes) = (self.range.as_ref()?, bytes?);
         (range.end > bytes).then(|| (bytes.saturating_sub(range.start), range.end - range.start))
     }
 
-    /// What is wrong and where, on one line: `tmf: meshes[0].vertex_triangles[4] (0x88..0x8d): index out of range: ..`.
+    /// The problem and its location, on one line: `tmf: meshes[0].vertex_triangles[4] (0x88..0x8d): index out of range: ..`.
     pub(crate) fn line(&self, format: Format) -> String {
         if self.problem.library().is_some() {
             return self.problem.to_string();
@@ -88,7 +88,7 @@ impl Damage {
         text::line(&format!("{format}: {}{}: {}", self.address, at.unwrap_or_default(), self.problem))
     }
 
-    /// What is wrong, without where.
+    /// The problem, without its location.
     pub(crate) fn reason(&self) -> String {
         match self.problem.library() {
             Some(error) => words::of_part(error, Some(&self.address)),
@@ -112,7 +112,7 @@ impl Damages {
         }
     }
 
-    /// Whether something at the address, or in it, is damaged.
+    /// Returns `true` if something at the address, or in it, is damaged.
     pub(super) fn has(&self, address: &str) -> bool {
         self.seen.contains(address)
     }
@@ -139,7 +139,7 @@ impl<'a> ByAddress<'a> {
         known
     }
 
-    /// What cannot be used of the part at an address: the part itself, a part of it, or the part that it belongs to.
+    /// The unusable part at an address: the part itself, a part of it, or the part that it belongs to.
     pub(crate) fn at(&self, address: &str) -> Option<&'a Damage> {
         let around = || ancestors(address).find_map(|ancestor| self.own.get(ancestor));
         self.within.get(address).or_else(around).copied()
@@ -181,7 +181,7 @@ pub(crate) struct Group {
     pub(crate) triangles: u64,
 }
 
-/// What is known of an item that the library does not list.
+/// The facts about an item that the library does not list.
 #[derive(Debug, Default)]
 pub(crate) struct PartDetail {
     pub(crate) decoded: Option<u64>,
@@ -193,7 +193,7 @@ pub(crate) struct PartDetail {
 pub(crate) struct Inspection {
     pub(crate) input: Input,
     pub(crate) bytes: Option<u64>,
-    /// Why it could not be opened.
+    /// The reason why it could not be opened.
     pub(crate) problem: Option<Problem>,
     pub(crate) format: Option<meshmap::Format>,
     pub(crate) file: Option<MeshFile>,
@@ -203,13 +203,13 @@ pub(crate) struct Inspection {
     pub(crate) damage: Vec<Damage>,
     pub(crate) meshes: Vec<MeshInfo>,
     pub(crate) details: HashMap<String, PartDetail>,
-    /// Sections of a file that could not be opened, as its header tells them.
+    /// Sections of a file that could not be opened, as its header declares them.
     pub(crate) salvaged: Vec<Part>,
     /// The number of reads, and of bytes.
     pub(crate) reads: [u64; 2],
 }
 
-/// What a format's module finds out.
+/// The findings of a format's module.
 pub(super) struct Look<F> {
     pub(super) variant: String,
     pub(super) facts: F,
@@ -224,7 +224,7 @@ impl<F> Look<F> {
     }
 }
 
-/// What is said of a part that ends beyond the end of the file.
+/// The text about a part that ends beyond the end of the file.
 pub(super) fn cut_off(range: &Range<u64>, bytes: u64) -> String {
     let (there, all) = (bytes.saturating_sub(range.start), range.end - range.start);
     format!("cut off: {} announced, there are {}", text::plural(all, "byte"), text::count(there))
@@ -249,7 +249,7 @@ impl Inspection {
         }
     }
 
-    /// Whether something cannot be used.
+    /// Returns `true` if something cannot be used.
     pub(crate) fn is_broken(&self) -> bool {
         self.problem.is_some() || !self.damage.is_empty()
     }
@@ -259,7 +259,7 @@ impl Inspection {
         self.file.is_some() && self.depth == Depth::Check
     }
 
-    /// Where the file ends though parts of it lie beyond; and where it would end, as far as that is told.
+    /// The end of a file whose parts extend beyond it, and the expected end, if it is declared.
     pub(crate) fn cut_at(&self) -> Option<(u64, Option<u64>)> {
         let bytes = self.bytes?;
         let salvaged = self.salvaged.iter().map(|part| part.range.end);
@@ -306,7 +306,7 @@ impl Inspection {
         items.chain(salvaged).chain(self.damage_of_no_item())
     }
 
-    /// What is damaged and is no part of an item, because nothing is known of it but that.
+    /// Damage that is not part of an item, because nothing else is known about it.
     fn damage_of_no_item(&self) -> impl Iterator<Item = Part> + '_ {
         let known: HashSet<String> = match self.damage.is_empty() {
             true => HashSet::new(),
@@ -373,7 +373,7 @@ impl Part {
     }
 }
 
-/// How an item is compressed.
+/// The compression of an item.
 fn codec(file: &MeshFile, item: &Item) -> &'static str {
     let first = match item.address.segments().first() {
         Some(meshmap::Segment::Field(name)) => name.as_ref(),
@@ -392,7 +392,7 @@ fn codec(file: &MeshFile, item: &Item) -> &'static str {
     }
 }
 
-/// How an array is compressed.
+/// The compression of an array.
 fn body_codec(bodies: &Bodies, address: &Address) -> &'static str {
     let index = match address.segments() {
         [_, Segment::Index(index), ..] => usize::try_from(*index).unwrap_or(usize::MAX),

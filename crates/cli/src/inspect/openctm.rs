@@ -1,4 +1,4 @@
-//! What there is to say about an OpenCTM file.
+//! Facts and page of an OpenCTM file.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::model::{
 use crate::table::{Kind, Table};
 use crate::text;
 
-/// What an OpenCTM file has that others have not.
+/// Facts that only OpenCTM files have.
 #[derive(Debug, Serialize)]
 pub(crate) struct Facts {
     bodies: Vec<BodyFact>,
@@ -59,7 +59,7 @@ pub(super) fn variant(bodies: &Bodies) -> String {
 pub(super) fn look(bodies: &Bodies, depth: Depth, bytes: Option<u64>, damages: &mut Damages) -> Look<Facts> {
     let boxes = are_boxes_worth_it(bodies, depth);
     let meshes = bodies.meshes().enumerate().map(|(index, mesh)| {
-        // A mesh of its own, so that what is decoded is given back.
+        // A separate mesh, so that the decoded data is released.
         let bounds = || corners(&Mesh::at(mesh.source(), mesh.range().start, &Options::default())?);
         let bounds = match boxes.then(bounds).transpose() {
             Ok(bounds) => bounds.flatten(),
@@ -129,9 +129,9 @@ fn body(mesh: &Mesh) -> BodyFact {
     }
 }
 
-/// Whether all positions are decoded without being asked to.
+/// Returns `true` if all positions are decoded without a request.
 fn are_boxes_worth_it(bodies: &Bodies, depth: Depth) -> bool {
-    /// What a few bytes announce may take long to decode.
+    /// Decoding data that a few bytes declare may take long.
     const WORTH_DECODING: u64 = 64 * WORTH_READING;
     let (stored, decoded) = bodies
         .meshes()
@@ -159,7 +159,7 @@ fn corners(mesh: &Mesh) -> Result<Option<[[f32; 3]; 2]>> {
     Ok((0..3).all(|axis| min[axis] <= max[axis]).then_some([min, max]))
 }
 
-/// Decodes every array by itself, and tells which cannot be.
+/// Decodes every array by itself, and reports the arrays that cannot be decoded.
 pub(super) fn each_array(bodies: &Bodies, bytes: Option<u64>, damages: &mut Damages) {
     for (index, mesh) in bodies.meshes().enumerate() {
         let body = || Address::field("bodies").index(index as u64);
@@ -175,7 +175,7 @@ pub(super) fn each_array(bodies: &Bodies, bytes: Option<u64>, damages: &mut Dama
             arrays.push((body().then("attribute_maps").index(map).then("values"), attribute.read().err()));
         }
         for (address, error) in arrays {
-            // What an array needs of another, and does not get, is the other's damage.
+            // If an array lacks data of another array, the damage is the other array's.
             if let Some(error) = error {
                 damages.add(Damage::of(error.address().cloned().unwrap_or(address), &error, bytes));
             }
@@ -312,7 +312,7 @@ fn row(body: &BodyFact, part: &Part) -> Vec<String> {
     vec![name, text::size(part.stored), text::size(decoded), ratio, offset, state.to_owned(), note]
 }
 
-/// What an array is called, and what belongs to it.
+/// The name of an array, and its additional information.
 fn name(body: &BodyFact, address: &str) -> (String, String) {
     let quoted = |name: &str| match name.is_empty() {
         true => String::new(),

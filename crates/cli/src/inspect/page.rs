@@ -65,7 +65,7 @@ fn title_lines(name: &str, words: &[String], screen: Screen) -> Vec<String> {
     std::iter::once(first).chain(lines.into_iter().map(|line| format!("    {line}"))).collect()
 }
 
-/// What is broken, and what breaks rules.
+/// Lists damaged parts and broken rules.
 fn marks(inspection: &Inspection, screen: Screen) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(what) = what_is_broken(inspection) {
@@ -93,7 +93,7 @@ pub(crate) fn marked(mark: &str, line: &str, screen: Screen) -> Vec<String> {
     wrapped.iter().enumerate().map(|(index, line)| format!("  {} {line}", lead(index))).collect()
 }
 
-/// How pages mark a severity; a note has no mark.
+/// The mark of a severity on pages; a note has no mark.
 fn mark(severity: Severity) -> Option<&'static str> {
     match severity {
         Severity::Note => None,
@@ -103,7 +103,7 @@ fn mark(severity: Severity) -> Option<&'static str> {
     }
 }
 
-/// Where and what a finding is.
+/// The location and the text of a finding.
 fn finding(finding: &Finding) -> String {
     let place = finding.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
     let count = match finding.count {
@@ -195,7 +195,7 @@ fn indexed(address: &str) -> (String, Option<u64>, String) {
     parts.unwrap_or_else(|| (address.to_owned(), None, String::new()))
 }
 
-/// What stands before an index, the first and the last index, and what stands after it.
+/// The text before an index, the first and the last index, and the text after it.
 type Run = (String, Option<(u64, u64)>, String);
 
 /// Names of parts in a few words: runs of indices folded, no more than a few.
@@ -230,7 +230,7 @@ fn folded(addresses: Vec<String>) -> String {
 }
 
 impl Damage {
-    /// Damage with the same key is told once.
+    /// Damage with the same key is reported once.
     fn fold_key(&self) -> String {
         let what = match self.problem.library() {
             Some(error) => format!("{}{:?}", error.what(), error.kind()),
@@ -243,7 +243,7 @@ impl Damage {
 impl Inspection {
     /// The addresses of the parts that are in this state.
     pub(crate) fn parts_in(&self, state: State) -> Vec<String> {
-        // Parts of parts are told where they are damaged themselves.
+        // Parts of parts are listed if they are damaged themselves.
         const PLACES: [&str; 3] = ["header", "offset_table", "text"];
         if state == State::Intact {
             let all = self.parts().filter(|part| part.state == state && !PLACES.contains(&&*part.address));

@@ -1,4 +1,4 @@
-//! What there is to say about a Second Life mesh asset.
+//! Facts and page of a Second Life mesh asset.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use crate::inputs::Problem;
 use crate::table::{Kind, Table};
 use crate::text;
 
-/// What a Second Life mesh asset has that others have not.
+/// Facts that only Second Life mesh assets have.
 #[derive(Debug, Serialize)]
 pub(crate) struct Facts {
     version: Option<i32>,
@@ -29,7 +29,7 @@ pub(crate) struct Facts {
     header_bytes: u64,
     /// Blocks that lie within the first 4,096 bytes.
     in_first_4096_bytes: Vec<String>,
-    /// Whether blocks were inflated; where not, counts are null.
+    /// `true` if blocks were inflated; otherwise counts are null.
     is_inflated: bool,
     levels_of_detail: Vec<LodFact>,
     /// The finest level of detail that is there.
@@ -64,14 +64,14 @@ struct SkinFact {
 
 #[derive(Debug, Serialize)]
 struct ConvexFact {
-    /// Those of the list; the one around all points is not among them.
+    /// The number of hulls in the list, without the hull around all points.
     hulls: u64,
     points: u64,
     has_bounding_hull: bool,
     bounding_points: u64,
 }
 
-/// Blocks whose bytes are not there, or whose place is told wrongly.
+/// Blocks whose bytes are missing, or whose declared location is wrong.
 pub(super) fn beyond_the_end(asset: &Asset, bytes: u64, damages: &mut Damages) {
     for entry in asset.entries() {
         let name = entry.name();
@@ -88,7 +88,7 @@ pub(super) fn beyond_the_end(asset: &Asset, bytes: u64, damages: &mut Damages) {
     }
 }
 
-/// Why a block cannot be read.
+/// The reason why a block cannot be read.
 pub(super) fn error_of(asset: &Asset, address: &Address) -> Option<Error> {
     let Some(Segment::Field(name)) = address.segments().first() else { return None };
     match name.as_ref() {
@@ -117,7 +117,7 @@ fn address(name: &str) -> Address {
     }
 }
 
-/// Whether all blocks together are small enough to be inflated unasked.
+/// Returns `true` if all blocks together are small enough to be inflated without a request.
 fn is_worth_reading(asset: &Asset) -> bool {
     let stored = asset.entries().filter_map(|entry| entry.range().ok().flatten());
     stored.map(|range| range.end.saturating_sub(range.start)).fold(0, u64::saturating_add) <= WORTH_READING

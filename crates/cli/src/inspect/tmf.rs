@@ -1,4 +1,4 @@
-//! What there is to say about a TMF file.
+//! Facts and page of a TMF file.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ use super::model::{AttributeInfo, Damage, Damages, Depth, Inspection, Look, Mesh
 use crate::table::{Kind, Table};
 use crate::text;
 
-/// What a TMF file has that others have not.
+/// Facts that only TMF files have.
 #[derive(Debug, Serialize)]
 pub(crate) struct Facts {
     version: [u16; 2],
     least_version: [u16; 2],
     layout: &'static str,
-    /// Whether normals and texture coordinates share the indices of the positions.
+    /// `true` if normals and texture coordinates share the indices of the positions.
     shared_indices: Option<bool>,
     separate_indices: bool,
     meshes: Vec<MeshFact>,
@@ -172,7 +172,7 @@ fn indices(document: &Document) -> (Option<bool>, bool) {
     (any.then_some(shared), several)
 }
 
-/// Decodes every array by itself, and tells which cannot be.
+/// Decodes every array by itself, and reports the arrays that cannot be decoded.
 pub(super) fn each_array(document: &Document, bytes: Option<u64>, damages: &mut Damages) {
     for mesh in document.meshes() {
         try_array(mesh.positions(), bytes, damages);
@@ -311,7 +311,7 @@ fn arrays(facts: &Facts) -> Vec<String> {
         [("normal", bits(|mesh| &mesh.normal_bits)), ("tangent", bits(|mesh| &mesh.tangent_bits))]
     {
         if let Some(least) = bits.first() {
-            // A quarter of a circle in so many steps.
+            // A quarter of a circle in `2^least` steps.
             let degrees = 90.0 / 2_f64.powi(i32::from(*least));
             let degrees = match degrees {
                 degrees if degrees >= 0.5 => text::plural(degrees.round() as usize, "degree"),

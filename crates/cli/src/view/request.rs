@@ -100,7 +100,7 @@ pub(super) enum Part {
     OutOfRange,
 }
 
-/// The first and the last byte, or the number of bytes at the end if there is no first.
+/// The first and the last byte; without a first byte, the number of bytes at the end.
 fn parse_range(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| match text {

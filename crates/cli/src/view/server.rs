@@ -45,7 +45,7 @@ pub(crate) enum Content {
     Source(Source),
 }
 
-/// How the server ended.
+/// The reason why the server ended.
 #[derive(Debug, PartialEq)]
 pub(crate) enum End {
     LastTabClosed,

@@ -20,11 +20,11 @@ use crate::source::read;
 /// A mesh as one primitive.
 pub(super) struct Geometry {
     pub(super) primitive: Primitive,
-    /// What makes numbers of positions that are written as integers.
+    /// The scale and offset of positions that are written as integers.
     pub(super) dequant: Option<Dequant>,
 }
 
-/// Writes a mesh; `None` where there is nothing to draw.
+/// Writes a mesh; `None` if there is nothing to draw.
 pub(super) fn primitive(
     gltf: &mut Gltf,
     (view, pose): (&MeshView, Option<&Pose>),
@@ -92,7 +92,7 @@ impl Writer<'_> {
         Ok(positions)
     }
 
-    /// Positions as they are stored, where they are written so.
+    /// Positions as stored integers, if they are written this way.
     fn integers(&mut self, attribute: &Attribute) -> Option<(Array<[u16; 3]>, Dequant)> {
         if !self.job.quantized {
             return None;
@@ -127,7 +127,7 @@ impl Writer<'_> {
     fn other(&mut self, semantic: &Semantic) -> Result<()> {
         match semantic {
             Semantic::Position | Semantic::Normal => Ok(()),
-            // Of the first set, the caller knows what they mean.
+            // The caller knows the meaning of the first set.
             Semantic::Joints(0) | Semantic::Weights(0) => Ok(()),
             Semantic::Tangent => self.tangents(),
             Semantic::TexCoord(set) => self.texcoords(*set),
@@ -192,7 +192,7 @@ impl Writer<'_> {
         let colors = self.array::<4>(&attribute)?;
         let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
         let accessor = self.gltf.floats(&colors, Use::Vertices, false)?;
-        // What is not in 0..=1 is no colour of glTF.
+        // A value outside of 0..=1 is not a colour in glTF.
         let name = if is_color { format!("COLOR_{set}") } else { self.free_name(&format!("COLOR_{set}")) };
         self.add(&name, accessor);
         Ok(())

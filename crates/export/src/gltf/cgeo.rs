@@ -20,14 +20,14 @@ use crate::source::topology::Topology;
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
 
-/// How much JSON a file takes, and each primitive of each snapshot, more or less.
+/// Approximate size of the JSON of a file, and of each primitive of each snapshot.
 const JSON: u64 = 16 << 10;
 const JSON_OF_TARGET: u64 = 400;
 
-/// Up to as many materials, each has vertices of its own; more share them, for the JSON would outgrow the numbers.
+/// Maximum number of materials with separate vertices; more materials share them, because the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
 
-/// How much JSON each further primitive takes for each snapshot, if primitives share their vertices.
+/// Size of the JSON of each further primitive for each snapshot, if primitives share their vertices.
 const JSON_OF_SHARED: u64 = 32;
 
 /// The maximum number of materials. Programs hang or run out of memory on many more.
@@ -94,7 +94,7 @@ type Normals = Vec<[f32; 3]>;
 /// Snapshots with the same triangles: a mesh with a target for each but the first.
 struct Run {
     node: Index,
-    /// Place of the first one among those that are written.
+    /// Index of the first one in the list of written snapshots.
     first: usize,
     targets: usize,
 }
@@ -149,7 +149,7 @@ impl Writer<'_> {
         if materials > MOST_MATERIALS {
             return Err(Error::TooManyMaterials { target: "glTF", count: materials, most: MOST_MATERIALS });
         }
-        // What is written of each vertex.
+        // The numbers that are written for each vertex.
         budget.charge_for::<[[f32; 3]; 2]>(
             remap.vertex_count().saturating_mul(streams),
             "vertices of a mesh",
@@ -261,7 +261,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What turns the normals of the origin, which are of unit length, to those of another snapshot.
+    /// Differences that convert the origin's normals, which are of unit length, to the normals of another snapshot.
     fn normal_differences(
         &mut self,
         index: usize,
@@ -283,14 +283,14 @@ impl Writer<'_> {
         Ok(normals)
     }
 
-    /// Whether these positions are those of the file's first snapshot, to which stored differences are.
+    /// Returns `true` if these are the positions of the file's first snapshot, on which stored differences are based.
     fn are_first(&self, positions: &[[f32; 3]]) -> Result<bool> {
         let first = self.proxy.snapshot(0)?.positions()?;
         let bits = |positions: &[f32; 3]| positions.map(f32::to_bits);
         Ok(first.len() == positions.len() && first.iter().zip(positions).all(|(a, b)| bits(&a) == bits(b)))
     }
 
-    /// What moves the positions of the origin to those of another snapshot; `false` where it needs a mesh of its own.
+    /// Differences that convert the origin's positions to the positions of another snapshot; `false` if it needs a separate mesh.
     fn differences(
         &mut self,
         index: usize,
@@ -480,7 +480,7 @@ impl Part {
     }
 }
 
-/// The triangles that are written by their materials, or all as those of one material.
+/// The triangles that are written, by material, or all with one material.
 fn parts(remap: &VertexRemap, turns: bool, is_merged: bool, keeps: impl Fn(&[u32; 3]) -> bool) -> Vec<Part> {
     let (all, count) = (remap.indices().as_chunks::<3>().0, remap.vertex_count());
     let kept = |triangles: std::ops::Range<usize>| {

@@ -1,4 +1,4 @@
-//! The JSON of a glTF file, as far as it is written here: names are those of the specification.
+//! The JSON of a glTF file, as far as it is written here; names are from the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -84,7 +84,7 @@ pub(super) struct NodeExtensions {
     pub(super) lod: Coarser,
 }
 
-/// Nodes that stand for another one where it is small on the screen, finer ones first.
+/// Nodes that replace another node if it is small on the screen, finer ones first.
 #[derive(Serialize)]
 pub(super) struct Coarser {
     pub(super) ids: Vec<Index>,

@@ -17,18 +17,18 @@ pub(super) const UNSIGNED_SHORT: u32 = 5123;
 pub(super) const UNSIGNED_INT: u32 = 5125;
 pub(super) const FLOAT: u32 = 5126;
 
-/// What a buffer view is for.
+/// The use of a buffer view.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     Vertices,
-    /// Vertices that are so many bytes apart.
+    /// Vertices with this stride in bytes.
     Spaced(u32),
     Indices,
     /// Sparse values, keys, matrices.
     Other,
 }
 
-/// Length of the file's header, and of that of a chunk.
+/// Length of the file's header, and of a chunk's header.
 const HEADER: u64 = 12;
 const CHUNK: u64 = 8;
 
@@ -60,7 +60,7 @@ pub(super) struct Gltf {
 enum Container {
     /// One file: the JSON, for which room is kept, and the numbers.
     Binary { output: Output, reserved: u64 },
-    /// The JSON is a file of its own; the numbers are in these beside it.
+    /// The JSON is a separate file; the numbers are in these files next to it.
     Parts { path: PathBuf, most: u64, files: Vec<Output> },
 }
 
@@ -73,7 +73,7 @@ impl Gltf {
         Ok(Self::new(Container::Binary { output, reserved }, budget))
     }
 
-    /// Begins a file of JSON, with the numbers in files beside it.
+    /// Begins a file of JSON, with the numbers in files next to it.
     pub(super) fn parts(path: &Path, budget: &Budget) -> Self {
         Self::new(Container::Parts { path: path.to_owned(), most: MOST_PART, files: Vec::new() }, budget)
     }
@@ -140,7 +140,7 @@ impl Gltf {
         Ok(self.document.buffer_views.len() - 1)
     }
 
-    /// Begins a buffer where there is none, or where the last one is full.
+    /// Begins a buffer if there is none, or if the last one is full.
     fn make_room(&mut self, length: u64) -> Result<()> {
         let written = self.document.buffers.last().map(|buffer| buffer.byte_length);
         match &mut self.container {
@@ -275,7 +275,7 @@ impl Gltf {
         })
     }
 
-    /// Indices, of 16 bits where there are so few vertices that none is 65,535, which restarts primitives.
+    /// Writes indices, in 16 bits if no index can be 65,535, which restarts primitives.
     pub(super) fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index> {
         let scope = self.scope_of::<u32>(indices.len())?;
         let (bytes, component_type) = index_bytes(indices, vertices);
@@ -321,7 +321,7 @@ impl Gltf {
             let sparse_indices =
                 SparseIndices { buffer_view: self.view(&indices, Use::Other)?, component_type };
             let values = values.get(..count).unwrap_or_default();
-            // Those that are not listed are 0.
+            // Elements that are not listed are 0.
             let [min, max] = extent(values);
             let sparse_values =
                 SparseValues { buffer_view: self.view(values.as_flattened().as_flattened(), Use::Other)? };
@@ -348,10 +348,10 @@ impl Gltf {
             Container::Parts { path, mut files, .. } => {
                 let mut output = Output::create_within(&path, &self.budget)?;
                 output.write_all(&json)?;
-                // What exceeds the limit fails before another file appears.
+                // Output that exceeds the limit fails before another file appears.
                 output.flush()?;
                 files.iter_mut().try_for_each(Write::flush)?;
-                // What says that all is there comes last.
+                // The file that marks the output as complete comes last.
                 for file in files {
                     file.finish_into(outcome)?;
                 }
@@ -378,7 +378,7 @@ impl Gltf {
     }
 }
 
-/// The name of the file beside a glTF that holds a part of its numbers.
+/// The name of the file next to a glTF that holds a part of its numbers.
 fn part_name(path: &Path, part: usize) -> Result<String> {
     let name = path.file_stem().and_then(|name| name.to_str()).map(|name| match part {
         0 => format!("{name}.bin"),

@@ -181,7 +181,7 @@ fn animations(
             let translations: Vec<[f32; 3]> = poses.iter().map(|pose| pose.translate).collect();
             let scales: Vec<[f32; 3]> = poses.iter().map(|pose| pose.scale).collect();
             let mut outputs = Vec::new();
-            // What stays in the bind pose needs no keys.
+            // A joint that stays in the bind pose needs no keys.
             if translations.iter().any(|translate| *translate != bind.translate) {
                 outputs.push(("translation", gltf.floats(&translations, Use::Other, false)?));
             }

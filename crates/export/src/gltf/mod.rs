@@ -1,4 +1,4 @@
-//! glTF 2.0, written in one pass: GLB, or JSON with the numbers in files beside it.
+//! glTF 2.0, written in one pass: GLB, or JSON with the numbers in files next to it.
 //!
 //! The numbers of vertices are the file's. One root node has the rotation that turns the format's up axis to Y, and the
 //! scale of its unit.
@@ -66,10 +66,10 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     }
 }
 
-/// How much JSON a file will take, more or less.
+/// Approximate size of a file's JSON.
 fn guess(file: &MeshFile) -> Result<u64> {
     const BASE: u64 = 8 << 10;
-    /// Of a mesh with its attributes, or a joint with its channels.
+    /// Size of the JSON of a mesh with its attributes, or of a joint with its channels.
     const PART: u64 = 2 << 10;
     let parts = if file.as_cgeo().is_some() {
         // More is known when the first snapshot is decoded.
@@ -83,7 +83,7 @@ fn guess(file: &MeshFile) -> Result<u64> {
     Ok(BASE + PART * parts)
 }
 
-/// OpenCTM, TMF, IQM in one frame, and single meshes of any format: geometry alone.
+/// Writes OpenCTM, TMF, IQM in one frame, and single meshes of any format: only geometry.
 fn write_plain(file: &MeshFile, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
     let rules = Rules::of(file.format(), job, outcome);
     let mut children = Vec::new();

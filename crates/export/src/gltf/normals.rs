@@ -3,10 +3,10 @@
 use crate::outcome::Outcome;
 use crate::vector::{dot, face_normal, unit_of_f64};
 
-/// How far from 1 the length may be that a normal keeps: validators allow a little more.
+/// Maximum difference from 1 of the length of a normal that is kept; validators allow a little more.
 const TOLERANCE: f64 = 0.0006;
 
-/// Gives normals unit length, but for those that have it; those of length 0 become that of a triangle.
+/// Normalizes normals that do not have unit length; normals of length 0 become the triangle's normal.
 pub(super) fn make_unit(
     normals: &mut [[f32; 3]],
     positions: &[[f32; 3]],
@@ -71,7 +71,7 @@ pub(super) fn against_scale(normals: &mut [[f32; 3]], scale: [f32; 4]) {
     }
 }
 
-/// Whether all tangents are of unit length, or can be, and have a sign.
+/// Returns `true` if all tangents have unit length, or can be normalized, and have a sign.
 pub(super) fn make_unit_tangents(tangents: &mut [[f32; 4]], outcome: &mut Outcome) -> bool {
     let mut scaled = 0;
     for tangent in tangents.iter_mut() {

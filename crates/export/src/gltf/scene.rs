@@ -9,11 +9,11 @@ use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::source::assume;
 
-/// How the numbers of a file become those of glTF.
+/// The conversion of a file's numbers to glTF.
 pub(super) struct Rules {
-    /// Whether triangles are turned around.
+    /// `true` if the winding is reversed.
     pub(super) turns: bool,
-    /// Whether the texture coordinate V is written as 1 - V.
+    /// `true` if the texture coordinate V is written as 1 - V.
     pub(super) flips_v: bool,
     pub(super) up: Axis,
 }
@@ -25,7 +25,7 @@ impl Rules {
     }
 }
 
-/// The scene: a root with the rotation and the scale, and `beside` it what may not be below it.
+/// Writes the scene: a root with the rotation and the scale, and the additional nodes that may not be its children.
 pub(super) fn finish_scene(
     gltf: &mut Gltf,
     rules: &Rules,
@@ -50,7 +50,7 @@ pub(super) fn finish_scene(
     Ok(())
 }
 
-/// A mesh of one primitive and a node for it, which has no place of its own.
+/// Adds a mesh of one primitive and a node for it, without a transform.
 pub(super) fn add_mesh(
     gltf: &mut Gltf,
     name: String,
@@ -64,14 +64,14 @@ pub(super) fn add_mesh(
     add_node(gltf, Node { name, mesh, skin, ..Node::default() })
 }
 
-/// A node without a place of its own.
+/// Adds a node without a transform.
 pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
     gltf.charge_named(OF_NODE, &node.name)?;
     gltf.document.nodes.push(node);
     Ok(gltf.document.nodes.len() - 1)
 }
 
-/// The material of this name, which is added where it is new.
+/// The material of this name, which is added if it is new.
 pub(super) fn material(gltf: &mut Gltf, name: &str) -> Result<Index> {
     if let Some(index) = gltf.materials.get(name) {
         return Ok(*index);

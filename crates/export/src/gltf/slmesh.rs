@@ -152,9 +152,9 @@ fn rounded(matrix: &[f64; 16]) -> [f32; 16] {
 
 struct Joints {
     nodes: Vec<Index>,
-    /// Those that hang on no other.
+    /// The joints without a parent.
     roots: Vec<Index>,
-    /// What brings a vertex from the mesh into each joint.
+    /// The matrices that transform a vertex from the mesh into each joint.
     inverse: Vec<[f64; 16]>,
 }
 
@@ -229,12 +229,12 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
     Ok(Some(joints).filter(|joints| !joints.nodes.is_empty()))
 }
 
-/// For each joint the nearest one above it in the avatar's skeleton that the asset has, too.
+/// The nearest ancestor of each joint in the avatar's skeleton that the asset also has.
 fn parents(names: &[String], count: usize) -> Vec<Option<usize>> {
     let indices: HashMap<&str, usize> =
         (0..count).rev().filter_map(|index| Some((names.get(index)?.as_str(), index))).collect();
     let parent_of = |(index, name): (usize, &String)| {
-        // Of joints with one name, the others stay where they are.
+        // If several joints have one name, the others stay in place.
         if indices.get(name.as_str()) != Some(&index) {
             return None;
         }

@@ -75,7 +75,7 @@ pub(super) fn of_view(
     Ok(Some(Influences { joints: indices, weights: merged }))
 }
 
-/// Adds up the weights of a joint that comes twice; the index beside no weight becomes 0.
+/// Adds the weights of a joint that occurs twice; the index of a missing weight becomes 0.
 fn merge<T: Copy + Default + PartialEq>(
     indices: &mut [u16; 4],
     weights: &mut [T; 4],

@@ -1,6 +1,6 @@
-//! Where a scene is looked at from: in perspective, from the front, a little from the right and from above.
+//! The camera of a scene: in perspective, from the front, a little from the right and from above.
 //!
-//! Angles are ratios of whole numbers, and those of a turntable sums of powers, so that they are the same on every host.
+//! Angles are ratios of whole numbers, and the angles of a turntable are sums of powers, so that they are the same on every host.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4};
 
@@ -92,7 +92,7 @@ impl Frame {
     }
 }
 
-/// How far points reach that a picture has to hold, seen in a direction.
+/// The extent of the points that a picture has to hold, seen in a direction.
 #[derive(Clone, Copy)]
 pub(super) struct Reach {
     origin: [f64; 3],
@@ -104,7 +104,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Of no points so far, which will be counted from `origin`.
+    /// The extent of no points; further points are counted from `origin`.
     pub(super) fn new(frame: Frame, origin: [f64; 3]) -> Self {
         let (least, greatest) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         Self { origin, tangents: frame.tangents(), sides: [f64::NEG_INFINITY; 4], least, greatest }
@@ -134,7 +134,7 @@ impl Reach {
     ///
     /// One that `turns` around the origin looks at this axis, so that it stays in the middle.
     pub(super) fn camera(&self, view: View, frame: Frame, turns: bool) -> Camera {
-        /// Of half a picture, what points may fill.
+        /// The share of half a picture that points may fill.
         const FILLED: f64 = 0.9;
         let Self { sides: [right, left, top, bottom], tangents: [tx, ty], least, greatest, .. } = *self;
         let size: f64 =
@@ -156,14 +156,14 @@ impl Reach {
             origin: self.origin,
             eye: [across, (top - bottom) / 2.0, away],
             radius,
-            // Of the shorter side, the tangent is the least of the two.
+            // The shorter side has the smaller tangent of the two.
             focal: shorter / 2.0 * FILLED / if tx < ty { tx } else { ty },
             middle: [frame.width, frame.height].map(|side| f64::from(side) / 2.0),
         }
     }
 }
 
-/// What points are seen with.
+/// The projection of points onto a picture.
 #[derive(Clone, Copy)]
 pub(super) struct Camera {
     pub(super) view: View,
@@ -229,11 +229,11 @@ impl Camera {
     }
 }
 
-/// What leads back from a pixel to a point.
+/// The inverse projection, from a pixel to a point.
 #[derive(Clone, Copy)]
 pub(super) struct Lens {
     pub(super) focal: f32,
-    /// What a pixel is long, as far away as 1.
+    /// The length of a pixel at the distance 1.
     step: f32,
     middle: [f32; 2],
 }

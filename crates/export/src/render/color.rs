@@ -5,14 +5,14 @@
 /// Red, green and blue as amounts of light.
 pub(super) type Light = [f32; 3];
 
-/// Of what stands before a plain ground.
+/// The colour of the plain background.
 pub(super) const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
-/// Of words and of lines.
+/// The colour of text and of lines.
 pub(super) const INK: [u8; 3] = [0x22, 0x26, 0x2b];
-/// Of the ground behind words about what cannot be shown.
+/// The background colour of texts about pictures that cannot be shown.
 pub(super) const TROUBLE: [u8; 3] = [0xf3, 0xd6, 0xd2];
 
-/// The colours of materials, the first of which is that of clay.
+/// The colours of materials; the first one is the colour of clay.
 const TINTS: [[u8; 3]; 12] = [
     [0xc9, 0xc4, 0xbc],
     [0x4f, 0x8f, 0xc9],
@@ -44,7 +44,7 @@ impl Palette {
         Self { tints: TINTS.map(light), heat: HEAT.map(light), ground: light(GROUND) }
     }
 
-    /// The colour of a material, by its number among those of the scene.
+    /// The colour of a material, by its index in the scene.
     pub(super) fn tint(&self, number: u16) -> Light {
         self.tints[usize::from(number) % TINTS.len()]
     }

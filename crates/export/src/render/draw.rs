@@ -16,7 +16,7 @@ use super::shading::Seen;
 use crate::error::{Error, Result};
 use crate::vector::unit;
 
-/// How a scene is drawn.
+/// The style of a drawing.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     pub(super) mode: Mode,
@@ -24,7 +24,7 @@ pub(super) struct Style {
     pub(super) is_parallel: bool,
 }
 
-/// How often triangles may cover the whole picture, so that few bytes of a file cannot take hours.
+/// Maximum number of times that triangles may cover the whole picture, so that few bytes of a file cannot take hours.
 const MOST_TIMES: u64 = 4096;
 
 /// Light, and how much of the pixel it covers.
@@ -144,12 +144,12 @@ struct Pixel<'a> {
 }
 
 impl Pixel<'_> {
-    /// What is seen of a pixel of which samples these triangles are; `None` where it is nothing.
+    /// The surface at a pixel whose samples show these triangles; `None` if there is none.
     ///
     /// A triangle looks the same at all of its samples, as in their middle.
     fn shade(&self, ids: &[u32]) -> Option<(Covered, f32, [f32; 3])> {
         let mut color = [0.0; 4];
-        // Of the triangle with most samples, the first of several.
+        // The triangle with most samples, the first if there are several.
         let (mut most, mut nearness, mut normal) = (0, 0.0, [0.0; 3]);
         for (first, id) in ids.iter().enumerate() {
             if *id == NONE || ids.iter().take(first).any(|before| before == id) {

@@ -1,4 +1,4 @@
-//! How far the vertices of two meshes are apart, as colours, with a scale.
+//! The distances between the vertices of two meshes, as colours, with a scale.
 
 use super::camera::Frame;
 use super::color::{self, GROUND, INK, Palette};
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// The height of the scale.
 pub(super) const SCALE: u32 = 40;
 
-/// Colours a scene by the distances of its vertices from those of another; returns the largest.
+/// Colours a scene by the distances between its vertices and the vertices of another scene; returns the largest.
 pub(super) fn color_by_distance(scene: &mut Scene, other: &Scene) -> Result<f64> {
     let refused = |what: String| Err(Error::NotHeld { target: TARGET, what });
     let [a, b] = [scene.vertices, other.vertices];

@@ -1,6 +1,6 @@
 //! Pictures of meshes, made without a GPU: the same bytes for any number of threads and on every host.
 //!
-//! Of what a reader computes with the host's sines (normals of TMF and of OpenCTM with MG2), bytes may differ by host.
+//! For normals that a reader computes with the host's sine function (OpenCTM with MG2, TMF), bytes may differ by host.
 
 mod camera;
 mod color;
@@ -74,7 +74,7 @@ impl Render {
         reach.camera(view, frame, false)
     }
 
-    /// Where a scene is looked at from, and how far it reaches there.
+    /// The camera position of a scene, and its extent from there.
     fn reach(&self, file: &MeshFile, scene: &Scene, frame: Frame, rendered: &mut Rendered) -> (View, Reach) {
         let view = View::new(self.up(file, rendered), turn(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
@@ -87,7 +87,7 @@ impl Render {
     /// # Errors
     ///
     /// [`Read`](crate::Error::Read) if the file cannot be read. [`NotHeld`](crate::Error::NotHeld) if there is nothing to draw, if no
-    /// pixel is drawn (all triangles are degenerate, for example), if there is no such moment, or if large triangles cover the
+    /// pixel is drawn (all triangles are degenerate, for example), if the moment does not exist, or if large triangles cover the
     /// picture more than 4,096 times. [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let (budget, mut rendered) = (Budget::of_pictures(file), Rendered::default());
@@ -103,7 +103,7 @@ impl Render {
     ///
     /// # Errors
     ///
-    /// Those of [`picture`](Self::picture), and [`Write`](crate::Error::Write) if the file cannot be written. In an animation or a contact
+    /// Returns the errors of [`picture`](Self::picture), and [`Write`](crate::Error::Write) if the file cannot be written. In an animation or a contact
     /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Rendered> {
         let path = path.as_ref();
@@ -231,12 +231,12 @@ impl Render {
         Ok((reach.camera(view, self.frame(), false), scene))
     }
 
-    /// Writes a PNG in which colours are the distances of a mesh's vertices from those of another, with a scale.
+    /// Writes a PNG that colours the distances between the vertices of a mesh and of another mesh, with a scale.
     ///
     /// # Errors
     ///
-    /// Those of [`write_file`](Self::write_file), and [`NotHeld`](crate::Error::NotHeld) where the two have not the same number
-    /// of vertices, or not the same triangles.
+    /// Returns the errors of [`write_file`](Self::write_file), and [`NotHeld`](crate::Error::NotHeld) if the two meshes differ in the number
+    /// of vertices, or in the triangles.
     pub fn write_difference(
         &self,
         file: &MeshFile,

@@ -1,24 +1,24 @@
-//! How much of the light around reaches each pixel: less in corners and folds, by what is near on the picture.
+//! The share of ambient light that reaches each pixel: less in corners and folds, by the surfaces near them on the picture.
 
 use std::ops::Range;
 
 use super::camera::{Frame, Lens, turn};
 use crate::vector::{dot, sub};
 
-/// How far a surface shades another, where half the scene is 1.
+/// Maximum distance at which a surface shades another, if half the scene is 1.
 const RADIUS: f32 = 0.32;
 /// Surfaces that are looked at, and the patterns of neighbouring pixels.
 const LOOKS: u32 = 8;
 const PATTERNS: u32 = 16;
-/// What rises less than this is flat.
+/// Surfaces that rise less than this count as flat.
 const BIAS: f32 = 0.04;
 const STRENGTH: f32 = 1.7;
 
-/// What is known of a picture's pixels.
+/// The surfaces at a picture's pixels.
 pub(super) struct Surfaces<'a> {
     pub(super) frame: Frame,
     pub(super) lens: Lens,
-    /// Infinite where there is nothing.
+    /// Infinite at pixels without a surface.
     pub(super) distance: &'a [f32],
     pub(super) normals: &'a [[f32; 3]],
     /// The distance of each second pixel of each second row, which is near at hand in memory.
@@ -49,9 +49,9 @@ pub(super) fn spirals() -> Vec<Vec<[f32; 2]>> {
 }
 
 impl Surfaces<'_> {
-    /// What reaches the pixels of some rows, from 0 to 1.
+    /// The light that reaches the pixels of some rows, from 0 to 1.
     pub(super) fn reached(&self, spirals: &[Vec<[f32; 2]>], rows: Range<u32>, out: &mut [f32]) {
-        /// Which pattern the pixels of a square have, so that neighbours differ much.
+        /// The pattern of each pixel in a square, chosen so that neighbours differ much.
         const ORDER: [usize; 16] = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
         let width = self.frame.width;
         for (line, row) in out.chunks_mut(width as usize).zip(rows) {
@@ -92,7 +92,7 @@ impl Surfaces<'_> {
             let Some(distance) = self.coarse.get(r as usize * across as usize + c as usize) else { continue };
             let way = sub(self.lens.point((c * 2) as f32 + 0.5, (r * 2) as f32 + 0.5, *distance), point);
             let square = dot(way, way);
-            // What is farther, or nothing at all, shades nothing.
+            // Farther surfaces and empty pixels shade nothing.
             if square >= RADIUS * RADIUS || square.is_nan() {
                 continue;
             }
@@ -109,7 +109,7 @@ impl Surfaces<'_> {
         if reached > 0.0 { reached } else { 0.0 }
     }
 
-    /// What reaches a pixel, by the mean of those around it that are as near: it takes one of each pattern.
+    /// The light that reaches a pixel: the mean of the pixels around it at the same distance, one of each pattern.
     pub(super) fn smooth(&self, reached: &[f32], column: u32, row: u32) -> f32 {
         let index = self.index(column, row);
         let Some(own) = self.distance.get(index) else { return 1.0 };

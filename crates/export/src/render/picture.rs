@@ -53,7 +53,7 @@ impl Picture {
         self.bytes.as_chunks::<3>().0.get(index).copied().filter(|_| column < self.frame.width)
     }
 
-    /// Sets a pixel, where there is one.
+    /// Sets a pixel, if it is inside the picture.
     pub(super) fn set(&mut self, column: u32, row: u32, color: [u8; 3]) {
         let index = row as usize * self.frame.width as usize + column as usize;
         if column < self.frame.width
@@ -63,7 +63,7 @@ impl Picture {
         }
     }
 
-    /// Mixes a share of a colour, from 0 to 1, into a pixel, where there is one.
+    /// Mixes a share of a colour, from 0 to 1, into a pixel, if it is inside the picture.
     pub(super) fn blend(&mut self, column: u32, row: u32, color: [u8; 3], share: f32) {
         if let Some(ground) = self.pixel(column, row) {
             let mixed = |channel: usize| {
@@ -104,7 +104,7 @@ impl std::fmt::Debug for Picture {
     }
 }
 
-/// How many pictures an animation has, and how long each is shown, as a fraction of a second.
+/// The number of pictures of an animation, and the duration of each, as a fraction of a second.
 pub(super) type Animation = (u32, [u16; 2]);
 
 /// The beginning of a PNG, or of an APNG that repeats for ever.
@@ -113,7 +113,7 @@ pub(super) fn header<W: Write>(out: W, frame: Frame, animation: Option<Animation
     encoder.set_color(ColorType::Rgb);
     encoder.set_depth(BitDepth::Eight);
     encoder.set_source_srgb(SrgbRenderingIntent::Perceptual);
-    // Of one implementation, whatever else a program enables: the same pixels give the same bytes.
+    // One implementation, for any features of the program: the same pixels give the same bytes.
     encoder.set_compression(Compression::Fast);
     if let Some((count, [numerator, denominator])) = animation {
         encoder.set_animated(count, 0).map_err(written)?;

@@ -1,4 +1,4 @@
-//! Which triangle is seen at each sample of a picture.
+//! The visible triangle at each sample of a picture.
 //!
 //! Places are whole numbers, so that triangles with a common edge leave no gap and share no sample. A picture is made in
 //! bands of rows that know nothing of each other: any number of threads makes the same.
@@ -15,9 +15,9 @@ const PIXEL: i32 = 1 << FINE;
 /// No triangle.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Where in a pixel its samples are, none above or beside another.
+/// The positions of the samples in a pixel, no two in one row or column.
 pub(super) fn samples(count: usize) -> Vec<[i32; 2]> {
-    // Of which row the sample of each column is.
+    // The row of each column's sample.
     let rows: &[i32] = match count {
         0..4 => &[0],
         4..9 => &[1, 3, 0, 2],
@@ -40,7 +40,7 @@ pub(super) struct Triangles<'a> {
     places: &'a [Place],
     /// The first and the last row of each; the first is greater where none is touched.
     rows: Vec<[u16; 2]>,
-    /// How many pixels all of them have together.
+    /// The total number of pixels.
     pub(super) pixels: u64,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Triangles<'a> {
         triangles
     }
 
-    /// Where the corners of a triangle are.
+    /// The positions of a triangle's corners.
     pub(super) fn of(&self, id: u32) -> Option<[Place; 3]> {
         let [a, b, c] = self.corners.get(id as usize)?;
         let place = |corner: &u32| self.places.get(*corner as usize).copied();
@@ -88,10 +88,10 @@ pub(super) fn edge(a: Place, b: Place, x: i64, y: i64) -> i64 {
 struct Side {
     from: Place,
     to: Place,
-    /// What a sample on it lacks where it belongs to the triangle beyond: those on the left of a triangle, or above it,
+    /// The amount that a sample on the side lacks if it belongs to the next triangle: samples on the left of a triangle, or above it,
     /// belong to it.
     lacks: i64,
-    /// How [`at`](Self::at) changes from one pixel to the next.
+    /// The change of [`at`](Self::at) from one pixel to the next.
     right: i64,
     down: i64,
 }
@@ -168,7 +168,7 @@ impl<'a> Band<'a> {
             return;
         }
         let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
-        // How nearness changes from one part of a pixel to the next.
+        // The change of nearness from one part of a pixel to the next.
         let (ab, ac) =
             (f64::from(b.nearness) - f64::from(a.nearness), f64::from(c.nearness) - f64::from(a.nearness));
         let (dx, dy) = (f64::from(b.x - a.x), f64::from(b.y - a.y));
@@ -209,7 +209,7 @@ impl<'a> Band<'a> {
     }
 }
 
-/// Which of the pixels of a row are inside of all sides, which have these values at the first.
+/// The pixels of a row that are inside of all sides, which have these values at the first pixel.
 fn inside(sides: &[Side; 3], line: [i64; 3], pixels: usize) -> Range<usize> {
     /// As many are looked at one by one, which is faster than a division.
     const FEW: usize = 12;

@@ -18,30 +18,30 @@ use crate::vector::{dot, face_normal, sub, unit_of_f64};
 #[derive(Default)]
 pub(super) struct Scene {
     pub(super) positions: Vec<[f32; 3]>,
-    /// Of length 1, or 0 where the file's is.
+    /// Normals of length 1, or 0 if the file's normal has length 0.
     pub(super) normals: Vec<[f32; 3]>,
     pub(super) triangles: Vec<[u32; 3]>,
-    /// Of each triangle.
+    /// The surface of each triangle.
     pub(super) surfaces: Vec<Surface>,
     /// The index of each vertex in its mesh.
     pub(super) indices: Vec<u32>,
     /// The vertices of the meshes, those included that no triangle uses.
     pub(super) vertices: usize,
-    /// A part of the largest distance for each vertex, where it is what is shown.
+    /// The share of the largest distance for each vertex, if distances are shown.
     pub(super) heat: Option<Vec<f32>>,
     tints: HashMap<Tint, u16>,
 }
 
-/// What the triangles of a surface have in common.
+/// The properties that the triangles of a surface share.
 #[derive(Clone, Copy)]
 pub(super) struct Surface {
-    /// Which colour it has.
+    /// The number of its colour.
     pub(super) tint: u16,
-    /// Whether normals are computed, so that they may have to be those of the triangle.
+    /// `true` if normals are computed, so that a triangle's normal may have to replace them.
     pub(super) is_creased: bool,
 }
 
-/// What has a colour of its own.
+/// The parts that get separate colours.
 #[derive(PartialEq, Eq, Hash)]
 enum Tint {
     Material(String),
@@ -54,7 +54,7 @@ struct Used {
     indices: Vec<u32>,
     /// From the first to the last of them.
     run: Range<usize>,
-    /// For each of the run, its place among those that are used; empty where these are few of many.
+    /// For each vertex of the run, its index in the used vertices; empty if few of many are used.
     places: Vec<u32>,
 }
 
@@ -86,7 +86,7 @@ impl Used {
         Self { indices, run, places }
     }
 
-    /// The place of a vertex among those that are used.
+    /// The index of a vertex in the used vertices.
     fn place(&self, index: u32) -> u32 {
         match self.places.get((index as usize).saturating_sub(self.run.start)) {
             Some(place) => *place,
@@ -119,7 +119,7 @@ impl Used {
 }
 
 impl Scene {
-    /// What is drawn of a file at a moment.
+    /// Makes the scene of a file at a moment.
     pub(super) fn of(
         file: &MeshFile,
         render: &Render,

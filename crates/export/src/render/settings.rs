@@ -9,7 +9,7 @@ use crate::moment::{Wanted, When};
 use crate::outcome::add;
 use crate::settings::{Lods, NonFinite};
 
-/// How triangles look.
+/// The appearance of triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Mode {
@@ -24,7 +24,7 @@ pub enum Mode {
     Normals,
 }
 
-/// How many samples a pixel has.
+/// The number of samples per pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Samples {
@@ -37,7 +37,7 @@ pub enum Samples {
     Nine,
 }
 
-/// What is made of a file.
+/// The kind of picture that is made of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Motion {
     Still,
@@ -82,7 +82,7 @@ impl Default for Render {
     }
 }
 
-/// What errors call pictures.
+/// The name of the target in errors.
 pub(super) const TARGET: &str = "png";
 
 /// The longest side of a picture.
@@ -108,7 +108,7 @@ impl Render {
         }
     }
 
-    /// The width and the height in pixels, from 1 to 8192; of a contact sheet, those of each tile (default: 256 x 256).
+    /// Sets the width and the height in pixels, from 1 to 8192; in a contact sheet, the size of each tile (default: 256 x 256).
     #[must_use]
     pub fn with_size(self, width: u32, height: u32) -> Self {
         Self {
@@ -117,13 +117,13 @@ impl Render {
         }
     }
 
-    /// How many samples a pixel has.
+    /// Sets the number of samples per pixel.
     #[must_use]
     pub fn with_samples(self, samples: Samples) -> Self {
         Self { samples, ..self }
     }
 
-    /// How triangles look.
+    /// Sets the appearance of triangles.
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
@@ -142,7 +142,7 @@ impl Render {
         self
     }
 
-    /// Which levels of detail of a Second Life asset are drawn.
+    /// Sets the levels of detail of a Second Life asset to draw.
     #[must_use]
     pub fn with_lods(self, lods: Lods) -> Self {
         Self { lods, ..self }
@@ -176,7 +176,7 @@ impl Render {
         self
     }
 
-    /// Writes an APNG of so many pictures, in which the mesh turns once around the axis that points up.
+    /// Writes an APNG of this number of `pictures`, in which the mesh rotates once around the up axis.
     #[must_use]
     pub fn with_turntable(self, pictures: u32) -> Self {
         Self { motion: Motion::Turntable(pictures.max(1)), ..self }
@@ -200,20 +200,20 @@ impl Render {
         Self { every: every.max(1), ..self }
     }
 
-    /// What happens to numbers that are infinite, or none.
+    /// Sets the treatment of NaN and infinite values.
     #[must_use]
     pub fn with_non_finite(self, non_finite: NonFinite) -> Self {
         Self { non_finite, ..self }
     }
 
-    /// Whether the picture is made by all threads of rayon's pool. The outcome is the same.
+    /// Sets whether all threads of rayon's pool draw the picture. The outcome is the same.
     #[must_use]
     pub fn with_parallelism(self, parallelism: Parallelism) -> Self {
         Self { parallelism, ..self }
     }
 }
 
-/// What was drawn.
+/// The result of drawing.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Rendered {
@@ -223,13 +223,13 @@ pub struct Rendered {
     pub size: [u32; 2],
     /// The number of pictures in the file.
     pub pictures: u32,
-    /// The number of triangles; of an animation, those of its last picture.
+    /// The number of triangles; for an animation, the number in its last picture.
     pub triangles: u64,
     /// The snapshot or the frame; empty for what does not move, and for the bind pose.
     pub moment: String,
-    /// Of a comparison, how far the two vertices are apart that are farthest apart.
+    /// The largest distance between two compared vertices, for a comparison.
     pub largest_distance: Option<f64>,
-    /// What was assumed, or was not drawn as it is, one line each: the first 64.
+    /// Assumptions, and parts that were not drawn as stored, one line each: the first 64.
     pub notes: Vec<String>,
     /// The number of further notes.
     pub more_notes: u64,

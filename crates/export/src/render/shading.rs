@@ -1,4 +1,4 @@
-//! How a triangle looks at a place on the picture.
+//! The colour of a triangle at a position on the picture.
 //!
 //! Light is a sum of products and square roots, which are the same on every host.
 
@@ -35,7 +35,7 @@ const LAMPS: [Lamp; 3] = [
         shine: 0.0,
     },
 ];
-/// What comes from above and from below, whatever the side.
+/// The light from above and from below, for both sides.
 const SKY: Light = [0.3, 0.31, 0.33];
 const FLOOR: Light = [0.13, 0.125, 0.12];
 
@@ -84,7 +84,7 @@ impl Seen<'_> {
         let [na, nb, nc] = [corner(0), corner(1), corner(2)];
         let sum = [na[0] + nb[0] + nc[0], na[1] + nb[1] + nc[1], na[2] + nb[2] + nc[2]];
         let smooth = unit(sum).unwrap_or(flat);
-        // What is seen is the side of the triangle, whatever its winding, that the viewer is on.
+        // The visible side of the triangle faces the viewer, for either winding.
         let side = if dot(flat, points[0]) > 0.0 { scaled(flat, -1.0) } else { flat };
         let normal = if dot(smooth, side) < 0.0 { scaled(smooth, -1.0) } else { smooth };
         let base = match &self.scene.heat {
@@ -118,7 +118,7 @@ impl Seen<'_> {
 /// triangle has an edge there.
 const CREASE: f32 = 0.7;
 
-/// How much of a line is at a place, whose distances from the sides of a triangle are as these.
+/// The coverage of a line at a position with these distances from the sides of a triangle.
 fn line([a, b, c]: [Place; 3], sides: [i64; 3]) -> f32 {
     /// Half the width of lines, in pixels.
     const HALF: f32 = 0.55;

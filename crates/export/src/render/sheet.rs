@@ -54,17 +54,17 @@ pub struct Sheet {
 const GAP: u32 = 6;
 /// Lines of words below each picture.
 const LINES: u32 = 2;
-/// What words take below a picture.
+/// The height of the text below a picture.
 const WORDS: u32 = LINES * label::LINE + GAP;
 
 impl Sheet {
-    /// A sheet for so many tiles, with pictures of this width and height.
+    /// Creates a sheet for this number of `tiles`, with pictures of this width and height.
     ///
     /// It is about as wide as it is high.
     ///
     /// # Errors
     ///
-    /// [`Write`](Error::Write) where the file cannot be made, [`NotHeld`](Error::NotHeld) where there is no tile or the
+    /// Returns [`Write`](Error::Write) if the file cannot be made, [`NotHeld`](Error::NotHeld) if there are no tiles or the
     /// sheet would be too large for a picture.
     pub fn create(path: impl AsRef<Path>, tiles: usize, width: u32, height: u32) -> Result<Self> {
         let columns = (1..=tiles).find(|columns| columns.saturating_mul(*columns) >= tiles).unwrap_or(1);
@@ -97,9 +97,9 @@ impl Sheet {
         })
     }
 
-    /// Adds a picture, with words below it: two lines, which are cut where they are too long.
+    /// Adds a picture, with words below it: two lines, which are cut if they are too long.
     ///
-    /// Tiles after the last one that there is room for are left out.
+    /// Tiles beyond the capacity of the sheet are left out.
     ///
     /// # Errors
     ///
@@ -122,11 +122,11 @@ impl Sheet {
         Ok(())
     }
 
-    /// Adds a tile that says why there is no picture.
+    /// Adds a tile with the reason why the picture is missing.
     ///
     /// # Errors
     ///
-    /// Those of [`push`](Self::push).
+    /// Returns the same errors as [`push`](Self::push).
     pub fn push_trouble(&mut self, why: &str, words: &[&str]) -> Result<()> {
         let mut tile = Picture::plain(self.tile, TROUBLE);
         let lines = label::wrap(why, self.tile.width.saturating_sub(2 * GAP));
@@ -140,7 +140,7 @@ impl Sheet {
         self.push(&tile, words)
     }
 
-    /// Puts the file into its place, with empty tiles for those that are missing, and returns its path.
+    /// Moves the file to its path, with empty tiles for missing ones, and returns the path.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is taken for true where a file does not say it, and is told.
+//! Assumptions about properties that a file does not specify, which are reported.
 
 use meshmap::cgeo::Proxy;
 use meshmap::{Axis, Format, MeshFile};
@@ -7,7 +7,7 @@ use crate::moment::USUAL_RATE;
 use crate::outcome::Outcome;
 use crate::settings::Job;
 
-/// The axis that points up: the one that is `said`, or that of the format.
+/// The up axis: the one that is `said`, or the format's.
 pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
     said.or(format.conventions().up).unwrap_or_else(|| {
         let (up, name) = match format {
@@ -20,7 +20,7 @@ pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) 
     })
 }
 
-/// What a length of 1 is, in metres.
+/// The unit scale, in metres.
 pub(crate) fn metres(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
     match file.as_cgeo() {
         Some(proxy) => metres_of(proxy, job, outcome),
@@ -28,7 +28,7 @@ pub(crate) fn metres(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> f
     }
 }
 
-/// What a length of 1 is in a CGeo file, in metres.
+/// The unit scale of a CGeo file, in metres.
 pub(crate) fn metres_of(proxy: &Proxy, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
     job.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
         outcome.note("the file does not say what a length of 1 is: taken for a metre");

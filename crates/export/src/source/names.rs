@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The name, or where it is taken already, with the first number behind it that makes it another one.
+/// The name, or if it is already used, the name with the first number that makes it unique.
 pub(crate) fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
     let mut free = name.to_owned();
     while taken.contains_key(&free) {

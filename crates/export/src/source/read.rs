@@ -8,7 +8,7 @@ use crate::pose::{Kind, Pose};
 use crate::settings::Job;
 use crate::source::check::finite;
 
-/// The numbers of an attribute as floats, all finite, in a pose where there is one.
+/// The numbers of an attribute as floats, all finite, in a pose if there is one.
 pub(crate) fn array<const N: usize>(
     view: &MeshView,
     attribute: &Attribute,

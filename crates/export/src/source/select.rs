@@ -1,4 +1,4 @@
-//! Which meshes of a file are written.
+//! Selection of the meshes of a file that are written.
 
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::{Address, ErrorKind, MeshCounts, MeshFile, MeshView, Role, Semantic};
@@ -9,11 +9,11 @@ use crate::outcome::Outcome;
 use crate::pose::Pose;
 use crate::settings::{Job, Lods};
 
-/// What is written of a file.
+/// The meshes of a file that are written.
 pub(crate) struct Meshes {
     /// In the file's order.
     pub(crate) views: Vec<MeshView>,
-    /// What moves their vertices, where they are written in one frame of an animation.
+    /// The pose of their vertices, if they are written in one frame of an animation.
     pub(crate) pose: Option<Pose>,
 }
 

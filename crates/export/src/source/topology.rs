@@ -6,11 +6,11 @@ use meshmap::cgeo::{MeshBuffer, Parts, Snapshot, TopologyId, Triangles};
 use crate::budget::Budget;
 use crate::error::Result;
 
-/// The triangles of a snapshot, with which those of others are compared.
+/// The triangles of a snapshot, for comparison with the triangles of other snapshots.
 pub(crate) struct Topology {
     snapshot: Snapshot,
     id: TopologyId,
-    /// Other triangles with the same content: those that were compared last.
+    /// Other triangles with the same content: the triangles that were compared last.
     copy: Option<TopologyId>,
     /// The triangles, once they were needed.
     triangles: Option<Triangles>,
@@ -38,7 +38,7 @@ impl Topology {
             None => {
                 self.snapshot.mesh_parts_into(Parts::TRIANGLES, &mut buffer, scratch)?;
                 let triangles = std::mem::take(&mut buffer.triangles);
-                // These, and those that they are compared with.
+                // These triangles, and the triangles that they are compared with.
                 budget.charge_for::<[u8; 2]>(triangles.as_bytes().len(), "triangles of a snapshot")?;
                 self.triangles.insert(triangles)
             }

@@ -76,7 +76,7 @@ fn not_held(what: String) -> Error {
     Error::NotHeld { target: "usdc", what }
 }
 
-/// Where what has been written of each attribute is.
+/// The locations of the written data of each attribute.
 #[derive(Default)]
 struct Tracks {
     points: Array,
@@ -89,7 +89,7 @@ struct Tracks {
     lacks_ids: bool,
 }
 
-/// What corners have an index for, beside the position.
+/// The attributes, except the position, for which corners have an index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Stream {
     Normals,
@@ -108,7 +108,7 @@ struct Array {
 struct Corners {
     values: Array,
     indices: Samples,
-    /// How many of the snapshots that have triangles have it, as long as all do.
+    /// The number of snapshots with triangles that have the attribute, as long as all do.
     count: usize,
     /// The place after the last of them.
     end: usize,
@@ -126,11 +126,11 @@ struct Writer<'a, 'b, W> {
     file: &'a mut CrateFile<'b, W>,
     outcome: &'a mut Outcome,
     tracks: Tracks,
-    /// Of the snapshot before.
+    /// The topology of the previous snapshot.
     topology: Option<Topology>,
     /// For each triangle of the topology, `true` if it is written.
     keeps: Vec<bool>,
-    /// How many snapshots before have triangles.
+    /// The number of previous snapshots with triangles.
     drawn: usize,
 }
 
@@ -299,7 +299,7 @@ impl Topology {
 }
 
 impl Array {
-    /// Whether these were written last.
+    /// Returns `true` if these values were written last.
     fn is_last(&self, values: &[[f32; 3]]) -> bool {
         let bits = |values: &[f32; 3]| values.map(f32::to_bits);
         self.samples.last().is_some() && values.iter().map(bits).eq(self.last.iter().map(bits))

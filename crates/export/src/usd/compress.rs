@@ -1,4 +1,4 @@
-//! How the tables at the end of a crate file are coded: integers as differences, and LZ4 blocks.
+//! Coding of the tables at the end of a crate file: integers as differences, and LZ4 blocks.
 
 use std::collections::HashMap;
 
@@ -22,8 +22,8 @@ pub(super) fn literals(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Integers as differences from one to the next: the most common one, two bits for each that say how it is stored, and
-/// those that are not the most common one.
+/// Codes integers as differences from one to the next: the most common difference, two bits for each that give its encoding, and
+/// the differences that are not the most common one.
 pub(super) fn integers(integers: &[i32]) -> Vec<u8> {
     let mut previous = 0;
     let differences: Vec<i32> = integers

@@ -1,4 +1,4 @@
-//! A crate file while it is written: values on their way out, and where they are.
+//! A crate file while it is written: values on their way out, and their locations.
 
 use std::io::{Seek, SeekFrom, Write};
 
@@ -12,7 +12,7 @@ const VERSION: [u8; 3] = [0, 8, 0];
 /// Magic, version, the place of the table of contents, and what is kept for later versions.
 const HEADER: usize = 88;
 
-/// Where the header has the place of the table of contents.
+/// The position of the table of contents' offset in the header.
 const CONTENTS: u64 = 16;
 
 pub(super) struct CrateFile<'a, W> {
@@ -48,7 +48,7 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         Ok(())
     }
 
-    /// Goes on where readers can map numbers in place; returns where that is.
+    /// Continues at a position where readers can map numbers in place; returns that position.
     pub(super) fn align(&mut self) -> Result<u64> {
         let padding = self.position.next_multiple_of(8) - self.position;
         self.write(&[0; 8][..usize::try_from(padding).unwrap_or_default()])?;

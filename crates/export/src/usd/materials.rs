@@ -66,7 +66,7 @@ impl Materials {
         Ok(path)
     }
 
-    /// The prim that has all of them; `None` where there are none.
+    /// The prim that contains all materials; `None` if there are none.
     pub(super) fn scope(self) -> Option<Prim> {
         let has_some = !self.prims.is_empty();
         has_some.then(|| Prim { children: self.prims, ..Prim::new("Scope", MATERIALS) })
@@ -77,7 +77,7 @@ impl Materials {
 #[derive(Default)]
 pub(super) struct Subsets {
     faces: BTreeMap<u32, Samples>,
-    /// Those that have triangles now.
+    /// The materials that have triangles now.
     used: Vec<u32>,
     /// The ID of each triangle, if all have one material.
     merged: Option<Samples>,

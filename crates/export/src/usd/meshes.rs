@@ -66,7 +66,7 @@ pub(super) fn write<W: Write + Seek>(
     Ok(prims)
 }
 
-/// The name of a face of a Second Life mesh, which is told by its number.
+/// The name of a face of a Second Life mesh, which contains its number.
 fn face(address: &str) -> String {
     let number = address.rsplit_once('[').and_then(|(_, number)| number.strip_suffix(']'));
     format!("face_{}", number.unwrap_or("0"))
@@ -155,7 +155,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         self.out.floats(coords.into_iter())
     }
 
-    /// The first colours are those that programs show, if they are some.
+    /// Programs show the first colours, if there are any.
     fn colors(&mut self, set: u32, attribute: &Attribute, prim: &mut Prim) -> Result<()> {
         let colors = self.array::<4>(attribute)?;
         let has_alpha = attribute.format().components > 3;
@@ -181,7 +181,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         Ok(())
     }
 
-    /// What has a name of its own, as floats or as integers.
+    /// An attribute with a custom name, as floats or as integers.
     fn custom(
         &mut self,
         name: &str,
@@ -247,7 +247,7 @@ fn add(prim: &mut Prim, name: String, kind: &'static str, values: Rep) {
     prim.properties.push(Property::attribute(name, kind).value(values).interpolated("vertex"));
 }
 
-/// Integers as USD has them; `None` where one of them does not fit.
+/// Integers as USD stores them; `None` if one of them does not fit.
 fn integers(attribute: &Attribute) -> Option<Vec<i32>> {
     let bytes = attribute.as_bytes();
     let (twos, fours) = (bytes.as_chunks::<2>().0, bytes.as_chunks::<4>().0);

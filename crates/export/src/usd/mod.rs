@@ -1,6 +1,6 @@
 //! USD: crate files of version 0.8.0, written in one pass.
 //!
-//! Values go out as they are made; what is kept until the end is where they are. The numbers of vertices are the file's.
+//! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
 
 mod cgeo;
 mod compress;

@@ -22,9 +22,9 @@ pub(super) struct Property {
     pub(super) fields: Vec<(&'static str, Value)>,
 }
 
-/// What a field holds.
+/// The value of a field.
 pub(super) enum Value {
-    /// What has been written before.
+    /// A value that has already been written.
     Stored(Rep),
     Bool(bool),
     Float(f32),
@@ -34,7 +34,7 @@ pub(super) enum Value {
     Tokens(Vec<Token>),
     /// Prims that a relationship leads to, or properties that an attribute is connected to, by their paths.
     Targets(Vec<String>),
-    /// Tokens before those that weaker layers have.
+    /// Tokens before the tokens of weaker layers.
     Prepended(Vec<Token>),
     /// That a prim is defined, rather than overridden.
     Defined,
@@ -48,7 +48,7 @@ impl Prim {
         Self { name: name.into(), fields, properties: Vec::new(), children: Vec::new() }
     }
 
-    /// Shows this name in place of the prim's own, where that is another one.
+    /// Shows this name instead of the prim's name, if they differ.
     pub(super) fn displayed(mut self, name: &str) -> Self {
         if !name.is_empty() && name != self.name {
             self.fields.push(("displayName", Value::Text(name.to_owned())));

@@ -10,7 +10,7 @@ use super::prim::{Prim, Property, Token, Value};
 use super::values::{Kind, Rep};
 use crate::error::Result;
 
-/// What is at a path.
+/// The kinds of specs at a path.
 const ATTRIBUTE: i32 = 1;
 const PRIM: i32 = 6;
 const ROOT: i32 = 7;
@@ -19,7 +19,7 @@ const RELATIONSHIP: i32 = 8;
 /// Ends a set of fields.
 const END: i32 = -1;
 
-/// Where a path goes on: it has neither child nor sibling, a child alone, a sibling alone; otherwise the number of entries
+/// The continuation of a path: it has neither child nor sibling, only a child, or only a sibling; otherwise the number of entries
 /// to its sibling.
 const NEITHER: i32 = -2;
 const CHILD: i32 = -1;
@@ -34,10 +34,10 @@ pub(super) struct Tables {
     sets: HashMap<Vec<u32>, i32>,
     /// All sets, one after another.
     set_entries: Vec<i32>,
-    /// Of each path, in the order of the tree: its last token, below 0 for a property, and where the next one is.
+    /// For each path, in the order of the tree: its last token, below 0 for a property, and the position of the next path.
     elements: Vec<i32>,
     jumps: Vec<i32>,
-    /// Of each path, what is there, and its fields.
+    /// The kind of spec at each path, and its fields.
     kinds: Vec<i32>,
     set_of: Vec<i32>,
     /// The numbers of the paths of prims, and of outputs of shaders.
@@ -199,7 +199,7 @@ impl Tables {
         value: &Value,
         file: &mut CrateFile<'_, W>,
     ) -> Result<u32> {
-        /// What a list of edits has: that it replaces others, and its items; or items before others.
+        /// The parts of a list of edits: that it replaces others, and its items; or items before others.
         const EXPLICIT: u8 = 0b11;
         const PREPENDED: u8 = 1 << 5;
         let rep = match value {
@@ -302,7 +302,7 @@ impl Tables {
     }
 }
 
-/// A number, as one of 32 bits where that is the same.
+/// Writes a number, in 32 bits if the value is the same.
 fn double<W: Write + Seek>(number: f64, file: &mut CrateFile<'_, W>) -> Result<Rep> {
     #[expect(clippy::cast_possible_truncation, reason = "compared")]
     let single = number as f32;

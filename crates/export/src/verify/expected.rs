@@ -1,4 +1,4 @@
-//! What a mesh file has, as the library reads it.
+//! The content of a mesh file, as the library reads it.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::shape::{Influences, Materials, Shape, Stream};
 use crate::error::Result;
 use crate::settings::{Convert, NonFinite, Target};
 
-/// How the numbers of a format become those of a target.
+/// The conversion of a format's numbers to a target.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     turns: bool,
@@ -47,7 +47,7 @@ impl Rules {
         }
     }
 
-    /// Those of the OBJ, which is written beside a point cache, too.
+    /// The rules of the OBJ, which is also written next to a point cache.
     pub(super) fn of_obj(self) -> Self {
         Self { normals: true, coords: 1, target: Target::Obj, ..self }
     }
@@ -99,7 +99,7 @@ impl Rules {
     }
 }
 
-/// What is expected of a file's meshes.
+/// The expected content of a file's meshes.
 pub(super) struct Origin {
     pub(super) rules: Rules,
     pub(super) frame: Option<Frame>,

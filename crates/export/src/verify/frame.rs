@@ -1,4 +1,4 @@
-//! What one frame of an animation makes of a mesh, computed in another way than what writes it.
+//! The effect of one frame of an animation on a mesh, computed in another way than by the writer.
 
 use std::rc::Rc;
 
@@ -21,7 +21,7 @@ impl Frame {
         if model.joints().map(|joint| joint.parent).eq(model.poses().map(|pose| pose.parent)) {
             return Ok(Some(Self(skeleton.skinning_matrices(&pose)?)));
         }
-        // Poses are relative to their own parents, not to those of the joints.
+        // Poses are relative to their own parents, not to the joints' parents.
         let mut places: Vec<Place> = Vec::new();
         for (own, parent) in pose.iter().map(of_trs).zip(model.poses().map(|pose| pose.parent)) {
             let parent = parent.and_then(|parent| places.get(parent as usize));
@@ -34,7 +34,7 @@ impl Frame {
 
     /// Moves a shape: each point by each of its joints, then to the mean of these places.
     pub(super) fn move_shape(&self, view: &MeshView, shape: &mut Shape) -> Result<()> {
-        /// Of the largest coordinate; normals turn with the rounding of matrices that may nearly cancel each other.
+        /// Tolerance relative to the largest coordinate; normals change with the rounding of matrices that may nearly cancel each other.
         const POSITIONS: f64 = 1e-5;
         const NORMALS: f64 = 1e-3;
         let joints = view.attribute(&Semantic::Joints(0))?.map(|joints| joints.to_f32::<4>());
@@ -83,7 +83,7 @@ impl Frame {
     }
 }
 
-/// Where the joints bring a direction.
+/// The image of a direction under the joints.
 fn image(influences: &[(&Matrix, f64)], [x, y, z]: [f64; 3]) -> [f64; 3] {
     let mut image = [0.0; 3];
     for (matrix, weight) in influences {

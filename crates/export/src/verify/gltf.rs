@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, String>;
 pub(super) struct Gltf {
     json: Value,
     buffers: Vec<Buffer>,
-    /// What the primitive before had, by accessor: primitives of many materials share their vertices.
+    /// The attributes of the previous primitive, by accessor: primitives of many materials share their vertices.
     before: Attributes,
 }
 
@@ -54,9 +54,9 @@ struct Numbers {
     components: usize,
 }
 
-/// Opens a file, whose JSON and largest mesh are charged. `None` where it cannot be read, which is what differs.
+/// Opens a file, whose JSON and largest mesh are charged. `None` if it cannot be read, which counts as a difference.
 pub(super) fn open(path: &Path, budget: &Budget, tally: &mut Tally) -> crate::error::Result<Option<Gltf>> {
-    /// What values take for each byte of their text.
+    /// The memory of values for each byte of their text.
     const OF_JSON_BYTE: u64 = 24;
     budget.charge(json_length(path).unwrap_or_default(), "JSON of the written file")?;
     let Some((text, buffer)) = tally.read(read_json(path)) else { return Ok(None) };
@@ -99,7 +99,7 @@ fn read_json(path: &Path) -> Result<(Vec<u8>, Option<Buffer>)> {
 }
 
 impl Gltf {
-    /// A file of this JSON. Without a buffer of its own, its buffers are files beside it.
+    /// A file of this JSON. Without an embedded buffer, its buffers are files next to it.
     fn new(text: &[u8], buffer: Option<Buffer>, path: &Path) -> Result<Self> {
         let json: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         let open = |uri| {
@@ -128,7 +128,7 @@ impl Gltf {
         list(self.primitive(mesh, 0), "targets").len()
     }
 
-    /// The most bytes that the numbers of one mesh take, which are read together: those of its primitives, and of one morph target.
+    /// The maximum size of the numbers of one mesh, which are read together: all primitives, and one morph target.
     fn largest_mesh(&self) -> u64 {
         let bytes = |accessor: usize| {
             let of = list(&self.json, "accessors").get(accessor);
@@ -156,7 +156,7 @@ impl Gltf {
         list(&self.json, "materials").get(material)?["name"].as_str()
     }
 
-    /// Whether the positions of a mesh are integers.
+    /// Returns `true` if the positions of a mesh are integers.
     pub(super) fn has_integers(&self, mesh: usize) -> bool {
         let accessor = index(&self.primitive(mesh, 0)["attributes"]["POSITION"]);
         let accessor = accessor.and_then(|accessor| list(&self.json, "accessors").get(accessor));

@@ -42,8 +42,8 @@ impl Convert {
     ///
     /// # Errors
     ///
-    /// Those of reading the mesh file, and [`LimitExceeded`](crate::Error::LimitExceeded) if the written one takes more memory
-    /// than the call may. What is wrong with the written one is in [`Checked::differs`].
+    /// Returns the errors of reading the mesh file, and [`LimitExceeded`](crate::Error::LimitExceeded) if the written file needs more memory
+    /// than the call may use. Problems of the written file are in [`Checked::differs`].
     pub fn check_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Checked> {
         let (path, mut tally, job) = (path.as_ref(), Tally::default(), self.job(file));
         match (self.target, file.as_cgeo().filter(|_| self.meshes.is_empty())) {

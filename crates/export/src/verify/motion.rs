@@ -125,7 +125,7 @@ fn compare(
     Ok(())
 }
 
-/// The value of a key, or that of the node, which does not move.
+/// The value of a key, or the value of the node, which does not move.
 fn at<const N: usize>(
     moved: &HashMap<(usize, &str), &[f64]>,
     channel: (usize, &str),

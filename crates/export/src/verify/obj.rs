@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::shape::{Materials, Shape, Stream};
 
-/// The objects of a file, in their order. Materials are those of the MTL beside it.
+/// The objects of a file, in their order. Materials are from the MTL next to it.
 pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let (mut positions, mut coords, mut normals) = (Vec::new(), Vec::new(), Vec::new());

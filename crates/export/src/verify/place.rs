@@ -45,7 +45,7 @@ pub(super) fn columns(place: &Place) -> Columns {
     columns
 }
 
-/// What applies `inner`, then `outer`.
+/// The transform that applies `inner`, then `outer`.
 pub(super) fn product(outer: &Columns, inner: &Columns) -> Columns {
     let mut product = [0.0; 16];
     for (column, factors) in product.as_chunks_mut::<4>().0.iter_mut().zip(inner.as_chunks::<4>().0) {
@@ -61,7 +61,7 @@ pub(super) fn of_columns(columns: &[f64; 16]) -> Place {
     [0, 1, 2].map(|row| [0, 1, 2, 3].map(|column| columns[column * 4 + row]))
 }
 
-/// Numbers of a node, or those that it has without any.
+/// Numbers of a node, or their defaults.
 pub(super) fn numbers<const N: usize>(node: &Value, name: &str, otherwise: [f64; N]) -> [f64; N] {
     let mut numbers = otherwise;
     let stored = node[name].as_array().into_iter().flatten().filter_map(Value::as_f64);

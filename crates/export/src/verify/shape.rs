@@ -17,7 +17,7 @@ pub(super) struct Shape {
     /// Joints of vertices, and their weights.
     pub(super) influences: Option<Influences>,
     pub(super) materials: Materials,
-    /// How far positions and normals may be from those that are expected, where they were computed.
+    /// The tolerance of positions and normals, if they were computed.
     pub(super) tolerance: Option<[f64; 2]>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Shape {
 pub(super) struct Stream<const N: usize> {
     /// Shared by the parts of a mesh.
     pub(super) values: Rc<Vec<[f32; N]>>,
-    /// Those of the positions where there are none.
+    /// The corners of the positions if there are none.
     pub(super) corners: Option<Vec<[u32; 3]>>,
 }
 
@@ -106,7 +106,7 @@ impl<const N: usize> Stream<N> {
     }
 }
 
-/// How far from the origin's direction a normal may be that was made one of unit length.
+/// The tolerance of the direction of a normal that was normalized.
 const TOLERANCE: f64 = 1e-6;
 
 /// Compares the corners of all triangles.

@@ -17,7 +17,7 @@ struct Joint {
     name: String,
     /// In the space of the mesh; `None` if a matrix is sheared or singular, so that no joint can be there.
     place: Option<Place>,
-    /// What brings vertices into the space of the joint.
+    /// The matrix that transforms vertices into the space of the joint.
     inverse: Columns,
 }
 

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-/// What a comparison of a written file with its origin found.
+/// The result of a comparison of a written file with its origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
-    /// What is equal bit for bit and what was rounded, a line for each kind of number.
+    /// Values that are equal bit for bit or rounded, a line for each kind of number.
     pub lines: Vec<String>,
-    /// What is not what the origin has, a line each. Empty where all is well.
+    /// Differences from the origin, a line each. Empty if there are none.
     pub differs: Vec<String>,
 }
 
-/// What was compared so far.
+/// The comparisons so far.
 #[derive(Default)]
 pub(super) struct Tally {
     counts: BTreeMap<&'static str, Counts>,
@@ -23,7 +23,7 @@ pub(super) struct Tally {
 struct Counts {
     equal: u64,
     rounded: u64,
-    /// The largest difference of those that were rounded.
+    /// The largest difference of a rounded value.
     largest: f64,
 }
 
@@ -47,7 +47,7 @@ impl Tally {
         }
     }
 
-    /// What was read of a part of the written file; an error is what differs.
+    /// The value that was read from a part of the written file; an error counts as a difference.
     pub(super) fn read<T>(&mut self, read: std::result::Result<T, String>) -> Option<T> {
         read.map_err(|why| self.differs(|| why)).ok()
     }

@@ -208,13 +208,13 @@ fn check_times(proxy: &Proxy, job: &Job<'_>, stage: &Stage<'_>, snapshots: &[usi
     }
 }
 
-/// The bytes of a file, `None` where it cannot be read.
+/// The bytes of a file, `None` if it cannot be read.
 fn read(path: &Path, budget: &Budget, tally: &mut Tally) -> Result<Option<Vec<u8>>> {
     budget.charge(charge::length(path), "the written file")?;
     Ok(tally.read(std::fs::read(path).map_err(|error| error.to_string())))
 }
 
-/// What a file holds, of which one mesh at one time is made into a shape.
+/// The content of a file; one mesh at a time is made into a shape.
 fn stage<'a>(bytes: &'a [u8], budget: &Budget, tally: &mut Tally) -> Result<Option<Stage<'a>>> {
     const OF_TABLE_BYTE: u64 = 24;
     let tables = usdc::table_bytes(bytes).unwrap_or_default();

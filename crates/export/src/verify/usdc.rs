@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a file holds. Arrays are the bytes of the file.
+/// The content of a file. Arrays are views of the file.
 pub(crate) struct Stage<'a> {
     /// Numbers that are of all prims, such as `timeCodesPerSecond`.
     pub(crate) numbers: BTreeMap<String, f64>,
@@ -21,7 +21,7 @@ pub(crate) struct Prim<'a> {
     pub(crate) path: String,
     /// Its type, such as `Mesh`.
     pub(crate) kind: String,
-    /// The name that is shown, where it is another one.
+    /// The displayed name, if it differs.
     #[allow(dead_code, reason = "tests read it")]
     pub(crate) shown: Option<String>,
     /// Arrays by the names of their attributes, such as `points` and `primvars:st`.
@@ -48,7 +48,7 @@ pub(crate) struct Array<'a> {
 }
 
 impl<'a> Samples<'a> {
-    /// The array at a time: the last one before it, where there are several.
+    /// The array at a time: the last one before it, if there are several.
     pub(crate) fn at(&self, time: f64) -> Option<Array<'a>> {
         let after = self.times.partition_point(|(at, _)| *at <= time);
         let held = self.times.get(after.saturating_sub(1)).map(|(_, array)| *array);
@@ -86,7 +86,7 @@ impl<'a> Array<'a> {
 
 type Result<T, E = String> = std::result::Result<T, E>;
 
-/// What paths lead to.
+/// The kinds of specs at paths.
 const ATTRIBUTE: i32 = 1;
 const PRIM: i32 = 6;
 const STAGE: i32 = 7;
@@ -242,7 +242,7 @@ impl<'a> Tables<'a> {
         let (numbers, elements, jumps) =
             (section.integers(count)?, section.integers(count)?, section.integers(count)?);
         let mut paths = vec![None; count];
-        // Where to go on, and below which path.
+        // The next position, and its parent path.
         let mut work = vec![(0_usize, String::new())];
         // Longer paths than writers have: each as long as all names together.
         let mut room = self.bytes.len().saturating_mul(16);
@@ -435,7 +435,7 @@ fn sets(mut section: Cursor<'_>) -> Result<Vec<i32>> {
     section.integers(count)
 }
 
-/// What is at each path. They are in the order of their numbers.
+/// The spec at each path. They are in the order of their numbers.
 fn specs(mut section: Cursor<'_>, paths: usize) -> Result<Vec<Spec>> {
     let count = section.count()?;
     let (numbers, sets, kinds) =

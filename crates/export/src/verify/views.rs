@@ -109,7 +109,7 @@ fn check_gltf(
     Ok(())
 }
 
-/// Each mesh is an object of its own.
+/// Checks files in which each mesh is a separate object.
 fn check_each(views: &[MeshView], origin: &Origin, found: Vec<Shape>, tally: &mut Tally) -> Result<()> {
     if views.len() != found.len() {
         tally.differs(|| format!("{} objects, where the file has {}", found.len(), views.len()));
@@ -143,7 +143,7 @@ fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut 
     let has_ids = !found.materials.of.is_empty();
     for (number, view) in views.iter().enumerate() {
         let mut expected = origin.shape(view, false)?;
-        // What not every mesh has is left out.
+        // Attributes that not every mesh has are left out.
         expected.colors.retain(|set, _| have(&Semantic::Color(*set)));
         expected.influences = expected.influences.filter(|_| have_weights);
         if !has_ids {

@@ -1,11 +1,11 @@
-"""Reads CGeo, IQM, OpenCTM, Second Life and TMF meshes as NumPy arrays, in place where the file allows.
+"""Reads CGeo, IQM, OpenCTM, Second Life and TMF meshes as NumPy arrays, without a copy if the file allows it.
 
     >>> import meshmap
     >>> with meshmap.open("wave.ctm") as file:
     ...     mesh = file.mesh()
     ...     print(mesh["position"].mean(axis=0), mesh.indices.shape)
 
-Arrays are read-only and live as long as whoever holds them. Numbers, and the order of vertices and triangles, are the
+Arrays are read-only and stay valid while they are referenced. Numbers, and the order of vertices and triangles, are the
 file's.
 """
 
@@ -101,8 +101,9 @@ __all__ = [
 
 
 def register() -> list[str]:
-    """Registers loaders for these formats with trimesh and meshio, if they are installed. Returns the names of the packages registered.
+    """Registers loaders for these formats with trimesh and meshio, if they are installed.
 
+    Returns the names of the packages registered.
     PyVista finds this package by itself.
     """
     from ._register import register as register_all
@@ -111,5 +112,5 @@ def register() -> list[str]:
 
 
 def _reopen(origin: Any, is_reader: bool, options: dict[str, Any]) -> File:
-    """The functions that restore pickled files."""
+    """Opens a pickled file again."""
     return open(reader=origin, **options) if is_reader else open(origin, **options)

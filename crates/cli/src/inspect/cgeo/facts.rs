@@ -16,10 +16,10 @@ use crate::inspect::model::{
 };
 use crate::text;
 
-/// A look at each snapshot's first bytes takes time, too; so many are looked at without being asked to.
+/// The number of snapshots that are inspected without a request, because reading the first bytes of each takes time.
 const WORTH_LOOKING: usize = 10_000;
 
-/// What a CGeo file has that others have not.
+/// Facts that only CGeo files have.
 #[derive(Debug, Serialize)]
 pub(crate) struct Facts {
     pub(super) version: Option<i64>,
@@ -31,7 +31,7 @@ pub(crate) struct Facts {
     pub(super) properties: Vec<[String; 2]>,
     pub(super) dialect: DialectFact,
     pub(super) snapshots: u64,
-    /// How many of the snapshots were looked at.
+    /// The number of inspected snapshots.
     pub(super) looked_at: u64,
     pub(super) topology: &'static str,
     /// First and last index of the runs of snapshots that are complete.
@@ -43,7 +43,7 @@ pub(crate) struct Facts {
     pub(super) triangle_tail: Option<u64>,
     pub(super) decoded: Option<DecodedFact>,
     pub(super) first_snapshot: Option<FirstFact>,
-    /// What the header says and the first snapshot contradicts.
+    /// Statements of the header that the first snapshot contradicts.
     pub(super) contradictions: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct DecodedFact {
     pub(super) all: Option<u64>,
 }
 
-/// What is known of the first snapshot.
+/// The facts about the first snapshot.
 #[derive(Debug, Serialize)]
 pub(super) struct FirstFact {
     pub(super) positions: u64,
@@ -104,17 +104,17 @@ pub(in crate::inspect) fn variant(proxy: &Proxy) -> String {
     }
 }
 
-/// Led through each snapshot to its end tag: what is cut off or leads nowhere.
+/// Follows each snapshot to its end tag, to find truncated snapshots and wrong offsets.
 pub(in crate::inspect) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mut Damages) {
     /// Reading this much costs no more than reading a part of it.
     const SMALL: u64 = 1 << 20;
-    // What a snapshot consists of can be cut off only where the file ends; the others are read whole to be checked.
+    // The parts of a snapshot can be truncated only at the end of the file; the other snapshots are read whole to be checked.
     let all = depth == Depth::Check || bytes.is_some_and(|bytes| bytes <= SMALL);
     let mut seen: HashMap<u64, Option<meshmap::Error>> = HashMap::new();
     for index in 0..proxy.snapshot_count() {
         let address = || Address::field("snapshots").index(index as u64);
         match proxy.snapshot(index) {
-            // What the table names is not there, or no snapshot can be there.
+            // The snapshot that the table names does not exist, or no snapshot can be there.
             Err(error) => {
                 let offset = offset(&error);
                 let is_beyond = offset.zip(bytes).is_some_and(|(offset, bytes)| offset >= bytes);
@@ -143,7 +143,7 @@ pub(in crate::inspect) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, 
     }
 }
 
-/// Why a snapshot cannot be read.
+/// The reason why a snapshot cannot be read.
 pub(in crate::inspect) fn error_of(proxy: &Proxy, address: &Address) -> Option<meshmap::Error> {
     let [_, Segment::Index(index)] = address.segments() else { return None };
     let snapshot = match proxy.snapshot(usize::try_from(*index).ok()?) {
@@ -159,7 +159,7 @@ fn offset(error: &meshmap::Error) -> Option<u64> {
     u64::from_str_radix(error.found_text().strip_prefix("0x")?, 16).ok()
 }
 
-/// What is seen of a snapshot at its beginning.
+/// The facts at the beginning of a snapshot.
 #[derive(Clone, Copy)]
 struct Glance {
     is_complete: bool,
@@ -173,8 +173,8 @@ fn glance(snapshot: &Snapshot, scratch: &mut Scratch) -> Result<Glance> {
     Ok(Glance { is_complete, counts, bounds: snapshot.bounding_box_reusing(scratch)? })
 }
 
-/// What is seen at the beginnings of the first `count` snapshots, by where they begin: each is read once, however often the
-/// table names it.
+/// The facts at the beginnings of the first `count` snapshots, by their offsets. Each is read once, even if the table names it
+/// several times.
 fn glances(proxy: &Proxy, count: usize, threads: usize) -> HashMap<u64, Result<Glance>> {
     let mut begun = HashSet::new();
     let distinct: Vec<Snapshot> = (0..count)
@@ -195,7 +195,7 @@ fn glances(proxy: &Proxy, count: usize, threads: usize) -> HashMap<u64, Result<G
     })
 }
 
-/// What there is to say; so many threads look at the snapshots, which matters where each look is a request.
+/// Collects the facts of a file. `threads` threads inspect the snapshots, which matters if each inspection is a request.
 pub(in crate::inspect) fn look(
     proxy: &Proxy,
     depth: Depth,
@@ -398,7 +398,7 @@ pub(crate) fn parse_dialect(text: &str) -> Result<Dialect, String> {
     Ok(Dialect::default().with_codec(codec).with_size(size).with_offset(offset).with_prefix(prefix))
 }
 
-/// What takes decoding the first snapshot; returns the triangles of each material.
+/// Adds the facts that need decoding the first snapshot; returns the triangles of each material.
 fn first_snapshot(
     proxy: &Proxy,
     snapshot: &Snapshot,
@@ -455,7 +455,7 @@ fn first_snapshot(
     }))
 }
 
-/// What the header says of the first snapshot, where that contradicts it.
+/// Statements of the header about the first snapshot that the snapshot contradicts.
 fn contradictions(proxy: &Proxy, first: Option<&Glance>) -> Vec<String> {
     let Some(first) = first else { return Vec::new() };
     let mut lines = Vec::new();

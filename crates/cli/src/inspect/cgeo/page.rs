@@ -94,7 +94,7 @@ fn time(facts: &Facts) -> Block {
     Block::line("time", text)
 }
 
-/// Which snapshots are complete, and which are differences.
+/// Describes the complete snapshots and the differences.
 fn topology(facts: &Facts) -> String {
     let last = facts.looked_at.saturating_sub(1);
     let more = if facts.looked_at < facts.snapshots { ", the others not looked at (--full)" } else { "" };
@@ -205,7 +205,7 @@ fn sections(facts: &Facts, inspection: &Inspection) -> Table {
 }
 
 fn section_words(first: &FirstFact) -> String {
-    // Of several clouds the first counts.
+    // If there are several clouds, the first one counts.
     let mut points = first.points;
     let name = |section: &SectionFact| {
         let size = text::size(section.stored);
@@ -221,7 +221,7 @@ fn section_words(first: &FirstFact) -> String {
     first.sections.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
-/// Which list of all snapshots.
+/// The kind of list of all snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     Snapshots,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use meshmap::MeshFile;
 
 use crate::error::{Error, Result};
+use crate::vector::is_degenerate;
 
 /// The result of writing a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +55,7 @@ impl Outcome {
 
     /// Triangles with these corners are in the file: counts the degenerate ones among them, dropped or written.
     pub(crate) fn count_degenerate(&mut self, corners: impl Iterator<Item = [u32; 3]>, is_dropped: bool) {
-        let count = corners.filter(|[a, b, c]| a == b || b == c || c == a).count() as u64;
+        let count = corners.filter(|corners| is_degenerate(*corners)).count() as u64;
         if is_dropped {
             self.change("triangles with two equal corners, dropped", count);
         } else {

@@ -10,6 +10,7 @@ use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Named, Still, Wanted, When};
+use crate::vector::is_degenerate;
 
 /// A format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -331,8 +332,8 @@ impl Convert {
     }
 
     /// `true` if a triangle with these corners is written.
-    pub(crate) fn keeps(&self, [a, b, c]: [u32; 3]) -> bool {
-        !self.drop_degenerate || (a != b && b != c && c != a)
+    pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
+        !self.drop_degenerate || !is_degenerate(corners)
     }
 
     /// The name of the material for a material ID.

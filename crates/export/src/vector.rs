@@ -39,3 +39,8 @@ pub(crate) fn face_normal(corners: [[f32; 3]; 3]) -> [f64; 3] {
     let [a, b, c] = corners.map(|corner| corner.map(f64::from));
     cross(sub(b, a), sub(c, a))
 }
+
+/// `true` if two corners of a triangle are one vertex.
+pub(crate) fn is_degenerate([a, b, c]: [u32; 3]) -> bool {
+    a == b || b == c || c == a
+}

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use meshmap::iqm::{Matrix, Model, Trs};
 use meshmap::{MeshView, Semantic};
 
-use super::place::{Place, of_trs, within};
+use super::motion::{has_other_parents, pose_parents};
+use super::place::{chained, of_trs, within};
 use super::shape::Shape;
 use crate::error::Result;
 
@@ -18,15 +19,11 @@ impl Frame {
         let mut pose = vec![Trs::default(); model.joint_count()];
         model.frames().read_frame_into(frame, &mut pose)?;
         let pose: Vec<Trs> = pose.into_iter().map(Trs::normalized).collect();
-        if model.joints().map(|joint| joint.parent).eq(model.poses().map(|pose| pose.parent)) {
+        if !has_other_parents(model) {
             return Ok(Some(Self(skeleton.skinning_matrices(&pose)?)));
         }
         // Poses are relative to their own parents, not to the joints' parents.
-        let mut places: Vec<Place> = Vec::new();
-        for (own, parent) in pose.iter().map(of_trs).zip(model.poses().map(|pose| pose.parent)) {
-            let parent = parent.and_then(|parent| places.get(parent as usize));
-            places.push(parent.map_or(own, |parent| within(parent, &own)));
-        }
+        let places = chained(pose.iter().map(of_trs).zip(pose_parents(model)));
         let inverse = skeleton.inverse_bind_matrices().iter().map(|rows| rows.map(|row| row.map(f64::from)));
         let moves = places.iter().zip(inverse).map(|(place, inverse)| within(place, &inverse));
         Ok(Some(Self(moves.map(|rows| rows.map(|row| row.map(|number| number as f32))).collect())))

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use meshmap::iqm::{Anim, Model, Trs};
 
 use super::gltf::{Channel, Gltf};
-use super::place::{Place, are_near, largest, numbers, of_trs, placed, within};
+use super::place::{Place, are_near, chained, largest, numbers, of_trs, placed};
 use super::skeleton::parents;
 use super::tally::Tally;
 use crate::error::Result;
@@ -55,8 +55,13 @@ pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut T
     Ok(())
 }
 
-fn has_other_parents(model: &Model) -> bool {
+/// `true` if poses are relative to other parents than the joints.
+pub(super) fn has_other_parents(model: &Model) -> bool {
     !model.joints().map(|joint| joint.parent).eq(model.poses().map(|pose| pose.parent))
+}
+
+pub(super) fn pose_parents(model: &Model) -> impl Iterator<Item = Option<usize>> {
+    model.poses().map(|pose| pose.parent.map(|parent| parent as usize))
 }
 
 fn is_still(model: &Model, poses: &[Trs]) -> bool {
@@ -100,22 +105,17 @@ fn compare(
         return Err("the first nodes are not the joints".to_owned());
     }
     let node_parents = parents(gltf);
-    let pose_parents: Vec<Option<usize>> =
-        model.poses().map(|pose| pose.parent.map(|parent| parent as usize)).collect();
     for (key, frame) in poses.chunks(joints).enumerate() {
-        let (mut expected, mut found): (Vec<Place>, Vec<Place>) = (Vec::new(), Vec::new());
-        for (joint, (pose, node)) in frame.iter().zip(gltf.nodes()).enumerate() {
-            let own = of_trs(pose);
-            let parent = pose_parents.get(joint).copied().flatten().and_then(|parent| expected.get(parent));
-            expected.push(parent.map_or(own, |parent| within(parent, &own)));
+        let expected = chained(frame.iter().map(of_trs).zip(pose_parents(model)));
+        let node = |(joint, node)| {
             let rotation =
                 at(&moved, (joint, "rotation"), key, numbers(node, "rotation", [0.0, 0.0, 0.0, 1.0]));
             let translation = at(&moved, (joint, "translation"), key, numbers(node, "translation", [0.0; 3]));
             let scale = at(&moved, (joint, "scale"), key, numbers(node, "scale", [1.0; 3]));
-            let own = placed(translation, rotation, scale);
-            let parent = node_parents.get(joint).copied().flatten().and_then(|parent| found.get(parent));
-            found.push(parent.map_or(own, |parent| within(parent, &own)));
-        }
+            placed(translation, rotation, scale)
+        };
+        let nodes = gltf.nodes().iter().take(frame.len()).enumerate().map(node);
+        let found = chained(nodes.zip(node_parents.iter().copied()));
         let size = largest(expected.iter());
         let differs = |(a, b): (&Place, &Place)| !are_near(a, b, size);
         if let Some(joint) = expected.iter().zip(&found).position(differs) {

@@ -15,6 +15,16 @@ pub(super) fn within(outer: &Place, inner: &Place) -> Place {
     })
 }
 
+/// The places of parts that are each relative to a parent, which comes before them.
+pub(super) fn chained(parts: impl Iterator<Item = (Place, Option<usize>)>) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    for (own, parent) in parts {
+        let parent = parent.and_then(|parent| places.get(parent));
+        places.push(parent.map_or(own, |parent| within(parent, &own)));
+    }
+    places
+}
+
 /// The place after a translation, a rotation and a scale: each axis is turned by the quaternion.
 pub(super) fn placed([tx, ty, tz]: [f64; 3], [x, y, z, w]: [f64; 4], scale: [f64; 3]) -> Place {
     let turn = |v: [f64; 3]| {

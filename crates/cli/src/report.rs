@@ -160,7 +160,7 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
         let bytes = proxy.source().read(beginning).unwrap_or_default();
         let stored = section.content.end - section.content.start;
         let (tag, size) = (section.tag, section.size);
-        vec![format!("  tag {tag:#010x}  size {size}  stored {stored}  begins {}", hex(&bytes))]
+        vec![format!("  tag {tag:#010x}  size {size}  stored {stored}  begins {}", text::spaced_hex(&bytes))]
     }));
     match snapshot.counts() {
         Ok(counts) => lines.push(format!(
@@ -172,10 +172,6 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
     if let Err(error) = snapshot.mesh() {
         lines.push(format!("  x {}", crate::words::error(&error)));
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
 /// Describes a proxy that cannot be read in any way: its header, its table, and how its first snapshots
@@ -235,7 +231,7 @@ fn dump(label: &str, source: &Source, from: u64, end: u64) -> Vec<String> {
     let Ok(bytes) = source.read(from..end) else { return Vec::new() };
     let line = |(index, bytes): (usize, &[u8])| {
         let label = if index == 0 { label } else { "" };
-        format!("{label:<11} {:#08x}  {}", from + index as u64 * 16, hex(bytes))
+        format!("{label:<11} {:#08x}  {}", from + index as u64 * 16, text::spaced_hex(bytes))
     };
     bytes.chunks(16).enumerate().map(line).collect()
 }

@@ -172,6 +172,11 @@ pub(crate) fn pad(text: &str, columns: usize, left: bool) -> String {
     if left { format!("{text}{blanks}") } else { format!("{blanks}{text}") }
 }
 
+/// Bytes in hexadecimal, with a blank between two of them.
+pub(crate) fn spaced_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
 /// Bytes in hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use meshmap::{Item, MeshFile, Segment};
 
+use crate::text;
+
 /// Bytes per line, as other programs show them.
 const LINE: u64 = 16;
 /// Bytes per read.
@@ -40,8 +42,7 @@ pub(super) fn lines(
 }
 
 fn line(offset: u64, bytes: &[u8]) -> String {
-    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let shown = |byte: &u8| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '.' };
-    let text: String = bytes.iter().map(shown).collect();
-    format!("{offset:08x}  {:<47}  |{text}|", hex.join(" "))
+    let characters: String = bytes.iter().map(shown).collect();
+    format!("{offset:08x}  {:<47}  |{characters}|", text::spaced_hex(bytes))
 }

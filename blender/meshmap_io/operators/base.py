@@ -138,6 +138,12 @@ class UndefinedOrigin:
         name="Flip V",
         description="Mirror texture coordinates vertically. The format does not define their origin",
     )
+    geometry_options = ("flip_v",)
+
+    def read_options(self) -> ReadOptions:
+        options = super().read_options()
+        options.flip_v = self.flip_v
+        return options
 
 
 def handler_of(importer: type[MeshImporter]) -> type[bpy.types.FileHandler]:

@@ -7,6 +7,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..player.playback import clip_of, show
+from ..player.settings import INTERPOLATIONS, WRAPS
 from ..timing import USUAL_RATE
 from ..readers.options import ReadOptions
 from .base import MeshImporter, UndefinedOrigin
@@ -34,18 +35,11 @@ class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
     speed: FloatProperty(name="Speed", description="2 plays twice as fast, -1 backwards", default=1.0)
     wrap: EnumProperty(
         name="Loop",
-        items=[
-            ("CLAMP", "Off", "The first or the last snapshot"),
-            ("LOOP", "Loop", "The first snapshot follows the last"),
-            ("PING_PONG", "Ping-Pong", "Back to the first snapshot, then forth again"),
-        ],
+        items=WRAPS,
     )
     interpolation: EnumProperty(
         name="Interpolation",
-        items=[
-            ("LINEAR", "Linear", "Vertices move in straight lines between snapshots"),
-            ("NEAREST", "Nearest", "The nearest snapshot"),
-        ],
+        items=INTERPOLATIONS,
     )
     set_frame_range: BoolProperty(
         name="Set Frame Range", description="End the frame range of the scene with the last snapshot", default=True
@@ -57,7 +51,7 @@ class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
         name="Relative Path", description="Store the path relative to the .blend file, if it is saved", default=True
     )
     transform_options = ("use_file_unit",)
-    geometry_options = ("flip_v", "snapshot")
+    geometry_options = (*UndefinedOrigin.geometry_options, "snapshot")
     sections = {
         "Animation": (
             "animation",
@@ -72,7 +66,7 @@ class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
 
     def read_options(self) -> ReadOptions:
         options = super().read_options()
-        options.flip_v, options.snapshot = self.flip_v, self.snapshot
+        options.snapshot = self.snapshot
         options.plays = self.animation != "NONE"
         return options
 

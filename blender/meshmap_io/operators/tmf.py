@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import bpy
 
-from ..readers.options import ReadOptions
 from .base import MeshImporter, UndefinedOrigin
 
 
@@ -17,9 +16,3 @@ class ImportTmf(UndefinedOrigin, bpy.types.Operator, MeshImporter):
     format, label, extensions = "tmf", "TMF", ".tmf"
     filename_ext = ".tmf"
     filter_glob: bpy.props.StringProperty(default="*.tmf", options={"HIDDEN"})
-    geometry_options = ("flip_v",)
-
-    def read_options(self) -> ReadOptions:
-        options = super().read_options()
-        options.flip_v = self.flip_v
-        return options

@@ -9,6 +9,16 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 from . import playback
 from ..timing import Pace
 
+WRAPS = [
+    ("CLAMP", "Off", "The first or the last snapshot"),
+    ("LOOP", "Loop", "The first snapshot follows the last"),
+    ("PING_PONG", "Ping-Pong", "Back to the first snapshot, then forth again"),
+]
+INTERPOLATIONS = [
+    ("LINEAR", "Linear", "Vertices move in straight lines between snapshots"),
+    ("NEAREST", "Nearest", "The nearest snapshot"),
+]
+
 
 def changed(settings: MeshmapPlayback, context: bpy.types.Context) -> None:
     """Shows the current frame again."""
@@ -27,19 +37,12 @@ class MeshmapPlayback(bpy.types.PropertyGroup):
     wrap: EnumProperty(
         name="Loop",
         description="What is shown before the first snapshot and after the last",
-        items=[
-            ("CLAMP", "Off", "The first or the last snapshot"),
-            ("LOOP", "Loop", "The first snapshot follows the last"),
-            ("PING_PONG", "Ping-Pong", "Back to the first snapshot, then forth again"),
-        ],
+        items=WRAPS,
         update=changed,
     )
     interpolation: EnumProperty(
         name="Interpolation",
-        items=[
-            ("LINEAR", "Linear", "Vertices move in straight lines between snapshots"),
-            ("NEAREST", "Nearest", "The nearest snapshot"),
-        ],
+        items=INTERPOLATIONS,
         update=changed,
     )
     use_velocity: BoolProperty(

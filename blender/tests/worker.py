@@ -170,7 +170,7 @@ def compare_mesh(target: bpy.types.Object, expected: Expected, counts: dict[str,
         is_deformed = bool(target.vertex_groups)
         tolerance = 2e-2 if is_deformed else 1e-5
         if is_deformed:
-            # Triangles without an area have no normal of their own to start from.
+            # Triangles without an area have no normal to start from.
             is_usual &= np.linalg.norm(normals_of(mesh), axis=-1) > 0.5
         same(
             f"normals of {name}",

@@ -37,7 +37,7 @@ def new_action(rig: Rig, animation: Animation, first_frame: float, scene_fps: fl
             ("rotation_quaternion", rotations[:, joint]),
             ("scale", scales[:, joint]),
         ):
-            # What stands still needs one key, so that the bone does not keep what another action left.
+            # A channel that does not change needs one key, so that the bone does not keep what another action left.
             keys = 1 if np.ptp(values, axis=0).max() < 1e-9 else count
             for component in range(values.shape[1]):
                 add_keys(curves(f"{path}.{name}", component, bone), frames[:keys], values[:keys, component])

@@ -2251,7 +2251,7 @@ mm_status mm_mesh_groups(const mm_mesh *mesh,
 /**
  * Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
  *
- * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no materials of their own;
+ * Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no material IDs;
  * MM_ERROR_BUFFER if `capacity` numbers are too few.
  */
 mm_status mm_mesh_material_ids(const mm_mesh *mesh,

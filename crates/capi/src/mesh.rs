@@ -691,7 +691,7 @@ pub unsafe extern "C" fn mm_mesh_groups(
 
 /// Writes the material of each triangle. `stride` 0: packed. `out` NULL asks for the count.
 ///
-/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no materials of their own;
+/// Ownership: `out` stays the caller's. Threads: any. Errors: MM_ABSENT if triangles have no material IDs;
 /// MM_ERROR_BUFFER if `capacity` numbers are too few.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_mesh_material_ids(

@@ -115,7 +115,7 @@ fn a_joint_that_is_not_there_costs_the_weights_only() {
 /// The check computes the places of joints from the poses and their own parents.
 #[test]
 fn poses_with_other_parents_than_the_joints_are_converted() {
-    /// Where the header has the place of the poses, and their length.
+    /// Offsets in the header: the offset of the poses, and the length of a pose.
     const POSES: usize = 16 + 16 * 4;
     const LENGTH: usize = 88;
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 // `meshmap view` and the command of the npm package in Chromium: `node view.mjs MESHMAP FOLDER`, into which pictures go.
 //
-// MESHMAP is the command or the script of the package. The exit status is that of the checks.
+// MESHMAP is the command or the script of the package. Exit status 1 if a check fails.
 //
 // CHROMIUM names the browser. Only the keyboard is used.
 import assert from 'node:assert/strict';

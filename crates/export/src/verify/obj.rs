@@ -45,11 +45,12 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         }
     }
     let (positions, coords, normals) = (Rc::new(positions), Rc::new(coords), Rc::new(normals));
+    let materials = Rc::new(materials);
     let shape = |object: Corners| Shape {
         positions: Rc::clone(&positions),
         normals: object.stream(&object.normals, &normals),
         coords: object.stream(&object.coords, &coords).into_iter().collect(),
-        materials: Materials { names: materials.clone(), of: object.materials },
+        materials: Materials { names: Rc::clone(&materials), of: object.materials },
         corners: object.positions,
         ..Shape::default()
     };

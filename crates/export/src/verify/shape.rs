@@ -65,7 +65,8 @@ impl Influences {
 /// The names of the materials of triangles.
 #[derive(Clone, Default)]
 pub(super) struct Materials {
-    pub(super) names: Vec<String>,
+    /// Shared by the parts of a mesh.
+    pub(super) names: Rc<Vec<String>>,
     /// The number of the name of each triangle; the first name for triangles beyond the end.
     pub(super) of: Vec<u32>,
 }
@@ -73,20 +74,20 @@ pub(super) struct Materials {
 impl Materials {
     /// One material for all triangles.
     pub(super) fn one(name: Option<&str>) -> Self {
-        Self { names: name.map(str::to_owned).into_iter().collect(), of: Vec::new() }
+        Self { names: Rc::new(name.map(str::to_owned).into_iter().collect()), of: Vec::new() }
     }
 
     /// A material for each triangle, by its ID.
     pub(super) fn by_id(ids: impl Iterator<Item = u32>, name: impl Fn(u32) -> String) -> Self {
-        let (mut materials, mut numbers) = (Self::default(), BTreeMap::new());
-        for id in ids {
-            let number = *numbers.entry(id).or_insert_with(|| {
-                materials.names.push(name(id));
-                u32::try_from(materials.names.len() - 1).unwrap_or(u32::MAX)
-            });
-            materials.of.push(number);
-        }
-        materials
+        let (mut names, mut numbers) = (Vec::new(), BTreeMap::new());
+        let number = |id| {
+            *numbers.entry(id).or_insert_with(|| {
+                names.push(name(id));
+                u32::try_from(names.len() - 1).unwrap_or(u32::MAX)
+            })
+        };
+        let of = ids.map(number).collect();
+        Self { names: Rc::new(names), of }
     }
 
     /// The name of the material of a triangle; empty without one.

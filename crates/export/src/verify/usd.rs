@@ -142,12 +142,12 @@ impl<'a, 'b> Looks<'a, 'b> {
         if subsets.is_empty() {
             return Ok(Materials::one(self.bound(mesh)?.as_deref()));
         }
-        let mut materials = Materials { names: Vec::new(), of: vec![u32::MAX; triangles] };
+        let (mut names, mut of) = (Vec::new(), vec![u32::MAX; triangles]);
         for (number, subset) in (0_u32..).zip(subsets) {
-            materials.names.push(self.bound(subset)?.unwrap_or_default());
+            names.push(self.bound(subset)?.unwrap_or_default());
             let faces = subset.arrays.get("indices").and_then(|indices| indices.at(time));
             for face in faces.into_iter().flat_map(usdc::Array::ints) {
-                let place = usize::try_from(face).ok().and_then(|face| materials.of.get_mut(face));
+                let place = usize::try_from(face).ok().and_then(|face| of.get_mut(face));
                 match place {
                     Some(place) if *place == u32::MAX => *place = number,
                     _ => {
@@ -159,10 +159,10 @@ impl<'a, 'b> Looks<'a, 'b> {
                 }
             }
         }
-        if materials.of.contains(&u32::MAX) {
+        if of.contains(&u32::MAX) {
             return Err(format!("{} has triangles in no subset", mesh.path));
         }
-        Ok(materials)
+        Ok(Materials { names: Rc::new(names), of })
     }
 }
 

@@ -28,5 +28,6 @@ mod windows;
 mod words;
 
 pub use args::{definition as command, run, run_to_status};
+pub use commands::Index;
 pub use inputs::is_address;
 pub use inspect::info;

@@ -105,15 +105,15 @@ impl Output {
         let folder = destination.parent().filter(|folder| !folder.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).suffix(SUFFIX);
-        // Temporary files are private; what a user writes is not.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let mut parts = parts();
         if parts.is_closed {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let file = loop {
-            let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+            // Temporary files are private; what a user writes is not. An error does not name the part file, which means nothing to the
+            // user.
+            let create = |path: &Path| File::options().read(true).write(true).create_new(true).open(path);
+            let file = builder.make_in(folder.unwrap_or(Path::new(".")), create)?;
             // The lock shows other processes that the file is being written. Some file systems have none.
             let _ = file.as_file().try_lock();
             // Another process may have removed the file before the lock.

@@ -7,6 +7,7 @@ use meshmap::{ReadRange, Source};
 use tokio::runtime::Runtime;
 
 use crate::error::{Error, Result};
+use crate::list::{Listed, list};
 use crate::remote::Remote;
 
 /// A file in an object store, for programs without an asynchronous runtime: reads block until the bytes are there.
@@ -28,6 +29,16 @@ impl Blocking {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().map_err(Error::Runtime)?;
         Ok(Self { remote, runtime: Arc::new(runtime) })
+    }
+
+    /// The files below an address; see [`list`](crate::list).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`list`](crate::list), and [`Error::Runtime`].
+    pub fn list(address: &str) -> Result<Vec<Listed>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(Error::Runtime)?.block_on(list(address))
     }
 
     /// The file at an address; see [`Remote::at`].

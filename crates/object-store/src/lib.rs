@@ -27,6 +27,7 @@ mod blocking;
 mod cache;
 mod error;
 mod fetch;
+mod list;
 mod play;
 mod remote;
 
@@ -34,5 +35,6 @@ pub use blocking::Blocking;
 pub use cache::RangeCache;
 pub use error::{Error, Result};
 pub use fetch::Settings;
+pub use list::{Listed, list};
 pub use play::Play;
 pub use remote::{Remote, Stats};

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyString, PyTuple};
 
 use crate::call::{call, imported, unless_raised};
 
@@ -231,6 +231,15 @@ impl<'py> Floats<'py> {
         }
         let buffer = untyped.into_typed().map_err(|_| found("is not aligned"))?;
         Ok(Self { name, object, buffer })
+    }
+
+    /// Of what NumPy makes an array: other types of numbers are converted, and lists are copied.
+    pub(crate) fn of(name: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let py = object.py();
+        let as_array = imported(py, &AS_ARRAY, "numpy", "asarray")?;
+        let array = call(as_array, &PyTuple::new(py, [object, PyString::new(py, "=f4").as_any()])?, None)?;
+        Self::new(name, array)
     }
 
     /// For an array that is to be filled.

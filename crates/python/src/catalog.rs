@@ -1,4 +1,4 @@
-//! Catalogues as streams of Arrow tables.
+//! Catalogues and geometry as streams of Arrow tables.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,12 +7,14 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, SchemaRef};
-use meshmap_cli::catalog::{self, How, Item, Row};
+use meshmap::Format;
+use meshmap_cli::catalog::{self, Columns, Geometry, How, Item, Row, Shapes};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use rayon::prelude::*;
 
+use crate::again::Reduced;
 use crate::call::{attached, call};
 use crate::error::Raised;
 use crate::pool::detached;
@@ -25,7 +27,16 @@ pub struct Catalog {
     /// Of all readers.
     interrupt: Interrupt,
     how: How,
-    batch_rows: usize,
+    table: Table,
+    limit: usize,
+    /// What makes the same catalogue in another process: the name of the function, its sources and its options.
+    origin: (&'static str, Py<PyAny>, Py<PyDict>),
+}
+
+/// The columns, and how large tables become.
+enum Table {
+    Facts { columns: Arc<Columns>, batch_rows: usize },
+    Arrays { geometry: Arc<Geometry>, drawn: bool, batch_bytes: usize },
 }
 
 /// A catalogue: a row for each mesh, or for why a file or a mesh cannot be read. Nothing is read before its stream is.
@@ -36,6 +47,10 @@ pub struct Catalog {
 ///     full: Decodes and checks everything: every count and box, and the findings and errors that `meshmap verify` reports.
 ///         Otherwise only headers are read.
 ///     hash: Reads the bytes of each file for their SHA-256.
+///     columns: The names of the columns, in order; by default all. With `full`, files are only decoded if a column needs it, and
+///         parts that are not a mesh have rows only then.
+///     formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
+///     limit: The most rows. Files that no row is needed of are not read.
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
 ///     batch_rows: The most rows of a table of the stream.
 ///
@@ -45,26 +60,146 @@ pub struct Catalog {
 /// Returns:
 ///     An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
 #[pyfunction]
-#[pyo3(name = "catalog", signature = (sources, *, full=false, hash=false, mmap=false, batch_rows=8192))]
+#[pyo3(name = "catalog", signature = (
+    sources, *, full=false, hash=false, columns=None, formats=None, limit=None, mmap=false, batch_rows=8192
+))]
+#[expect(clippy::too_many_arguments, reason = "each has a name and a default in Python")]
 pub(crate) fn make(
     sources: &Bound<'_, PyAny>,
     full: bool,
     hash: bool,
+    columns: Option<Vec<String>>,
+    formats: Option<Vec<String>>,
+    limit: Option<usize>,
     mmap: bool,
     batch_rows: usize,
 ) -> PyResult<Catalog> {
+    let options = PyDict::new(sources.py());
+    options.set_item("full", full)?;
+    options.set_item("hash", hash)?;
+    options.set_item("columns", &columns)?;
+    options.set_item("formats", &formats)?;
+    options.set_item("limit", limit)?;
+    options.set_item("mmap", mmap)?;
+    options.set_item("batch_rows", batch_rows)?;
+    let columns = columns
+        .map_or_else(|| Ok(Columns::all()), |names| Columns::named(&names))
+        .map_err(PyValueError::new_err)?;
+    let how = How::default()
+        .with_full(full && columns.need_values())
+        .with_hash(hash && columns.need_hash())
+        .with_formats(named_formats(formats)?)
+        .with_mmap(mmap);
+    let table = Table::Facts { columns: Arc::new(columns), batch_rows: batch_rows.max(1) };
+    made(("catalog", sources, options), how, table, limit)
+}
+
+/// The columns of `geometry` by default.
+const GEOMETRY: [&str; 17] = [
+    "path",
+    "format",
+    "address",
+    "name",
+    "role",
+    "level",
+    "seconds",
+    "vertices",
+    "triangles",
+    "material",
+    "identity",
+    "error_kind",
+    "error",
+    "position",
+    "normal",
+    "texcoord",
+    "index",
+];
+
+/// The geometry of many files: a row for each mesh, snapshot or level of detail, with its arrays as lists. Nothing is read before its
+/// stream is.
+///
+/// The values are those of `file.mesh(address)`: `position`, `normal` and `texcoord` are lists of `float32 [3]` (a third texture
+/// coordinate that the file has not is 0), `tangent`, `color` and `weights` of `float32 [4]`, `joints` of `int32 [4]`, `index` of
+/// `int32 [3]`, `material_id` of `int64`, and attributes of a file's own of lists of `float64`. What a mesh has not is null. A file, a mesh or
+/// an array that cannot be read is null, too, in a row with `error_kind` and `error`.
+///
+/// Args:
+///     sources: As of `catalog`.
+///     columns: The names of the columns, in order: those of a catalogue from `path` to `triangles`, `material`, `identity`, `hash`,
+///         `error_kind`, `error` and `path_bytes`, and those above, such as `texcoord[1]`. What no column needs is not decoded.
+///     formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
+///     drawn: Whether only meshes that viewers show have rows: the finest level of detail, the first snapshot, nothing for physics.
+///     limit: The most rows.
+///     mmap: Maps files instead of reading them; they must not change meanwhile.
+///     batch_bytes: A table of the stream ends with the row that reaches this size.
+///
+/// Returns:
+///     An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
+#[pyfunction]
+#[pyo3(name = "geometry", signature = (
+    sources, *, columns=None, formats=None, drawn=false, limit=None, mmap=false, batch_bytes=33_554_432
+))]
+pub(crate) fn make_geometry(
+    sources: &Bound<'_, PyAny>,
+    columns: Option<Vec<String>>,
+    formats: Option<Vec<String>>,
+    drawn: bool,
+    limit: Option<usize>,
+    mmap: bool,
+    batch_bytes: usize,
+) -> PyResult<Catalog> {
+    let columns = columns.unwrap_or_else(|| GEOMETRY.map(str::to_owned).to_vec());
+    let options = PyDict::new(sources.py());
+    options.set_item("columns", &columns)?;
+    options.set_item("formats", &formats)?;
+    options.set_item("drawn", drawn)?;
+    options.set_item("limit", limit)?;
+    options.set_item("mmap", mmap)?;
+    options.set_item("batch_bytes", batch_bytes)?;
+    let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
+    let has_hash = columns.iter().any(|name| name == "hash");
+    let how = How::default().with_hash(has_hash).with_formats(named_formats(formats)?).with_mmap(mmap);
+    made(("geometry", sources, options), how, Table::Arrays { geometry, drawn, batch_bytes }, limit)
+}
+
+fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
+    let format = |name: &String| {
+        let known = || Format::ALL.map(Format::name).join(", ");
+        name.parse().map_err(|_| {
+            PyValueError::new_err(format!("{name:?} is no format: expected some of {}", known()))
+        })
+    };
+    names.unwrap_or_default().iter().map(format).collect()
+}
+
+fn made(
+    (function, sources, options): (&'static str, &Bound<'_, PyAny>, Bound<'_, PyDict>),
+    how: How,
+    table: Table,
+    limit: Option<usize>,
+) -> PyResult<Catalog> {
     let (mut items, interrupt) = (Vec::new(), Interrupt::default());
-    if is_path(sources)? {
+    let py = sources.py();
+    let sources = if is_path(sources)? {
         add(sources, &mut items, &interrupt)?;
+        sources.clone()
     } else {
-        let py = sources.py();
         let list = call(py.get_type::<PyList>().as_any(), &PyTuple::new(py, [sources])?, None)?;
-        for source in list.cast_into::<PyList>()? {
+        for source in list.cast::<PyList>()? {
             add(&source, &mut items, &interrupt)?;
         }
-    }
-    let how = How::default().with_full(full).with_hash(hash).with_mmap(mmap);
-    Ok(Catalog { items: Arc::new(items), interrupt, how, batch_rows: batch_rows.max(1) })
+        list
+    };
+    let origin = (function, sources.unbind(), options.unbind());
+    Ok(Catalog { items: Arc::new(items), interrupt, how, table, limit: limit.unwrap_or(usize::MAX), origin })
+}
+
+/// The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh.
+#[pyfunction]
+pub(crate) fn find_files(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Vec<(std::ffi::OsString, u64)>> {
+    let found: Vec<Item> =
+        detached(py, true, || catalog::find(&paths).into_par_iter().filter(Item::is_mesh).collect())?;
+    Ok(found.into_iter().map(|item| (item.path().as_os_str().to_owned(), item.byte_len())).collect())
 }
 
 fn is_path(source: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -119,81 +254,149 @@ impl Catalog {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // Another schema may be asked for, and need not be given.
         drop(requested_schema);
-        let rows = Rows {
-            items: Arc::clone(&self.items),
-            interrupt: self.interrupt.clone(),
-            how: self.how,
-            batch_rows: self.batch_rows,
-            next: 0,
-            waiting: Vec::new(),
+        let items = Arc::clone(&self.items);
+        let batches: Box<dyn Batches> = match &self.table {
+            Table::Facts { columns, batch_rows } => Box::new(Facts {
+                items,
+                how: self.how.clone(),
+                columns: Arc::clone(columns),
+                batch_rows: *batch_rows,
+                next: 0,
+                together: 16,
+                waiting: Vec::new(),
+            }),
+            Table::Arrays { geometry, drawn, batch_bytes } => {
+                let how = self.how.clone();
+                let new = || Shapes::new(items, how, Arc::clone(geometry), *drawn, *batch_bytes);
+                Box::new(detached(py, true, new)?)
+            }
         };
-        let stream = FFI_ArrowArrayStream::new(Box::new(rows));
-        PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
+        let interrupt = self.interrupt.clone();
+        let stream = Stream { schema: self.schema(), batches, interrupt, left: self.limit };
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(stream)), c"arrow_array_stream")
     }
 
     /// The columns, by the Arrow PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let schema = FFI_ArrowSchema::try_from(catalog::schema().as_ref())
+        let schema = FFI_ArrowSchema::try_from(self.schema().as_ref())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// By its sources and options: its folders are searched again. Readers have to be picklable.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let (function, sources, options) = &self.origin;
+        let again = py.import("meshmap")?.getattr("_again")?;
+        Ok((again, (*function, sources.clone_ref(py), options.clone_ref(py)).into_pyobject(py)?))
+    }
+
     fn __repr__(&self) -> String {
-        format!("<meshmap.Catalog of {} files>", self.items.len())
+        let what = match &self.table {
+            Table::Facts { .. } => "Catalog of",
+            Table::Arrays { .. } => "Catalog with geometry of",
+        };
+        format!("<meshmap.{what} {} files>", self.items.len())
+    }
+}
+
+impl Catalog {
+    fn schema(&self) -> SchemaRef {
+        match &self.table {
+            Table::Facts { columns, .. } => columns.schema(),
+            Table::Arrays { geometry, .. } => geometry.schema(),
+        }
+    }
+}
+
+/// Tables, one after the other. Called in the pool, without the interpreter's lock.
+trait Batches: Send {
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, ArrowError>;
+}
+
+impl Batches for Shapes {
+    fn next(&mut self, _: usize) -> Result<Option<RecordBatch>, ArrowError> {
+        self.next_batch()
     }
 }
 
 /// The rows of some files at a time, in the order of the files.
-struct Rows {
+struct Facts {
     items: Arc<Vec<Item>>,
-    interrupt: Interrupt,
     how: How,
+    columns: Arc<Columns>,
     batch_rows: usize,
     next: usize,
+    /// Files that are worked on side by side: few at first, so that the first rows come soon.
+    together: usize,
     waiting: Vec<Row>,
 }
 
-impl Rows {
-    fn read_more(&mut self) -> Result<(), ArrowError> {
-        /// Files that are worked on side by side.
-        const TOGETHER: usize = 256;
-        let end = self.next.saturating_add(TOGETHER).min(self.items.len());
-        let part = self.items.get(self.next..end).unwrap_or_default();
-        let how = self.how;
-        // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
-        let rows: PyResult<Vec<Vec<Row>>> = attached(|py| {
-            detached(py, true, || part.par_iter().map(|item| catalog::rows(item, how)).collect())
-        });
-        // What interrupted a reader is not an error of its file.
-        let rows = self.interrupt.take().map_or(rows, Err);
-        let rows = rows.map_err(|error| ArrowError::from_external_error(Box::new(Raised(error))));
-        // Nothing follows an error.
-        self.next = if rows.is_ok() { end } else { self.items.len() };
-        self.waiting.extend(rows?.into_iter().flatten());
-        Ok(())
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while self.waiting.len() < self.batch_rows && self.next < self.items.len() {
-            if let Err(error) = self.read_more() {
-                return Some(Err(error));
-            }
+impl Batches for Facts {
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>, ArrowError> {
+        const MOST_FILES: usize = 256;
+        while self.waiting.is_empty() && self.next < self.items.len() {
+            let end = self.next.saturating_add(self.together.min(most)).min(self.items.len());
+            let part = self.items.get(self.next..end).unwrap_or_default();
+            let rows: Vec<Vec<Row>> = part.par_iter().map(|item| catalog::rows(item, &self.how)).collect();
+            self.waiting.extend(rows.into_iter().flatten());
+            self.next = end;
+            self.together = (self.together * 2).min(MOST_FILES);
         }
         if self.waiting.is_empty() {
-            return None;
+            return Ok(None);
         }
         let rest = self.waiting.split_off(self.waiting.len().min(self.batch_rows));
         let rows = std::mem::replace(&mut self.waiting, rest);
-        Some(catalog::batch(&rows))
+        self.columns.batch(&rows).map(Some)
     }
 }
 
-impl RecordBatchReader for Rows {
+struct Stream {
+    schema: SchemaRef,
+    batches: Box<dyn Batches>,
+    interrupt: Interrupt,
+    /// Rows that may still follow.
+    left: usize,
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            return None;
+        }
+        // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
+        let made = attached(|py| detached(py, true, || self.batches.next(self.left)));
+        // What interrupted a reader is not an error of its file.
+        let made = self.interrupt.take().map_or(made, Err);
+        let batch = match made {
+            Ok(Ok(batch)) => batch?,
+            Ok(Err(error)) => return Some(self.stop(error)),
+            Err(error) => return Some(self.stop(ArrowError::from_external_error(Box::new(Raised(error))))),
+        };
+        let batch = batch.slice(0, batch.num_rows().min(self.left));
+        self.left = self.left.saturating_sub(batch.num_rows());
+        Some(Ok(batch))
+    }
+}
+
+impl Stream {
+    /// The error, after which nothing follows.
+    fn stop(&mut self, error: ArrowError) -> Result<RecordBatch, ArrowError> {
+        self.left = 0;
+        Err(error)
+    }
+}
+
+impl RecordBatchReader for Stream {
     fn schema(&self) -> SchemaRef {
-        catalog::schema()
+        Arc::clone(&self.schema)
     }
 }

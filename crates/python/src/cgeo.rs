@@ -6,11 +6,13 @@ use meshmap::cgeo::{self, Proxy, SnapshotCache};
 use meshmap::{Array, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
+use crate::again::Reduced;
 use crate::buffer::{self, Floats};
+use crate::call::call;
 use crate::decoded::{Decoded, PartNames, Triangles};
-use crate::file::{File, each, place};
+use crate::file::{File, each, items, place};
 use crate::living::Living;
 use crate::mesh::Mesh;
 use crate::pool::detached;
@@ -169,13 +171,16 @@ impl CGeoFile {
     #[pyo3(signature = (snapshot, *, timing=None, cache=None, out=None))]
     fn velocities(
         slf: &Bound<'_, Self>,
-        snapshot: usize,
+        snapshot: isize,
         timing: Option<&Bound<'_, TimingInfo>>,
         cache: Option<&Bound<'_, Cache>>,
         out: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Py<PyAny>> {
         let py = slf.py();
         let proxy = proxy(slf)?;
+        let count = proxy.snapshot_count();
+        let snapshot = place(snapshot, count)
+            .ok_or_else(|| PyIndexError::new_err(format!("the file has {count} snapshots")))?;
         let timing = timing_of(py, &proxy, timing)?;
         let cache = cache.map(|cache| cache.get().get()).transpose()?;
         let file = slf.as_super().get();
@@ -206,14 +211,24 @@ impl Snapshots {
         self.count
     }
 
-    fn __getitem__(&self, py: Python<'_>, index: isize) -> PyResult<Snapshot> {
-        let index = place(index, self.count)
-            .ok_or_else(|| PyIndexError::new_err(format!("the file has {} snapshots", self.count)))?;
+    /// A snapshot by its index, or a list of snapshots by a slice. Negative indices count from the end.
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let file = self.file.bind(py);
         let proxy = proxy(file)?;
         let file = file.as_super().get();
-        let snapshot = file.run(py, || proxy.snapshot(index))?;
-        Ok(Snapshot { snapshot: file.living(snapshot), index })
+        items(
+            index,
+            self.count,
+            || format!("the file has {} snapshots", self.count),
+            |index| {
+                let snapshot = file.run(py, || proxy.snapshot(index))?;
+                Ok(Snapshot { snapshot: file.living(snapshot), index })
+            },
+        )
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.file.bind(py).as_super().get().handle.origin.part(py, &[("snapshots", None)])
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -381,6 +396,18 @@ impl Snapshot {
         self.run(py, |snapshot| Ok((snapshot.range().start, snapshot.range().end)))
     }
 
+    /// A picture of the snapshot, as PNG, for notebooks; None if it cannot be drawn.
+    fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let (file, arguments) = self.snapshot.handle.origin.reduced(py)?;
+        let file = call(&file, &arguments, None)?;
+        crate::export::picture(file.cast::<File>()?, Some(format!("snapshots[{}]", self.index)))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let index = PyTuple::new(py, [self.index])?;
+        self.snapshot.handle.origin.part(py, &[("snapshots", None), ("__getitem__", Some(index))])
+    }
+
     fn __repr__(&self) -> String {
         let time =
             self.snapshot.peek(cgeo::Snapshot::time).map(|time| format!(" at {time} s")).unwrap_or_default();
@@ -456,6 +483,17 @@ impl Cache {
         let cache = self.get()?;
         py.detach(|| cache.clear());
         Ok(())
+    }
+
+    /// An empty cache of the same size.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (u64,)) {
+        (slf.get_type().into_any(), (slf.get().max_bytes,))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let cache = self.get()?;
+        let stats = py.detach(|| cache.stats());
+        Ok(format!("<meshmap.SnapshotCache: {} of {} bytes>", stats.bytes_held, self.max_bytes))
     }
 
     /// `hits`, `misses`, `decodes`, `repeated_decodes`, `bytes_held` and `peak_bytes`: a dict.

@@ -114,6 +114,10 @@ impl Decoded {
     fn is_complete(&self) -> bool {
         self.is_complete
     }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Decoded: {}>", self.parts().join(", "))
+    }
 }
 
 /// The triangles of a snapshot: an index for each of position, normal and map channel.

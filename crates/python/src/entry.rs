@@ -3,6 +3,8 @@
 use meshmap::{Finding, Role};
 use pyo3::prelude::*;
 
+use crate::again::{self, Reduced};
+
 /// A mesh of a file, before it is read.
 #[pyclass(frozen, get_all, module = "meshmap")]
 pub struct Entry {
@@ -11,7 +13,7 @@ pub struct Entry {
     /// Its name, empty where it has none.
     pub(crate) name: String,
     /// `geometry`, `lod`, `physics` or `snapshot`.
-    role: &'static str,
+    role: String,
     /// The level of detail, 0 the finest; None for other roles.
     level: Option<u32>,
     /// The index of the snapshot; None for other roles.
@@ -52,7 +54,7 @@ impl Entry {
         Self {
             address: String::new(),
             name: String::new(),
-            role: name,
+            role: name.to_owned(),
             level,
             snapshot,
             seconds,
@@ -62,13 +64,48 @@ impl Entry {
         }
     }
 
-    pub(crate) fn parts(self) -> (&'static str, Option<u32>, Option<u64>, Option<f64>) {
+    pub(crate) fn parts(self) -> (String, Option<u32>, Option<u64>, Option<f64>) {
         (self.role, self.level, self.snapshot, self.seconds)
     }
 }
 
 #[pymethods]
 impl Entry {
+    /// The value with these fields: for pickle.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "each is a field")]
+    fn restore(
+        address: String,
+        name: String,
+        role: String,
+        level: Option<u32>,
+        snapshot: Option<u64>,
+        seconds: Option<f64>,
+        is_drawn_by_default: bool,
+        vertices: Option<u64>,
+        triangles: Option<u64>,
+    ) -> Self {
+        Self { address, name, role, level, snapshot, seconds, is_drawn_by_default, vertices, triangles }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(
+            slf,
+            (
+                this.address.clone(),
+                this.name.clone(),
+                this.role.clone(),
+                this.level,
+                this.snapshot,
+                this.seconds,
+                this.is_drawn_by_default,
+                this.vertices,
+                this.triangles,
+            ),
+        )
+    }
+
     fn __repr__(&self) -> String {
         let name = if self.name.is_empty() { String::new() } else { format!(" {:?}", self.name) };
         format!("<meshmap.Entry {}{name}, {}>", self.address, self.role)
@@ -83,11 +120,11 @@ pub struct ArrayInfo {
     /// The name that the file gives it, or the meaning of a vertex array; empty if it has neither.
     name: String,
     /// The name of the NumPy type: `float32`.
-    dtype: &'static str,
+    dtype: String,
     /// The number of elements, then the numbers per element; None if only decoding reveals it.
     shape: Option<Vec<u64>>,
     /// How the numbers are stored, once the bytes are decompressed: `plain`, `quantized` and others.
-    encoding: &'static str,
+    encoding: String,
     /// True if the values are the file's own bytes.
     is_view: bool,
     /// First byte in the file, and the byte after the last one, of the block that holds it.
@@ -101,9 +138,9 @@ impl ArrayInfo {
         Self {
             address: array.address.to_string(),
             name: array.name.clone(),
-            dtype: crate::buffer::dtype(array.scalar),
+            dtype: crate::buffer::dtype(array.scalar).to_owned(),
             shape: array.shape.clone(),
-            encoding: array.encoding.name(),
+            encoding: array.encoding.name().to_owned(),
             is_view: array.is_view(),
             byte_range: (array.range.start, array.range.end),
             same_as: array.same_as.as_ref().map(ToString::to_string),
@@ -113,6 +150,39 @@ impl ArrayInfo {
 
 #[pymethods]
 impl ArrayInfo {
+    /// The value with these fields: for pickle.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "each is a field")]
+    fn restore(
+        address: String,
+        name: String,
+        dtype: String,
+        shape: Option<Vec<u64>>,
+        encoding: String,
+        is_view: bool,
+        byte_range: (u64, u64),
+        same_as: Option<String>,
+    ) -> Self {
+        Self { address, name, dtype, shape, encoding, is_view, byte_range, same_as }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(
+            slf,
+            (
+                this.address.clone(),
+                this.name.clone(),
+                this.dtype.clone(),
+                this.shape.clone(),
+                this.encoding.clone(),
+                this.is_view,
+                this.byte_range,
+                this.same_as.clone(),
+            ),
+        )
+    }
+
     fn __repr__(&self) -> String {
         let shape = self.shape.as_ref().map(|shape| format!(" {shape:?}")).unwrap_or_default();
         format!("<meshmap.ArrayEntry {} {}{shape}>", self.address, self.dtype)
@@ -123,9 +193,9 @@ impl ArrayInfo {
 #[pyclass(frozen, get_all, name = "Finding", module = "meshmap")]
 pub struct FindingInfo {
     /// The identifier of the rule.
-    rule: &'static str,
+    rule: String,
     /// `note`, `suspicious`, `forbidden` or `unusable`.
-    severity: &'static str,
+    severity: String,
     /// Where in the file, as an address.
     address: Option<String>,
     /// First byte, and the byte after the last one.
@@ -139,8 +209,8 @@ pub struct FindingInfo {
 impl FindingInfo {
     pub(crate) fn new(finding: &Finding) -> Self {
         Self {
-            rule: finding.rule.id,
-            severity: finding.severity().name(),
+            rule: finding.rule.id.to_owned(),
+            severity: finding.severity().name().to_owned(),
             address: finding.address.as_ref().map(ToString::to_string),
             byte_range: finding.byte_range.clone().map(|range| (range.start, range.end)),
             count: finding.count,
@@ -151,6 +221,34 @@ impl FindingInfo {
 
 #[pymethods]
 impl FindingInfo {
+    /// The value with these fields: for pickle.
+    #[new]
+    fn restore(
+        rule: String,
+        severity: String,
+        address: Option<String>,
+        byte_range: Option<(u64, u64)>,
+        count: u64,
+        message: String,
+    ) -> Self {
+        Self { rule, severity, address, byte_range, count, message }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(
+            slf,
+            (
+                this.rule.clone(),
+                this.severity.clone(),
+                this.address.clone(),
+                this.byte_range,
+                this.count,
+                this.message.clone(),
+            ),
+        )
+    }
+
     fn __repr__(&self) -> String {
         let at = self.address.as_ref().map(|address| format!(" at {address}")).unwrap_or_default();
         format!("<meshmap.Finding {} ({}){at}: {}>", self.rule, self.severity, self.message)

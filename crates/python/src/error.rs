@@ -99,7 +99,10 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
     match error {
         meshmap_export::Error::Read(error) => raise(py, error),
         meshmap_export::Error::Write(error) => match error.raw_os_error() {
-            Some(code) => PyOSError::new_err((code, error.to_string())),
+            Some(code) => {
+                let text = error.to_string();
+                PyOSError::new_err((code, text.split(" (os error").next().unwrap_or_default().to_owned()))
+            }
             None => PyOSError::new_err(error.to_string()),
         },
         meshmap_export::Error::NonFinite { address, value } => {

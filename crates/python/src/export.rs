@@ -1,14 +1,16 @@
 //! Writing other formats, and pictures.
 
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use meshmap::{Address, Axis, MeshFile};
 use meshmap_export::{Convert, Lods, Mode, NonFinite, Render, Samples, Target};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PySlice, PyTuple};
 
 use crate::buffer;
+use crate::call::call;
 use crate::error::raise_export;
 use crate::file::File;
 use crate::living::Handle;
@@ -23,6 +25,50 @@ fn file_of(py: Python<'_>, source: &Bound<'_, PyAny>) -> PyResult<(MeshFile, Han
     let how = crate::source::How::new(false, false, true, true, None, None);
     let file = crate::opening::open(py, opened, how)?;
     parts(file.bind(py).cast::<File>()?.get())
+}
+
+/// Writes a file to a file object, a part at a time.
+fn send(files: &[PathBuf], write: &Bound<'_, PyAny>) -> PyResult<()> {
+    const PART: usize = 1 << 20;
+    let [path] = files else {
+        let message =
+            "this conversion writes several files: expected a path, or a target of one file such as 'glb'";
+        return Err(PyValueError::new_err(message));
+    };
+    let mut file = std::fs::File::open(path)?;
+    let mut part = vec![0; PART];
+    loop {
+        let count = file.read(&mut part)?;
+        let Some(bytes) = part.get(..count).filter(|bytes| !bytes.is_empty()) else { return Ok(()) };
+        let mut left = PyBytes::new(write.py(), bytes).into_any();
+        // A raw file object may take fewer bytes than it is given.
+        while left.len()? > 0 {
+            let taken = call(write, &PyTuple::new(write.py(), [&left])?, None)?.extract::<Option<usize>>()?;
+            left = left.get_item(PySlice::new(
+                write.py(),
+                isize::try_from(taken.unwrap_or(count)).unwrap_or(0),
+                isize::MAX,
+                1,
+            ))?;
+        }
+    }
+}
+
+/// A small picture of a file, or of a mesh of it, as PNG; `None` if it cannot be drawn.
+pub(crate) fn picture<'py>(
+    file: &Bound<'py, File>,
+    mesh: Option<String>,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let (py, handle) = (file.py(), file.get().handle.clone());
+    let mut render = Render::new().with_size(384, 384).with_non_finite(NonFinite::Zero);
+    render = addresses(mesh.map(|mesh| vec![mesh]))?.into_iter().fold(render, Render::with_mesh);
+    let file = file.get().get(py)?;
+    let draw = || -> meshmap_export::Result<Vec<u8>> {
+        let mut png = Vec::new();
+        render.picture(&file)?.0.write_png(&mut png)?;
+        Ok(png)
+    };
+    Ok(handle.detached(py, true, draw)?.ok().map(|png| PyBytes::new(py, &png)))
 }
 
 fn axis(name: &str) -> PyResult<Axis> {
@@ -67,7 +113,7 @@ fn non_finite(zero: bool) -> NonFinite {
 ///
 /// Args:
 ///     source: A file, or what `open` takes.
-///     output: The path to write.
+///     output: The path to write, or a binary file object with `write`.
 ///     to: The format, where the ending of `output` does not say it.
 ///     meshes: Addresses of the meshes to write; by default what viewers show.
 ///     up: The axis that points up, whatever the format says.
@@ -101,7 +147,7 @@ fn non_finite(zero: bool) -> NonFinite {
 pub(crate) fn convert<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    output: PathBuf,
+    output: &Bound<'py, PyAny>,
     to: Option<&str>,
     meshes: Option<Vec<String>>,
     up: Option<&str>,
@@ -122,14 +168,16 @@ pub(crate) fn convert<'py>(
     zero_non_finite: bool,
     max_output_bytes: Option<u64>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let write = output.getattr_opt("write")?;
+    let path: PathBuf = if write.is_some() { PathBuf::new() } else { output.extract()? };
     let target = match to {
         Some(name) => Target::ALL.into_iter().find(|target| target.name() == name),
-        None => Target::of_path(&output),
+        None => Target::of_path(&path),
     };
     let target = target.ok_or_else(|| {
         let names: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
         PyValueError::new_err(format!(
-            "cannot tell the format of {output:?}: expected one of {}",
+            "cannot tell the format of {output}: expected to= or an ending of {}",
             names.join(", ")
         ))
     })?;
@@ -173,11 +221,21 @@ pub(crate) fn convert<'py>(
     convert = addresses(meshes)?.into_iter().fold(convert, Convert::with_mesh);
     let (file, handle, stem) = file_of(py, source)?;
     convert = convert.with_name(stem);
-    let outcome = handle
-        .detached(py, true, || convert.write_file(&file, &output))?
-        .map_err(|error| raise_export(py, &error))?;
+    let outcome = match &write {
+        None => handle.detached(py, true, || convert.write_file(&file, &path))?,
+        Some(write) => {
+            let folder = tempfile::tempdir()?;
+            let path = folder.path().join("mesh").with_extension(target.name());
+            let outcome = handle.detached(py, true, || convert.write_file(&file, &path))?;
+            if let Ok(outcome) = &outcome {
+                send(&outcome.files, write)?;
+            }
+            outcome
+        }
+    };
+    let outcome = outcome.map_err(|error| raise_export(py, &error))?;
     let dict = PyDict::new(py);
-    dict.set_item("files", outcome.files)?;
+    dict.set_item("files", if write.is_some() { Vec::new() } else { outcome.files })?;
     dict.set_item("vertices", outcome.vertices)?;
     dict.set_item("triangles", outcome.triangles)?;
     dict.set_item("degenerate", outcome.degenerate)?;

@@ -3,12 +3,14 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use meshmap::{Address, Format, MeshFile, Parallelism, Scalar};
+use meshmap::{Address, MeshFile, Scalar};
+use pyo3::BoundObject as _;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
+use crate::again::Reduced;
 use crate::buffer;
 use crate::call::{call, imported};
 use crate::entry::{ArrayInfo, Entry, FindingInfo};
@@ -16,7 +18,7 @@ use crate::error::{OrRaise, refuse};
 use crate::living::{Handle, Living};
 use crate::mesh::Mesh;
 use crate::pool::detached;
-use crate::source::{How, Opened};
+use crate::source::Opened;
 
 /// A mesh file, read lazily.
 ///
@@ -24,17 +26,14 @@ use crate::source::{How, Opened};
 #[pyclass(subclass, frozen, module = "meshmap")]
 pub struct File {
     opened: Opened,
-    how: How,
     pub(crate) handle: Handle,
-    format: Format,
     /// `None` once the file is closed.
     state: Mutex<Option<(u32, MeshFile)>>,
 }
 
 impl File {
-    pub(crate) fn new(opened: Opened, how: How, handle: Handle, file: MeshFile) -> Self {
-        let format = file.format();
-        Self { opened, how, handle, format, state: Mutex::new(Some((std::process::id(), file))) }
+    pub(crate) fn new(opened: Opened, handle: Handle, file: MeshFile) -> Self {
+        Self { opened, handle, state: Mutex::new(Some((std::process::id(), file))) }
     }
 
     /// The file, as this process may use it.
@@ -111,8 +110,41 @@ impl File {
     }
 }
 
-/// What makes a file again: a function and its arguments.
-type Reduced<'py> = (Bound<'py, PyAny>, (Py<PyAny>, bool, Bound<'py, PyDict>));
+impl File {
+    /// The mesh that a key means; `None` if no mesh has this address or name.
+    fn lookup(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<Mesh>> {
+        let file = self.get(py)?;
+        let address = match self.address(py, key) {
+            Err(error) if error.is_instance_of::<PyKeyError>(py) => return Ok(None),
+            address => address?,
+        };
+        let view = self.run(py, || match file.mesh(&address) {
+            Err(error) if error.kind() == meshmap::ErrorKind::OutOfRange => Ok(None),
+            view => view.map(Some),
+        })?;
+        Ok(view.map(|view| Mesh::new(self.living(view))))
+    }
+}
+
+/// What a sequence gives for a key: an element for an index, a list of elements for a slice.
+pub(crate) fn items<'py, T: IntoPyObject<'py, Error: Into<PyErr>>>(
+    key: &Bound<'py, PyAny>,
+    count: usize,
+    what: impl FnOnce() -> String,
+    item: impl Fn(usize) -> PyResult<T>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = key.py();
+    if let Ok(slice) = key.cast::<PySlice>() {
+        let range = slice.indices(isize::try_from(count).unwrap_or(isize::MAX))?;
+        let indices =
+            (0..range.slicelength).map(|step| range.start + isize::try_from(step).unwrap_or(0) * range.step);
+        let found = indices.map(|index| item(index.unsigned_abs())).collect::<PyResult<Vec<T>>>()?;
+        return Ok(PyList::new(py, found)?.into_any());
+    }
+    let index = key.extract::<isize>()?;
+    let index = place(index, count).ok_or_else(|| PyIndexError::new_err(what()))?;
+    Ok(item(index)?.into_pyobject(py).map_err(Into::into)?.into_any().into_bound())
+}
 
 /// The place in a list of so many that an index means; negative ones count from the end.
 pub(crate) fn place(index: isize, count: usize) -> Option<usize> {
@@ -141,7 +173,7 @@ impl File {
         let py = cls.py();
         let file = call(imported(py, &OPEN, "meshmap", "open")?, &PyTuple::new(py, [source])?, options)?;
         if !file.is_instance(cls)? {
-            let found = file.cast::<Self>()?.get().format;
+            let found = file.cast::<Self>()?.get().handle.format;
             return Err(refuse(
                 py,
                 "mismatch",
@@ -154,7 +186,7 @@ impl File {
     /// The name of the format: `cgeo`, `iqm`, `openctm`, `slmesh` or `tmf`.
     #[getter]
     fn format(&self) -> &'static str {
-        self.format.name()
+        self.handle.format.name()
     }
 
     /// The path that the file was opened from; None for memory and readers.
@@ -184,31 +216,7 @@ impl File {
     /// `unit`, each None where it says nothing.
     #[getter]
     fn conventions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        use meshmap::{Axis, LengthUnit, VOrigin, Winding};
-        let conventions = self.format.conventions();
-        let dict = PyDict::new(py);
-        let up = conventions.up.map(|axis| match axis {
-            Axis::X => "x",
-            Axis::Y => "y",
-            _ => "z",
-        });
-        dict.set_item("up", up)?;
-        let front = conventions.front_face.map(|winding| match winding {
-            Winding::Clockwise => "clockwise",
-            _ => "counter-clockwise",
-        });
-        dict.set_item("front_face", front)?;
-        let origin = conventions.v_origin.map(|origin| match origin {
-            VOrigin::Top => "top",
-            _ => "bottom",
-        });
-        dict.set_item("v_origin", origin)?;
-        let unit = conventions.unit.map(|unit| match unit {
-            LengthUnit::ObjectSize => "object size",
-            _ => "in file",
-        });
-        dict.set_item("unit", unit)?;
-        Ok(dict)
+        self.handle.conventions(py)
     }
 
     /// Rules of the format that the file breaks, as far as opening it tells.
@@ -217,7 +225,7 @@ impl File {
         Ok(self.get(py)?.findings().iter().map(FindingInfo::new).collect())
     }
 
-    /// Checks every value of the file. Gives all findings; raises `Error` where something cannot be decoded.
+    /// Checks every value of the file. Gives all findings; one that is `unusable` stands for a part that cannot be decoded.
     fn validate(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
         let file = self.get(py)?;
         Ok(self.run(py, || file.validate())?.iter().map(FindingInfo::new).collect())
@@ -308,8 +316,23 @@ impl File {
         Ok(Mesh::new(self.living(view)))
     }
 
+    /// Like `mesh`. Raises KeyError if no mesh has this address or name.
     fn __getitem__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Mesh> {
-        self.mesh(py, Some(key))
+        self.lookup(py, key)?.ok_or_else(|| PyKeyError::new_err(key.clone().unbind()))
+    }
+
+    /// Like `file[key]`; `default` if no mesh has this address or name.
+    #[pyo3(name = "get", signature = (key, default=None, /))]
+    fn get_item<'py>(
+        &self,
+        py: Python<'py>,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.lookup(py, key)? {
+            Some(mesh) => Ok(Some(Bound::new(py, mesh)?.into_any())),
+            None => Ok(default),
+        }
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -375,6 +398,11 @@ impl File {
         (stats.reads, stats.bytes)
     }
 
+    /// A picture of the file, as PNG, for notebooks; None if it cannot be drawn.
+    fn _repr_png_<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        crate::export::picture(slf, None)
+    }
+
     /// Whether the file at the path has been changed or replaced since it was opened.
     fn is_stale(&self, py: Python<'_>) -> PyResult<bool> {
         let source = &self.opened.source;
@@ -397,22 +425,7 @@ impl File {
 
     /// By path, memory or reader: the file is opened again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        use meshmap::{Checksums, Limits, Strictness};
-        let options = PyDict::new(py);
-        let own = &self.how.options;
-        options.set_item("mmap", self.how.mmap)?;
-        options.set_item("strict", own.strictness == Strictness::Strict)?;
-        options.set_item("parallel", own.parallelism != Parallelism::Off)?;
-        options.set_item("checksums", own.checksums == Checksums::Verify)?;
-        let usual = Limits::default();
-        let said = |set: u64, usual: u64| (set != usual).then_some(set);
-        options.set_item("max_block_bytes", said(own.limits.max_block_bytes, usual.max_block_bytes))?;
-        options.set_item("max_total_bytes", said(own.limits.max_total_bytes, usual.max_total_bytes))?;
-        if self.opened.is_reader {
-            options.set_item("size", self.opened.size)?;
-        }
-        let reopen = py.import("meshmap")?.getattr("_reopen")?;
-        Ok((reopen, (self.opened.origin.clone_ref(py), self.opened.is_reader, options)))
+        self.handle.origin.reduced(py)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

@@ -3,10 +3,13 @@
 use meshmap::iqm::{self, Model, Trs, VertexArrayType};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use crate::again::{self, Reduced};
 use crate::buffer::{self, Floats};
 use crate::error::{OrRaise, refuse};
 use crate::file::File;
+use crate::living::Handle;
 use crate::mesh;
 
 /// An Inter-Quake Model: meshes over common vertex arrays, a skeleton, and animations.
@@ -200,7 +203,46 @@ impl IqmFile {
     #[getter]
     fn skeleton(slf: &Bound<'_, Self>) -> PyResult<Option<Skeleton>> {
         let model = model(slf)?;
-        Ok(slf.py().detach(|| model.skeleton()).map(Skeleton))
+        let handle = &slf.as_super().get().handle;
+        Ok(slf.py().detach(|| model.skeleton()).map(|skeleton| Skeleton(skeleton, handle.clone())))
+    }
+}
+
+#[pymethods]
+impl Submesh {
+    /// The value with these fields: for pickle.
+    #[new]
+    fn restore(
+        name: String,
+        material: String,
+        first_vertex: u32,
+        num_vertexes: u32,
+        first_triangle: u32,
+        num_triangles: u32,
+    ) -> Self {
+        Self { name, material, first_vertex, num_vertexes, first_triangle, num_triangles }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(
+            slf,
+            (
+                this.name.clone(),
+                this.material.clone(),
+                this.first_vertex,
+                this.num_vertexes,
+                this.first_triangle,
+                this.num_triangles,
+            ),
+        )
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<meshmap.Submesh {:?}: {} vertices, {} triangles>",
+            self.name, self.num_vertexes, self.num_triangles
+        )
     }
 }
 
@@ -232,6 +274,17 @@ pub struct Joint {
 
 #[pymethods]
 impl Joint {
+    /// The value with these fields: for pickle.
+    #[new]
+    fn restore(name: String, parent: Option<u32>) -> Self {
+        Self { name, parent }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(slf, (this.name.clone(), this.parent))
+    }
+
     fn __repr__(&self) -> String {
         format!("<meshmap.Joint {:?}, parent {:?}>", self.name, self.parent)
     }
@@ -254,6 +307,20 @@ pub struct Anim {
 
 #[pymethods]
 impl Anim {
+    /// The value with these fields: for pickle.
+    #[new]
+    fn restore(name: String, first_frame: u32, num_frames: u32, framerate: f32, is_loop: bool) -> Self {
+        Self { name, first_frame, num_frames, framerate, is_loop }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(
+            slf,
+            (this.name.clone(), this.first_frame, this.num_frames, this.framerate, this.is_loop),
+        )
+    }
+
     fn __repr__(&self) -> String {
         format!("<meshmap.Anim {:?}: {} frames at {}>", self.name, self.num_frames, self.framerate)
     }
@@ -281,6 +348,12 @@ impl VertexArray {
         mesh::stored(py, attribute)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let index = PyTuple::new(py, [self.index])?;
+        let handle = &self.file.bind(py).as_super().get().handle;
+        handle.origin.part(py, &[("vertex_arrays", None), ("__getitem__", Some(index))])
+    }
+
     fn __repr__(&self) -> String {
         format!("<meshmap.VertexArray {}: {}>", self.kind, self.format)
     }
@@ -288,12 +361,20 @@ impl VertexArray {
 
 /// Joints, their parents, and the matrices of the bind pose.
 #[pyclass(frozen, module = "meshmap")]
-pub struct Skeleton(iqm::Skeleton);
+pub struct Skeleton(iqm::Skeleton, Handle);
 
 #[pymethods]
 impl Skeleton {
     fn __len__(&self) -> usize {
         self.0.len()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.1.origin.part(py, &[("skeleton", None)])
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Skeleton: {} joints>", self.0.len())
     }
 
     /// The index of the joint that each hangs on; None for roots.
@@ -315,10 +396,10 @@ impl Skeleton {
     }
 
     /// The matrices that move vertices from the bind pose to a frame: `float32 [joints, 3, 4]`, rows. `frame` is
-    /// `float32 [joints, 10]`, such as `file.frames()[7]`. Frames `float32 [frames, joints, 10]`, such as `file.frames()`, give
+    /// `[joints, 10]`, such as `file.frames()[7]`. Frames `float32 [frames, joints, 10]`, such as `file.frames()`, give
     /// `float32 [frames, joints, 3, 4]`.
     fn skinning_matrices(&self, py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let frame = Floats::new("frame", frame.clone())?;
+        let frame = Floats::of("frame", frame)?;
         let mut shape = frame.shape().to_vec();
         match *shape {
             [_, 10] => {}

@@ -1,5 +1,6 @@
 //! The extension module of the Python package `meshmap`.
 
+mod again;
 mod buffer;
 mod call;
 mod catalog;
@@ -14,6 +15,7 @@ mod living;
 mod mesh;
 mod openctm;
 mod opening;
+mod outputs;
 mod pool;
 mod readers;
 mod slmesh;
@@ -24,6 +26,7 @@ mod timing;
 mod tmf;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
 ///
@@ -81,11 +84,17 @@ fn run(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
 fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(open, module)?)?;
+    module.add("FORMATS", PyTuple::new(module.py(), meshmap::Format::ALL.map(meshmap::Format::name))?)?;
+    module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
+    module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::make_geometry, module)?)?;
+    module.add_function(wrap_pyfunction!(catalog::find_files, module)?)?;
     module.add_class::<catalog::Catalog>()?;
+    module.add_class::<outputs::Outputs>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<file::File>()?;
     module.add_class::<entry::Entry>()?;

@@ -1,11 +1,13 @@
 //! A file, and parts of it, in the process that uses them: a forked child makes its own.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use meshmap::{MeshFile, Options, Parallelism, Source};
+use meshmap::{Format, MeshFile, Options, Parallelism, Source};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
+use crate::again::Origin;
 use crate::error::OrRaise;
 use crate::pool;
 use crate::readers::Reading;
@@ -16,17 +18,56 @@ pub(crate) struct Handle {
     source: Source,
     reading: Option<Reading>,
     options: Options,
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) format: Format,
     /// Whether work on it is worth several threads.
     pub(crate) is_large: bool,
 }
 
 impl Handle {
-    pub(crate) fn new(source: Source, reading: Option<Reading>, options: Options) -> meshmap::Result<Self> {
+    /// Opens a file.
+    pub(crate) fn new(
+        source: Source,
+        reading: Option<Reading>,
+        options: Options,
+        origin: Arc<Origin>,
+    ) -> meshmap::Result<(Self, MeshFile)> {
         const LARGE: u64 = 256 << 10;
         let is_large =
             options.parallelism != Parallelism::Off && source.len()?.is_none_or(|bytes| bytes > LARGE);
         let parallelism = if is_large { Parallelism::Rayon } else { Parallelism::Off };
-        Ok(Self { source, reading, options: options.with_parallelism(parallelism), is_large })
+        let options = options.with_parallelism(parallelism);
+        let file = MeshFile::from_source_with(source.clone(), &options)?;
+        Ok((Self { source, reading, options, origin, format: file.format(), is_large }, file))
+    }
+
+    /// What the format says of axes, winding, texture origin and unit.
+    pub(crate) fn conventions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        use meshmap::{Axis, LengthUnit, VOrigin, Winding};
+        let conventions = self.format.conventions();
+        let dict = PyDict::new(py);
+        let up = conventions.up.map(|axis| match axis {
+            Axis::X => "x",
+            Axis::Y => "y",
+            _ => "z",
+        });
+        dict.set_item("up", up)?;
+        let front = conventions.front_face.map(|winding| match winding {
+            Winding::Clockwise => "clockwise",
+            _ => "counter-clockwise",
+        });
+        dict.set_item("front_face", front)?;
+        let origin = conventions.v_origin.map(|origin| match origin {
+            VOrigin::Top => "top",
+            _ => "bottom",
+        });
+        dict.set_item("v_origin", origin)?;
+        let unit = conventions.unit.map(|unit| match unit {
+            LengthUnit::ObjectSize => "object size",
+            _ => "in file",
+        });
+        dict.set_item("unit", unit)?;
+        Ok(dict)
     }
 
     pub(crate) fn open(&self) -> meshmap::Result<MeshFile> {

@@ -3,9 +3,13 @@
 use meshmap::{Address, Attribute, IndexFormat, MeshView, Scalar, Semantic};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
+use crate::again::{self, Reduced};
 use crate::buffer;
+use crate::call::call;
 use crate::entry::{Entry, FindingInfo};
+use crate::file::File;
 use crate::living::Living;
 
 /// A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
@@ -58,7 +62,7 @@ impl Mesh {
 
     /// `geometry`, `lod`, `physics` or `snapshot`.
     #[getter]
-    fn role(&self, py: Python<'_>) -> PyResult<&'static str> {
+    fn role(&self, py: Python<'_>) -> PyResult<String> {
         Ok(Entry::of_role(self.get(py)?.role()).parts().0)
     }
 
@@ -235,6 +239,57 @@ impl Mesh {
         Ok(self.get(py)?.findings().iter().map(FindingInfo::new).collect())
     }
 
+    /// The conventions of the file: as `File.conventions`.
+    #[getter]
+    fn conventions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.view.handle.conventions(py)
+    }
+
+    /// This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise.
+    fn to_trimesh<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        adapted(slf, "to_trimesh", None)
+    }
+
+    /// This mesh as a `pyvista.PolyData`. Normals and texture coordinates are active, other attributes are point data, and the
+    /// material of each triangle is cell data `material_ids`.
+    fn to_pyvista<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        adapted(slf, "to_pyvista", None)
+    }
+
+    /// This mesh as a `meshio.Mesh`.
+    fn to_meshio<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        adapted(slf, "to_meshio", None)
+    }
+
+    /// This mesh as an `open3d.geometry.TriangleMesh`.
+    fn to_open3d<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        adapted(slf, "to_open3d", None)
+    }
+
+    /// Shows the mesh by PyVista. Options are those of `pyvista.plot`.
+    #[pyo3(signature = (**options))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        adapted(slf, "plot", options)
+    }
+
+    /// A picture of the mesh, as PNG, for notebooks; None if it cannot be drawn.
+    fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let (file, arguments) = self.view.handle.origin.reduced(py)?;
+        let file = call(&file, &arguments, None)?;
+        crate::export::picture(file.cast::<File>()?, Some(self.address.to_string()))
+    }
+
+    /// By its file: the mesh is read again.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let mesh = ("mesh", Some(PyTuple::new(py, [self.address.to_string()])?));
+        let sorted = ("by_material", Some(PyTuple::empty(py)));
+        let steps = [mesh, sorted];
+        self.view.handle.origin.part(py, if self.by_material { &steps } else { &steps[..1] })
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let view = self.get(py)?;
         let name = if view.name().is_empty() { String::new() } else { format!(" {:?}", view.name()) };
@@ -274,6 +329,16 @@ impl Mesh {
     }
 }
 
+/// What the functions of other packages are given.
+fn adapted<'py>(
+    mesh: &Bound<'py, Mesh>,
+    function: &str,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = mesh.py();
+    call(&py.import("meshmap._adapters")?.getattr(function)?, &PyTuple::new(py, [mesh])?, options)
+}
+
 /// The elements as they are in the file.
 pub(crate) fn stored(py: Python<'_>, attribute: Attribute) -> PyResult<Py<PyAny>> {
     let (count, format) = (attribute.len(), attribute.format());
@@ -293,6 +358,17 @@ pub struct Group {
 
 #[pymethods]
 impl Group {
+    /// The value with these fields: for pickle.
+    #[new]
+    fn restore(material: u32, triangles: (usize, usize), vertices: (u32, u32)) -> Self {
+        Self { material, triangles, vertices }
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let this = slf.get();
+        again::value(slf, (this.material, this.triangles, this.vertices))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<meshmap.Group material {}, triangles {}..{}>",

@@ -4,8 +4,9 @@ use meshmap::Severity;
 use meshmap::openctm::{self, Bodies};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
+use crate::again::Reduced;
 use crate::buffer;
 use crate::entry::FindingInfo;
 use crate::file::File;
@@ -150,6 +151,18 @@ impl Body {
         Ok(dict)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let index = PyTuple::new(py, [self.index])?;
+        self.mesh.handle.origin.part(py, &[("bodies", None), ("__getitem__", Some(index))])
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let mesh = self.get(py)?;
+        let method = format!("{:?}", mesh.method()).to_uppercase();
+        let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
+        Ok(format!("<meshmap.Body {}: {method}, {vertices} vertices, {triangles} triangles>", self.index))
+    }
+
     /// Checks every value of the body. Gives all findings.
     fn validate(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
         Ok(self.run(py, openctm::Mesh::validate)?.iter().map(FindingInfo::new).collect())
@@ -196,6 +209,18 @@ impl Map {
         }
         let values = body.run(py, |mesh| mesh.attribute_map(index).map(|map| map.read()).transpose())?;
         buffer::of_optional(py, values)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let (body, maps) = (self.body.get(), if self.is_uv { "uv_maps" } else { "attribute_maps" });
+        let index = |index: usize| PyTuple::new(py, [index]).map(Some);
+        let steps = [
+            ("bodies", None),
+            ("__getitem__", index(body.index)?),
+            (maps, None),
+            ("__getitem__", index(self.index)?),
+        ];
+        body.mesh.handle.origin.part(py, &steps)
     }
 
     fn __repr__(&self) -> String {

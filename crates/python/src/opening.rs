@@ -3,6 +3,7 @@
 use meshmap::{Format, Parallelism};
 use pyo3::prelude::*;
 
+use crate::again::Origin;
 use crate::cgeo::CGeoFile;
 use crate::error::OrRaise;
 use crate::file::File;
@@ -17,17 +18,21 @@ use crate::tmf::TmfFile;
 pub(crate) fn open(py: Python<'_>, opened: Opened, how: How) -> PyResult<Py<PyAny>> {
     let (source, reading) = (opened.source.clone(), opened.reading.clone());
     let options = how.options;
-    let make = move || {
-        let handle = Handle::new(source, reading, options)?;
-        let file = handle.open()?;
-        Ok::<_, meshmap::Error>((handle, file))
-    };
+    let origin = Origin::new(
+        py,
+        opened.origin.clone_ref(py),
+        opened.path.as_deref(),
+        opened.is_reader,
+        opened.size,
+        how,
+    )?;
+    let make = move || Handle::new(source, reading, options, origin);
     // Strict opening checks every value.
     let is_strict = how.options.strictness == meshmap::Strictness::Strict;
     let parallel = is_strict && options.parallelism != Parallelism::Off;
     let (handle, file) = detached(py, opened.reading.as_ref(), parallel, make).or_raise(py)?;
     let format = file.format();
-    let base = PyClassInitializer::from(File::new(opened, how, handle, file));
+    let base = PyClassInitializer::from(File::new(opened, handle, file));
     Ok(match format {
         Format::CGeo => Py::new(py, base.add_subclass(CGeoFile))?.into_any(),
         Format::Iqm => Py::new(py, base.add_subclass(IqmFile))?.into_any(),

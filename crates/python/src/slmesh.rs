@@ -2,13 +2,15 @@
 
 use meshmap::Array;
 use meshmap::slmesh::{self, Asset, Lod, WeightScale};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 
+use crate::again::Reduced;
 use crate::buffer;
 use crate::error::OrRaise;
-use crate::file::{File, each, place};
+use crate::file::{File, each, items};
+use crate::living::Handle;
 
 /// A Second Life mesh asset: four levels of detail, a skin, and shapes for physics.
 #[pyclass(extends = File, frozen, module = "meshmap")]
@@ -46,30 +48,36 @@ impl SlMeshFile {
     #[pyo3(signature = (name="high_lod"))]
     fn lod(slf: &Bound<'_, Self>, name: &str) -> PyResult<Option<Block>> {
         let (asset, lod) = (asset(slf)?, lod_named(name)?);
-        let mesh = slf.as_super().get().run(slf.py(), || asset.lod(lod))?;
-        Ok(mesh.map(|mesh| Block { mesh, name: lod.name() }))
+        let file = slf.as_super().get();
+        let mesh = file.run(slf.py(), || asset.lod(lod))?;
+        Ok(mesh.map(|mesh| Block { mesh, name: lod.name(), handle: file.handle.clone() }))
     }
 
     /// The mesh for physics; None where the asset has none.
     #[getter]
     fn physics_mesh(slf: &Bound<'_, Self>) -> PyResult<Option<Block>> {
         let asset = asset(slf)?;
-        let mesh = slf.as_super().get().run(slf.py(), || asset.physics_mesh())?;
-        Ok(mesh.map(|mesh| Block { mesh, name: "physics_mesh" }))
+        let file = slf.as_super().get();
+        let mesh = file.run(slf.py(), || asset.physics_mesh())?;
+        Ok(mesh.map(|mesh| Block { mesh, name: PHYSICS, handle: file.handle.clone() }))
     }
 
     /// The hulls for physics; None where the asset has none.
     #[getter]
     fn physics_convex(slf: &Bound<'_, Self>) -> PyResult<Option<Hulls>> {
         let asset = asset(slf)?;
-        Ok(slf.as_super().get().run(slf.py(), || asset.physics_convex())?.map(Hulls))
+        let file = slf.as_super().get();
+        let hulls = file.run(slf.py(), || asset.physics_convex())?;
+        Ok(hulls.map(|hulls| Hulls(hulls, file.handle.clone())))
     }
 
     /// The skin; None where the asset has none.
     #[getter]
     fn skin(slf: &Bound<'_, Self>) -> PyResult<Option<Skin>> {
         let asset = asset(slf)?;
-        Ok(slf.as_super().get().run(slf.py(), || asset.skin())?.map(Skin))
+        let file = slf.as_super().get();
+        let skin = file.run(slf.py(), || asset.skin())?;
+        Ok(skin.map(|skin| Skin(skin, file.handle.clone())))
     }
 
     /// The version that the header says.
@@ -103,6 +111,29 @@ impl SlMeshFile {
 pub struct Block {
     mesh: slmesh::Mesh,
     name: &'static str,
+    handle: Handle,
+}
+
+/// The name of the mesh for physics.
+const PHYSICS: &str = "physics_mesh";
+
+impl Block {
+    /// The block, and a face of it, in another process.
+    fn reduced<'py>(
+        py: Python<'py>,
+        name: &'static str,
+        handle: &Handle,
+        face: Option<usize>,
+    ) -> PyResult<Reduced<'py>> {
+        let block = match name {
+            PHYSICS => (PHYSICS, None),
+            lod => ("lod", Some(PyTuple::new(py, [lod])?)),
+        };
+        match face {
+            None => handle.origin.part(py, &[block]),
+            Some(face) => handle.origin.part(py, &[block, ("__getitem__", Some(PyTuple::new(py, [face])?))]),
+        }
+    }
 }
 
 #[pymethods]
@@ -111,11 +142,19 @@ impl Block {
         self.mesh.face_count()
     }
 
-    fn __getitem__(&self, index: isize) -> PyResult<Face> {
-        let face = place(index, self.mesh.face_count()).and_then(|index| self.mesh.face(index).ok());
-        face.map(Face).ok_or_else(|| {
-            PyIndexError::new_err(format!("{} has {} faces", self.name, self.mesh.face_count()))
-        })
+    /// A face by its index, or a list of faces by a slice. Negative indices count from the end.
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let count = self.mesh.face_count();
+        items(
+            index,
+            count,
+            || format!("{} has {count} faces", self.name),
+            |index| Ok(Face(self.mesh.face(index).or_raise(py)?, self.name, self.handle.clone())),
+        )
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        Self::reduced(py, self.name, &self.handle, None)
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -153,7 +192,7 @@ impl Block {
 
 /// A face of a level of detail: what has one material.
 #[pyclass(frozen, module = "meshmap")]
-pub struct Face(slmesh::Face);
+pub struct Face(slmesh::Face, &'static str, Handle);
 
 #[pymethods]
 impl Face {
@@ -259,6 +298,10 @@ impl Face {
         buffer::of_optional(py, arrays.map(|arrays| arrays.weights))
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        Block::reduced(py, self.1, &self.2, Some(self.0.index()))
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<meshmap.Face {}: {} vertices, {} triangles>",
@@ -277,7 +320,7 @@ impl Face {
 
 /// Convex hulls for physics.
 #[pyclass(frozen, module = "meshmap")]
-pub struct Hulls(slmesh::PhysicsConvex);
+pub struct Hulls(slmesh::PhysicsConvex, Handle);
 
 #[pymethods]
 impl Hulls {
@@ -315,11 +358,20 @@ impl Hulls {
         }
         Ok(hulls)
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.1.origin.part(py, &[("physics_convex", None)])
+    }
+
+    fn __repr__(&self) -> String {
+        let count = self.0.hull_sizes().map_or(0, Iterator::count);
+        format!("<meshmap.Hulls: {count}>")
+    }
 }
 
 /// What moves the vertices with the joints of an avatar.
 #[pyclass(frozen, module = "meshmap")]
-pub struct Skin(slmesh::Skin);
+pub struct Skin(slmesh::Skin, Handle);
 
 #[pymethods]
 impl Skin {
@@ -351,5 +403,13 @@ impl Skin {
     #[getter]
     fn pelvis_offset(&self) -> Option<f32> {
         self.0.pelvis_offset
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.1.origin.part(py, &[("skin", None)])
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<meshmap.Skin: {} joints>", self.0.joint_names.iter().flatten().count())
     }
 }

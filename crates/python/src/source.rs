@@ -139,9 +139,29 @@ fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
 
 #[cfg(not(feature = "stores"))]
 fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
+    Err(without_stores(py, address))
+}
+
+#[cfg(not(feature = "stores"))]
+fn without_stores(py: Python<'_>, address: &str) -> PyErr {
     let message =
         format!("{address}: addresses are for builds with the feature `stores`; others take reader=");
-    Err(crate::error::refuse(py, "unsupported", message))
+    crate::error::refuse(py, "unsupported", message)
+}
+
+/// Whether a text is the address of a file in a store, and not a path.
+#[pyfunction]
+pub(crate) fn is_address(text: &str) -> bool {
+    meshmap_cli::is_address(text)
+}
+
+/// The files below an address of a store, and their sizes in bytes.
+#[pyfunction]
+pub(crate) fn list_address(py: Python<'_>, address: &str) -> PyResult<Vec<(String, u64)>> {
+    #[cfg(feature = "stores")]
+    return detached(py, false, || crate::store::list(address))?.map_err(PyErr::from);
+    #[cfg(not(feature = "stores"))]
+    Err(without_stores(py, address))
 }
 
 fn map(path: &std::path::Path) -> meshmap::Result<Source> {

@@ -16,6 +16,12 @@ pub(crate) fn at(address: &str) -> io::Result<Source> {
     Ok(Source::ranged(stored))
 }
 
+/// The files below an address, and their sizes.
+pub(crate) fn list(address: &str) -> io::Result<Vec<(String, u64)>> {
+    let listed = Blocking::list(address)?;
+    Ok(listed.into_iter().map(|file| (file.address, file.bytes)).collect())
+}
+
 /// A file in a store, for the process that opened it.
 struct Stored {
     file: Blocking,

@@ -4,7 +4,9 @@ use meshmap::Array;
 use meshmap::tmf::{self, CustomValues, Document, Packed, PackedElement};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use crate::again::Reduced;
 use crate::buffer;
 use crate::file::File;
 use crate::living::Living;
@@ -173,6 +175,11 @@ impl Stored {
             }
         }
         Ok(dict)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let index = PyTuple::new(py, [self.index])?;
+        self.mesh.handle.origin.part(py, &[("stored_meshes", None), ("__getitem__", Some(index))])
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,46 +1,101 @@
 //! Rows as Arrow tables.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::columns::{COLUMNS, Column, Of};
 use super::row::Row;
 
-/// The columns, in order.
-#[must_use]
-pub fn schema() -> SchemaRef {
-    static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
-        let field = |column: &Column| {
-            let kind = match column.of {
-                Of::Text(_) => DataType::Utf8,
-                Of::Int32(_) => DataType::Int32,
-                Of::Int64(_) => DataType::Int64,
-                Of::Float32(_) => DataType::Float32,
-                Of::Float64(_) => DataType::Float64,
-            };
-            Field::new(column.name, kind, column.is_nullable())
-        };
-        Arc::new(Schema::new(COLUMNS.iter().map(field).collect::<Vec<_>>()))
-    });
-    Arc::clone(&SCHEMA)
+/// The columns of a catalogue with these names, in the order of the catalogue, or all of them.
+pub struct Columns {
+    columns: Vec<&'static Column>,
+    schema: SchemaRef,
 }
 
-/// The rows as a table.
-///
-/// # Errors
-///
-/// Returns Arrow's errors, for texts of more than 2 GiB.
-pub fn batch(rows: &[Row]) -> Result<RecordBatch, ArrowError> {
-    let values = |column: &Column| -> ArrayRef {
-        match column.of {
-            Of::Text(of) => Arc::new(rows.iter().map(of).collect::<StringArray>()),
-            Of::Int32(of) => Arc::new(rows.iter().map(of).collect::<Int32Array>()),
-            Of::Int64(of) => Arc::new(rows.iter().map(of).collect::<Int64Array>()),
-            Of::Float32(of) => Arc::new(rows.iter().map(of).collect::<Float32Array>()),
-            Of::Float64(of) => Arc::new(rows.iter().map(of).collect::<Float64Array>()),
+impl Columns {
+    /// All columns.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::of(COLUMNS.iter().collect())
+    }
+
+    /// The columns with these names, in this order.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if there is no such column, or if a name occurs twice.
+    pub fn named(names: &[String]) -> Result<Self, String> {
+        let mut columns: Vec<&'static Column> = Vec::with_capacity(names.len());
+        for name in names {
+            let column = COLUMNS.iter().find(|column| column.name == name).ok_or_else(|| {
+                let known = COLUMNS.each_ref().map(|column| column.name).join(", ");
+                format!("{name:?} is no column: expected some of {known}")
+            })?;
+            if columns.iter().any(|earlier| earlier.name == name) {
+                return Err(format!("column {name:?} is there twice"));
+            }
+            columns.push(column);
         }
+        Ok(Self::of(columns))
+    }
+
+    fn of(columns: Vec<&'static Column>) -> Self {
+        let fields: Vec<Field> = columns.iter().map(|column| field(column)).collect();
+        Self { columns, schema: Arc::new(Schema::new(fields)) }
+    }
+
+    /// The schema of the tables.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Returns `true` if a file has to be decoded for one of the columns.
+    #[must_use]
+    pub fn need_values(&self) -> bool {
+        self.columns.iter().any(|column| column.needs_values())
+    }
+
+    /// Returns `true` if the column of hashes is among them.
+    #[must_use]
+    pub fn need_hash(&self) -> bool {
+        self.columns.iter().any(|column| column.name == "hash")
+    }
+
+    /// The rows as a table.
+    ///
+    /// # Errors
+    ///
+    /// Returns Arrow's errors, for texts of more than 2 GiB.
+    pub fn batch(&self, rows: &[Row]) -> Result<RecordBatch, ArrowError> {
+        let columns = self.columns.iter().map(|column| values(column, rows)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        RecordBatch::try_new_with_options(self.schema(), columns, &options)
+    }
+}
+
+pub(super) fn field(column: &Column) -> Field {
+    let kind = match column.of {
+        Of::Text(_) => DataType::Utf8,
+        Of::Int32(_) => DataType::Int32,
+        Of::Int64(_) => DataType::Int64,
+        Of::Float32(_) => DataType::Float32,
+        Of::Float64(_) => DataType::Float64,
     };
-    RecordBatch::try_new(schema(), COLUMNS.iter().map(values).collect())
+    Field::new(column.name, kind, column.is_nullable())
+}
+
+pub(super) fn values(column: &Column, rows: &[Row]) -> ArrayRef {
+    match column.of {
+        Of::Text(of) => Arc::new(rows.iter().map(of).collect::<StringArray>()),
+        Of::Int32(of) => Arc::new(rows.iter().map(of).collect::<Int32Array>()),
+        Of::Int64(of) => Arc::new(rows.iter().map(of).collect::<Int64Array>()),
+        Of::Float32(of) => Arc::new(rows.iter().map(of).collect::<Float32Array>()),
+        Of::Float64(of) => Arc::new(rows.iter().map(of).collect::<Float64Array>()),
+    }
 }

@@ -23,6 +23,27 @@ impl Column {
     pub(super) fn is_nullable(&self) -> bool {
         !["path", "notes", "suspicious", "forbidden", "unusable"].contains(&self.name)
     }
+
+    /// Returns `false` for a column whose values the headers of a file contain, or its name, its size and its identity.
+    #[cfg(feature = "parquet")]
+    pub(super) fn needs_values(&self) -> bool {
+        const KNOWN: [&str; 13] = [
+            "path",
+            "format",
+            "address",
+            "name",
+            "role",
+            "level",
+            "seconds",
+            "file_bytes",
+            "mesh_bytes",
+            "material",
+            "identity",
+            "hash",
+            "path_bytes",
+        ];
+        !KNOWN.contains(&self.name)
+    }
 }
 
 /// All columns, in order.

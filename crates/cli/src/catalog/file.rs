@@ -21,7 +21,7 @@ use crate::text;
 ///
 /// Never fails, whatever the file is.
 #[must_use]
-pub fn rows(item: &Item, how: How) -> Vec<Row> {
+pub fn rows(item: &Item, how: &How) -> Vec<Row> {
     let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
     read.unwrap_or_else(|_| {
         let problem = Problem::other("panic", "a defect of this program; please report the file".to_owned());
@@ -30,7 +30,7 @@ pub fn rows(item: &Item, how: How) -> Vec<Row> {
 }
 
 /// A row that names the file.
-fn of_item(item: &Item) -> Row {
+pub(super) fn of_item(item: &Item) -> Row {
     let of_path = |path: &Path| Row {
         path: path.to_string_lossy().into_owned(),
         path_bytes: path_bytes(path),
@@ -43,12 +43,29 @@ fn of_item(item: &Item) -> Row {
     }
 }
 
-fn read(item: &Item, how: How) -> Vec<Row> {
+fn read(item: &Item, how: &How) -> Vec<Row> {
+    match open(item, how) {
+        Ok(None) => Vec::new(),
+        Ok(Some((row, file))) => {
+            let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(&file)) else {
+                let row = Row { findings: counts(file.findings()), ..row };
+                return look::meshes(&file, &row, None);
+            };
+            let row = Row { findings: counts(&findings), ..row };
+            let rows = look::meshes(&file, &row, Some(&ByAddress::new(&damage)));
+            with_other_parts(rows, &damage, &row, file.format())
+        }
+        Err(row) => vec![*row],
+    }
+}
+
+/// Opens a file. `None` if it has no rows; its only row if it cannot be opened.
+pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
     let mut row = of_item(item);
     // Files are worked on side by side, each by one thread.
     let reading = Reading { mmap: how.mmap, limits: how.limits, is_one_of_many: true, ..Reading::default() };
     let opened = match &item.0 {
-        Kind::Unreadable(_, error) => return vec![row.problem(&Problem::other("io", error.clone()))],
+        Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
         Kind::File(input) => input.source(how.mmap).and_then(|source| {
             describe(&mut row, &source, None, how)?;
             input.open(&source, &reading)
@@ -58,24 +75,19 @@ fn read(item: &Item, how: How) -> Vec<Row> {
             Ok(Some(MeshFile::from_source_with(source, &reading.options())?))
         }),
     };
-    match opened {
-        Ok(None) => Vec::new(),
-        Ok(Some(file)) => {
-            row.format = Some(file.format().name());
-            let Some(Checked { findings, damage }) = how.full.then(|| inspect::check(&file)) else {
-                row.findings = counts(file.findings());
-                return look::meshes(&file, &row, None);
-            };
-            row.findings = counts(&findings);
-            let rows = look::meshes(&file, &row, Some(&ByAddress::new(&damage)));
-            with_other_parts(rows, &damage, &row, file.format())
-        }
-        Err(problem) => vec![row.problem(&problem)],
+    let format = match &opened {
+        Ok(file) => file.as_ref().map(MeshFile::format),
+        Err(problem) => problem.library().and_then(meshmap::Error::format),
+    };
+    if !how.takes(format) {
+        return Ok(None);
     }
+    row.format = format.map(Format::name);
+    opened.map(|file| Some((row.clone(), file?))).map_err(|problem| Box::new(row.problem(&problem)))
 }
 
 /// Adds the facts that are known before a file is opened.
-fn describe(row: &mut Row, source: &Source, identity: Option<&str>, how: How) -> Result<(), Problem> {
+fn describe(row: &mut Row, source: &Source, identity: Option<&str>, how: &How) -> Result<(), Problem> {
     row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
     row.identity = identity.map(str::to_owned).or_else(|| of_file(source));
     if how.hash {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meshmap::Source;
 
-use crate::inputs::{self, Choice, FileList, Input, Memory};
+use crate::inputs::{self, Choice, FileList, Input, Memory, Reading};
 
 /// A file of a catalogue, before it is opened.
 #[derive(Clone)]
@@ -30,6 +30,28 @@ impl Item {
     #[must_use]
     pub fn file(path: &Path) -> Self {
         Self(Kind::File(Input::named(path)))
+    }
+
+    /// Returns `false` for a file that was found in a directory and that holds no mesh, which has no row.
+    #[must_use]
+    pub fn is_mesh(&self) -> bool {
+        if let Kind::File(input) = &self.0 { input.is_mesh(&Reading::default()) } else { true }
+    }
+
+    /// The path or the name of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match &self.0 {
+            Kind::File(input) => &input.path,
+            Kind::Source { name, .. } => Path::new(name),
+            Kind::Unreadable(path, _) => path,
+        }
+    }
+
+    /// The size of the file, if it is known without reading it; otherwise 0.
+    #[must_use]
+    pub fn byte_len(&self) -> u64 {
+        if let Kind::File(input) = &self.0 { input.bytes } else { 0 }
     }
 
     /// A source, such as an object in a store. `identity` distinguishes its versions: an ETag.

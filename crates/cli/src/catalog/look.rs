@@ -37,6 +37,11 @@ pub(super) fn meshes(file: &MeshFile, file_row: &Row, known: Known<'_>) -> Vec<R
 
 /// The rows of a file that lists `count` meshes, or one row with an error if they take more memory than the limits allow.
 fn few(file: &MeshFile, count: usize, file_row: &Row, rows: impl FnOnce() -> Vec<Row>) -> Vec<Row> {
+    too_many(file, count, file_row).map_or_else(rows, |row| vec![row])
+}
+
+/// The row of a file that lists `count` meshes, if their rows take more memory than the limits allow.
+pub(super) fn too_many(file: &MeshFile, count: usize, file_row: &Row) -> Option<Row> {
     /// The texts of a mesh: its address, its name and its material.
     const OWN_TEXTS: usize = 128;
     let texts =
@@ -45,12 +50,12 @@ fn few(file: &MeshFile, count: usize, file_row: &Row, rows: impl FnOnce() -> Vec
     let stored = file_row.file_bytes.map_or(0, i64::unsigned_abs);
     let most = memory_for(file.limits(), stored) / row as u64;
     if count as u64 <= most {
-        return rows();
+        return None;
     }
     let error = Some(format!(
         "{count} meshes, and the memory is enough for {most} rows; raise the memory limit (--max-memory)"
     ));
-    vec![Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() }]
+    Some(Row { error_kind: Some("limit_exceeded"), error, ..file_row.clone() })
 }
 
 /// A row for each mesh of a format whose meshes are all geometry.

@@ -2,27 +2,35 @@
 //!
 //! Only headers are read, unless everything is requested: a few kilobytes of each file, also in stores that answer ranges.
 
-use meshmap::Limits;
+use meshmap::{Format, Limits};
 
 #[cfg(feature = "parquet")]
 mod batch;
 mod columns;
 mod file;
+#[cfg(feature = "parquet")]
+mod geometry;
 mod item;
 mod look;
 mod row;
+#[cfg(feature = "parquet")]
+mod shapes;
 mod write;
 
 #[cfg(feature = "parquet")]
-pub use batch::{batch, schema};
+pub use batch::Columns;
 pub use file::rows;
+#[cfg(feature = "parquet")]
+pub use geometry::Geometry;
 pub(crate) use item::items;
 pub use item::{Item, find};
 pub use row::Row;
+#[cfg(feature = "parquet")]
+pub use shapes::Shapes;
 pub(crate) use write::{Kind, Writer};
 
 /// The contents of a catalogue.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct How {
     /// `true` if meshes are decoded and checked, for all counts and bounding boxes, and for the findings and errors that
@@ -32,6 +40,8 @@ pub struct How {
     pub hash: bool,
     /// `true` if files are mapped; they must not change meanwhile.
     pub mmap: bool,
+    /// The formats that have rows; all of them if there are none.
+    pub formats: Vec<Format>,
     /// The limits for each file.
     pub limits: Limits,
 }
@@ -53,6 +63,17 @@ impl How {
     #[must_use]
     pub fn with_mmap(self, mmap: bool) -> Self {
         Self { mmap, ..self }
+    }
+
+    /// Sets [`formats`](Self::formats).
+    #[must_use]
+    pub fn with_formats(self, formats: Vec<Format>) -> Self {
+        Self { formats, ..self }
+    }
+
+    /// Returns `true` if files of this format have rows. A file of no known format has rows if all formats have.
+    pub(crate) fn takes(&self, format: Option<Format>) -> bool {
+        self.formats.is_empty() || format.is_some_and(|format| self.formats.contains(&format))
     }
 
     /// Sets [`limits`](Self::limits).

@@ -14,7 +14,7 @@ use parquet::file::properties::WriterProperties;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 #[cfg(feature = "parquet")]
-use super::batch::{batch, schema};
+use super::batch::Columns;
 use super::columns::{COLUMNS, Of};
 use super::row::Row;
 use crate::{json_text, text};
@@ -74,11 +74,13 @@ impl<W: Write + Send> Writer<W> {
                 let properties = WriterProperties::builder()
                     .set_compression(Compression::GZIP(GzipLevel::default()))
                     .build();
-                let writer = ArrowWriter::try_new(out, schema(), Some(properties));
+                let writer = ArrowWriter::try_new(out, Columns::all().schema(), Some(properties));
                 Self::Parquet(writer.map_err(io::Error::other)?)
             }
             #[cfg(feature = "parquet")]
-            Kind::Arrow => Self::Arrow(FileWriter::try_new(out, &schema()).map_err(io::Error::other)?),
+            Kind::Arrow => {
+                Self::Arrow(FileWriter::try_new(out, &Columns::all().schema()).map_err(io::Error::other)?)
+            }
         })
     }
 
@@ -94,11 +96,11 @@ impl<W: Write + Send> Writer<W> {
             }),
             #[cfg(feature = "parquet")]
             Self::Parquet(writer) => {
-                writer.write(&batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
+                writer.write(&Columns::all().batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
             }
             #[cfg(feature = "parquet")]
             Self::Arrow(writer) => {
-                writer.write(&batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
+                writer.write(&Columns::all().batch(rows).map_err(io::Error::other)?).map_err(io::Error::other)
             }
         }
     }

@@ -113,7 +113,7 @@ fn write<W: Write + Send>(
     /// Rows that are written together.
     const TOGETHER: usize = 8192;
     let threads = choice.threads.unwrap_or_else(pool::usual_threads);
-    let how = wish.how;
+    let how = wish.how.clone();
     let mut done = Done { rows: 0, bad: 0, is_interrupted: false };
     let mut waiting: Vec<Row> = Vec::new();
     let mut outcome = Ok(());
@@ -121,7 +121,7 @@ fn write<W: Write + Send>(
         items,
         threads,
         interrupt::watch(),
-        move |item| catalog::rows(item, how),
+        move |item| catalog::rows(item, &how),
         |_, rows| {
             done.rows += rows.len() as u64;
             done.bad += rows.iter().filter(|row| row.error.is_some()).count() as u64;

@@ -78,11 +78,11 @@ pub(crate) fn run(
         return Ok(Outcome::Usage);
     }
     let Some(way) = way(wish, target, choice, &how) else { return Ok(Outcome::Bad) };
-    let also: Vec<Input> = way.animations.iter().map(|animations| animations.input.clone()).collect();
+    let also: Vec<PathBuf> = way.animations.iter().map(|animations| animations.input.path.clone()).collect();
     let plan = Plan {
         root: (!is_one).then_some(&wish.output),
         options: format!("{:?}\ncheck {}", way.convert, way.check),
-        also: &also,
+        also,
         force: wish.force,
         manner: Manner { quiet: choice.quiet, json: wish.json },
     };

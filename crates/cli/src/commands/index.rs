@@ -13,7 +13,6 @@ use meshmap_export::Output;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::inputs::Input;
 use crate::text;
 
 /// The name of the index. Commands that walk directories skip it, as all hidden files.
@@ -23,7 +22,8 @@ const NAME: &str = ".meshmap-outputs.jsonl";
 const WRITER: &str = env!("CARGO_PKG_VERSION");
 
 /// The outputs in a directory, and what they were made from.
-pub(super) struct Index {
+#[derive(Debug)]
+pub struct Index {
     root: PathBuf,
     /// The options of the command and the stamps of its other files, as part of each fingerprint. `None` if one of these files
     /// may change unnoticed.
@@ -32,7 +32,7 @@ pub(super) struct Index {
 }
 
 /// A line of the index.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Entry {
     /// The path below the directory.
     output: String,
@@ -42,7 +42,7 @@ struct Entry {
     files: Vec<Written>,
 }
 
-#[derive(PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Written {
     path: String,
     #[serde(flatten)]
@@ -72,8 +72,9 @@ impl Stamp {
 impl Index {
     /// Reads the index of a directory. `options` describes everything, except for the source, that decides about the content
     /// of an output; `also` are further files that do.
-    pub(super) fn read(root: &Path, options: &str, also: &[Input]) -> Self {
-        let also: Option<Vec<_>> = also.iter().map(|input| stamp_of(&input.path)).collect();
+    #[must_use]
+    pub fn read(root: &Path, options: &str, also: &[PathBuf]) -> Self {
+        let also: Option<Vec<_>> = also.iter().map(|path| stamp_of(path)).collect();
         let options = also.map(|also| format!("{options}\n{also:?}"));
         let text = fs::read_to_string(root.join(NAME)).unwrap_or_default();
         let (mut known, mut lines) = (HashMap::new(), 0);
@@ -105,8 +106,9 @@ impl Index {
     }
 
     /// The fingerprint of an output: what it is made from, and how. `None` if that may change unnoticed, as for standard input.
-    pub(super) fn fingerprint(&self, input: &Input) -> Option<String> {
-        let (path, stamp) = stamp_of(&input.path)?;
+    #[must_use]
+    pub fn fingerprint(&self, source: &Path) -> Option<String> {
+        let (path, stamp) = stamp_of(source)?;
         let mut hash = Sha256::new();
         for part in [WRITER.as_bytes(), self.options.as_ref()?.as_bytes(), &path] {
             hash.update((part.len() as u64).to_le_bytes());
@@ -118,7 +120,8 @@ impl Index {
     }
 
     /// Returns `true` if the output was made with this fingerprint, and has not been changed or removed since then.
-    pub(super) fn is_up_to_date(&self, output: &Path, fingerprint: &str) -> bool {
+    #[must_use]
+    pub fn is_up_to_date(&self, output: &Path, fingerprint: &str) -> bool {
         let entry = self.below(output).and_then(|below| self.known.get(&below));
         entry.is_some_and(|entry| entry.made_from == fingerprint && self.is_intact(entry))
     }
@@ -128,8 +131,12 @@ impl Index {
         !entry.files.is_empty() && entry.files.iter().all(is_there)
     }
 
-    /// Records an output and the files that were written for it. After an error, the next run writes the output again.
-    pub(super) fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
+    /// Records an output and the files that were written for it.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the index cannot be written. The next run writes the output again.
+    pub fn add(&self, output: &Path, fingerprint: String, files: &[PathBuf]) -> Result<(), String> {
         let written = |path: &PathBuf| Some(Written { path: self.below(path)?, stamp: Stamp::of(path)? });
         let files: Option<Vec<Written>> = files.iter().map(written).collect();
         let (Some(output), Some(files)) = (self.below(output), files) else { return Ok(()) };

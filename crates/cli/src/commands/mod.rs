@@ -17,6 +17,8 @@ pub(crate) mod render;
 pub(crate) mod verify;
 pub(crate) mod view;
 
+pub use index::Index;
+
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {

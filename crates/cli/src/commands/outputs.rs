@@ -74,7 +74,7 @@ pub(super) struct Plan<'a> {
     /// The options that decide about the content of outputs.
     pub(super) options: String,
     /// Files besides the input that the outputs are made from.
-    pub(super) also: &'a [Input],
+    pub(super) also: Vec<PathBuf>,
     /// Write outputs that are up to date.
     pub(super) force: bool,
     pub(super) manner: Manner,
@@ -121,14 +121,14 @@ pub(super) fn all(
     let progress = Progress::of(&found, choice.quiet);
     let folders: BTreeSet<&Path> = jobs.iter().map(|job| folder_of(&job.output)).collect();
     folders.into_iter().for_each(Output::remove_abandoned);
-    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, plan.also)));
+    let index = Arc::new(plan.root.map(|root| Index::read(root, &plan.options, &plan.also)));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (index, is_full, force) = (Arc::clone(&index), Arc::clone(&is_full), plan.force);
         move |job: &Job| {
             let index = index.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
-            let fingerprint = index.and_then(|index| index.fingerprint(&job.input));
+            let fingerprint = index.and_then(|index| index.fingerprint(&job.input.path));
             let known = index.zip(fingerprint.as_deref()).filter(|_| !force);
             let done = match () {
                 () if known.is_some_and(|(index, made)| index.is_up_to_date(&job.output, made)) => {

@@ -99,7 +99,7 @@ pub(crate) fn run(
     let plan = Plan {
         root: (!is_one || is_directory).then_some(output),
         options: format!("{:?}", wish.render),
-        also: &[],
+        also: Vec::new(),
         force: wish.force,
         manner: Manner { quiet: choice.quiet, json: wish.json },
     };

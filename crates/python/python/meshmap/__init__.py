@@ -11,6 +11,10 @@ file's.
 
 from __future__ import annotations
 
+from _collections_abc import Mapping
+from _collections_abc import Sequence as _Sequence
+
+from ._again import _again, _part, _reopen
 from ._error import Error
 from ._lists import to_lists
 from ._meshmap import (
@@ -48,6 +52,7 @@ from ._meshmap import (
     __version__,
     catalog,
     convert,
+    geometry,
     open,
     render,
 )
@@ -55,7 +60,12 @@ from ._meshmap import (
 # As in typing, whose import takes longer than all of this package.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+
+    import duckdb
+    import polars
+
+    from ._sources import Sources
 
 __all__ = [
     "Anim",
@@ -93,11 +103,21 @@ __all__ = [
     "__version__",
     "catalog",
     "convert",
+    "find",
+    "geometry",
     "open",
     "register",
+    "relation",
     "render",
+    "scan",
     "to_lists",
 ]
+
+
+Mapping.register(File)
+Mapping.register(Mesh)
+_Sequence.register(Snapshots)
+_Sequence.register(Block)
 
 
 def register() -> list[str]:
@@ -111,6 +131,82 @@ def register() -> list[str]:
     return register_all()
 
 
-def _reopen(origin: Any, is_reader: bool, options: dict[str, Any]) -> File:
-    """Opens a pickled file again."""
-    return open(reader=origin, **options) if is_reader else open(origin, **options)
+def find(sources: Sources) -> list[str]:
+    """The mesh files that sources name, in order.
+
+    Args:
+        sources: A path, or several: files, folders (all files below them that hold a mesh), globs such as
+            ``assets/**/*.cgeo``, and addresses such as ``s3://bucket/tree.ctm``. An address that ends with ``/``, or that has
+            ``*``, stands for all objects that it begins, or that it matches; these need a build with the feature ``stores``.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    from . import _sources
+
+    return _sources.find(sources)
+
+
+def scan(
+    sources: Sources,
+    *,
+    full: bool = False,
+    hash: bool = False,
+    geometry: bool | Sequence[str] = False,
+    drawn: bool = False,
+    formats: Sequence[str] | None = None,
+) -> polars.LazyFrame:
+    """The catalogue of mesh files, or their geometry, as a lazy frame of Polars.
+
+    Columns, limits and predicates are pushed down: files are decoded only for columns that need it, and none after the last
+    row. A predicate on ``path`` alone, or on ``format`` alone, skips files.
+
+    Args:
+        sources: As of ``find``.
+        full: Decodes and checks everything, as of ``catalog``.
+        hash: Reads the bytes of each file for their SHA-256.
+        geometry: Has a row for each mesh with its arrays, as ``geometry``: True, or the names of its columns.
+        drawn: Of ``geometry``, only what viewers show.
+        formats: The formats that have rows.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    from ._polars import scan as scan_files
+
+    return scan_files(sources, full=full, hash=hash, geometry=geometry, drawn=drawn, formats=formats)
+
+
+def relation(
+    sources: Sources,
+    *,
+    connection: duckdb.DuckDBPyConnection | None = None,
+    full: bool = False,
+    hash: bool = False,
+    geometry: bool | Sequence[str] = False,
+    drawn: bool = False,
+    columns: Sequence[str] | None = None,
+    formats: Sequence[str] | None = None,
+) -> duckdb.DuckDBPyRelation:
+    """The catalogue of mesh files, or their geometry, as a relation of DuckDB, which reads the files again for each query.
+
+    Args:
+        sources: As of ``find``.
+        connection: By default DuckDB's own.
+        full: Decodes and checks everything, as of ``catalog``.
+        hash: Reads the bytes of each file for their SHA-256.
+        geometry: Has a row for each mesh with its arrays, as ``geometry``: True, or the names of its columns.
+        drawn: Of ``geometry``, only what viewers show.
+        columns: The names of the columns: DuckDB reads all of them, whatever a query needs.
+        formats: The formats that have rows.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    import duckdb
+
+    from . import _sources
+    from ._tables import table
+
+    of = table(full=full, hash=hash, geometry=geometry, drawn=drawn, columns=columns, formats=formats)
+    return (connection or duckdb.default_connection()).from_arrow(of.of(_sources.find(sources)))

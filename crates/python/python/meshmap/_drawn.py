@@ -50,19 +50,17 @@ def drawn(source: Any, snapshot: int | None = None, lod: str | None = None) -> l
             for entry in entries
             if entry.role != "physics" and entry.level in (None, finest) and entry.snapshot in (None, 0)
         ]
-    turned = file.conventions["front_face"] == "clockwise"
-    meshes = []
-    for address in addresses:
-        mesh = file.mesh(address)
-        if "position" not in mesh:
-            continue
-        triangles = mesh.indices
-        meshes.append(
-            Drawn(
-                name=mesh.name or address,
-                mesh=mesh,
-                positions=mesh["position"][:, :3],
-                triangles=triangles[:, [0, 2, 1]] if turned else triangles,
-            )
-        )
-    return meshes
+    meshes = (file.mesh(address) for address in addresses)
+    return [drawn_mesh(mesh) for mesh in meshes if "position" in mesh]
+
+
+def drawn_mesh(mesh: _meshmap.Mesh) -> Drawn:
+    """A mesh with positions; one without has no vertices."""
+    triangles = mesh.indices
+    is_clockwise = mesh.conventions["front_face"] == "clockwise"
+    return Drawn(
+        name=mesh.name or mesh.address,
+        mesh=mesh,
+        positions=mesh["position"][:, :3] if "position" in mesh else np.empty((0, 3), np.float32),
+        triangles=triangles[:, [0, 2, 1]] if is_clockwise else triangles,
+    )

@@ -21,14 +21,15 @@ def read(path: str, *, snapshot: int | None = None, lod: str | None = None, **_:
     pyvista = import_module("pyvista")
     meshes = drawn(path, snapshot, lod)
     if len(meshes) == 1:
-        return _poly_data(meshes[0])
+        return poly_data(meshes[0])
     blocks = pyvista.MultiBlock()
     for mesh in meshes:
-        blocks.append(_poly_data(mesh), mesh.name)
+        blocks.append(poly_data(mesh), mesh.name)
     return blocks
 
 
-def _poly_data(mesh: Drawn) -> Any:
+def poly_data(mesh: Drawn) -> Any:
+    """A ``pyvista.PolyData``."""
     pyvista = import_module("pyvista")
     data = pyvista.PolyData.from_regular_faces(np.array(mesh.positions), np.asarray(mesh.triangles, dtype=np.int64))
     if (normals := mesh.normals()) is not None:

@@ -32,7 +32,7 @@ def _load_trimesh(file_obj: Any, file_type: str | None = None, **options: Any) -
     """The arguments of a ``trimesh.Trimesh``, or of a ``trimesh.Scene`` if the file has several meshes."""
     meshes = drawn(_source(file_obj), options.get("snapshot"), options.get("lod"))
     if len(meshes) == 1:
-        return _trimesh(meshes[0])
+        return trimesh_arguments(meshes[0])
     names: dict[str, Drawn] = {}
     for mesh in meshes:
         name, count = mesh.name, 1
@@ -40,12 +40,13 @@ def _load_trimesh(file_obj: Any, file_type: str | None = None, **options: Any) -
             name, count = f"{mesh.name}_{count}", count + 1
         names[name] = mesh
     return {
-        "geometry": {name: _trimesh(mesh) for name, mesh in names.items()},
+        "geometry": {name: trimesh_arguments(mesh) for name, mesh in names.items()},
         "graph": [{"frame_to": name, "geometry": name, "matrix": np.eye(4)} for name in names],
     }
 
 
-def _trimesh(mesh: Drawn) -> dict[str, Any]:
+def trimesh_arguments(mesh: Drawn) -> dict[str, Any]:
+    """The arguments of a ``trimesh.Trimesh``."""
     arguments: dict[str, Any] = {
         "vertices": mesh.positions.astype(np.float64),
         "faces": mesh.triangles.astype(np.int64),
@@ -70,9 +71,12 @@ def _add_meshio() -> None:
 
 
 def _read_meshio(filename: Any) -> Any:
-    """A ``meshio.Mesh``: several meshes of a file are one block of cells each."""
+    return meshio_mesh(drawn(_source(filename)))
+
+
+def meshio_mesh(meshes: list[Drawn]) -> Any:
+    """A ``meshio.Mesh``: each mesh is a block of cells."""
     meshio = import_module("meshio")
-    meshes = drawn(_source(filename))
     points = [mesh.positions.astype(np.float64) for mesh in meshes]
     firsts = np.cumsum([0, *(len(positions) for positions in points)])
     cells = [

@@ -1,0 +1,44 @@
+use futures_util::TryStreamExt as _;
+use url::Url;
+
+use crate::address::parse;
+use crate::error::{Error, Result};
+
+/// A file in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its address, as [`Remote::at`](crate::Remote::at) takes it.
+    pub address: String,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// Lists the files below an address, in the order of their addresses: `s3://bucket/folder/`.
+///
+/// Servers of plain HTTP have no lists, unless they speak WebDAV.
+///
+/// # Errors
+///
+/// Returns [`Error::Address`] for an address that names no store, and [`Error::Store`] if the store gives no list.
+pub async fn list(address: &str) -> Result<Vec<Listed>> {
+    let (store, prefix) = parse(address)?;
+    let refused = |what: &str| Error::Address { address: address.to_owned(), what: what.to_owned() };
+    let url = Url::parse(address).map_err(|error| refused(&error.to_string()))?;
+    let mut files = Vec::new();
+    let mut stream = store.list(Some(&prefix));
+    let failed = |error| Error::Store { address: address.to_owned(), error: Box::new(error) };
+    while let Some(file) = stream.try_next().await.map_err(failed)? {
+        let Some(below) = file.location.prefix_match(&prefix) else { continue };
+        let mut file_url = url.clone();
+        let mut segments = file_url.path_segments_mut().map_err(|()| refused("an address without a path"))?;
+        segments.pop_if_empty();
+        for part in below {
+            segments.push(part.as_ref());
+        }
+        drop(segments);
+        files.push(Listed { address: file_url.into(), bytes: file.size });
+    }
+    files.sort_by(|a, b| a.address.cmp(&b.address));
+    Ok(files)
+}

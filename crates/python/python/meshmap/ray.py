@@ -1,0 +1,142 @@
+"""Ray Data: mesh files as data sets, and jobs over them.
+
+    >>> import meshmap.ray
+    >>> meshes = meshmap.ray.read("assets/", full=True)
+    >>> meshmap.ray.run("convert", "assets/", folder="converted", base="assets").materialize()
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import ray.data
+from ray.data.block import BlockMetadata
+from ray.data.datasource import Datasource, ReadTask
+
+from . import _sources, jobs
+from ._tables import Table, table
+
+__all__ = ["MeshDatasource", "read", "run"]
+
+_PATHS = pa.list_(pa.binary())
+
+
+class MeshDatasource(Datasource):
+    """The catalogue of mesh files, or their geometry, for ``ray.data.read_datasource``. Arguments are those of ``read``."""
+
+    def __init__(
+        self,
+        sources: _sources.Sources,
+        *,
+        full: bool = False,
+        hash: bool = False,
+        geometry: bool | Sequence[str] = False,
+        drawn: bool = False,
+        columns: Sequence[str] | None = None,
+        formats: Sequence[str] | None = None,
+        task_bytes: int = 64 << 20,
+    ) -> None:
+        super().__init__()
+        self._files = _sources.found(sources)
+        self._table = table(full, hash, geometry, drawn, columns, formats)
+        self._task_bytes = task_bytes
+
+    def get_name(self) -> str:
+        """The name that Ray shows."""
+        return "Meshmap"
+
+    def estimate_inmemory_data_size(self) -> int | None:
+        """The size of the rows: those of geometry take about as much memory as the files."""
+        return sum(size for _, size in self._files) if self._table.geometry else 1000 * len(self._files)
+
+    def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[ReadTask]:
+        """A task for each group of files."""
+        tasks = []
+        sizes = dict(self._files)
+        for paths in _sources.groups(self._files, self._task_bytes, parallelism):
+            metadata = BlockMetadata(
+                num_rows=None,
+                size_bytes=sum(sizes[path] for path in paths) if self._table.geometry else 1000 * len(paths),
+                input_files=paths,
+                exec_stats=None,
+            )
+            tasks.append(ReadTask(partial(_read, self._table, paths), metadata, schema=self._table.schema()))
+        return tasks
+
+
+def _read(of: Table, paths: list[str]) -> Iterator[pa.Table]:
+    schema, is_empty = of.schema(), True
+    for batch in of.batches(paths):
+        is_empty = False
+        yield pa.Table.from_batches([batch], schema)
+    if is_empty:
+        yield schema.empty_table()
+
+
+def read(
+    sources: _sources.Sources,
+    *,
+    full: bool = False,
+    hash: bool = False,
+    geometry: bool | Sequence[str] = False,
+    drawn: bool = False,
+    columns: Sequence[str] | None = None,
+    formats: Sequence[str] | None = None,
+    task_bytes: int = 64 << 20,
+) -> ray.data.Dataset:
+    """The catalogue of mesh files, or their geometry, as a data set. Rows are streamed: a task holds a table at a time.
+
+    Args:
+        sources: As of ``meshmap.find``. All workers must see them at the same paths.
+        full: Decodes and checks everything, as of ``meshmap.catalog``.
+        hash: Reads the bytes of each file for their SHA-256.
+        geometry: Has a row for each mesh with its arrays, as ``meshmap.geometry``: True, or the names of its columns.
+        drawn: Of ``geometry``, only what viewers show.
+        columns: The names of the columns.
+        formats: The formats that have rows.
+        task_bytes: The bytes of files that one task reads.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    options: dict[str, Any] = {"full": full, "hash": hash, "geometry": geometry, "drawn": drawn}
+    return ray.data.read_datasource(
+        MeshDatasource(sources, columns=columns, formats=formats, task_bytes=task_bytes, **options)
+    )
+
+
+def run(
+    name: jobs.Name, sources: _sources.Sources, *, done: pa.Table | None = None, task_bytes: int = 64 << 20, **options: Any
+) -> ray.data.Dataset:
+    """A job of ``meshmap.jobs`` over mesh files: a data set of its rows.
+
+    Args:
+        name: ``catalog``, ``verify`` or ``convert``.
+        sources: As of ``meshmap.find``.
+        done: Rows of an earlier run: only files that ``meshmap.jobs.missing`` names are worked on.
+        task_bytes: The bytes of files that one task works on.
+        options: Of the job.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    job, schema = jobs.job(name, **options)
+    files = _sources.found(sources)
+    if done is not None:
+        left = set(jobs.missing([path for path, _ in files], done))
+        files = [file for file in files if file[0] in left]
+    groups = _sources.groups(files, task_bytes, 2 * int(ray.cluster_resources().get("CPU", 1)) if ray.is_initialized() else 2)
+    if not groups:
+        return ray.data.from_arrow(schema.empty_table())
+    # A path is bytes: it need not be UTF-8.
+    parts = pa.table({"paths": pa.array([[os.fsencode(path) for path in paths] for paths in groups], _PATHS)})
+    blocks = ray.data.from_arrow([parts.slice(index, 1) for index in range(parts.num_rows)])
+    return blocks.map_batches(partial(_work, job, schema), batch_format="pyarrow", batch_size=None)
+
+
+def _work(job: jobs.Job, schema: pa.Schema, batch: pa.Table) -> pa.Table:
+    return jobs.tables((job([os.fsdecode(path) for path in paths]) for paths in batch["paths"].to_pylist()), schema)

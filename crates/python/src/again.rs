@@ -1,0 +1,85 @@
+//! Files and their parts in another process: they are pickled by what makes them again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use meshmap::{Checksums, Limits, Parallelism, Strictness};
+use pyo3::PyClass;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::source::How;
+
+/// A function and its arguments.
+pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
+
+/// What `open` was called with.
+pub(crate) struct Origin {
+    /// The path, the bytes, the file object or the reader.
+    object: Py<PyAny>,
+    is_reader: bool,
+    size: Option<u64>,
+    how: How,
+}
+
+impl Origin {
+    /// `path` is that of a file object, if it has one.
+    pub(crate) fn new(
+        py: Python<'_>,
+        object: Py<PyAny>,
+        path: Option<&Path>,
+        is_reader: bool,
+        size: Option<u64>,
+        how: How,
+    ) -> PyResult<Arc<Self>> {
+        // A file object cannot be sent to another process, but the path of a file on disk can.
+        let named = path.filter(|path| object.bind(py).hasattr("seek").unwrap_or(false) && path.is_file());
+        let object = match named.and_then(|path| std::path::absolute(path).ok()) {
+            Some(path) => path.into_os_string().into_pyobject(py)?.into_any().unbind(),
+            None => object,
+        };
+        Ok(Arc::new(Self { object, is_reader, size, how }))
+    }
+
+    /// Opens the file again.
+    pub(crate) fn reduced<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let reopen = py.import("meshmap")?.getattr("_reopen")?;
+        Ok((reopen, self.arguments(py)?))
+    }
+
+    /// Opens the file again, and then takes these steps: the names of attributes, each with the arguments of a call, or with None if it is
+    /// only read.
+    pub(crate) fn part<'py>(
+        &self,
+        py: Python<'py>,
+        steps: &[(&str, Option<Bound<'py, PyTuple>>)],
+    ) -> PyResult<Reduced<'py>> {
+        let again = py.import("meshmap")?.getattr("_part")?;
+        Ok((again, (self.arguments(py)?, steps.to_vec()).into_pyobject(py)?))
+    }
+
+    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let options = PyDict::new(py);
+        let own = &self.how.options;
+        options.set_item("mmap", self.how.mmap)?;
+        options.set_item("strict", own.strictness == Strictness::Strict)?;
+        options.set_item("parallel", own.parallelism != Parallelism::Off)?;
+        options.set_item("checksums", own.checksums == Checksums::Verify)?;
+        let usual = Limits::default();
+        let said = |set: u64, usual: u64| (set != usual).then_some(set);
+        options.set_item("max_block_bytes", said(own.limits.max_block_bytes, usual.max_block_bytes))?;
+        options.set_item("max_total_bytes", said(own.limits.max_total_bytes, usual.max_total_bytes))?;
+        if self.is_reader {
+            options.set_item("size", self.size)?;
+        }
+        (self.object.clone_ref(py), self.is_reader, options).into_pyobject(py)
+    }
+}
+
+/// The class of a value and its fields, with which it is made again.
+pub(crate) fn value<'py, F>(value: &Bound<'py, impl PyClass>, fields: F) -> PyResult<Reduced<'py>>
+where
+    F: IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
+{
+    Ok((value.as_any().get_type().into_any(), fields.into_pyobject(value.py())?))
+}

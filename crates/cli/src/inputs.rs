@@ -216,10 +216,30 @@ impl Input {
         self.address().is_some()
     }
 
+    /// The bytes of the file, as of [`source`](Self::source), and what tells the version of a file in a store, once something of it
+    /// was read.
+    #[cfg(feature = "stores")]
+    pub(crate) fn source_and_version(
+        &self,
+        mmap: bool,
+    ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
+        let stored = self.address().map(stored).transpose()?;
+        let source = stored.as_ref().map_or_else(|| self.source(mmap), |stored| Ok(stored.source()))?;
+        Ok((source, move || stored.as_ref()?.version()))
+    }
+
+    #[cfg(not(feature = "stores"))]
+    pub(crate) fn source_and_version(
+        &self,
+        mmap: bool,
+    ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
+        Ok((self.source(mmap)?, || None))
+    }
+
     /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.
     pub(crate) fn source(&self, mmap: bool) -> Result<Source, Problem> {
         if let Some(address) = self.address() {
-            return stored(address);
+            return Ok(stored(address)?.source());
         }
         if self.is_standard_input() {
             let mut bytes = Vec::new();
@@ -283,15 +303,23 @@ impl Input {
 }
 
 #[cfg(feature = "stores")]
-fn stored(address: &str) -> Result<Source, Problem> {
-    match meshmap_object_store::Blocking::at(address) {
-        Ok(file) => Ok(file.source()),
-        Err(error) => Err(Problem::other("io", error.to_string())),
+fn stored(address: &str) -> Result<meshmap_object_store::Blocking, Problem> {
+    meshmap_object_store::Blocking::at(address).map_err(|error| Problem::other("io", error.to_string()))
+}
+
+/// A file in a store, in builds that cannot read any.
+#[cfg(not(feature = "stores"))]
+enum NoStore {}
+
+#[cfg(not(feature = "stores"))]
+impl NoStore {
+    fn source(&self) -> Source {
+        match *self {}
     }
 }
 
 #[cfg(not(feature = "stores"))]
-fn stored(_: &str) -> Result<Source, Problem> {
+fn stored(_: &str) -> Result<NoStore, Problem> {
     Err(Problem::other("unsupported", "addresses are for builds with the feature `stores`".to_owned()))
 }
 

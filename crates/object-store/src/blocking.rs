@@ -56,6 +56,14 @@ impl Blocking {
         Source::ranged(self.clone())
     }
 
+    /// A text that identifies the version of the file, once something of it was fetched: its tag (ETag), or else its length and its
+    /// time of modification.
+    #[must_use]
+    pub fn version(&self) -> Option<String> {
+        let version = self.remote.inner.version()?;
+        Some(version.tag.unwrap_or_else(|| format!("{}-{}", version.length, version.modified)))
+    }
+
     /// The file itself, with what was fetched of it.
     #[must_use]
     pub fn remote(&self) -> &Remote {

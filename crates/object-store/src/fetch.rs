@@ -51,7 +51,7 @@ pub(crate) struct Version {
     pub(crate) length: u64,
     pub(crate) tag: Option<String>,
     /// In milliseconds. A server without a clock sends another time in each response, so it counts only without a tag.
-    modified: i64,
+    pub(crate) modified: i64,
 }
 
 impl Version {

@@ -1,28 +1,90 @@
-"""Ray and Spark give the rows that pyarrow alone and DuckDB give, also where a worker is killed in the middle."""
+"""Ray and Spark from the installed wheel: no row is lost or doubled where workers are killed, also for files in S3.
+
+Each job is a process of its own in an empty folder. One of its files is a pipe: the worker that opens it is killed, twice, and the third
+one is given a file.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import boto3
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from moto.server import ThreadedMotoServer
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-sys.path.insert(0, str(EXAMPLES))
+import meshmap
+from meshmap import jobs
 
-import jobs  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-import meshmap  # noqa: E402
+from conftest import DATA, bad_files, valid_files  # noqa: E402
+from test_tables import assert_equal_to_the_arrays  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[3]
-FOLDER = Path(os.environ.get("MESHMAP_CORPUS") or ROOT / "tests" / "data")
 ENGINES = ("ray", "spark")
+FILES = 3000
+
+START = {
+    "ray": """
+        import ray
+        ray.init(include_dashboard=False, log_to_driver=False, num_cpus=2)
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        import meshmap.ray
+        def table(data):
+            tables = [ray.get(part) for part in data.to_arrow_refs()]
+            return pa.concat_tables([part for part in tables if part.num_columns])
+        def read(**options): return table(meshmap.ray.read(SOURCES, **options))
+        def run(name, **options): return table(meshmap.ray.run(name, SOURCES, **options))
+    """,
+    "spark": """
+        from pyspark.sql import SparkSession
+        # A task is tried up to four times.
+        spark = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").getOrCreate()
+        spark.sparkContext.setLogLevel("OFF")
+        import meshmap.spark
+        def text(value):
+            return ",".join(value) if isinstance(value, list) else str(value).lower()
+        def read(**options):
+            reader = spark.read.format("meshmap")
+            for name, value in options.items():
+                reader = reader.option(name, text(value))
+            return reader.load(SOURCES).toArrow()
+        def run(name, **options): return meshmap.spark.run(spark, name, SOURCES, **options).toArrow()
+    """,
+}
+
+
+def start(engine: str, what: str, sources: list[str], folder: Path, **environment: str) -> subprocess.Popen[str]:
+    """A process that writes the table ``what`` to ``out.parquet`` in an empty folder."""
+    folder.mkdir()
+    program = "import pyarrow as pa, pyarrow.parquet\n" + f"SOURCES = {sources!r}\n" + textwrap.dedent(START[engine])
+    program += f"pa.parquet.write_table({what}, 'out.parquet')\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str], folder: Path) -> pa.Table:
+    output, _ = process.communicate(timeout=150)
+    assert process.returncode == 0, output[-4000:]
+    return pyarrow.parquet.read_table(folder / "out.parquet")
 
 
 def key(row: tuple[Any, ...]) -> tuple[str, ...]:
@@ -34,54 +96,191 @@ def rows(table: pa.Table) -> list[tuple[Any, ...]]:
     return sorted((tuple(row.values()) for row in table.to_pylist()), key=key)
 
 
-def run(engine: str, job: str, output: Path, *more: str, folder: Path = FOLDER) -> pa.Table:
-    command = [sys.executable, str(EXAMPLES / f"{engine}_job.py"), job, str(folder), "-o", str(output), *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=570, check=False)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    print(done.stdout.strip().splitlines()[-1])
-    return pyarrow.parquet.read_table(output)
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """3,000 files, a tenth of them invalid."""
+    folder = tmp_path_factory.mktemp("assets")
+    valid = [path for path, _ in valid_files(large=False) if path.stat().st_size < 100_000]
+    bad = [path for path, want in bad_files() if want == "error" and path.stat().st_size < 100_000]
+    assert len(valid) > 100 and len(bad) > 100
+    for index in range(FILES):
+        source = bad[index // 10 % len(bad)] if index % 10 == 0 else valid[index % len(valid)]
+        below = folder / f"{index % 7}"
+        below.mkdir(exist_ok=True)
+        shutil.copyfile(source, below / f"{index:04}{source.suffix}")
+    return folder
+
+
+@pytest.fixture
+def pipe(tmp_path: Path, cgeo: Path) -> Iterator[Path]:
+    path = tmp_path / "pipe.cgeo"
+    os.mkfifo(path)
+    yield path
+
+
+@pytest.fixture
+def cgeo() -> Path:
+    return DATA / "cgeo" / "valid" / "anim_a.cgeo"
+
+
+def readers(pipe: Path, own: int) -> list[int]:
+    """The processes that have opened a pipe."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if os.readlink(entry) == str(pipe) and int(entry.parts[2]) != own:
+                found.append(int(entry.parts[2]))
+        except OSError:
+            continue
+    return found
+
+
+def kill_readers_and_feed(pipe: Path, data: bytes, process: subprocess.Popen[str]) -> None:
+    """Kills the first two workers that open a pipe, and gives all later ones a file until the process has ended."""
+    for _ in range(2):
+        writer = opened(pipe, process)
+        assert writer is not None, process.communicate()[0][-4000:]
+        while not (victims := readers(pipe, os.getpid())):
+            time.sleep(0.01)
+        assert process.pid not in victims
+        for victim in victims:
+            os.kill(victim, signal.SIGKILL)
+        os.close(writer)
+
+    def feed() -> None:
+        while (writer := opened(pipe, process)) is not None:
+            os.set_blocking(writer, True)
+            with os.fdopen(writer, "wb") as file:
+                file.write(data)
+            while process.poll() is None and readers(pipe, os.getpid()):
+                time.sleep(0.01)
+
+    threading.Thread(target=feed, daemon=True).start()
+
+
+def opened(pipe: Path, process: subprocess.Popen[str]) -> int | None:
+    """Opens a pipe for writing as soon as a worker reads it; None if the process has ended."""
+    while process.poll() is None:
+        try:
+            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.02)
+    return None
+
+
+def without_identity(table: pa.Table) -> pa.Table:
+    """A pipe and its file are other versions."""
+    return table.drop_columns([name for name in ("identity", "file_bytes") if name in table.column_names])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_killed_workers_lose_and_double_nothing(engine: str, tree: Path, pipe: Path, cgeo: Path, tmp_path: Path) -> None:
+    process = start(engine, "read(full=True)", [str(tree), str(pipe)], tmp_path / "empty")
+    kill_readers_and_feed(pipe, cgeo.read_bytes(), process)
+    found = finish(process, tmp_path / "empty")
+    pipe.unlink()
+    shutil.copyfile(cgeo, pipe)
+    expected = pa.table(meshmap.catalog([str(tree), str(pipe)], full=True))
+    errors = expected["error"].length() - expected["error"].null_count
+    print(f"{engine}: {FILES + 1} files, {found.num_rows} rows, {errors} of them errors, 2 workers killed")
+    assert errors >= FILES // 10
+    assert rows(without_identity(found)) == rows(without_identity(expected))
 
 
 @pytest.fixture(scope="module")
-def expected() -> list[tuple[Any, ...]]:
-    """What pyarrow alone makes of the corpus."""
-    paths = jobs.files_below(str(FOLDER))
-    table = pa.table(meshmap.catalog(paths, full=True))
-    errors = table.filter(pa.compute.is_valid(table["error_kind"])).num_rows
-    print(f"pyarrow: {len(paths)} files, {table.num_rows} rows, {errors} of them errors")
-    assert len(paths) > 100 and errors > 50
-    return rows(table)
-
-
-def test_duckdb_reads_equal_rows(expected: list[tuple[Any, ...]]) -> None:
-    catalog = meshmap.catalog(jobs.files_below(str(FOLDER)), full=True)
-    assert sorted(duckdb.sql("select * from catalog").fetchall(), key=key) == expected
+def bucket(tree: Path) -> Iterator[dict[str, str]]:
+    """The tree in S3."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    host, port = server.get_host_and_port()
+    endpoint = f"http://{host}:{port}"
+    environment = {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT": endpoint,
+        "AWS_ALLOW_HTTP": "true",
+    }
+    client = boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
+    )
+    client.create_bucket(Bucket="assets")
+    for path in meshmap.find(tree):
+        client.upload_file(path, "assets", f"tree/{Path(path).relative_to(tree).as_posix()}")
+    yield environment
+    server.stop()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("killed", [False, True])
-def test_engines_give_equal_rows(
-    engine: str, killed: bool, expected: list[tuple[Any, ...]], tmp_path: Path
+def test_objects_of_s3_have_the_rows_of_the_files(
+    engine: str, tree: Path, bucket: dict[str, str], pipe: Path, cgeo: Path, tmp_path: Path
 ) -> None:
-    marker = tmp_path / "a worker was killed"
-    more = ["--full", *(["--die-once", str(marker)] if killed else [])]
-    assert rows(run(engine, "catalog", tmp_path / "assets.parquet", *more)) == expected
-    assert marker.exists() == killed
+    sources = ["s3://assets/tree/", str(pipe)]
+    process = start(engine, "read()", sources, tmp_path / "empty", **bucket)
+    kill_readers_and_feed(pipe, cgeo.read_bytes(), process)
+    found = finish(process, tmp_path / "empty")
+    pipe.unlink()
+    shutil.copyfile(cgeo, pipe)
+
+    def below(table: pa.Table, folder: str) -> list[tuple[Any, ...]]:
+        names = [path.removeprefix(folder) for path in table["path"].to_pylist()]
+        errors = [None if error is None else error.replace(folder, "") for error in table["error"].to_pylist()]
+        table = table.set_column(0, "path", pa.array(names))
+        return rows(without_identity(table).drop_columns("error").append_column("error", pa.array(errors, pa.string())))
+
+    expected = pa.table(meshmap.catalog([str(tree), str(pipe)]))
+    print(f"{engine}: {found.num_rows} rows of S3, 2 workers killed")
+    assert below(found, "s3://assets/tree/") == below(expected, f"{tree}/")
+    versions = found.filter(pa.compute.starts_with(found["path"], "s3://"))["identity"]
+    assert versions.null_count == 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_engines_give_equal_velocities(engine: str, tmp_path: Path) -> None:
-    folder = ROOT / "tests" / "data" / "cgeo"
-    table = run(engine, "velocities", tmp_path / "velocities.parquet", folder=folder)
-    assert rows(table) == rows(jobs.velocities(jobs.files_below(str(folder))))
-    assert table.num_rows > 50
+def test_geometry_is_that_of_the_files(engine: str, tmp_path: Path) -> None:
+    columns = ["path", "address", "error", "position", "normal", "tangent", "texcoord", "texcoord[1]", "color"]
+    columns += ["joints", "weights", "index", "material_id"]
+    sources = [str(path) for path, _ in valid_files(large=False)]
+    found = finish(start(engine, f"read(geometry={columns!r})", sources, tmp_path / "empty"), tmp_path / "empty")
+    schema = pa.schema(meshmap.geometry([], columns=columns))
+    compared = assert_equal_to_the_arrays(found.cast(schema))
+    print(f"{engine}: {found.num_rows} rows of geometry, {compared} arrays equal")
+    assert compared > 500
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_engines_convert_a_tree(engine: str, tmp_path: Path) -> None:
-    folder = ROOT / "tests" / "data" / "iqm"
-    out = tmp_path / "out"
-    table = run(engine, "convert", tmp_path / "converted.parquet", "--into", str(out), folder=folder)
-    written = [row["output"] for row in table.to_pylist() if row["output"]]
-    assert written and all(Path(path).read_bytes()[:4] == b"glTF" for path in written)
-    assert table.num_rows == len(jobs.files_below(str(folder)))
+def test_a_rerun_converts_what_is_missing(engine: str, tree: Path, pipe: Path, cgeo: Path, tmp_path: Path) -> None:
+    out, sources = tmp_path / "out", [str(tree), str(pipe)]
+    what = f"run('convert', folder={str(out)!r}, base={os.path.commonpath(sources)!r})"
+    process = start(engine, what, sources, tmp_path / "first")
+    kill_readers_and_feed(pipe, cgeo.read_bytes(), process)
+    first = finish(process, tmp_path / "first")
+    assert sorted(first["path"].to_pylist()) == sorted(meshmap.find(tree) + [str(pipe)])
+    status = first["status"].to_pylist()
+    print(f"{engine}: " + json.dumps({name: status.count(name) for name in set(status)}))
+    assert status.count("failed") >= FILES // 10 and status.count("written") > FILES // 2
+    outputs = [path for path in first["output"].to_pylist() if path]
+    assert len(set(outputs)) == len(outputs) and all(Path(path).read_bytes()[:4] == b"glTF" for path in outputs)
+    assert not list(out.rglob("*.part"))
+    for lost in outputs[:3]:
+        Path(lost).unlink()
+    second = finish(start(engine, what, [str(tree)], tmp_path / "second"), tmp_path / "second")
+    again = dict(zip(second["path"].to_pylist(), second["status"].to_pylist(), strict=True))
+    lost_sources = dict(zip(first["output"].to_pylist(), first["path"].to_pylist(), strict=True))
+    expected = {lost_sources[lost] for lost in outputs[:3]} - {str(pipe)}
+    assert {path for path, status in again.items() if status == "written"} == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_job_with_nothing_to_read_fails(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "nothing here").mkdir()
+    for index, source in enumerate([str(tmp_path / "nothing here"), str(tmp_path / "no" / "such" / "folder")]):
+        process = start(engine, "read()", [source], tmp_path / f"{index}")
+        output, _ = process.communicate(timeout=200)
+        assert process.returncode != 0
+        assert "no mesh files in" in output or "no such file or folder" in output, output[-2000:]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_verdicts_of_engines_are_those_of_the_job(engine: str, tree: Path, tmp_path: Path) -> None:
+    found = finish(start(engine, "run('verify')", [str(tree)], tmp_path / "empty"), tmp_path / "empty")
+    assert rows(found) == rows(jobs.verify(meshmap.find(tree)))

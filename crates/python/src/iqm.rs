@@ -331,8 +331,10 @@ impl Anim {
 pub struct VertexArray {
     file: Py<IqmFile>,
     index: usize,
+    /// The meaning of the array, or its name in the file.
     #[pyo3(get)]
     kind: String,
+    /// The type and the number of its components, such as `f32x3`.
     #[pyo3(get)]
     format: String,
 }

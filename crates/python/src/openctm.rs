@@ -187,6 +187,7 @@ pub struct Map {
     body: Py<Body>,
     index: usize,
     is_uv: bool,
+    /// Its name.
     #[pyo3(get)]
     name: String,
     /// The file of the texture; None for attributes.

@@ -66,12 +66,12 @@ pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Bo
     let reading = Reading { mmap: how.mmap, limits: how.limits, is_one_of_many: true, ..Reading::default() };
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
-        Kind::File(input) => input.source(how.mmap).and_then(|source| {
-            describe(&mut row, &source, None, how)?;
+        Kind::File(input) => input.source_and_version(how.mmap).and_then(|(source, version)| {
+            describe(&mut row, &source, version, how)?;
             input.open(&source, &reading)
         }),
         Kind::Source { identity, open, .. } => open().map_err(Problem::from).and_then(|source| {
-            describe(&mut row, &source, identity.as_deref(), how)?;
+            describe(&mut row, &source, || identity.clone(), how)?;
             Ok(Some(MeshFile::from_source_with(source, &reading.options())?))
         }),
     };
@@ -87,9 +87,14 @@ pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Bo
 }
 
 /// Adds the facts that are known before a file is opened.
-fn describe(row: &mut Row, source: &Source, identity: Option<&str>, how: &How) -> Result<(), Problem> {
+fn describe(
+    row: &mut Row,
+    source: &Source,
+    version: impl FnOnce() -> Option<String>,
+    how: &How,
+) -> Result<(), Problem> {
     row.file_bytes = source.len()?.and_then(|bytes| i64::try_from(bytes).ok());
-    row.identity = identity.map(str::to_owned).or_else(|| of_file(source));
+    row.identity = version().or_else(|| of_file(source));
     if how.hash {
         row.hash = Some(hash(source)?);
     }

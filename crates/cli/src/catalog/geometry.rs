@@ -183,7 +183,7 @@ impl Part {
             Self::Index if mesh.triangle_count() == 0 => None,
             Self::Index => Some(Values::Ints(signed(mesh.indices().iter())?)),
             Self::MaterialId => {
-                mesh.material_ids().map(|ids| Values::Longs(ids.iter().map(|id| i64::from(id)).collect()))
+                mesh.material_ids().map(|ids| Values::Longs(ids.iter().map(i64::from).collect()))
             }
             Self::Floats(meaning, lanes) => attribute(meaning)?.map(|values| {
                 Values::Floats(match lanes {

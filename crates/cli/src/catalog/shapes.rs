@@ -141,20 +141,22 @@ impl Shapes {
 
 impl Waiting {
     fn read(self, geometry: &Geometry) -> Shape {
-        let parts = geometry.parts().count();
-        let empty = |row: Row| Shape { row, parts: std::iter::repeat_with(|| None).take(parts).collect() };
         match self {
-            Self::Done(row) => empty(row),
+            Self::Done(row) => Shape::without_parts(row, geometry),
             Self::Mesh { file, row, entry } => {
                 let row = described(&row, &entry);
                 let read = catch_unwind(AssertUnwindSafe(|| read(&file, &entry, row.clone(), geometry)));
-                read.unwrap_or_else(|_| Err(panicked(row))).unwrap_or_else(empty)
+                read.unwrap_or_else(|_| Shape::without_parts(panicked(row), geometry))
             }
         }
     }
 }
 
 impl Shape {
+    fn without_parts(row: Row, geometry: &Geometry) -> Self {
+        Self { row, parts: geometry.parts().map(|_| None).collect() }
+    }
+
     fn byte_len(&self) -> usize {
         self.parts.iter().flatten().map(Values::byte_len).sum::<usize>().saturating_add(size_of::<Row>())
     }
@@ -179,11 +181,11 @@ fn described(file_row: &Row, entry: &MeshEntry) -> Row {
     }
 }
 
-/// The row of a mesh, with what can be decoded of it; only the row if the mesh cannot be read at all.
-fn read(file: &MeshFile, entry: &MeshEntry, row: Row, geometry: &Geometry) -> Result<Shape, Row> {
+/// The row of a mesh, with what can be decoded of it.
+fn read(file: &MeshFile, entry: &MeshEntry, row: Row, geometry: &Geometry) -> Shape {
     let mesh = match file.mesh(&entry.address) {
         Ok(mesh) => mesh,
-        Err(error) => return Err(row.failed(&error)),
+        Err(error) => return Shape::without_parts(row.failed(&error), geometry),
     };
     let number = |count: usize| i64::try_from(count).ok();
     let mut row = Row {
@@ -204,5 +206,5 @@ fn read(file: &MeshFile, entry: &MeshEntry, row: Row, geometry: &Geometry) -> Re
             }
         });
     }
-    Ok(Shape { row, parts })
+    Shape { row, parts }
 }

@@ -1,21 +1,36 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Final, Literal, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import Any, Final, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Buffer as _Buffer
 from typing_extensions import Self, disjoint_base
 
 _Path: TypeAlias = str | PathLike[str]
 _Reader: TypeAlias = Callable[[int, int], _Buffer]
 _Floats: TypeAlias = NDArray[np.float32]
+_Times: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 _Wrap: TypeAlias = Literal["clamp", "loop", "ping-pong"]
 _Axis: TypeAlias = Literal["x", "y", "z"]
 _Part: TypeAlias = Literal["positions", "normals", "texcoords", "triangles"]
 _Role: TypeAlias = Literal["geometry", "lod", "physics", "snapshot"]
+_Target: TypeAlias = Literal["glb", "gltf", "usdc", "obj", "ply", "stl", "pc2"]
+_Format: TypeAlias = Literal["cgeo", "iqm", "openctm", "slmesh", "tmf"]
 _T = TypeVar("_T")
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+    def seek(self, offset: int, whence: int = 0, /) -> int: ...
+
+class _Writable(Protocol):
+    def write(self, data: bytes, /) -> int | None: ...
+
+_Source: TypeAlias = _Path | _Buffer | _Readable
+_Sources: TypeAlias = (
+    _Path | Iterable[_Path | tuple[str, _Reader, int | None] | tuple[str, _Reader, int | None, str | None]]
+)
 
 __all__ = [
     "Anim",
@@ -27,6 +42,7 @@ __all__ = [
     "Catalog",
     "Decoded",
     "Entry",
+    "FORMATS",
     "Face",
     "File",
     "Finding",
@@ -37,6 +53,7 @@ __all__ = [
     "Map",
     "Mesh",
     "OpenCtmFile",
+    "Outputs",
     "Skeleton",
     "Skin",
     "SlMeshFile",
@@ -52,14 +69,25 @@ __all__ = [
     "__version__",
     "catalog",
     "convert",
+    "find_files",
+    "geometry",
+    "is_address",
+    "list_address",
     "open",
     "render",
     "run",
 ]
 __version__: Final[str]
+FORMATS: Final[tuple[_Format, ...]]
 
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a file in a store, and not a path."""
+def list_address(address: str) -> list[tuple[str, int]]:
+    """The files below an address of a store, and their sizes in bytes."""
+def find_files(paths: Sequence[_Path]) -> list[tuple[str, int]]:
+    """The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh."""
 def open(
-    source: _Path | _Buffer | Any | None = None,
+    source: _Source | None = None,
     /,
     *,
     reader: _Reader | None = None,
@@ -70,21 +98,102 @@ def open(
     checksums: bool = True,
     max_block_bytes: int | None = None,
     max_total_bytes: int | None = None,
-) -> File: ...
-def run(arguments: Sequence[str]) -> int: ...
+) -> CGeoFile | IqmFile | OpenCtmFile | SlMeshFile | TmfFile:
+    """Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
+
+    Args:
+        source: A path; `bytes`, which are read where they are, or another buffer, which is copied; or a binary file object
+            with `seek` and `read`. Where the package was built with its feature `stores`, also an address: `https://..`,
+            `s3://..` or `file://..`, of which ranges are fetched.
+        reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
+            be called by several threads. A reader or file object must not use the file that it reads.
+        size: The length of what `reader` reads, in bytes, where that is known.
+        mmap: Maps a path into memory: arrays that are not compressed are the pages of the file. Nobody may truncate the file
+            or write into it while arrays of it live; the process could crash. Files may be replaced by renaming.
+        strict: Checks every value, and refuses what the specification of the format forbids.
+        parallel: Decodes large parts by all processors. Otherwise all work is done by the thread that asks for it.
+        checksums: Refuses compressed parts whose checksum is wrong or missing.
+        max_block_bytes: The size of the largest decoded array. By default 512 MiB, or 16 times its stored bytes, which is
+            not allowed for where a limit is given.
+        max_total_bytes: The most that one call holds of what it decodes. By default 1 GiB, or 16 times the bytes that it reads.
+
+    Returns:
+        A `CGeoFile`, `IqmFile`, `OpenCtmFile`, `SlMeshFile` or `TmfFile`.
+
+    Raises:
+        Error: The file cannot be read: its `kind`, `format`, `address` and `byte_range` say why.
+        OSError: The system cannot open or read it. What `reader` raises comes through as it is.
+    """
+def run(arguments: Sequence[str]) -> int:
+    """Runs the command `meshmap` with these arguments, the first of which is the program's name. Gives its exit status."""
 def catalog(
-    sources: _Path | Iterable[_Path | tuple[str, _Reader, int | None] | tuple[str, _Reader, int | None, str | None]],
+    sources: _Sources,
     *,
     full: bool = False,
     hash: bool = False,
+    columns: Sequence[str] | None = None,
+    formats: Sequence[str] | None = None,
+    limit: int | None = None,
     mmap: bool = False,
     batch_rows: int = 8192,
-) -> Catalog: ...
-def convert(
-    source: File | _Path | _Buffer | Any,
-    output: _Path,
+) -> Catalog:
+    """A catalogue: a row for each mesh, or for why a file or a mesh cannot be read. Nothing is read before its stream is.
+
+    Args:
+        sources: A path, or several: files, and folders, of which all files that hold a mesh are taken. Or tuples
+            `(name, reader, size)` or `(name, reader, size, identity)` for objects of a store, where `identity` is an ETag.
+        full: Decodes and checks everything: every count and box, and the findings and errors that `meshmap verify` reports.
+            Otherwise only headers are read.
+        hash: Reads the bytes of each file for their SHA-256.
+        columns: The names of the columns, in order; by default all. With `full`, files are only decoded if a column needs it, and
+            parts that are not a mesh have rows only then.
+        formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
+        limit: The most rows. Files that no row is needed of are not read.
+        mmap: Maps files instead of reading them; they must not change meanwhile.
+        batch_rows: The most rows of a table of the stream.
+
+    An exception of a reader is a row with an error, except for KeyboardInterrupt, SystemExit and others that are not an
+    `Exception`: these end the stream with an error that names them.
+
+    Returns:
+        An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
+    """
+def geometry(
+    sources: _Sources,
     *,
-    to: Literal["glb", "gltf", "usdc", "obj", "ply", "stl", "pc2"] | None = None,
+    columns: Sequence[str] | None = None,
+    formats: Sequence[str] | None = None,
+    drawn: bool = False,
+    limit: int | None = None,
+    mmap: bool = False,
+    batch_bytes: int = 33554432,
+) -> Catalog:
+    """The geometry of many files: a row for each mesh, snapshot or level of detail, with its arrays as lists. Nothing is read before its
+    stream is.
+
+    The values are those of `file.mesh(address)`: `position`, `normal` and `texcoord` are lists of `float32 [3]` (a third texture
+    coordinate that the file has not is 0), `tangent`, `color` and `weights` of `float32 [4]`, `joints` of `int32 [4]`, `index` of
+    `int32 [3]`, `material_id` of `int64`, and attributes of a file's own of lists of `float64`. What a mesh has not is null. A file, a mesh or
+    an array that cannot be read is null, too, in a row with `error_kind` and `error`.
+
+    Args:
+        sources: As of `catalog`.
+        columns: The names of the columns, in order: those of a catalogue from `path` to `triangles`, `material`, `identity`, `hash`,
+            `error_kind`, `error` and `path_bytes`, and those above, such as `texcoord[1]`. What no column needs is not decoded.
+        formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
+        drawn: Whether only meshes that viewers show have rows: the finest level of detail, the first snapshot, nothing for physics.
+        limit: The most rows.
+        mmap: Maps files instead of reading them; they must not change meanwhile.
+        batch_bytes: A table of the stream ends with the row that reaches this size.
+
+    Returns:
+        An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
+    """
+def convert(
+    source: File | _Source,
+    output: _Path | _Writable,
+    *,
+    to: _Target | None = None,
     meshes: Sequence[str] | None = None,
     up: _Axis | None = None,
     flip: bool = False,
@@ -103,10 +212,40 @@ def convert(
     merge_materials: bool = False,
     zero_non_finite: bool = False,
     max_output_bytes: int | None = None,
-) -> dict[str, Any]: ...
+) -> dict[str, Any]:
+    """Writes a mesh file in another format, which the ending of `output` or `to` says: `glb`, `gltf`, `usdc`, `obj`, `ply`,
+    `stl` or `pc2`. It appears when it is complete.
+
+    Args:
+        source: A file, or what `open` takes.
+        output: The path to write, or a binary file object with `write`.
+        to: The format, where the ending of `output` does not say it.
+        meshes: Addresses of the meshes to write; by default what viewers show.
+        up: The axis that points up, whatever the format says.
+        flip: Turns all triangles around.
+        snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
+        every: Takes each n-th of them.
+        frame, seconds: One moment of what moves: a frame of an IQM animation, or what is nearest to a time.
+        anim: The name of the IQM animation.
+        lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
+        fps: Snapshots or frames a second, whatever the file says.
+        unit_millimeters: What a length of 1 is, in millimetres, whatever the file says.
+        quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
+        dense: Writes all values of morph targets, for programs that cannot read sparse ones.
+        morph_normals: Writes the normals of snapshots, too.
+        drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
+        merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
+        zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
+        max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
+            by the `max_total_bytes` of `open`.
+
+    Returns:
+        What was written: `files`, `vertices`, `triangles`, `degenerate` (those with two equal corners), `snapshots`, `animations`; what was `left_out`; how many numbers
+        were `changed`, by reason; and `notes`.
+    """
 @overload
 def render(
-    source: File | _Path | _Buffer | Any,
+    source: File | _Source,
     output: None = None,
     *,
     size: tuple[int, int] = (1024, 1024),
@@ -124,10 +263,33 @@ def render(
     sheet: bool = False,
     every: int = 1,
     zero_non_finite: bool = False,
-) -> NDArray[np.uint8]: ...
+) -> NDArray[np.uint8]:
+    """Draws a mesh file without a GPU: writes a PNG where `output` is given, else gives `uint8 [height, width, 3]`, sRGB.
+
+    Args:
+        source: A file, or what `open` takes.
+        output: The path of a PNG to write.
+        size: Width and height in pixels, 1 to 8192; of a contact sheet, those of each tile.
+        samples: Samples of each pixel: 1, 4 or 9.
+        mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
+        up: The axis that points up, whatever the format says.
+        meshes: Addresses of the meshes to draw; by default what viewers show.
+        lod: The level of detail of a Second Life asset.
+        snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or what is nearest to a
+            time.
+        anim: The name of the IQM animation.
+        turntable: Writes an APNG of so many pictures, in which the mesh turns around once.
+        animation: Writes an APNG of all snapshots or frames.
+        sheet: Writes a contact sheet of all snapshots or frames.
+        every: Takes each n-th of them.
+        zero_non_finite: Draws 0 for numbers that are infinite or none, which are an error otherwise.
+
+    Returns:
+        The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.
+    """
 @overload
 def render(
-    source: File | _Path | _Buffer | Any,
+    source: File | _Source,
     output: _Path,
     *,
     size: tuple[int, int] = (1024, 1024),
@@ -148,50 +310,107 @@ def render(
 ) -> dict[str, Any]: ...
 @final
 class Buffer:
+    """Read-only bytes of a file, or decoded from it, which live as long as whatever views them.
+
+    Has the buffer protocol: `memoryview(buffer)`, `numpy.asarray(buffer)`.
+    """
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """The number of bytes."""
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __len__(self) -> int: ...
 
 @final
 class Catalog:
+    """A row for each mesh of many files. Read again each time that it is asked for its stream."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Outputs:
+    """The outputs in a folder, and what they were made from, as `meshmap convert` records them."""
+    def __new__(cls, folder: _Path, options: str) -> Self: ...
+    def fingerprint(self, source: _Path) -> str | None:
+        """What an output of this source is made from, as a text; None if that may change unnoticed."""
+    def is_up_to_date(self, output: _Path, fingerprint: str) -> bool:
+        """Whether the output was made from what the fingerprint says, and has not been changed or removed since then."""
+    def add(self, output: _Path, fingerprint: str, files: Sequence[_Path]) -> None:
+        """Records an output and the files that were written for it."""
 
 @disjoint_base
 class File:
+    """A mesh file, read lazily.
+
+    A mapping from the addresses of its meshes to the meshes, in the order of the file. A context manager.
+    """
     @classmethod
-    def open(cls, source: _Path | _Buffer | Any | None = None, /, **options: Any) -> Self: ...
+    def open(cls, source: _Source | None = None, /, **options: Any) -> Self:
+        """Opens a file of this class's format; see `meshmap.open`."""
     @property
-    def format(self) -> Literal["cgeo", "iqm", "openctm", "slmesh", "tmf"]: ...
+    def format(self) -> _Format:
+        """The name of the format: `cgeo`, `iqm`, `openctm`, `slmesh` or `tmf`."""
     @property
-    def path(self) -> str | None: ...
+    def path(self) -> str | None:
+        """The path that the file was opened from; None for memory and readers."""
     @property
-    def nbytes(self) -> int | None: ...
+    def nbytes(self) -> int | None:
+        """The length in bytes, where it is known."""
     @property
-    def closed(self) -> bool: ...
+    def closed(self) -> bool:
+        """Whether `close` was called."""
     @property
-    def conventions(self) -> dict[str, str | None]: ...
+    def conventions(self) -> dict[str, str | None]:
+        """What the format says of axes, winding, texture origin and unit: a dict of `up`, `front_face`, `v_origin` and
+        `unit`, each None where it says nothing.
+        """
     @property
-    def findings(self) -> list[Finding]: ...
+    def findings(self) -> list[Finding]:
+        """Rules of the format that the file breaks, as far as opening it tells."""
     @property
-    def read_stats(self) -> tuple[int, int]: ...
-    def validate(self) -> list[Finding]: ...
-    def info(self, *, full: bool = False) -> dict[str, Any]: ...
-    def meshes(self) -> list[Entry]: ...
-    def arrays(self) -> list[ArrayEntry]: ...
-    def array(self, address: str) -> NDArray[Any]: ...
-    def texts(self) -> dict[str, str]: ...
-    def counts(self, address: str) -> tuple[int, int]: ...
-    def mesh(self, key: int | str | None = None) -> Mesh: ...
-    def read(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint8]: ...
-    def is_stale(self) -> bool: ...
-    def close(self) -> None: ...
-    def keys(self) -> list[str]: ...
-    def values(self) -> Iterator[Mesh]: ...
-    def items(self) -> Iterator[tuple[str, Mesh]]: ...
+    def read_stats(self) -> tuple[int, int]:
+        """What was read so far: a tuple of the number of reads and of bytes. Maps and memory read nothing."""
+    def validate(self) -> list[Finding]:
+        """Checks every value of the file. Gives all findings; one that is `unusable` stands for a part that cannot be decoded."""
+    def info(self, *, full: bool = False) -> dict[str, Any]:
+        """The object that `meshmap info --json` prints, as a dict. `full` decodes and checks everything."""
+    def meshes(self) -> list[Entry]:
+        """What meshes there are: address, name and role of each, in the order of the file. Reads no geometry."""
+    def arrays(self) -> list[ArrayEntry]:
+        """Every array of the file, in its order: address, type, shape and encoding. Raises `Error` if a part of the file is damaged
+        so that its arrays are unknown.
+        """
+    def array(self, address: str) -> NDArray[Any]:
+        """The array at an address such as `snapshots[3].positions`: a NumPy array of the type and shape that `arrays` lists."""
+    def texts(self) -> dict[str, str]:
+        """Every text of the file, by its address: names, materials, comments."""
+    def counts(self, address: str) -> tuple[int, int]:
+        """The numbers of stored positions and of triangles of the mesh at an address."""
+    def mesh(self, key: int | str | None = None) -> Mesh:
+        """A mesh by its index in `meshes()`, its address (`"snapshots[12]"`, `"high_lod.faces[0]"`), or its name."""
+    def read(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint8]:
+        """Bytes of the file, `uint8 [stop - start]`, read-only; of a map, the pages of the file themselves."""
+    def is_stale(self) -> bool:
+        """Whether the file at the path has been changed or replaced since it was opened."""
+    def close(self) -> None:
+        """Lets go of the file. Meshes and arrays that were taken out of it stay as they are."""
+    def keys(self) -> list[str]:
+        """The addresses of the meshes."""
+    def values(self) -> Iterator[Mesh]:
+        """The meshes, one after the other."""
+    def items(self) -> Iterator[tuple[str, Mesh]]:
+        """Pairs of address and mesh, one after the other."""
+    @overload
+    def get(self, key: int | str, default: None = None, /) -> Mesh | None:
+        """Like `file[key]`; `default` if no mesh has this address or name."""
+    @overload
+    def get(self, key: int | str, default: _T, /) -> Mesh | _T: ...
+    def _repr_png_(self) -> bytes | None: ...
     def __getitem__(self, key: int | str, /) -> Mesh: ...
     def __contains__(self, key: object, /) -> bool: ...
     def __iter__(self) -> Iterator[str]: ...
@@ -203,99 +422,206 @@ class File:
 
 @final
 class Entry:
+    """A mesh of a file, before it is read."""
+    def __new__(
+        cls,
+        address: str,
+        name: str,
+        role: str,
+        level: int | None,
+        snapshot: int | None,
+        seconds: float | None,
+        is_drawn_by_default: bool,
+        vertices: int | None,
+        triangles: int | None,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """Where it is in the file."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name, empty where it has none."""
     @property
-    def role(self) -> _Role: ...
+    def role(self) -> _Role:
+        """`geometry`, `lod`, `physics` or `snapshot`."""
     @property
-    def level(self) -> int | None: ...
+    def level(self) -> int | None:
+        """The level of detail, 0 the finest; None for other roles."""
     @property
-    def snapshot(self) -> int | None: ...
+    def snapshot(self) -> int | None:
+        """The index of the snapshot; None for other roles."""
     @property
-    def seconds(self) -> float | None: ...
+    def seconds(self) -> float | None:
+        """The time of the snapshot in seconds, where the file has times."""
     @property
-    def is_drawn_by_default(self) -> bool: ...
+    def is_drawn_by_default(self) -> bool:
+        """True if a viewer draws it by default; False if it is known to have no triangles or no positions."""
     @property
-    def vertices(self) -> int | None: ...
+    def vertices(self) -> int | None:
+        """The number of stored positions; None if another read is needed, see `File.counts`."""
     @property
-    def triangles(self) -> int | None: ...
+    def triangles(self) -> int | None:
+        """The number of triangles; None if another read is needed."""
 
 @final
 class ArrayEntry:
+    """An array of a file, before it is read."""
+    def __new__(
+        cls,
+        address: str,
+        name: str,
+        dtype: str,
+        shape: list[int] | None,
+        encoding: str,
+        is_view: bool,
+        byte_range: tuple[int, int],
+        same_as: str | None,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """The address, as accepted by `File.array`."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that the file gives it, or the meaning of a vertex array; empty if it has neither."""
     @property
-    def dtype(self) -> str: ...
+    def dtype(self) -> str:
+        """The name of the NumPy type: `float32`."""
     @property
-    def shape(self) -> list[int] | None: ...
+    def shape(self) -> list[int] | None:
+        """The number of elements, then the numbers per element; None if only decoding reveals it."""
     @property
-    def encoding(self) -> str: ...
+    def encoding(self) -> str:
+        """How the numbers are stored, once the bytes are decompressed: `plain`, `quantized` and others."""
     @property
-    def is_view(self) -> bool: ...
+    def is_view(self) -> bool:
+        """True if the values are the file's own bytes."""
     @property
-    def byte_range(self) -> tuple[int, int]: ...
+    def byte_range(self) -> tuple[int, int]:
+        """First byte in the file, and the byte after the last one, of the block that holds it."""
     @property
-    def same_as(self) -> str | None: ...
+    def same_as(self) -> str | None:
+        """The address of an earlier array that is stored in the same bytes."""
 
 @final
 class Finding:
+    """A rule of its format that a file breaks, and where."""
+    def __new__(
+        cls,
+        rule: str,
+        severity: str,
+        address: str | None,
+        byte_range: tuple[int, int] | None,
+        count: int,
+        message: str,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def rule(self) -> str: ...
+    def rule(self) -> str:
+        """The identifier of the rule."""
     @property
-    def severity(self) -> Literal["note", "suspicious", "forbidden", "unusable"]: ...
+    def severity(self) -> Literal["note", "suspicious", "forbidden", "unusable"]:
+        """`note`, `suspicious`, `forbidden` or `unusable`."""
     @property
-    def address(self) -> str | None: ...
+    def address(self) -> str | None:
+        """Where in the file, as an address."""
     @property
-    def byte_range(self) -> tuple[int, int] | None: ...
+    def byte_range(self) -> tuple[int, int] | None:
+        """First byte, and the byte after the last one."""
     @property
-    def count(self) -> int: ...
+    def count(self) -> int:
+        """How often."""
     @property
-    def message(self) -> str: ...
+    def message(self) -> str:
+        """What is wrong, on one line."""
 
 @final
 class Mesh:
+    """A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
+
+    `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`, `weights`, and the names of a file's own.
+    """
     @property
-    def address(self) -> str: ...
+    def address(self) -> str:
+        """Where the mesh is in the file."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name, empty where it has none."""
     @property
-    def role(self) -> _Role: ...
+    def role(self) -> _Role:
+        """`geometry`, `lod`, `physics` or `snapshot`."""
     @property
-    def level(self) -> int | None: ...
+    def level(self) -> int | None:
+        """The level of detail, 0 the finest; None for other roles."""
     @property
-    def seconds(self) -> float | None: ...
+    def seconds(self) -> float | None:
+        """The time in seconds of a snapshot, where the file has times."""
     @property
-    def material(self) -> str | None: ...
+    def material(self) -> str | None:
+        """The material of the whole mesh, where the file names one."""
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """The number of vertices."""
     @property
-    def triangle_count(self) -> int: ...
+    def triangle_count(self) -> int:
+        """The number of triangles."""
     @property
-    def formats(self) -> dict[str, str]: ...
+    def formats(self) -> dict[str, str]:
+        """The names of the attributes, and what is stored of each: `{"position": "float32x3"}`."""
     @property
-    def indices(self) -> NDArray[np.uint32] | NDArray[np.uint16]: ...
+    def indices(self) -> NDArray[np.uint32] | NDArray[np.uint16]:
+        """The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place where the file stores them so."""
     @property
-    def groups(self) -> list[Group]: ...
+    def groups(self) -> list[Group]:
+        """The triangles of each material, one after the other."""
     @property
-    def material_ids(self) -> NDArray[np.uint32] | None: ...
+    def material_ids(self) -> NDArray[np.uint32] | None:
+        """The material of each triangle, `uint32 [triangles]`; None where the file has none."""
     @property
-    def bounds(self) -> _Floats | None: ...
+    def bounds(self) -> _Floats | None:
+        """The box around the positions, `float32 [2, 3]`: least and greatest; None where there are none."""
     @property
-    def findings(self) -> list[Finding]: ...
-    def by_material(self) -> Mesh: ...
-    def raw(self, name: str) -> NDArray[Any]: ...
+    def findings(self) -> list[Finding]:
+        """Rules of the format that the mesh breaks."""
+    @property
+    def conventions(self) -> dict[str, str | None]:
+        """The conventions of the file: as `File.conventions`."""
+    def by_material(self) -> Mesh:
+        """This mesh with its triangles sorted by material, so that each has one group."""
+    def to_trimesh(self) -> Any:
+        """This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise."""
+    def to_pyvista(self) -> Any:
+        """This mesh as a `pyvista.PolyData`. Normals and texture coordinates are active, other attributes are point data, and the
+        material of each triangle is cell data `material_ids`.
+        """
+    def to_meshio(self) -> Any:
+        """This mesh as a `meshio.Mesh`."""
+    def to_open3d(self) -> Any:
+        """This mesh as an `open3d.geometry.TriangleMesh`."""
+    def plot(self, **options: Any) -> Any:
+        """Shows the mesh by PyVista. Options are those of `pyvista.plot`."""
+    def _repr_png_(self) -> bytes | None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def raw(self, name: str) -> NDArray[Any]:
+        """An attribute as stored: its own type, `[vertices, components]`, in place where the file is mapped or in memory, and
+        not compressed.
+        """
     def dequantization(
         self, name: str
-    ) -> tuple[tuple[float, float, float, float], tuple[float, float, float, float]] | None: ...
-    def keys(self) -> list[str]: ...
-    def values(self) -> list[NDArray[Any]]: ...
-    def items(self) -> list[tuple[str, NDArray[Any]]]: ...
+    ) -> tuple[tuple[float, float, float, float], tuple[float, float, float, float]] | None:
+        """How integers of an attribute become numbers: `value * scale + offset` for each component, as a pair of tuples; None
+        where they have no such scale.
+        """
+    def keys(self) -> list[str]:
+        """The names of the attributes, in the order of the file."""
+    def values(self) -> list[NDArray[Any]]:
+        """The arrays of the attributes."""
+    def items(self) -> list[tuple[str, NDArray[Any]]]:
+        """Pairs of name and array."""
     @overload
-    def get(self, name: str, default: None = None, /) -> NDArray[Any] | None: ...
+    def get(self, name: str, default: None = None, /) -> NDArray[Any] | None:
+        """Like `mesh[name]`; `default` where there is no such attribute."""
     @overload
     def get(self, name: str, default: _T, /) -> NDArray[Any] | _T: ...
     def __getitem__(self, name: str, /) -> NDArray[Any]: ...
@@ -306,42 +632,72 @@ class Mesh:
 
 @final
 class Group:
+    """Triangles of one material."""
+    def __new__(
+        cls,
+        material: int,
+        triangles: tuple[int, int],
+        vertices: tuple[int, int],
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def material(self) -> int: ...
+    def material(self) -> int:
+        """The number of the material."""
     @property
-    def triangles(self) -> tuple[int, int]: ...
+    def triangles(self) -> tuple[int, int]:
+        """First triangle, and the one after the last."""
     @property
-    def vertices(self) -> tuple[int, int]: ...
+    def vertices(self) -> tuple[int, int]:
+        """First vertex that they use, and the one after the last."""
 
 @final
 class CGeoFile(File):
+    """A Corona proxy: snapshots of one object over time."""
     @property
-    def snapshots(self) -> Snapshots: ...
+    def format(self) -> Literal["cgeo"]: ...
     @property
-    def timing(self) -> Timing | None: ...
+    def snapshots(self) -> Snapshots:
+        """The snapshots, a sequence."""
     @property
-    def object_name(self) -> str | None: ...
+    def timing(self) -> Timing | None:
+        """When the snapshots are, where the file says it."""
     @property
-    def material_name(self) -> str | None: ...
+    def object_name(self) -> str | None:
+        """The name of the object, where the file has one."""
     @property
-    def version(self) -> int | None: ...
+    def material_name(self) -> str | None:
+        """The name of the material, where the file has one."""
     @property
-    def id(self) -> int: ...
+    def version(self) -> int | None:
+        """The version that the header says."""
     @property
-    def scale(self) -> float | None: ...
+    def id(self) -> int:
+        """The number that names the proxy."""
     @property
-    def unit_millimeters(self) -> float | None: ...
+    def scale(self) -> float | None:
+        """The property `scale` of the header."""
     @property
-    def properties(self) -> dict[str, str]: ...
+    def unit_millimeters(self) -> float | None:
+        """What a length of 1 is, in millimetres, where the file tells it."""
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties of the header, in the order of the file."""
     def positions_at(
         self,
-        times: Sequence[float],
+        times: _Times,
         *,
         wrap: _Wrap = "clamp",
         timing: Timing | None = None,
         cache: SnapshotCache | None = None,
         out: _Floats | None = None,
-    ) -> _Floats: ...
+    ) -> _Floats:
+        """The positions at several times: `float32 [times, vertices, 3]`, interpolated between snapshots.
+
+        `times` are seconds; `wrap` says what happens before the first and after the last snapshot: `clamp`, `loop` or
+        `ping-pong`; `timing` stands in where the file has no times. Each snapshot is decoded once for the call; with a
+        `cache`, once for all calls. `out`, a writable float32 array of exactly that shape in native byte order, is filled and
+        returned if it is given.
+        """
     def velocities(
         self,
         snapshot: int,
@@ -349,336 +705,580 @@ class CGeoFile(File):
         timing: Timing | None = None,
         cache: SnapshotCache | None = None,
         out: _Floats | None = None,
-    ) -> _Floats: ...
+    ) -> _Floats:
+        """The velocity of each vertex at a snapshot, in lengths a second: `float32 [vertices, 3]`, by central differences. `out` is
+        filled as in `positions_at`.
+        """
 
 @final
 class Snapshots:
+    """The snapshots of a CGeo file: a sequence."""
     def __len__(self) -> int: ...
+    @overload
     def __getitem__(self, index: SupportsIndex, /) -> Snapshot: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[Snapshot]: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __iter__(self) -> Iterator[Snapshot]: ...
 
 @final
 class Snapshot:
+    """A snapshot of a CGeo file. Nothing is decoded before it is asked for."""
     @property
-    def index(self) -> int: ...
+    def index(self) -> int:
+        """Its index in the file."""
     @property
-    def seconds(self) -> float | None: ...
+    def seconds(self) -> float | None:
+        """Its time in seconds, where the file has times."""
     @property
-    def is_complete(self) -> bool: ...
+    def is_complete(self) -> bool:
+        """Whether it holds positions of its own; otherwise differences to the first snapshot."""
     @property
-    def counts(self) -> dict[str, int]: ...
+    def counts(self) -> dict[str, int]:
+        """The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict."""
     @property
-    def bounding_box(self) -> _Floats | None: ...
+    def bounding_box(self) -> _Floats | None:
+        """The box that the file stores, `float32 [2, 3]`: least and greatest; None where it stores none."""
     @property
-    def point_cloud(self) -> _Floats | None: ...
+    def point_cloud(self) -> _Floats | None:
+        """The points that viewports show, `float32 [points, 3]`; None where there are none."""
     @property
-    def byte_range(self) -> tuple[int, int]: ...
-    def positions(self, out: _Floats | None = None) -> _Floats: ...
-    def normals(self, out: _Floats | None = None) -> _Floats: ...
-    def texcoords(self, set: int, out: _Floats | None = None) -> _Floats: ...
-    def triangles(self) -> Triangles: ...
-    def decode(self, *, parts: _Part | Sequence[_Part] | None = None) -> Decoded: ...
-    def mesh(self) -> Mesh: ...
-    def sections(self) -> list[tuple[int, int, int]]: ...
+    def byte_range(self) -> tuple[int, int]:
+        """First byte in the file, and the byte after the last one."""
+    def positions(self, out: _Floats | None = None) -> _Floats:
+        """The positions, `float32 [vertices, 3]`, in lengths of the file.
+
+        `out`, if given, is filled and returned: a writable float32 array of exactly that shape, in native byte order. A C-contiguous
+        array is decoded into directly. After an error its content is unspecified; no other thread may use it meanwhile.
+        """
+    def normals(self, out: _Floats | None = None) -> _Floats:
+        """The normals, `float32 [normals, 3]`. `out` is filled as in `positions`."""
+    def texcoords(self, set: int, out: _Floats | None = None) -> _Floats:
+        """The texture coordinates u, v, w of a set (a map channel), `float32 [coordinates, 3]`. `out` is filled as in
+        `positions`.
+        """
+    def triangles(self) -> Triangles:
+        """The triangles. A snapshot that holds differences has those of the first one."""
+    def decode(self, *, parts: _Part | Sequence[_Part] | None = None) -> Decoded:
+        """Everything of the snapshot, decoded at once; or, with `parts`, some of `positions`, `normals`, `texcoords` and `triangles`. The
+        stream is decoded no further than the last of them.
+        """
+    def mesh(self) -> Mesh:
+        """The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates."""
+    def _repr_png_(self) -> bytes | None: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def sections(self) -> list[tuple[int, int, int]]:
+        """The sections of the snapshot, up to its end tag: tag, first byte of the content, and the byte after the last one."""
 
 @final
 class Decoded:
+    """A decoded snapshot. Arrays are shared by all that take them."""
     @property
-    def positions(self) -> _Floats: ...
+    def positions(self) -> _Floats:
+        """`float32 [vertices, 3]`."""
     @property
-    def normals(self) -> _Floats: ...
+    def normals(self) -> _Floats:
+        """`float32 [normals, 3]`."""
     @property
-    def texcoords(self) -> list[_Floats]: ...
+    def texcoords(self) -> list[_Floats]:
+        """The texture coordinates of each set, `float32 [coordinates, 3]`."""
     @property
-    def triangles(self) -> Triangles: ...
+    def triangles(self) -> Triangles:
+        """The triangles."""
     @property
-    def parts(self) -> list[_Part]: ...
+    def parts(self) -> list[_Part]:
+        """The names of the parts that were decoded. Others cannot be taken."""
     @property
-    def is_complete(self) -> bool: ...
+    def is_complete(self) -> bool:
+        """Whether the snapshot holds positions of its own."""
 
 @final
 class Triangles:
+    """The triangles of a snapshot: an index for each of position, normal and map channel."""
     @property
-    def positions(self) -> NDArray[np.uint32]: ...
+    def positions(self) -> NDArray[np.uint32]:
+        """Indices of positions, `uint32 [triangles, 3]`."""
     @property
-    def normals(self) -> NDArray[np.uint32] | None: ...
+    def normals(self) -> NDArray[np.uint32] | None:
+        """Indices of normals, `uint32 [triangles, 3]`; None where the file has none."""
     @property
-    def texcoords(self) -> list[NDArray[np.uint32]]: ...
+    def texcoords(self) -> list[NDArray[np.uint32]]:
+        """Indices of the coordinates of each map channel, `uint32 [triangles, 3]`."""
     @property
-    def material_ids(self) -> NDArray[np.uint32] | None: ...
+    def material_ids(self) -> NDArray[np.uint32] | None:
+        """The material of each triangle, `uint32 [triangles]`; None where the file has none."""
     @property
-    def edge_visibility(self) -> NDArray[np.uint8] | None: ...
+    def edge_visibility(self) -> NDArray[np.uint8] | None:
+        """Which edges of each triangle are visible, a bit each, `uint8 [triangles]`; None where the file has none."""
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
 
 @final
 class Timing:
+    """When the snapshots of a file are: the first at `start`, each later one `step` seconds after the one before."""
     def __new__(cls, start: float, step: float, count: int) -> Self: ...
     @property
-    def start(self) -> float: ...
+    def start(self) -> float:
+        """The time of the first snapshot, in seconds."""
     @property
-    def step(self) -> float: ...
+    def step(self) -> float:
+        """The time between two snapshots, in seconds."""
     @property
-    def count(self) -> int: ...
-    def time_of(self, index: int) -> float: ...
-    def keys(self, open: float, close: float, *, wrap: _Wrap = "clamp") -> list[float]: ...
+    def count(self) -> int:
+        """The number of snapshots."""
+    def time_of(self, index: int) -> float:
+        """The time of a snapshot, in seconds."""
+    def keys(self, open: float, close: float, *, wrap: _Wrap = "clamp") -> list[float]:
+        """The times of motion keys while a shutter is open: when it opens, when it closes, and at every snapshot between."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class SnapshotCache:
+    """Decoded snapshots, shared by all threads: each is decoded once, and the least used are let go beyond `max_bytes`."""
     def __new__(cls, max_bytes: int) -> Self: ...
     @property
-    def stats(self) -> dict[str, int]: ...
+    def stats(self) -> dict[str, int]:
+        """`hits`, `misses`, `decodes`, `repeated_decodes`, `bytes_held` and `peak_bytes`: a dict."""
     def get(
         self, file: CGeoFile, index: int, *, parts: _Part | Sequence[_Part] | None = None
-    ) -> Decoded: ...
+    ) -> Decoded:
+        """A snapshot of a file, decoded if it is not held. With `parts` (some of `positions`, `normals`, `texcoords` and
+        `triangles`), these at least: what is not held yet is decoded and added.
+        """
     def prefetch(
-        self, file: CGeoFile, snapshots: Sequence[int], *, parts: _Part | Sequence[_Part] | None = None
-    ) -> None: ...
-    def remove(self, file: CGeoFile) -> None: ...
-    def clear(self) -> None: ...
+        self, file: CGeoFile, snapshots: Sequence[int] | NDArray[np.integer[Any]], *, parts: _Part | Sequence[_Part] | None = None
+    ) -> None:
+        """Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are those of `get`."""
+    def remove(self, file: CGeoFile) -> None:
+        """Lets go of all snapshots of a file."""
+    def clear(self) -> None:
+        """Lets go of everything."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class IqmFile(File):
+    """An Inter-Quake Model: meshes over common vertex arrays, a skeleton, and animations."""
     @property
-    def version(self) -> int: ...
+    def format(self) -> Literal["iqm"]: ...
     @property
-    def vertex_count(self) -> int: ...
+    def version(self) -> int:
+        """The version of the format: 1 or 2."""
     @property
-    def comment(self) -> str | None: ...
+    def vertex_count(self) -> int:
+        """The number of vertices of all meshes."""
     @property
-    def submeshes(self) -> list[Submesh]: ...
+    def comment(self) -> str | None:
+        """The comment, where the file has one."""
     @property
-    def vertex_arrays(self) -> list[VertexArray]: ...
+    def submeshes(self) -> list[Submesh]:
+        """The meshes, as the file's table has them: ranges of the common triangles and vertices."""
     @property
-    def triangles(self) -> NDArray[np.uint32]: ...
+    def vertex_arrays(self) -> list[VertexArray]:
+        """The vertex arrays, in the order of the file."""
     @property
-    def adjacency(self) -> NDArray[np.uint32] | None: ...
+    def triangles(self) -> NDArray[np.uint32]:
+        """All triangles, `uint32 [triangles, 3]`. Raises `Error` if an index is out of range."""
     @property
-    def joints(self) -> list[Joint]: ...
+    def adjacency(self) -> NDArray[np.uint32] | None:
+        """The neighbours of each triangle, `uint32 [triangles, 3]`; None where the file has none."""
     @property
-    def joint_transforms(self) -> _Floats: ...
+    def joints(self) -> list[Joint]:
+        """The joints: name and parent of each."""
     @property
-    def anims(self) -> list[Anim]: ...
+    def joint_transforms(self) -> _Floats:
+        """The bind pose of the joints, relative to their parents: `float32 [joints, 10]`, translation (3), rotation (x y z w)
+        and scale (3).
+        """
     @property
-    def frame_count(self) -> int: ...
+    def anims(self) -> list[Anim]:
+        """The animations."""
     @property
-    def pose_count(self) -> int: ...
+    def frame_count(self) -> int:
+        """The number of frames of all animations."""
     @property
-    def frame_bounds(self) -> _Floats | None: ...
+    def pose_count(self) -> int:
+        """The number of poses of a frame: one for each joint, in most files."""
     @property
-    def skeleton(self) -> Skeleton | None: ...
-    def frames(self, start: int = 0, stop: int | None = None) -> _Floats: ...
-    def check_animation(self, animation: IqmFile) -> None: ...
+    def frame_bounds(self) -> _Floats | None:
+        """The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None where
+        the file has none.
+        """
+    @property
+    def skeleton(self) -> Skeleton | None:
+        """The skeleton; None where the file has no joints."""
+    def frames(self, start: int = 0, stop: int | None = None) -> _Floats:
+        """Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
+        scale (3), relative to the parents.
+        """
+    def check_animation(self, animation: IqmFile) -> None:
+        """Raises `Error` of the kind `mismatch` unless the frames of `animation` can move the joints of this file: there must be a pose
+        for each joint, with the same parent. `animation` can be this file.
+        """
 
 @final
 class Submesh:
+    """A mesh of the file's table."""
+    def __new__(
+        cls,
+        name: str,
+        material: str,
+        first_vertex: int,
+        num_vertexes: int,
+        first_triangle: int,
+        num_triangles: int,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def material(self) -> str: ...
+    def material(self) -> str:
+        """The name of its material."""
     @property
-    def first_vertex(self) -> int: ...
+    def first_vertex(self) -> int:
+        """The first of its vertices."""
     @property
-    def num_vertexes(self) -> int: ...
+    def num_vertexes(self) -> int:
+        """How many it has."""
     @property
-    def first_triangle(self) -> int: ...
+    def first_triangle(self) -> int:
+        """The first of its triangles."""
     @property
-    def num_triangles(self) -> int: ...
+    def num_triangles(self) -> int:
+        """How many it has."""
 
 @final
 class Joint:
+    """A joint."""
+    def __new__(
+        cls,
+        name: str,
+        parent: int | None,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def parent(self) -> int | None: ...
+    def parent(self) -> int | None:
+        """The index of the joint that it hangs on; None for a root."""
 
 @final
 class Anim:
+    """An animation: a range of frames."""
+    def __new__(
+        cls,
+        name: str,
+        first_frame: int,
+        num_frames: int,
+        framerate: float,
+        is_loop: bool,
+    ) -> Self: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def first_frame(self) -> int: ...
+    def first_frame(self) -> int:
+        """The first of its frames."""
     @property
-    def num_frames(self) -> int: ...
+    def num_frames(self) -> int:
+        """How many it has."""
     @property
-    def framerate(self) -> float: ...
+    def framerate(self) -> float:
+        """Frames a second."""
     @property
-    def is_loop(self) -> bool: ...
+    def is_loop(self) -> bool:
+        """Whether the first frame follows on the last one."""
 
 @final
 class VertexArray:
+    """A vertex array, as the file has it."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """The meaning of the array, or its name in the file."""
     @property
-    def format(self) -> str: ...
+    def format(self) -> str:
+        """The type and the number of its components, such as `f32x3`."""
     @property
-    def values(self) -> NDArray[Any]: ...
+    def values(self) -> NDArray[Any]:
+        """The elements as stored: `[vertices, components]`, in place where the file is mapped or in memory."""
 
 @final
 class Skeleton:
+    """Joints, their parents, and the matrices of the bind pose."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def parents(self) -> list[int | None]: ...
+    def parents(self) -> list[int | None]:
+        """The index of the joint that each hangs on; None for roots."""
     @property
-    def bind_matrices(self) -> _Floats: ...
+    def bind_matrices(self) -> _Floats:
+        """From each joint to the model, in the bind pose: `float32 [joints, 3, 4]`, rows."""
     @property
-    def inverse_bind_matrices(self) -> _Floats: ...
-    def skinning_matrices(self, frame: _Floats) -> _Floats: ...
+    def inverse_bind_matrices(self) -> _Floats:
+        """From the model to each joint, in the bind pose: `float32 [joints, 3, 4]`, rows."""
+    def skinning_matrices(self, frame: ArrayLike) -> _Floats:
+        """The matrices that move vertices from the bind pose to a frame: `float32 [joints, 3, 4]`, rows. `frame` is
+        `[joints, 10]`, such as `file.frames()[7]`. Frames `float32 [frames, joints, 10]`, such as `file.frames()`, give
+        `float32 [frames, joints, 3, 4]`.
+        """
     def __len__(self) -> int: ...
 
 @final
 class OpenCtmFile(File):
+    """An OpenCTM file: one body, or several written one after the other."""
     @property
-    def bodies(self) -> list[Body]: ...
+    def format(self) -> Literal["openctm"]: ...
+    @property
+    def bodies(self) -> list[Body]:
+        """The bodies."""
 
 @final
 class Body:
+    """A body of an OpenCTM file. Nothing is decoded before it is asked for."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def method(self) -> Literal["RAW", "MG1", "MG2"]: ...
+    def method(self) -> Literal["RAW", "MG1", "MG2"]:
+        """How it is compressed: `RAW`, `MG1` or `MG2`."""
     @property
-    def comment(self) -> str: ...
+    def comment(self) -> str:
+        """The comment, empty where there is none."""
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """The number of vertices."""
     @property
-    def triangle_count(self) -> int: ...
+    def triangle_count(self) -> int:
+        """The number of triangles."""
     @property
-    def triangles(self) -> NDArray[np.uint32]: ...
+    def triangles(self) -> NDArray[np.uint32]:
+        """The triangles, `uint32 [triangles, 3]`. Raises `Error` if an index is out of range."""
     @property
-    def positions(self) -> _Floats: ...
+    def positions(self) -> _Floats:
+        """The positions, `float32 [vertices, 3]`."""
     @property
-    def normals(self) -> _Floats | None: ...
+    def normals(self) -> _Floats | None:
+        """The normals, `float32 [vertices, 3]`; None where the file has none."""
     @property
-    def uv_maps(self) -> list[Map]: ...
+    def uv_maps(self) -> list[Map]:
+        """The sets of texture coordinates."""
     @property
-    def attribute_maps(self) -> list[Map]: ...
-    def decode(self) -> dict[str, Any]: ...
-    def validate(self) -> list[Finding]: ...
-    def check(self) -> None: ...
+    def attribute_maps(self) -> list[Map]:
+        """The sets of attributes."""
+    def decode(self) -> dict[str, Any]:
+        """All arrays, decoded at once by all threads: a dict of `triangles`, `positions`, `normals` (if the file has
+        them), `texcoords` and `attribute_maps` (lists of arrays).
+        """
+    def validate(self) -> list[Finding]:
+        """Checks every value of the body. Gives all findings."""
+    def check(self) -> None:
+        """Raises `Error` for the first finding that makes the body unusable."""
 
 @final
 class Map:
+    """A set of texture coordinates or of attributes."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def file(self) -> str | None: ...
+    def file(self) -> str | None:
+        """The file of the texture; None for attributes."""
     @property
-    def precision(self) -> float | None: ...
+    def precision(self) -> float | None:
+        """The step of the grid that MG2 rounds to; None for other methods."""
     @property
-    def values(self) -> _Floats: ...
+    def values(self) -> _Floats:
+        """Texture coordinates, `float32 [vertices, 2]`, or attributes, `float32 [vertices, 4]`."""
 
 @final
 class SlMeshFile(File):
+    """A Second Life mesh asset: four levels of detail, a skin, and shapes for physics."""
     @property
-    def lods(self) -> list[str]: ...
+    def format(self) -> Literal["slmesh"]: ...
     @property
-    def physics_mesh(self) -> Block | None: ...
+    def lods(self) -> list[str]:
+        """The names of the levels of detail that are there, finest first: `high_lod`, `medium_lod`, `low_lod`, `lowest_lod`."""
     @property
-    def physics_convex(self) -> Hulls | None: ...
+    def physics_mesh(self) -> Block | None:
+        """The mesh for physics; None where the asset has none."""
     @property
-    def skin(self) -> Skin | None: ...
+    def physics_convex(self) -> Hulls | None:
+        """The hulls for physics; None where the asset has none."""
     @property
-    def version(self) -> int | None: ...
+    def skin(self) -> Skin | None:
+        """The skin; None where the asset has none."""
     @property
-    def blocks(self) -> dict[str, tuple[int, int] | None]: ...
-    def lod(self, name: str = "high_lod") -> Block | None: ...
-    def check_hashes(self) -> list[Finding]: ...
+    def version(self) -> int | None:
+        """The version that the header says."""
+    @property
+    def blocks(self) -> dict[str, tuple[int, int] | None]:
+        """The blocks that the header names: first byte in the file and the byte after the last one; None for one that is not
+        stored.
+        """
+    def lod(self, name: str = "high_lod") -> Block | None:
+        """A level of detail by its name, with or without `_lod`; None where the asset has none of that name."""
+    def check_hashes(self) -> list[Finding]:
+        """Compares the hash of each block that the header has with that of the bytes. Gives a finding for each that differs."""
 
 @final
 class Block:
+    """The faces of a level of detail: a sequence."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name of the block: `high_lod`."""
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """The number of vertices of all faces."""
     @property
-    def triangle_count(self) -> int: ...
+    def triangle_count(self) -> int:
+        """The number of triangles of all faces."""
     def __len__(self) -> int: ...
+    @overload
     def __getitem__(self, index: SupportsIndex, /) -> Face: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[Face]: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
     def __iter__(self) -> Iterator[Face]: ...
 
 @final
 class Face:
+    """A face of a level of detail: what has one material."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def index(self) -> int: ...
+    def index(self) -> int:
+        """Its index among the faces, which is that of its material."""
     @property
-    def has_geometry(self) -> bool: ...
+    def has_geometry(self) -> bool:
+        """Whether it has geometry; one without has no arrays."""
     @property
-    def vertex_count(self) -> int: ...
+    def vertex_count(self) -> int:
+        """The number of vertices."""
     @property
-    def triangle_count(self) -> int: ...
+    def triangle_count(self) -> int:
+        """The number of triangles."""
     @property
-    def positions(self) -> _Floats: ...
+    def positions(self) -> _Floats:
+        """The positions, `float32 [vertices, 3]`, in the domain of the face."""
     @property
-    def normals(self) -> _Floats | None: ...
+    def normals(self) -> _Floats | None:
+        """The normals, `float32 [vertices, 3]`, -1 to 1; None where there are none."""
     @property
-    def texcoords(self) -> _Floats | None: ...
+    def texcoords(self) -> _Floats | None:
+        """The texture coordinates, `float32 [vertices, 2]`; None where there are none."""
     @property
-    def raw_positions(self) -> NDArray[np.uint16]: ...
+    def raw_positions(self) -> NDArray[np.uint16]:
+        """The positions as stored, `uint16 [vertices, 3]`: 0 to 65535 over the domain."""
     @property
-    def raw_normals(self) -> NDArray[np.uint16] | None: ...
+    def raw_normals(self) -> NDArray[np.uint16] | None:
+        """The normals as stored, `uint16 [vertices, 3]`: 0 to 65535 over -1 to 1."""
     @property
-    def raw_texcoords(self) -> NDArray[np.uint16] | None: ...
+    def raw_texcoords(self) -> NDArray[np.uint16] | None:
+        """The texture coordinates as stored, `uint16 [vertices, 2]`: 0 to 65535 over the domain."""
     @property
-    def position_domain(self) -> _Floats: ...
+    def position_domain(self) -> _Floats:
+        """The box that positions are stored in, `float32 [2, 3]`: least and greatest."""
     @property
-    def texcoord_domain(self) -> _Floats: ...
+    def texcoord_domain(self) -> _Floats:
+        """The box that texture coordinates are stored in, `float32 [2, 2]`: least and greatest."""
     @property
-    def indices(self) -> NDArray[np.uint16]: ...
+    def indices(self) -> NDArray[np.uint16]:
+        """The indices of the corners, `uint16 [indices]`, all below `vertex_count`. Raises `Error` where one is not."""
     @property
-    def joint_indices(self) -> NDArray[np.uint8] | None: ...
+    def joint_indices(self) -> NDArray[np.uint8] | None:
+        """The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None where the face has no weights."""
     @property
-    def joint_weights(self) -> _Floats | None: ...
+    def joint_weights(self) -> _Floats | None:
+        """How much each of them does, `float32 [vertices, 4]`, 0 to 1 as stored, 0 where unused; None where the face has no
+        weights. With `normalized_weights`, those of a vertex add up to 1.
+        """
     @property
-    def normalized_weights(self) -> _Floats | None: ...
+    def normalized_weights(self) -> _Floats | None:
+        """Like `joint_weights`, scaled so that those of a vertex add up to 1."""
 
 @final
 class Hulls:
+    """Convex hulls for physics."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def hull_sizes(self) -> NDArray[np.uint32] | None: ...
+    def hull_sizes(self) -> NDArray[np.uint32] | None:
+        """How many points each hull has, `uint32 [hulls]`; None where there are no hulls."""
     @property
-    def hull_points(self) -> _Floats | None: ...
+    def hull_points(self) -> _Floats | None:
+        """The points of all hulls, one hull after the other, `float32 [points, 3]`; None where there are none."""
     @property
-    def bounding_verts(self) -> _Floats | None: ...
+    def bounding_verts(self) -> _Floats | None:
+        """The points of the hull around everything, `float32 [points, 3]`; None where there are none."""
     @property
-    def hulls(self) -> list[_Floats]: ...
+    def hulls(self) -> list[_Floats]:
+        """The points of each hull, `float32 [points, 3]`."""
 
 @final
 class Skin:
+    """What moves the vertices with the joints of an avatar."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def joint_names(self) -> list[str]: ...
+    def joint_names(self) -> list[str]:
+        """The names of the joints; empty where the skin has none."""
     @property
-    def bind_shape_matrix(self) -> _Floats | None: ...
+    def bind_shape_matrix(self) -> _Floats | None:
+        """`float32 [16]`, in the order of the file; None where there is none."""
     @property
-    def inverse_bind_matrices(self) -> _Floats | None: ...
+    def inverse_bind_matrices(self) -> _Floats | None:
+        """`float32 [joints, 16]`, in the order of the file; None where there are none."""
     @property
-    def alt_inverse_bind_matrices(self) -> _Floats | None: ...
+    def alt_inverse_bind_matrices(self) -> _Floats | None:
+        """`float32 [joints, 16]`, in the order of the file; None where there are none."""
     @property
-    def pelvis_offset(self) -> float | None: ...
+    def pelvis_offset(self) -> float | None:
+        """How far the pelvis is moved, in metres; None where the skin does not say it."""
 
 @final
 class TmfFile(File):
+    """A TMF file: meshes with an index for each of position, normal, texture coordinate and tangent."""
     @property
-    def stored_meshes(self) -> list[TmfMesh]: ...
+    def format(self) -> Literal["tmf"]: ...
+    @property
+    def stored_meshes(self) -> list[TmfMesh]:
+        """The meshes, as the file stores them."""
 
 @final
 class TmfMesh:
+    """A mesh as a TMF file stores it. Nothing is decoded before it is asked for."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name."""
     @property
-    def positions(self) -> _Floats | None: ...
+    def positions(self) -> _Floats | None:
+        """The positions, `float32 [vertices, 3]`; None where there are none."""
     @property
-    def normals(self) -> _Floats | None: ...
+    def normals(self) -> _Floats | None:
+        """The normals, `float32 [normals, 3]`; None where there are none."""
     @property
-    def texcoords(self) -> _Floats | None: ...
+    def texcoords(self) -> _Floats | None:
+        """The texture coordinates, `float32 [texcoords, 2]`; None if there are none."""
     @property
-    def tangents(self) -> _Floats | None: ...
+    def tangents(self) -> _Floats | None:
+        """The tangents, `float32 [tangents, 4]`; None where there are none."""
     @property
-    def position_indices(self) -> NDArray[np.uint32] | None: ...
+    def position_indices(self) -> NDArray[np.uint32] | None:
+        """Three indices of `positions` for each triangle, `uint32 [indices]`; None where there are none."""
     @property
-    def normal_indices(self) -> NDArray[np.uint32] | None: ...
+    def normal_indices(self) -> NDArray[np.uint32] | None:
+        """Three indices of `normals` for each triangle, `uint32 [indices]`; None where there are none."""
     @property
-    def texcoord_indices(self) -> NDArray[np.uint32] | None: ...
+    def texcoord_indices(self) -> NDArray[np.uint32] | None:
+        """Three indices of `texcoords` for each triangle, `uint32 [indices]`; None where there are none."""
     @property
-    def tangent_indices(self) -> NDArray[np.uint32] | None: ...
+    def tangent_indices(self) -> NDArray[np.uint32] | None:
+        """Three indices of `tangents` for each triangle, `uint32 [indices]`; None where there are none."""
     @property
-    def custom(self) -> list[tuple[str, NDArray[Any]]]: ...
-    def indices(self) -> dict[str, NDArray[np.uint32]]: ...
+    def custom(self) -> list[tuple[str, NDArray[Any]]]:
+        """Data of the file's own, in its order: pairs of name and array. `float32 [n, 1]` and `[n, 4]` (colours),
+        `uint32 [n]` (indices and integers).
+        """
+    def indices(self) -> dict[str, NDArray[np.uint32]]:
+        """All indices, flat lists: a dict of `positions`, `normals`, `texcoords` and `tangents`, `uint32 [indices]` each, if they
+        are there.
+        """

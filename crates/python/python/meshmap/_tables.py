@@ -28,7 +28,7 @@ class Table:
     def of(self, sources: Sequence[str], limit: int | None = None) -> _meshmap.Catalog:
         """The rows of these files."""
         if self.geometry:
-            names = None if self.geometry is True else self.geometry
+            names = self.geometry if isinstance(self.geometry, tuple) else None
             columns = names if self.columns is None else self.columns
             return _meshmap.geometry(
                 sources, columns=columns, drawn=self.drawn, formats=self.formats, limit=limit

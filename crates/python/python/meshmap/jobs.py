@@ -62,7 +62,7 @@ def verify(paths: Sequence[str]) -> pa.Table:
 
 
 def convert(
-    paths: Sequence[str], folder: str | os.PathLike[str], *, to: str = "glb", base: str | None = None, **options: Any
+    paths: Sequence[str], folder: str | os.PathLike[str], *, to: _meshmap._Target = "glb", base: str | None = None, **options: Any
 ) -> pa.Table:
     """Converts each file to one below ``folder``, and has a row for each.
 
@@ -84,7 +84,7 @@ def convert(
 
 
 def _converted(
-    path: str, folder: Path, to: str, base: str | None, outputs: _meshmap.Outputs, options: dict[str, Any]
+    path: str, folder: Path, to: _meshmap._Target, base: str | None, outputs: _meshmap.Outputs, options: dict[str, Any]
 ) -> dict[str, Any]:
     below = os.path.basename(path) if base is None else os.path.relpath(path, base)
     output = folder / f"{below}.{to}"

@@ -1,4 +1,4 @@
-//! Files and their parts in another process: they are pickled by what makes them again.
+//! Pickling: files and their parts are opened again in another process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::source::How;
 /// A function and its arguments.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>);
 
-/// What `open` was called with.
+/// The arguments of `open`.
 pub(crate) struct Origin {
     /// The path, the bytes, the file object or the reader.
     object: Py<PyAny>,
@@ -23,7 +23,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// `path` is that of a file object, if it has one.
+    /// `path` is the path of a file object, if it has one.
     pub(crate) fn new(
         py: Python<'_>,
         object: Py<PyAny>,

@@ -27,7 +27,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// `None` where the bytes are not as many as the shape says.
+    /// `None` if the bytes are not as many as the shape says.
     fn new(bytes: Bytes, scalar: Scalar, shape: &[usize]) -> Option<Self> {
         let mut stride = scalar.size();
         let mut strides = Vec::with_capacity(shape.len());
@@ -40,7 +40,7 @@ impl Buffer {
         (stride == bytes.len()).then(|| Self { bytes, scalar, shape: shape.into(), strides: strides.into() })
     }
 
-    /// Where the bytes are. Those of nothing are aligned for everything.
+    /// The address of the bytes. If there are none, it is aligned for everything.
     fn pointer(&self) -> *mut c_void {
         static NOTHING: u64 = 0;
         match self.bytes.is_empty() {
@@ -49,7 +49,7 @@ impl Buffer {
         }
     }
 
-    /// What PEP 3118 calls the elements: native where they are aligned, else little-endian and packed.
+    /// The format of the elements in PEP 3118: native if they are aligned, else little-endian and packed.
     fn format(&self) -> &'static CStr {
         let aligned = (self.pointer() as usize).is_multiple_of(self.scalar.size());
         match (self.scalar, aligned && cfg!(target_endian = "little")) {
@@ -201,7 +201,7 @@ pub(crate) struct Floats<'py> {
 }
 
 impl<'py> Floats<'py> {
-    /// `name` is that of the parameter, for errors.
+    /// `name` is the name of the parameter, for errors.
     pub(crate) fn new(name: &'static str, object: Bound<'py, PyAny>) -> PyResult<Self> {
         let found = |what: &str| {
             PyValueError::new_err(format!("{name} {what}: expected an array of float32 in native byte order"))
@@ -233,7 +233,7 @@ impl<'py> Floats<'py> {
         Ok(Self { name, object, buffer })
     }
 
-    /// Of what NumPy makes an array: other types of numbers are converted, and lists are copied.
+    /// Anything that NumPy makes an array of: other types of numbers are converted, and lists are copied.
     pub(crate) fn of(name: &'static str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
         static AS_ARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let py = object.py();

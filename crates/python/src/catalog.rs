@@ -24,12 +24,12 @@ use crate::readers::{Interrupt, of_reader};
 #[pyclass(frozen, module = "meshmap")]
 pub struct Catalog {
     items: Arc<Vec<Item>>,
-    /// Of all readers.
+    /// The interrupts of all readers.
     interrupt: Interrupt,
     how: How,
     table: Table,
     limit: usize,
-    /// What makes the same catalogue in another process: the name of the function, its sources and its options.
+    /// The call that makes the same catalogue in another process: the name of the function, its sources and its options.
     origin: (&'static str, Py<PyAny>, Py<PyDict>),
 }
 
@@ -118,17 +118,17 @@ const GEOMETRY: [&str; 17] = [
 /// The geometry of many files: a row for each mesh, snapshot or level of detail, with its arrays as lists. Nothing is read before its
 /// stream is.
 ///
-/// The values are those of `file.mesh(address)`: `position`, `normal` and `texcoord` are lists of `float32 [3]` (a third texture
+/// The values are equal to the arrays of `file.mesh(address)`: `position`, `normal` and `texcoord` are lists of `float32 [3]` (a third texture
 /// coordinate that the file has not is 0), `tangent`, `color` and `weights` of `float32 [4]`, `joints` of `int32 [4]`, `index` of
-/// `int32 [3]`, `material_id` of `int64`, and attributes of a file's own of lists of `float64`. What a mesh has not is null. A file, a mesh or
-/// an array that cannot be read is null, too, in a row with `error_kind` and `error`.
+/// `int32 [3]`, `material_id` of `int64`, and other attributes of a file of lists of `float64`. A mesh without an array has null. A file, a mesh or
+/// an array that cannot be read is also null, in a row with `error_kind` and `error`.
 ///
 /// Args:
 ///     sources: As of `catalog`.
-///     columns: The names of the columns, in order: those of a catalogue from `path` to `triangles`, `material`, `identity`, `hash`,
+///     columns: The names of the columns, in order: columns of a catalogue from `path` to `triangles`, `material`, `identity`, `hash`,
 ///         `error_kind`, `error` and `path_bytes`, and those above, such as `texcoord[1]`. What no column needs is not decoded.
 ///     formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
-///     drawn: Whether only meshes that viewers show have rows: the finest level of detail, the first snapshot, nothing for physics.
+///     drawn: True if only meshes that viewers show have rows: the finest level of detail, the first snapshot, nothing for physics.
 ///     limit: The most rows.
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
 ///     batch_bytes: A table of the stream ends with the row that reaches this size.

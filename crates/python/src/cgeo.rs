@@ -3,18 +3,18 @@
 use std::cell::RefCell;
 
 use meshmap::cgeo::{self, Proxy, SnapshotCache};
-use meshmap::{Array, Scalar, Scratch};
+use meshmap::{Address, Array, Scalar, Scratch};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::again::Reduced;
 use crate::buffer::{self, Floats};
-use crate::call::call;
 use crate::decoded::{Decoded, PartNames, Triangles};
 use crate::file::{File, each, items, place};
 use crate::living::Living;
 use crate::mesh::Mesh;
+use crate::picture::picture;
 use crate::pool::detached;
 use crate::timing::{TimingInfo, timing_of};
 
@@ -36,7 +36,7 @@ struct Work {
 }
 
 impl Work {
-    /// Runs `work` with the memory of this thread, and lets go of it where it has become large.
+    /// Runs `work` with the memory of this thread, and releases it if it has become large.
     fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
         const KEPT: usize = 16 << 20;
         thread_local!(static WORK: RefCell<Work> = RefCell::default());
@@ -85,19 +85,19 @@ impl CGeoFile {
         Ok(Snapshots { file: slf.unbind(), count })
     }
 
-    /// When the snapshots are, where the file says it.
+    /// When the snapshots are, if the file says it.
     #[getter]
     fn timing(slf: &Bound<'_, Self>) -> PyResult<Option<TimingInfo>> {
         Ok(proxy(slf)?.timing().map(TimingInfo))
     }
 
-    /// The name of the object, where the file has one.
+    /// The name of the object, if the file has one.
     #[getter]
     fn object_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
         Ok(proxy(slf)?.object_name().map(|name| name.to_string_lossy().into_owned()))
     }
 
-    /// The name of the material, where the file has one.
+    /// The name of the material, if the file has one.
     #[getter]
     fn material_name(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
         Ok(proxy(slf)?.material_name().map(|name| name.to_string_lossy().into_owned()))
@@ -121,7 +121,7 @@ impl CGeoFile {
         Ok(proxy(slf)?.scale())
     }
 
-    /// What a length of 1 is, in millimetres, where the file tells it.
+    /// The length of 1 in millimetres, if the file says it.
     #[getter]
     fn unit_millimeters(slf: &Bound<'_, Self>) -> PyResult<Option<f64>> {
         Ok(proxy(slf)?.unit_length().map(|unit| unit.millimeters))
@@ -298,13 +298,13 @@ impl Snapshot {
         self.index
     }
 
-    /// Its time in seconds, where the file has times.
+    /// Its time in seconds, if the file has times.
     #[getter]
     fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.run(py, |snapshot| Ok(snapshot.time()))
     }
 
-    /// Whether it holds positions of its own; otherwise differences to the first snapshot.
+    /// True if it holds positions; False if it holds differences to the first snapshot.
     #[getter]
     fn is_complete(&self, py: Python<'_>) -> PyResult<bool> {
         self.run(py, cgeo::Snapshot::is_complete)
@@ -322,14 +322,14 @@ impl Snapshot {
         Ok(dict)
     }
 
-    /// The box that the file stores, `float32 [2, 3]`: least and greatest; None where it stores none.
+    /// The box that the file stores, `float32 [2, 3]`: least and greatest; None if it stores none.
     #[getter]
     fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let bounds = self.run(py, cgeo::Snapshot::bounding_box)?;
         bounds.map(|bounds| buffer::of_floats(py, [bounds.min, bounds.max].concat(), &[2, 3])).transpose()
     }
 
-    /// The points that viewports show, `float32 [points, 3]`; None where there are none.
+    /// The points that viewports show, `float32 [points, 3]`; None if there are none.
     #[getter]
     fn point_cloud(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, self.run(py, cgeo::Snapshot::point_cloud)?)
@@ -362,7 +362,7 @@ impl Snapshot {
         )
     }
 
-    /// The triangles. A snapshot that holds differences has those of the first one.
+    /// The triangles. A snapshot of differences has the triangles of the first one.
     fn triangles(&self, py: Python<'_>) -> PyResult<Triangles> {
         self.run(py, cgeo::Snapshot::triangles).map(Triangles)
     }
@@ -398,9 +398,8 @@ impl Snapshot {
 
     /// A picture of the snapshot, as PNG, for notebooks; None if it cannot be drawn.
     fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let (file, arguments) = self.snapshot.handle.origin.reduced(py)?;
-        let file = call(&file, &arguments, None)?;
-        crate::export::picture(file.cast::<File>()?, Some(format!("snapshots[{}]", self.index)))
+        let address = Address::field("snapshots").index(self.index as u64);
+        picture(py, &self.snapshot.handle, Some(address))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
@@ -458,7 +457,7 @@ impl Cache {
         Ok(Decoded::new(&mesh))
     }
 
-    /// Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are those of `get`.
+    /// Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are as in `get`.
     #[pyo3(signature = (file, snapshots, *, parts=None))]
     fn prefetch(
         &self,
@@ -471,14 +470,14 @@ impl Cache {
         detached(file.py(), true, || cache.prefetch_parts(&proxy, snapshots, parts))
     }
 
-    /// Lets go of all snapshots of a file.
+    /// Releases all snapshots of a file.
     fn remove(&self, file: &Bound<'_, CGeoFile>) -> PyResult<()> {
         let (cache, proxy) = (self.get()?, proxy(file)?);
         file.py().detach(|| cache.remove(&proxy));
         Ok(())
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         let cache = self.get()?;
         py.detach(|| cache.clear());

@@ -109,7 +109,7 @@ impl Decoded {
         there.map(|(name, _)| name).collect()
     }
 
-    /// Whether the snapshot holds positions of its own.
+    /// True if the snapshot holds positions; False if it holds differences to the first snapshot.
     #[getter]
     fn is_complete(&self) -> bool {
         self.is_complete
@@ -141,7 +141,7 @@ impl Triangles {
         buffer::of_array(py, indices)
     }
 
-    /// Indices of normals, `uint32 [triangles, 3]`; None where the file has none.
+    /// Indices of normals, `uint32 [triangles, 3]`; None if the file has none.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let indices = py.detach(|| self.0.normals().map(Array::from_vec));
@@ -157,14 +157,14 @@ impl Triangles {
             .collect()
     }
 
-    /// The material of each triangle, `uint32 [triangles]`; None where the file has none.
+    /// The material of each triangle, `uint32 [triangles]`; None if the file has none.
     #[getter]
     fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let ids = py.detach(|| self.0.material_ids().map(Array::from_vec));
         buffer::of_optional(py, ids)
     }
 
-    /// Which edges of each triangle are visible, a bit each, `uint8 [triangles]`; None where the file has none.
+    /// The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none.
     #[getter]
     fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let edges = py.detach(|| self.0.edge_visibility().map(Array::from_vec));

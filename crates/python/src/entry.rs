@@ -1,4 +1,4 @@
-//! What a file lists: its meshes, and the rules that it breaks.
+//! The lists of a file: its meshes, its arrays, and the rules that it breaks.
 
 use meshmap::{Finding, Role};
 use pyo3::prelude::*;
@@ -8,9 +8,9 @@ use crate::again::{self, Reduced};
 /// A mesh of a file, before it is read.
 #[pyclass(frozen, get_all, module = "meshmap")]
 pub struct Entry {
-    /// Where it is in the file.
+    /// Its address in the file.
     pub(crate) address: String,
-    /// Its name, empty where it has none.
+    /// Its name, empty if it has none.
     pub(crate) name: String,
     /// `geometry`, `lod`, `physics` or `snapshot`.
     role: String,
@@ -18,7 +18,7 @@ pub struct Entry {
     level: Option<u32>,
     /// The index of the snapshot; None for other roles.
     snapshot: Option<u64>,
-    /// The time of the snapshot in seconds, where the file has times.
+    /// The time of the snapshot in seconds, if the file has times.
     seconds: Option<f64>,
     /// True if a viewer draws it by default; False if it is known to have no triangles or no positions.
     is_drawn_by_default: bool,
@@ -43,7 +43,7 @@ impl Entry {
         }
     }
 
-    /// What a role says.
+    /// An entry with the facts of a role.
     pub(crate) fn of_role(role: Role) -> Self {
         let (name, level, snapshot, seconds) = match role {
             Role::Lod(level) => ("lod", Some(level), None, None),
@@ -123,7 +123,7 @@ pub struct ArrayInfo {
     dtype: String,
     /// The number of elements, then the numbers per element; None if only decoding reveals it.
     shape: Option<Vec<u64>>,
-    /// How the numbers are stored, once the bytes are decompressed: `plain`, `quantized` and others.
+    /// The encoding of the numbers, once the bytes are decompressed: `plain`, `quantized` and others.
     encoding: String,
     /// True if the values are the file's own bytes.
     is_view: bool,
@@ -196,13 +196,13 @@ pub struct FindingInfo {
     rule: String,
     /// `note`, `suspicious`, `forbidden` or `unusable`.
     severity: String,
-    /// Where in the file, as an address.
+    /// The address in the file.
     address: Option<String>,
     /// First byte, and the byte after the last one.
     byte_range: Option<(u64, u64)>,
-    /// How often.
+    /// The number of places that it applies to.
     count: u64,
-    /// What is wrong, on one line.
+    /// The problem, on one line.
     message: String,
 }
 

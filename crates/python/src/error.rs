@@ -77,7 +77,7 @@ fn make(py: Python<'_>, message: String, fields: &Bound<'_, PyDict>) -> PyResult
     Ok(PyErr::from_value(call(class(py)?, &PyTuple::new(py, [message])?, Some(fields))?))
 }
 
-/// Results of the library as those of Python.
+/// Results of the library as results of Python.
 pub(crate) trait OrRaise<T> {
     fn or_raise(self, py: Python<'_>) -> PyResult<T>;
 }

@@ -54,23 +54,6 @@ fn send(files: &[PathBuf], write: &Bound<'_, PyAny>) -> PyResult<()> {
     }
 }
 
-/// A small picture of a file, or of a mesh of it, as PNG; `None` if it cannot be drawn.
-pub(crate) fn picture<'py>(
-    file: &Bound<'py, File>,
-    mesh: Option<String>,
-) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let (py, handle) = (file.py(), file.get().handle.clone());
-    let mut render = Render::new().with_size(384, 384).with_non_finite(NonFinite::Zero);
-    render = addresses(mesh.map(|mesh| vec![mesh]))?.into_iter().fold(render, Render::with_mesh);
-    let file = file.get().get(py)?;
-    let draw = || -> meshmap_export::Result<Vec<u8>> {
-        let mut png = Vec::new();
-        render.picture(&file)?.0.write_png(&mut png)?;
-        Ok(png)
-    };
-    Ok(handle.detached(py, true, draw)?.ok().map(|png| PyBytes::new(py, &png)))
-}
-
 fn axis(name: &str) -> PyResult<Axis> {
     match name {
         "x" => Ok(Axis::X),
@@ -127,7 +110,7 @@ fn non_finite(zero: bool) -> NonFinite {
 ///     unit_millimeters: What a length of 1 is, in millimetres, whatever the file says.
 ///     quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
 ///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
-///     morph_normals: Writes the normals of snapshots, too.
+///     morph_normals: Also writes the normals of snapshots.
 ///     drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
 ///     merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
 ///     zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
@@ -252,7 +235,7 @@ pub(crate) fn convert<'py>(
 /// Args:
 ///     source: A file, or what `open` takes.
 ///     output: The path of a PNG to write.
-///     size: Width and height in pixels, 1 to 8192; of a contact sheet, those of each tile.
+///     size: Width and height in pixels, 1 to 8192; of a contact sheet, the size of each tile.
 ///     samples: Samples of each pixel: 1, 4 or 9.
 ///     mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
 ///     up: The axis that points up, whatever the format says.
@@ -261,7 +244,7 @@ pub(crate) fn convert<'py>(
 ///     snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or what is nearest to a
 ///         time.
 ///     anim: The name of the IQM animation.
-///     turntable: Writes an APNG of so many pictures, in which the mesh turns around once.
+///     turntable: Writes an APNG of this number of pictures, in which the mesh turns around once.
 ///     animation: Writes an APNG of all snapshots or frames.
 ///     sheet: Writes a contact sheet of all snapshots or frames.
 ///     every: Takes each n-th of them.

@@ -17,6 +17,7 @@ use crate::entry::{ArrayInfo, Entry, FindingInfo};
 use crate::error::{OrRaise, refuse};
 use crate::living::{Handle, Living};
 use crate::mesh::Mesh;
+use crate::picture::picture;
 use crate::pool::detached;
 use crate::source::Opened;
 
@@ -126,7 +127,7 @@ impl File {
     }
 }
 
-/// What a sequence gives for a key: an element for an index, a list of elements for a slice.
+/// The result of a sequence for a key: an element for an index, a list of elements for a slice.
 pub(crate) fn items<'py, T: IntoPyObject<'py, Error: Into<PyErr>>>(
     key: &Bound<'py, PyAny>,
     count: usize,
@@ -146,7 +147,7 @@ pub(crate) fn items<'py, T: IntoPyObject<'py, Error: Into<PyErr>>>(
     Ok(item(index)?.into_pyobject(py).map_err(Into::into)?.into_any().into_bound())
 }
 
-/// The place in a list of so many that an index means; negative ones count from the end.
+/// The place in a list of `count` elements that an index means; negative ones count from the end.
 pub(crate) fn place(index: isize, count: usize) -> Option<usize> {
     let index = if index < 0 { count.checked_sub(index.unsigned_abs())? } else { index.unsigned_abs() };
     (index < count).then_some(index)
@@ -199,27 +200,27 @@ impl File {
             .transpose()
     }
 
-    /// The length in bytes, where it is known.
+    /// The length in bytes, if it is known.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let source = &self.opened.source;
         detached(py, false, || source.len()).or_raise(py)
     }
 
-    /// Whether `close` was called.
+    /// True if `close` was called.
     #[getter]
     fn closed(&self) -> bool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    /// What the format says of axes, winding, texture origin and unit: a dict of `up`, `front_face`, `v_origin` and
-    /// `unit`, each None where it says nothing.
+    /// The conventions of the format: axes, winding, texture origin and unit, as a dict of `up`, `front_face`, `v_origin` and
+    /// `unit`, each None if it says nothing.
     #[getter]
     fn conventions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.handle.conventions(py)
     }
 
-    /// Rules of the format that the file breaks, as far as opening it tells.
+    /// Rules of the format that the file breaks, as far as they are found by opening it.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
         Ok(self.get(py)?.findings().iter().map(FindingInfo::new).collect())
@@ -293,7 +294,7 @@ impl File {
         Ok((counts.vertices, counts.triangles))
     }
 
-    /// What meshes there are: address, name and role of each, in the order of the file. Reads no geometry.
+    /// The meshes: address, name and role of each, in the order of the file. Reads no geometry.
     fn meshes(&self, py: Python<'_>) -> PyResult<Vec<Entry>> {
         self.entries(py)
     }
@@ -391,7 +392,7 @@ impl File {
         buffer::of_bytes(py, bytes, Scalar::U8, &[count])
     }
 
-    /// What was read so far: a tuple of the number of reads and of bytes. Maps and memory read nothing.
+    /// The reads so far: a tuple of the number of reads and of bytes. Maps and memory read nothing.
     #[getter]
     fn read_stats(&self) -> (u64, u64) {
         let stats = self.opened.source.read_stats();
@@ -399,17 +400,17 @@ impl File {
     }
 
     /// A picture of the file, as PNG, for notebooks; None if it cannot be drawn.
-    fn _repr_png_<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        crate::export::picture(slf, None)
+    fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        picture(py, &self.handle, None)
     }
 
-    /// Whether the file at the path has been changed or replaced since it was opened.
+    /// True if the file at the path has been changed or replaced since it was opened.
     fn is_stale(&self, py: Python<'_>) -> PyResult<bool> {
         let source = &self.opened.source;
         self.run(py, || source.is_stale())
     }
 
-    /// Lets go of the file. Meshes and arrays that were taken out of it stay as they are.
+    /// Closes the file. Meshes and arrays that were taken out of it stay as they are.
     fn close(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -440,7 +441,7 @@ impl File {
     }
 }
 
-/// What a file is, in a few words, from what opening read.
+/// A file in a few words, from what opening read.
 fn holds(file: &MeshFile) -> String {
     let many = |count: usize, what: &str| match count {
         1 => format!("1 {what}"),

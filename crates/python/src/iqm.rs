@@ -53,7 +53,7 @@ impl IqmFile {
         Ok(model(slf)?.vertex_count())
     }
 
-    /// The comment, where the file has one.
+    /// The comment, if the file has one.
     #[getter]
     fn comment(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
         let model = model(slf)?;
@@ -106,7 +106,7 @@ impl IqmFile {
         buffer::of_array(slf.py(), triangles)
     }
 
-    /// The neighbours of each triangle, `uint32 [triangles, 3]`; None where the file has none.
+    /// The neighbours of each triangle, `uint32 [triangles, 3]`; None if the file has none.
     #[getter]
     fn adjacency(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
         let model = model(slf)?;
@@ -184,7 +184,7 @@ impl IqmFile {
         ten(py, transforms, &[count, frames.pose_count(), 10])
     }
 
-    /// The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None where
+    /// The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None if
     /// the file has none.
     #[getter]
     fn frame_bounds(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
@@ -199,7 +199,7 @@ impl IqmFile {
         model(slf)?.attach(&model(animation)?).map(drop).or_raise(slf.py())
     }
 
-    /// The skeleton; None where the file has no joints.
+    /// The skeleton; None if the file has no joints.
     #[getter]
     fn skeleton(slf: &Bound<'_, Self>) -> PyResult<Option<Skeleton>> {
         let model = model(slf)?;
@@ -255,11 +255,11 @@ pub struct Submesh {
     material: String,
     /// The first of its vertices.
     first_vertex: u32,
-    /// How many it has.
+    /// The number of its vertices.
     num_vertexes: u32,
     /// The first of its triangles.
     first_triangle: u32,
-    /// How many it has.
+    /// The number of its triangles.
     num_triangles: u32,
 }
 
@@ -297,11 +297,11 @@ pub struct Anim {
     name: String,
     /// The first of its frames.
     first_frame: u32,
-    /// How many it has.
+    /// The number of its frames.
     num_frames: u32,
     /// Frames a second.
     framerate: f32,
-    /// Whether the first frame follows on the last one.
+    /// True if the first frame follows on the last one.
     is_loop: bool,
 }
 
@@ -341,7 +341,7 @@ pub struct VertexArray {
 
 #[pymethods]
 impl VertexArray {
-    /// The elements as stored: `[vertices, components]`, in place where the file is mapped or in memory.
+    /// The elements as stored: `[vertices, components]`, in place if the file is mapped or in memory.
     #[getter]
     fn values(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let file = self.file.bind(py);

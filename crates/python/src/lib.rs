@@ -16,6 +16,7 @@ mod mesh;
 mod openctm;
 mod opening;
 mod outputs;
+mod picture;
 mod pool;
 mod readers;
 mod slmesh;
@@ -36,7 +37,7 @@ use pyo3::types::PyTuple;
 ///         `s3://..` or `file://..`, of which ranges are fetched.
 ///     reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
 ///         be called by several threads. A reader or file object must not use the file that it reads.
-///     size: The length of what `reader` reads, in bytes, where that is known.
+///     size: The length of what `reader` reads, in bytes, if it is known.
 ///     mmap: Maps a path into memory: arrays that are not compressed are the pages of the file. Nobody may truncate the file
 ///         or write into it while arrays of it live; the process could crash. Files may be replaced by renaming.
 ///     strict: Checks every value, and refuses what the specification of the format forbids.

@@ -12,7 +12,7 @@ use crate::error::OrRaise;
 use crate::pool;
 use crate::readers::Reading;
 
-/// What opens a file once more, in a process that was forked.
+/// The means to open a file once more, in a process that was forked.
 #[derive(Clone)]
 pub(crate) struct Handle {
     source: Source,
@@ -20,7 +20,7 @@ pub(crate) struct Handle {
     options: Options,
     pub(crate) origin: Arc<Origin>,
     pub(crate) format: Format,
-    /// Whether work on it is worth several threads.
+    /// True if work on it is worth several threads.
     pub(crate) is_large: bool,
 }
 
@@ -41,7 +41,7 @@ impl Handle {
         Ok((Self { source, reading, options, origin, format: file.format(), is_large }, file))
     }
 
-    /// What the format says of axes, winding, texture origin and unit.
+    /// The conventions of the format: axes, winding, texture origin and unit.
     pub(crate) fn conventions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         use meshmap::{Axis, LengthUnit, VOrigin, Winding};
         let conventions = self.format.conventions();
@@ -110,7 +110,7 @@ pub(crate) fn detached<T: Send>(
 
 /// Something of a file that this process may use.
 ///
-/// What a parent was decoding when it was forked stays as it was for ever, so a child makes its own. The lock is held only
+/// A block that a parent was decoding when it was forked never becomes complete, so a child makes its own. The lock is held only
 /// with the interpreter's lock, and forks happen with it: no child finds it locked.
 pub(crate) struct Living<T> {
     pub(crate) handle: Handle,

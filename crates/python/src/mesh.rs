@@ -9,12 +9,12 @@ use crate::again::{self, Reduced};
 use crate::buffer;
 use crate::call::call;
 use crate::entry::{Entry, FindingInfo};
-use crate::file::File;
 use crate::living::Living;
+use crate::picture::picture;
 
 /// A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
 ///
-/// `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`, `weights`, and the names of a file's own.
+/// `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`, `weights`, and other names of the file.
 #[pyclass(frozen, module = "meshmap")]
 pub struct Mesh {
     view: Living<MeshView>,
@@ -48,13 +48,13 @@ impl Mesh {
 
 #[pymethods]
 impl Mesh {
-    /// Where the mesh is in the file.
+    /// The address of the mesh in the file.
     #[getter]
     fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// Its name, empty where it has none.
+    /// Its name, empty if it has none.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.get(py)?.name().to_owned())
@@ -72,13 +72,13 @@ impl Mesh {
         Ok(Entry::of_role(self.get(py)?.role()).parts().1)
     }
 
-    /// The time in seconds of a snapshot, where the file has times.
+    /// The time in seconds of a snapshot, if the file has times.
     #[getter]
     fn seconds(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         Ok(Entry::of_role(self.get(py)?.role()).parts().3)
     }
 
-    /// The material of the whole mesh, where the file names one.
+    /// The material of the whole mesh, if the file names one.
     #[getter]
     fn material(&self, py: Python<'_>) -> PyResult<Option<String>> {
         Ok(self.get(py)?.material().map(str::to_owned))
@@ -114,14 +114,14 @@ impl Mesh {
 
     /// An attribute as numbers: `float32 [vertices, components]`.
     ///
-    /// What is stored as float32 is viewed in place where the file is mapped or in memory, and not compressed. Other
+    /// Values that are stored as float32 are viewed in place if the file is mapped or in memory, and not compressed. Other
     /// floats are converted, normalized integers are scaled to their range. Integers that are numbers of something, such
-    /// as joints, stay integers. Raises KeyError where the mesh has no such attribute.
+    /// as joints, stay integers. Raises KeyError if the mesh has no such attribute.
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         self.lookup(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 
-    /// Like `mesh[name]`; `default` where there is no such attribute.
+    /// Like `mesh[name]`; `default` if the mesh does not have it.
     #[pyo3(name = "get", signature = (name, default=None, /))]
     fn get_item(
         &self,
@@ -132,15 +132,15 @@ impl Mesh {
         Ok(self.lookup(py, name)?.or(default))
     }
 
-    /// An attribute as stored: its own type, `[vertices, components]`, in place where the file is mapped or in memory, and
+    /// An attribute as stored: its own type, `[vertices, components]`, in place if the file is mapped or in memory, and
     /// not compressed.
     fn raw(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         let attribute = self.attribute(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         stored(py, attribute)
     }
 
-    /// How integers of an attribute become numbers: `value * scale + offset` for each component, as a pair of tuples; None
-    /// where they have no such scale.
+    /// The scale and the offset of the integers of an attribute: `value * scale + offset` for each component; None
+    /// if they have no such scale.
     fn dequantization(&self, py: Python<'_>, name: &str) -> PyResult<Option<([f32; 4], [f32; 4])>> {
         let attribute = self.attribute(py, name)?.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
         Ok(attribute.dequant().map(|dequant| (dequant.scale, dequant.offset)))
@@ -179,7 +179,7 @@ impl Mesh {
             .collect()
     }
 
-    /// The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place where the file stores them so.
+    /// The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place if the file stores them like this.
     #[getter]
     fn indices(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let view = self.get(py)?;
@@ -211,7 +211,7 @@ impl Mesh {
         })
     }
 
-    /// The material of each triangle, `uint32 [triangles]`; None where the file has none.
+    /// The material of each triangle, `uint32 [triangles]`; None if the file has none.
     #[getter]
     fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let view = self.get(py)?;
@@ -225,7 +225,7 @@ impl Mesh {
         Ok(Self::made(Living::new(self.view.handle.clone(), sorted), true))
     }
 
-    /// The box around the positions, `float32 [2, 3]`: least and greatest; None where there are none.
+    /// The box around the positions, `float32 [2, 3]`: least and greatest; None if there are none.
     #[getter]
     fn bounds(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let view = self.get(py)?;
@@ -266,7 +266,7 @@ impl Mesh {
         adapted(slf, "to_open3d", None)
     }
 
-    /// Shows the mesh by PyVista. Options are those of `pyvista.plot`.
+    /// Shows the mesh by PyVista. Options are passed to `pyvista.plot`.
     #[pyo3(signature = (**options))]
     fn plot<'py>(
         slf: &Bound<'py, Self>,
@@ -277,9 +277,7 @@ impl Mesh {
 
     /// A picture of the mesh, as PNG, for notebooks; None if it cannot be drawn.
     fn _repr_png_<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let (file, arguments) = self.view.handle.origin.reduced(py)?;
-        let file = call(&file, &arguments, None)?;
-        crate::export::picture(file.cast::<File>()?, Some(self.address.to_string()))
+        picture(py, &self.view.handle, Some(self.address.clone()))
     }
 
     /// By its file: the mesh is read again.
@@ -329,7 +327,7 @@ impl Mesh {
     }
 }
 
-/// What the functions of other packages are given.
+/// The result of a function of `_adapters.py`.
 fn adapted<'py>(
     mesh: &Bound<'py, Mesh>,
     function: &str,

@@ -62,13 +62,13 @@ impl Body {
 
 #[pymethods]
 impl Body {
-    /// How it is compressed: `RAW`, `MG1` or `MG2`.
+    /// The method of compression: `RAW`, `MG1` or `MG2`.
     #[getter]
     fn method(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("{:?}", self.get(py)?.method()).to_uppercase())
     }
 
-    /// The comment, empty where there is none.
+    /// The comment, empty if there is none.
     #[getter]
     fn comment(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.run(py, openctm::Mesh::comment)?.to_string_lossy().into_owned())
@@ -98,7 +98,7 @@ impl Body {
         buffer::of_array(py, self.run(py, openctm::Mesh::positions)?)
     }
 
-    /// The normals, `float32 [vertices, 3]`; None where the file has none.
+    /// The normals, `float32 [vertices, 3]`; None if the file has none.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, self.run(py, openctm::Mesh::normals)?)

@@ -18,12 +18,12 @@ impl Outputs {
         Self(py.detach(|| Index::read(&folder, options, &[])))
     }
 
-    /// What an output of this source is made from, as a text; None if that may change unnoticed.
+    /// A text that identifies the source and the options; None if the source may change unnoticed.
     fn fingerprint(&self, py: Python<'_>, source: PathBuf) -> Option<String> {
         py.detach(|| self.0.fingerprint(&source))
     }
 
-    /// Whether the output was made from what the fingerprint says, and has not been changed or removed since then.
+    /// True if the output was made from this fingerprint, and has not been changed or removed since then.
     fn is_up_to_date(&self, py: Python<'_>, output: PathBuf, fingerprint: &str) -> bool {
         py.detach(|| self.0.is_up_to_date(&output, fingerprint))
     }

@@ -40,7 +40,7 @@ fn pool() -> PyResult<&'static ThreadPool> {
     Ok(&made.threads)
 }
 
-/// Runs `work` without the interpreter's lock; where it is large, in the pool.
+/// Runs `work` without the interpreter's lock; if it is large, in the pool.
 pub(crate) fn detached<T: Ungil + Send>(
     py: Python<'_>,
     is_large: bool,

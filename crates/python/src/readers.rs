@@ -30,7 +30,7 @@ impl Interrupt {
         }
     }
 
-    /// What was raised, once.
+    /// The exception that was raised, once.
     pub(crate) fn take(&self) -> Option<PyErr> {
         self.lock().take()
     }
@@ -140,7 +140,7 @@ impl ReadRange for ReaderSource {
     }
 }
 
-/// The bytes of an object, where they are if they cannot change.
+/// The bytes of an object, in place if they cannot change.
 fn shared(object: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(Bytes::from_owner(PyBackedBytes::from(bytes.clone())));

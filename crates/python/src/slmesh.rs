@@ -44,7 +44,7 @@ impl SlMeshFile {
             .collect())
     }
 
-    /// A level of detail by its name, with or without `_lod`; None where the asset has none of that name.
+    /// A level of detail by its name, with or without `_lod`; None if the asset has none of that name.
     #[pyo3(signature = (name="high_lod"))]
     fn lod(slf: &Bound<'_, Self>, name: &str) -> PyResult<Option<Block>> {
         let (asset, lod) = (asset(slf)?, lod_named(name)?);
@@ -53,7 +53,7 @@ impl SlMeshFile {
         Ok(mesh.map(|mesh| Block { mesh, name: lod.name(), handle: file.handle.clone() }))
     }
 
-    /// The mesh for physics; None where the asset has none.
+    /// The mesh for physics; None if the asset has none.
     #[getter]
     fn physics_mesh(slf: &Bound<'_, Self>) -> PyResult<Option<Block>> {
         let asset = asset(slf)?;
@@ -62,7 +62,7 @@ impl SlMeshFile {
         Ok(mesh.map(|mesh| Block { mesh, name: PHYSICS, handle: file.handle.clone() }))
     }
 
-    /// The hulls for physics; None where the asset has none.
+    /// The hulls for physics; None if the asset has none.
     #[getter]
     fn physics_convex(slf: &Bound<'_, Self>) -> PyResult<Option<Hulls>> {
         let asset = asset(slf)?;
@@ -71,7 +71,7 @@ impl SlMeshFile {
         Ok(hulls.map(|hulls| Hulls(hulls, file.handle.clone())))
     }
 
-    /// The skin; None where the asset has none.
+    /// The skin; None if the asset has none.
     #[getter]
     fn skin(slf: &Bound<'_, Self>) -> PyResult<Option<Skin>> {
         let asset = asset(slf)?;
@@ -98,7 +98,7 @@ impl SlMeshFile {
         Ok(dict)
     }
 
-    /// Compares the hash of each block that the header has with that of the bytes. Gives a finding for each that differs.
+    /// Compares the hash of each block that the header has with that of the bytes. Returns a finding for each hash that differs.
     fn check_hashes(slf: &Bound<'_, Self>) -> PyResult<Vec<crate::entry::FindingInfo>> {
         let asset = asset(slf)?;
         let findings = slf.as_super().get().run(slf.py(), || asset.check_hashes())?;
@@ -196,13 +196,13 @@ pub struct Face(slmesh::Face, &'static str, Handle);
 
 #[pymethods]
 impl Face {
-    /// Its index among the faces, which is that of its material.
+    /// Its index among the faces, and the index of its material.
     #[getter]
     fn index(&self) -> usize {
         self.0.index()
     }
 
-    /// Whether it has geometry; one without has no arrays.
+    /// True if it has geometry; one without has no arrays.
     #[getter]
     fn has_geometry(&self) -> bool {
         self.0.has_geometry()
@@ -226,13 +226,13 @@ impl Face {
         buffer::of_array(py, py.detach(|| self.0.positions()).or_raise(py)?)
     }
 
-    /// The normals, `float32 [vertices, 3]`, -1 to 1; None where there are none.
+    /// The normals, `float32 [vertices, 3]`, -1 to 1; None if there are none.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, py.detach(|| self.0.normals()).or_raise(py)?)
     }
 
-    /// The texture coordinates, `float32 [vertices, 2]`; None where there are none.
+    /// The texture coordinates, `float32 [vertices, 2]`; None if there are none.
     #[getter]
     fn texcoords(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, py.detach(|| self.0.texcoords(0)).or_raise(py)?)
@@ -276,22 +276,22 @@ impl Face {
         buffer::of_array(py, py.detach(|| self.0.indices()).or_raise(py)?)
     }
 
-    /// The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None where the face has no weights.
+    /// The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None if the face has no weights.
     #[getter]
     fn joint_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let arrays = self.weights(py, WeightScale::Stored)?;
         buffer::of_optional(py, arrays.map(|arrays| arrays.joints))
     }
 
-    /// How much each of them does, `float32 [vertices, 4]`, 0 to 1 as stored, 0 where unused; None where the face has no
-    /// weights. With `normalized_weights`, those of a vertex add up to 1.
+    /// The weight of each of these joints, `float32 [vertices, 4]`, 0 to 1 as stored, 0 where unused; None if the face has no
+    /// weights. With `normalized_weights`, the weights of a vertex add up to 1.
     #[getter]
     fn joint_weights(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let arrays = self.weights(py, WeightScale::Stored)?;
         buffer::of_optional(py, arrays.map(|arrays| arrays.weights))
     }
 
-    /// Like `joint_weights`, scaled so that those of a vertex add up to 1.
+    /// Like `joint_weights`, scaled so that the weights of a vertex add up to 1.
     #[getter]
     fn normalized_weights(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let arrays = self.weights(py, WeightScale::Normalized)?;
@@ -324,7 +324,7 @@ pub struct Hulls(slmesh::PhysicsConvex, Handle);
 
 #[pymethods]
 impl Hulls {
-    /// How many points each hull has, `uint32 [hulls]`; None where there are no hulls.
+    /// The number of points of each hull, `uint32 [hulls]`; None if there are no hulls.
     #[getter]
     fn hull_sizes(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let narrow = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
@@ -332,13 +332,13 @@ impl Hulls {
         buffer::of_optional(py, sizes)
     }
 
-    /// The points of all hulls, one hull after the other, `float32 [points, 3]`; None where there are none.
+    /// The points of all hulls, one hull after the other, `float32 [points, 3]`; None if there are none.
     #[getter]
     fn hull_points(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, py.detach(|| self.0.hull_points()).or_raise(py)?)
     }
 
-    /// The points of the hull around everything, `float32 [points, 3]`; None where there are none.
+    /// The points of the hull around everything, `float32 [points, 3]`; None if there are none.
     #[getter]
     fn bounding_verts(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, py.detach(|| self.0.bounding_verts()).or_raise(py)?)
@@ -369,37 +369,37 @@ impl Hulls {
     }
 }
 
-/// What moves the vertices with the joints of an avatar.
+/// The skin, which moves the vertices with the joints of an avatar.
 #[pyclass(frozen, module = "meshmap")]
 pub struct Skin(slmesh::Skin, Handle);
 
 #[pymethods]
 impl Skin {
-    /// The names of the joints; empty where the skin has none.
+    /// The names of the joints; empty if the skin has none.
     #[getter]
     fn joint_names(&self) -> Vec<String> {
         self.0.joint_names.iter().flatten().map(|name| name.to_string_lossy().into_owned()).collect()
     }
 
-    /// `float32 [16]`, in the order of the file; None where there is none.
+    /// `float32 [16]`, in the order of the file; None if there is none.
     #[getter]
     fn bind_shape_matrix(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.0.bind_shape_matrix.map(|matrix| buffer::of_floats(py, matrix.to_vec(), &[16])).transpose()
     }
 
-    /// `float32 [joints, 16]`, in the order of the file; None where there are none.
+    /// `float32 [joints, 16]`, in the order of the file; None if there are none.
     #[getter]
     fn inverse_bind_matrices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, self.0.inverse_bind_matrices.clone())
     }
 
-    /// `float32 [joints, 16]`, in the order of the file; None where there are none.
+    /// `float32 [joints, 16]`, in the order of the file; None if there are none.
     #[getter]
     fn alt_inverse_bind_matrices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         buffer::of_optional(py, self.0.alt_inverse_bind_matrices.clone())
     }
 
-    /// How far the pelvis is moved, in metres; None where the skin does not say it.
+    /// The offset of the pelvis in metres; None if the skin does not say it.
     #[getter]
     fn pelvis_offset(&self) -> Option<f32> {
         self.0.pelvis_offset

@@ -1,4 +1,4 @@
-//! Where bytes come from: paths, memory, file objects, and readers of ranges in Python.
+//! Sources of bytes: paths, memory, file objects, and readers of ranges in Python.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::error::OrRaise;
 use crate::pool::detached;
 use crate::readers::{Interrupt, Reading, of_file_object, of_reader};
 
-/// How a file is read.
+/// The settings for reading a file.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
     pub(crate) mmap: bool,
@@ -48,13 +48,13 @@ impl How {
     }
 }
 
-/// What was opened: a source, and how to say so, and to open it again in another process.
+/// A source, its path, and the arguments that opened it.
 pub(crate) struct Opened {
     pub(crate) source: Source,
     /// For file objects and readers.
     pub(crate) reading: Option<Reading>,
     pub(crate) path: Option<PathBuf>,
-    /// What `open` was called with: the path, the bytes, the file object or the reader.
+    /// The argument of `open`: the path, the bytes, the file object or the reader.
     pub(crate) origin: Py<PyAny>,
     pub(crate) is_reader: bool,
     pub(crate) size: Option<u64>,
@@ -149,7 +149,7 @@ fn without_stores(py: Python<'_>, address: &str) -> PyErr {
     crate::error::refuse(py, "unsupported", message)
 }
 
-/// Whether a text is the address of a file in a store, and not a path.
+/// True if a text is the address of a file in a store, and not a path.
 #[pyfunction]
 pub(crate) fn is_address(text: &str) -> bool {
     meshmap_cli::is_address(text)

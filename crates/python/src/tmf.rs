@@ -68,13 +68,13 @@ impl Stored {
         Ok(self.get(py)?.name().to_string_lossy().into_owned())
     }
 
-    /// The positions, `float32 [vertices, 3]`; None where there are none.
+    /// The positions, `float32 [vertices, 3]`; None if there are none.
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::positions)
     }
 
-    /// The normals, `float32 [normals, 3]`; None where there are none.
+    /// The normals, `float32 [normals, 3]`; None if there are none.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::normals)
@@ -86,31 +86,31 @@ impl Stored {
         self.decode(py, |mesh| mesh.texcoords(0))
     }
 
-    /// The tangents, `float32 [tangents, 4]`; None where there are none.
+    /// The tangents, `float32 [tangents, 4]`; None if there are none.
     #[getter]
     fn tangents(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::tangents)
     }
 
-    /// Three indices of `positions` for each triangle, `uint32 [indices]`; None where there are none.
+    /// Three indices of `positions` for each triangle, `uint32 [indices]`; None if there are none.
     #[getter]
     fn position_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::position_indices)
     }
 
-    /// Three indices of `normals` for each triangle, `uint32 [indices]`; None where there are none.
+    /// Three indices of `normals` for each triangle, `uint32 [indices]`; None if there are none.
     #[getter]
     fn normal_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::normal_indices)
     }
 
-    /// Three indices of `texcoords` for each triangle, `uint32 [indices]`; None where there are none.
+    /// Three indices of `texcoords` for each triangle, `uint32 [indices]`; None if there are none.
     #[getter]
     fn texcoord_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::texcoord_indices)
     }
 
-    /// Three indices of `tangents` for each triangle, `uint32 [indices]`; None where there are none.
+    /// Three indices of `tangents` for each triangle, `uint32 [indices]`; None if there are none.
     #[getter]
     fn tangent_indices(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.decode(py, tmf::Mesh::tangent_indices)

@@ -9,6 +9,7 @@ import pytest
 from conftest import DATA, one, valid_files
 
 import meshmap
+from meshmap._drawn import EXTENSIONS
 
 CTM = one("openctm/valid/*.ctm")
 
@@ -77,3 +78,57 @@ def test_snapshots_are_chosen(cgeo: Path) -> None:
     pyvista = pytest.importorskip("pyvista")
     expected = meshmap.open(cgeo).mesh("snapshots[5]")["position"]
     np.testing.assert_array_equal(pyvista.read(cgeo, snapshot=5).points, expected)
+
+
+def meshes_of(path: Path) -> list[meshmap.Mesh]:
+    return list(meshmap.open(path).values())
+
+
+def test_every_valid_file_passes_through_each_adapter_and_loader() -> None:
+    pytest.importorskip("trimesh")
+    pytest.importorskip("pyvista")
+    pytest.importorskip("meshio")
+    import meshio  # type: ignore[import-untyped]
+    import pyvista
+    import trimesh
+
+    assert {"trimesh", "meshio"} <= set(meshmap.register())
+    files = adapted = 0
+    for path, _ in valid_files(large=False):
+        files += 1
+        for mesh in meshes_of(path):
+            adapted += 1
+            count, triangles = mesh.vertex_count if "position" in mesh else 0, mesh.triangle_count
+            positions = mesh["position"][:, :3] if count else np.empty((0, 3), np.float32)
+            other = mesh.to_trimesh()
+            assert (len(other.vertices), len(other.faces)) == (count, triangles), path
+            np.testing.assert_array_equal(other.vertices, positions)
+            data = mesh.to_pyvista()
+            assert (data.n_points, data.n_cells) == (count, triangles), path
+            np.testing.assert_array_equal(np.asarray(data.points, np.float32), positions)
+            cells = mesh.to_meshio()
+            assert (len(cells.points), len(cells.cells[0].data)) == (count, triangles), path
+        # The loaders, which go by endings, take what viewers show, and fail for no valid file.
+        if path.suffix[1:] not in EXTENSIONS:
+            continue
+        pyvista.read(path)
+        meshio.read(path)
+        trimesh.load(path)
+    print(f"{files} files, {adapted} meshes")
+    assert adapted > 300
+
+
+def test_pictures_are_png_and_nothing_to_draw_is_none() -> None:
+    drawn = 0
+    for path, _ in valid_files(large=False)[::7]:
+        file = meshmap.open(path)
+        picture = file._repr_png_()
+        assert picture is None or picture.startswith(b"\x89PNG")
+        drawn += picture is not None
+        for mesh in meshes_of(path)[:1]:
+            own = mesh._repr_png_()
+            assert own is None or own.startswith(b"\x89PNG")
+        if isinstance(file, meshmap.CGeoFile):
+            own = file.snapshots[0]._repr_png_()
+            assert own is None or own.startswith(b"\x89PNG")
+    assert drawn > 10

@@ -26,7 +26,8 @@ def array_of(value: Any) -> np.ndarray[Any, Any] | None:
     items = value.values
     lanes = items.type.list_size if pa.types.is_fixed_size_list(items.type) else 1
     flat = (items.flatten() if lanes > 1 else items).to_numpy(zero_copy_only=False)
-    return flat.reshape(-1, lanes) if lanes > 1 else flat
+    array: np.ndarray[Any, Any] = flat.reshape(-1, lanes) if lanes > 1 else flat
+    return array
 
 
 def assert_equal_to_the_arrays(table: Any) -> int:
@@ -186,7 +187,8 @@ def test_find_takes_files_folders_globs_and_lists(tmp_path: Path, iqm: Path, cge
     assert meshmap.find(str(tmp_path / "**" / "*.*eo")) == expected[1:]
     assert meshmap.find([first, tmp_path / "below"]) == expected
     assert meshmap.find(f"{tmp_path}/*") == expected[:1] + [str(tmp_path / "notes.txt")]
-    for nothing in (tmp_path / "nothing", f"{tmp_path}/*.obj", [], tmp_path / "below" / "c.iqm"):
+    missing: list[Any] = [tmp_path / "nothing", f"{tmp_path}/*.obj", [], tmp_path / "below" / "c.iqm"]
+    for nothing in missing:
         with pytest.raises(FileNotFoundError):
             meshmap.find(nothing)
     (tmp_path / "empty").mkdir()

@@ -80,7 +80,7 @@ pub(super) struct Shape {
 
 impl Geometry {
     /// The columns with these names, in this order: facts of a catalogue; `index` and `material_id`; and attributes, such as
-    /// `position`, `normal`, `texcoord[1]`, or an attribute of a file's own.
+    /// `position`, `normal`, `texcoord[1]`, or other attributes of a file.
     ///
     /// # Errors
     ///
@@ -273,7 +273,7 @@ impl Values {
     }
 }
 
-/// The values of all meshes, one after the other. Those of one mesh are not copied.
+/// The values of all meshes, one after the other. The values of one mesh are not copied.
 fn joined<T>(meshes: Vec<Option<Values>>, of: impl Fn(Values) -> Vec<T>) -> Vec<T> {
     let mut meshes = meshes.into_iter().flatten().map(of);
     let mut all = meshes.next().unwrap_or_default();

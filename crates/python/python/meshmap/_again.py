@@ -1,4 +1,4 @@
-"""What pickled files, their parts and catalogues are made from again."""
+"""Functions that open pickled files, their parts and catalogues again."""
 
 from __future__ import annotations
 

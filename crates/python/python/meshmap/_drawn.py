@@ -24,13 +24,24 @@ class Drawn:
     positions: NDArray[np.float32]
     triangles: NDArray[Any]
 
+    def others(self) -> list[str]:
+        """The names of all attributes but the positions; none without positions."""
+        return [name for name in self.mesh if name != "position"] if len(self.positions) else []
+
+    def attribute(self, name: str, components: int) -> NDArray[np.float32] | None:
+        """These components of an attribute of each position; None if the file does not store them, or stores no positions."""
+        values = self.mesh.get(name)
+        if values is None or not self.others() or values.shape[1] < components:
+            return None
+        return values[:, :components]
+
     def normals(self) -> NDArray[np.float32] | None:
         """``float32 [vertices, 3]``, if the file stores normals."""
-        return self.mesh["normal"] if "normal" in self.mesh else None
+        return self.attribute("normal", 3)
 
     def texcoords(self) -> NDArray[np.float32] | None:
         """``float32 [vertices, 2]``, if the file stores texture coordinates."""
-        return self.mesh["texcoord"][:, :2] if "texcoord" in self.mesh else None
+        return self.attribute("texcoord", 2)
 
 
 def drawn(source: Any, snapshot: int | None = None, lod: str | None = None) -> list[Drawn]:

@@ -81,7 +81,7 @@ __version__: Final[str]
 FORMATS: Final[tuple[_Format, ...]]
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a file in a store, and not a path."""
+    """True if a text is the address of a file in a store, and not a path."""
 def list_address(address: str) -> list[tuple[str, int]]:
     """The files below an address of a store, and their sizes in bytes."""
 def find_files(paths: Sequence[_Path]) -> list[tuple[str, int]]:
@@ -107,7 +107,7 @@ def open(
             `s3://..` or `file://..`, of which ranges are fetched.
         reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
             be called by several threads. A reader or file object must not use the file that it reads.
-        size: The length of what `reader` reads, in bytes, where that is known.
+        size: The length of what `reader` reads, in bytes, if it is known.
         mmap: Maps a path into memory: arrays that are not compressed are the pages of the file. Nobody may truncate the file
             or write into it while arrays of it live; the process could crash. Files may be replaced by renaming.
         strict: Checks every value, and refuses what the specification of the format forbids.
@@ -171,17 +171,17 @@ def geometry(
     """The geometry of many files: a row for each mesh, snapshot or level of detail, with its arrays as lists. Nothing is read before its
     stream is.
 
-    The values are those of `file.mesh(address)`: `position`, `normal` and `texcoord` are lists of `float32 [3]` (a third texture
+    The values are equal to the arrays of `file.mesh(address)`: `position`, `normal` and `texcoord` are lists of `float32 [3]` (a third texture
     coordinate that the file has not is 0), `tangent`, `color` and `weights` of `float32 [4]`, `joints` of `int32 [4]`, `index` of
-    `int32 [3]`, `material_id` of `int64`, and attributes of a file's own of lists of `float64`. What a mesh has not is null. A file, a mesh or
-    an array that cannot be read is null, too, in a row with `error_kind` and `error`.
+    `int32 [3]`, `material_id` of `int64`, and other attributes of a file of lists of `float64`. A mesh without an array has null. A file, a mesh or
+    an array that cannot be read is also null, in a row with `error_kind` and `error`.
 
     Args:
         sources: As of `catalog`.
-        columns: The names of the columns, in order: those of a catalogue from `path` to `triangles`, `material`, `identity`, `hash`,
+        columns: The names of the columns, in order: columns of a catalogue from `path` to `triangles`, `material`, `identity`, `hash`,
             `error_kind`, `error` and `path_bytes`, and those above, such as `texcoord[1]`. What no column needs is not decoded.
         formats: The formats that have rows, such as `["cgeo"]`; by default all, and files of no known format.
-        drawn: Whether only meshes that viewers show have rows: the finest level of detail, the first snapshot, nothing for physics.
+        drawn: True if only meshes that viewers show have rows: the finest level of detail, the first snapshot, nothing for physics.
         limit: The most rows.
         mmap: Maps files instead of reading them; they must not change meanwhile.
         batch_bytes: A table of the stream ends with the row that reaches this size.
@@ -232,7 +232,7 @@ def convert(
         unit_millimeters: What a length of 1 is, in millimetres, whatever the file says.
         quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
         dense: Writes all values of morph targets, for programs that cannot read sparse ones.
-        morph_normals: Writes the normals of snapshots, too.
+        morph_normals: Also writes the normals of snapshots.
         drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
         merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
         zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
@@ -269,7 +269,7 @@ def render(
     Args:
         source: A file, or what `open` takes.
         output: The path of a PNG to write.
-        size: Width and height in pixels, 1 to 8192; of a contact sheet, those of each tile.
+        size: Width and height in pixels, 1 to 8192; of a contact sheet, the size of each tile.
         samples: Samples of each pixel: 1, 4 or 9.
         mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
         up: The axis that points up, whatever the format says.
@@ -278,7 +278,7 @@ def render(
         snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or what is nearest to a
             time.
         anim: The name of the IQM animation.
-        turntable: Writes an APNG of so many pictures, in which the mesh turns around once.
+        turntable: Writes an APNG of this number of pictures, in which the mesh turns around once.
         animation: Writes an APNG of all snapshots or frames.
         sheet: Writes a contact sheet of all snapshots or frames.
         every: Takes each n-th of them.
@@ -337,9 +337,9 @@ class Outputs:
     """The outputs in a folder, and what they were made from, as `meshmap convert` records them."""
     def __new__(cls, folder: _Path, options: str) -> Self: ...
     def fingerprint(self, source: _Path) -> str | None:
-        """What an output of this source is made from, as a text; None if that may change unnoticed."""
+        """A text that identifies the source and the options; None if the source may change unnoticed."""
     def is_up_to_date(self, output: _Path, fingerprint: str) -> bool:
-        """Whether the output was made from what the fingerprint says, and has not been changed or removed since then."""
+        """True if the output was made from this fingerprint, and has not been changed or removed since then."""
     def add(self, output: _Path, fingerprint: str, files: Sequence[_Path]) -> None:
         """Records an output and the files that were written for it."""
 
@@ -360,27 +360,27 @@ class File:
         """The path that the file was opened from; None for memory and readers."""
     @property
     def nbytes(self) -> int | None:
-        """The length in bytes, where it is known."""
+        """The length in bytes, if it is known."""
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """True if `close` was called."""
     @property
     def conventions(self) -> dict[str, str | None]:
-        """What the format says of axes, winding, texture origin and unit: a dict of `up`, `front_face`, `v_origin` and
-        `unit`, each None where it says nothing.
+        """The conventions of the format: axes, winding, texture origin and unit, as a dict of `up`, `front_face`, `v_origin` and
+        `unit`, each None if it says nothing.
         """
     @property
     def findings(self) -> list[Finding]:
-        """Rules of the format that the file breaks, as far as opening it tells."""
+        """Rules of the format that the file breaks, as far as they are found by opening it."""
     @property
     def read_stats(self) -> tuple[int, int]:
-        """What was read so far: a tuple of the number of reads and of bytes. Maps and memory read nothing."""
+        """The reads so far: a tuple of the number of reads and of bytes. Maps and memory read nothing."""
     def validate(self) -> list[Finding]:
         """Checks every value of the file. Gives all findings; one that is `unusable` stands for a part that cannot be decoded."""
     def info(self, *, full: bool = False) -> dict[str, Any]:
         """The object that `meshmap info --json` prints, as a dict. `full` decodes and checks everything."""
     def meshes(self) -> list[Entry]:
-        """What meshes there are: address, name and role of each, in the order of the file. Reads no geometry."""
+        """The meshes: address, name and role of each, in the order of the file. Reads no geometry."""
     def arrays(self) -> list[ArrayEntry]:
         """Every array of the file, in its order: address, type, shape and encoding. Raises `Error` if a part of the file is damaged
         so that its arrays are unknown.
@@ -396,9 +396,9 @@ class File:
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[np.uint8]:
         """Bytes of the file, `uint8 [stop - start]`, read-only; of a map, the pages of the file themselves."""
     def is_stale(self) -> bool:
-        """Whether the file at the path has been changed or replaced since it was opened."""
+        """True if the file at the path has been changed or replaced since it was opened."""
     def close(self) -> None:
-        """Lets go of the file. Meshes and arrays that were taken out of it stay as they are."""
+        """Closes the file. Meshes and arrays that were taken out of it stay as they are."""
     def keys(self) -> list[str]:
         """The addresses of the meshes."""
     def values(self) -> Iterator[Mesh]:
@@ -438,10 +438,10 @@ class Entry:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def address(self) -> str:
-        """Where it is in the file."""
+        """Its address in the file."""
     @property
     def name(self) -> str:
-        """Its name, empty where it has none."""
+        """Its name, empty if it has none."""
     @property
     def role(self) -> _Role:
         """`geometry`, `lod`, `physics` or `snapshot`."""
@@ -453,7 +453,7 @@ class Entry:
         """The index of the snapshot; None for other roles."""
     @property
     def seconds(self) -> float | None:
-        """The time of the snapshot in seconds, where the file has times."""
+        """The time of the snapshot in seconds, if the file has times."""
     @property
     def is_drawn_by_default(self) -> bool:
         """True if a viewer draws it by default; False if it is known to have no triangles or no positions."""
@@ -493,7 +493,7 @@ class ArrayEntry:
         """The number of elements, then the numbers per element; None if only decoding reveals it."""
     @property
     def encoding(self) -> str:
-        """How the numbers are stored, once the bytes are decompressed: `plain`, `quantized` and others."""
+        """The encoding of the numbers, once the bytes are decompressed: `plain`, `quantized` and others."""
     @property
     def is_view(self) -> bool:
         """True if the values are the file's own bytes."""
@@ -525,29 +525,29 @@ class Finding:
         """`note`, `suspicious`, `forbidden` or `unusable`."""
     @property
     def address(self) -> str | None:
-        """Where in the file, as an address."""
+        """The address in the file."""
     @property
     def byte_range(self) -> tuple[int, int] | None:
         """First byte, and the byte after the last one."""
     @property
     def count(self) -> int:
-        """How often."""
+        """The number of places that it applies to."""
     @property
     def message(self) -> str:
-        """What is wrong, on one line."""
+        """The problem, on one line."""
 
 @final
 class Mesh:
     """A mesh: a mapping from the names of its attributes to arrays, one row for each vertex.
 
-    `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`, `weights`, and the names of a file's own.
+    `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`, `weights`, and other names of the file.
     """
     @property
     def address(self) -> str:
-        """Where the mesh is in the file."""
+        """The address of the mesh in the file."""
     @property
     def name(self) -> str:
-        """Its name, empty where it has none."""
+        """Its name, empty if it has none."""
     @property
     def role(self) -> _Role:
         """`geometry`, `lod`, `physics` or `snapshot`."""
@@ -556,10 +556,10 @@ class Mesh:
         """The level of detail, 0 the finest; None for other roles."""
     @property
     def seconds(self) -> float | None:
-        """The time in seconds of a snapshot, where the file has times."""
+        """The time in seconds of a snapshot, if the file has times."""
     @property
     def material(self) -> str | None:
-        """The material of the whole mesh, where the file names one."""
+        """The material of the whole mesh, if the file names one."""
     @property
     def vertex_count(self) -> int:
         """The number of vertices."""
@@ -571,16 +571,16 @@ class Mesh:
         """The names of the attributes, and what is stored of each: `{"position": "float32x3"}`."""
     @property
     def indices(self) -> NDArray[np.uint32] | NDArray[np.uint16]:
-        """The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place where the file stores them so."""
+        """The triangles: `uint32` or `uint16 [triangles, 3]`, all below `vertex_count`; in place if the file stores them like this."""
     @property
     def groups(self) -> list[Group]:
         """The triangles of each material, one after the other."""
     @property
     def material_ids(self) -> NDArray[np.uint32] | None:
-        """The material of each triangle, `uint32 [triangles]`; None where the file has none."""
+        """The material of each triangle, `uint32 [triangles]`; None if the file has none."""
     @property
     def bounds(self) -> _Floats | None:
-        """The box around the positions, `float32 [2, 3]`: least and greatest; None where there are none."""
+        """The box around the positions, `float32 [2, 3]`: least and greatest; None if there are none."""
     @property
     def findings(self) -> list[Finding]:
         """Rules of the format that the mesh breaks."""
@@ -600,18 +600,18 @@ class Mesh:
     def to_open3d(self) -> Any:
         """This mesh as an `open3d.geometry.TriangleMesh`."""
     def plot(self, **options: Any) -> Any:
-        """Shows the mesh by PyVista. Options are those of `pyvista.plot`."""
+        """Shows the mesh by PyVista. Options are passed to `pyvista.plot`."""
     def _repr_png_(self) -> bytes | None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def raw(self, name: str) -> NDArray[Any]:
-        """An attribute as stored: its own type, `[vertices, components]`, in place where the file is mapped or in memory, and
+        """An attribute as stored: its own type, `[vertices, components]`, in place if the file is mapped or in memory, and
         not compressed.
         """
     def dequantization(
         self, name: str
     ) -> tuple[tuple[float, float, float, float], tuple[float, float, float, float]] | None:
-        """How integers of an attribute become numbers: `value * scale + offset` for each component, as a pair of tuples; None
-        where they have no such scale.
+        """The scale and the offset of the integers of an attribute: `value * scale + offset` for each component; None
+        if they have no such scale.
         """
     def keys(self) -> list[str]:
         """The names of the attributes, in the order of the file."""
@@ -621,7 +621,7 @@ class Mesh:
         """Pairs of name and array."""
     @overload
     def get(self, name: str, default: None = None, /) -> NDArray[Any] | None:
-        """Like `mesh[name]`; `default` where there is no such attribute."""
+        """Like `mesh[name]`; `default` if the mesh does not have it."""
     @overload
     def get(self, name: str, default: _T, /) -> NDArray[Any] | _T: ...
     def __getitem__(self, name: str, /) -> NDArray[Any]: ...
@@ -660,13 +660,13 @@ class CGeoFile(File):
         """The snapshots, a sequence."""
     @property
     def timing(self) -> Timing | None:
-        """When the snapshots are, where the file says it."""
+        """When the snapshots are, if the file says it."""
     @property
     def object_name(self) -> str | None:
-        """The name of the object, where the file has one."""
+        """The name of the object, if the file has one."""
     @property
     def material_name(self) -> str | None:
-        """The name of the material, where the file has one."""
+        """The name of the material, if the file has one."""
     @property
     def version(self) -> int | None:
         """The version that the header says."""
@@ -678,7 +678,7 @@ class CGeoFile(File):
         """The property `scale` of the header."""
     @property
     def unit_millimeters(self) -> float | None:
-        """What a length of 1 is, in millimetres, where the file tells it."""
+        """The length of 1 in millimetres, if the file says it."""
     @property
     def properties(self) -> dict[str, str]:
         """The properties of the header, in the order of the file."""
@@ -729,19 +729,19 @@ class Snapshot:
         """Its index in the file."""
     @property
     def seconds(self) -> float | None:
-        """Its time in seconds, where the file has times."""
+        """Its time in seconds, if the file has times."""
     @property
     def is_complete(self) -> bool:
-        """Whether it holds positions of its own; otherwise differences to the first snapshot."""
+        """True if it holds positions; False if it holds differences to the first snapshot."""
     @property
     def counts(self) -> dict[str, int]:
         """The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict."""
     @property
     def bounding_box(self) -> _Floats | None:
-        """The box that the file stores, `float32 [2, 3]`: least and greatest; None where it stores none."""
+        """The box that the file stores, `float32 [2, 3]`: least and greatest; None if it stores none."""
     @property
     def point_cloud(self) -> _Floats | None:
-        """The points that viewports show, `float32 [points, 3]`; None where there are none."""
+        """The points that viewports show, `float32 [points, 3]`; None if there are none."""
     @property
     def byte_range(self) -> tuple[int, int]:
         """First byte in the file, and the byte after the last one."""
@@ -758,7 +758,7 @@ class Snapshot:
         `positions`.
         """
     def triangles(self) -> Triangles:
-        """The triangles. A snapshot that holds differences has those of the first one."""
+        """The triangles. A snapshot of differences has the triangles of the first one."""
     def decode(self, *, parts: _Part | Sequence[_Part] | None = None) -> Decoded:
         """Everything of the snapshot, decoded at once; or, with `parts`, some of `positions`, `normals`, `texcoords` and `triangles`. The
         stream is decoded no further than the last of them.
@@ -790,7 +790,7 @@ class Decoded:
         """The names of the parts that were decoded. Others cannot be taken."""
     @property
     def is_complete(self) -> bool:
-        """Whether the snapshot holds positions of its own."""
+        """True if the snapshot holds positions; False if it holds differences to the first snapshot."""
 
 @final
 class Triangles:
@@ -800,16 +800,16 @@ class Triangles:
         """Indices of positions, `uint32 [triangles, 3]`."""
     @property
     def normals(self) -> NDArray[np.uint32] | None:
-        """Indices of normals, `uint32 [triangles, 3]`; None where the file has none."""
+        """Indices of normals, `uint32 [triangles, 3]`; None if the file has none."""
     @property
     def texcoords(self) -> list[NDArray[np.uint32]]:
         """Indices of the coordinates of each map channel, `uint32 [triangles, 3]`."""
     @property
     def material_ids(self) -> NDArray[np.uint32] | None:
-        """The material of each triangle, `uint32 [triangles]`; None where the file has none."""
+        """The material of each triangle, `uint32 [triangles]`; None if the file has none."""
     @property
     def edge_visibility(self) -> NDArray[np.uint8] | None:
-        """Which edges of each triangle are visible, a bit each, `uint8 [triangles]`; None where the file has none."""
+        """The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none."""
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
 
@@ -848,11 +848,11 @@ class SnapshotCache:
     def prefetch(
         self, file: CGeoFile, snapshots: Sequence[int] | NDArray[np.integer[Any]], *, parts: _Part | Sequence[_Part] | None = None
     ) -> None:
-        """Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are those of `get`."""
+        """Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are as in `get`."""
     def remove(self, file: CGeoFile) -> None:
-        """Lets go of all snapshots of a file."""
+        """Releases all snapshots of a file."""
     def clear(self) -> None:
-        """Lets go of everything."""
+        """Releases everything."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
@@ -868,7 +868,7 @@ class IqmFile(File):
         """The number of vertices of all meshes."""
     @property
     def comment(self) -> str | None:
-        """The comment, where the file has one."""
+        """The comment, if the file has one."""
     @property
     def submeshes(self) -> list[Submesh]:
         """The meshes, as the file's table has them: ranges of the common triangles and vertices."""
@@ -880,7 +880,7 @@ class IqmFile(File):
         """All triangles, `uint32 [triangles, 3]`. Raises `Error` if an index is out of range."""
     @property
     def adjacency(self) -> NDArray[np.uint32] | None:
-        """The neighbours of each triangle, `uint32 [triangles, 3]`; None where the file has none."""
+        """The neighbours of each triangle, `uint32 [triangles, 3]`; None if the file has none."""
     @property
     def joints(self) -> list[Joint]:
         """The joints: name and parent of each."""
@@ -900,12 +900,12 @@ class IqmFile(File):
         """The number of poses of a frame: one for each joint, in most files."""
     @property
     def frame_bounds(self) -> _Floats | None:
-        """The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None where
+        """The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None if
         the file has none.
         """
     @property
     def skeleton(self) -> Skeleton | None:
-        """The skeleton; None where the file has no joints."""
+        """The skeleton; None if the file has no joints."""
     def frames(self, start: int = 0, stop: int | None = None) -> _Floats:
         """Frames `start` up to `stop`: `float32 [frames, poses, 10]`, translation (3), rotation (x y z w), not normalized, and
         scale (3), relative to the parents.
@@ -939,13 +939,13 @@ class Submesh:
         """The first of its vertices."""
     @property
     def num_vertexes(self) -> int:
-        """How many it has."""
+        """The number of its vertices."""
     @property
     def first_triangle(self) -> int:
         """The first of its triangles."""
     @property
     def num_triangles(self) -> int:
-        """How many it has."""
+        """The number of its triangles."""
 
 @final
 class Joint:
@@ -983,13 +983,13 @@ class Anim:
         """The first of its frames."""
     @property
     def num_frames(self) -> int:
-        """How many it has."""
+        """The number of its frames."""
     @property
     def framerate(self) -> float:
         """Frames a second."""
     @property
     def is_loop(self) -> bool:
-        """Whether the first frame follows on the last one."""
+        """True if the first frame follows on the last one."""
 
 @final
 class VertexArray:
@@ -1003,7 +1003,7 @@ class VertexArray:
         """The type and the number of its components, such as `f32x3`."""
     @property
     def values(self) -> NDArray[Any]:
-        """The elements as stored: `[vertices, components]`, in place where the file is mapped or in memory."""
+        """The elements as stored: `[vertices, components]`, in place if the file is mapped or in memory."""
 
 @final
 class Skeleton:
@@ -1040,10 +1040,10 @@ class Body:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def method(self) -> Literal["RAW", "MG1", "MG2"]:
-        """How it is compressed: `RAW`, `MG1` or `MG2`."""
+        """The method of compression: `RAW`, `MG1` or `MG2`."""
     @property
     def comment(self) -> str:
-        """The comment, empty where there is none."""
+        """The comment, empty if there is none."""
     @property
     def vertex_count(self) -> int:
         """The number of vertices."""
@@ -1058,7 +1058,7 @@ class Body:
         """The positions, `float32 [vertices, 3]`."""
     @property
     def normals(self) -> _Floats | None:
-        """The normals, `float32 [vertices, 3]`; None where the file has none."""
+        """The normals, `float32 [vertices, 3]`; None if the file has none."""
     @property
     def uv_maps(self) -> list[Map]:
         """The sets of texture coordinates."""
@@ -1101,13 +1101,13 @@ class SlMeshFile(File):
         """The names of the levels of detail that are there, finest first: `high_lod`, `medium_lod`, `low_lod`, `lowest_lod`."""
     @property
     def physics_mesh(self) -> Block | None:
-        """The mesh for physics; None where the asset has none."""
+        """The mesh for physics; None if the asset has none."""
     @property
     def physics_convex(self) -> Hulls | None:
-        """The hulls for physics; None where the asset has none."""
+        """The hulls for physics; None if the asset has none."""
     @property
     def skin(self) -> Skin | None:
-        """The skin; None where the asset has none."""
+        """The skin; None if the asset has none."""
     @property
     def version(self) -> int | None:
         """The version that the header says."""
@@ -1117,9 +1117,9 @@ class SlMeshFile(File):
         stored.
         """
     def lod(self, name: str = "high_lod") -> Block | None:
-        """A level of detail by its name, with or without `_lod`; None where the asset has none of that name."""
+        """A level of detail by its name, with or without `_lod`; None if the asset has none of that name."""
     def check_hashes(self) -> list[Finding]:
-        """Compares the hash of each block that the header has with that of the bytes. Gives a finding for each that differs."""
+        """Compares the hash of each block that the header has with that of the bytes. Returns a finding for each hash that differs."""
 
 @final
 class Block:
@@ -1147,10 +1147,10 @@ class Face:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def index(self) -> int:
-        """Its index among the faces, which is that of its material."""
+        """Its index among the faces, and the index of its material."""
     @property
     def has_geometry(self) -> bool:
-        """Whether it has geometry; one without has no arrays."""
+        """True if it has geometry; one without has no arrays."""
     @property
     def vertex_count(self) -> int:
         """The number of vertices."""
@@ -1162,10 +1162,10 @@ class Face:
         """The positions, `float32 [vertices, 3]`, in the domain of the face."""
     @property
     def normals(self) -> _Floats | None:
-        """The normals, `float32 [vertices, 3]`, -1 to 1; None where there are none."""
+        """The normals, `float32 [vertices, 3]`, -1 to 1; None if there are none."""
     @property
     def texcoords(self) -> _Floats | None:
-        """The texture coordinates, `float32 [vertices, 2]`; None where there are none."""
+        """The texture coordinates, `float32 [vertices, 2]`; None if there are none."""
     @property
     def raw_positions(self) -> NDArray[np.uint16]:
         """The positions as stored, `uint16 [vertices, 3]`: 0 to 65535 over the domain."""
@@ -1186,15 +1186,15 @@ class Face:
         """The indices of the corners, `uint16 [indices]`, all below `vertex_count`. Raises `Error` where one is not."""
     @property
     def joint_indices(self) -> NDArray[np.uint8] | None:
-        """The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None where the face has no weights."""
+        """The joints that move each vertex, `uint8 [vertices, 4]`, 255 where unused; None if the face has no weights."""
     @property
     def joint_weights(self) -> _Floats | None:
-        """How much each of them does, `float32 [vertices, 4]`, 0 to 1 as stored, 0 where unused; None where the face has no
-        weights. With `normalized_weights`, those of a vertex add up to 1.
+        """The weight of each of these joints, `float32 [vertices, 4]`, 0 to 1 as stored, 0 where unused; None if the face has no
+        weights. With `normalized_weights`, the weights of a vertex add up to 1.
         """
     @property
     def normalized_weights(self) -> _Floats | None:
-        """Like `joint_weights`, scaled so that those of a vertex add up to 1."""
+        """Like `joint_weights`, scaled so that the weights of a vertex add up to 1."""
 
 @final
 class Hulls:
@@ -1202,36 +1202,36 @@ class Hulls:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def hull_sizes(self) -> NDArray[np.uint32] | None:
-        """How many points each hull has, `uint32 [hulls]`; None where there are no hulls."""
+        """The number of points of each hull, `uint32 [hulls]`; None if there are no hulls."""
     @property
     def hull_points(self) -> _Floats | None:
-        """The points of all hulls, one hull after the other, `float32 [points, 3]`; None where there are none."""
+        """The points of all hulls, one hull after the other, `float32 [points, 3]`; None if there are none."""
     @property
     def bounding_verts(self) -> _Floats | None:
-        """The points of the hull around everything, `float32 [points, 3]`; None where there are none."""
+        """The points of the hull around everything, `float32 [points, 3]`; None if there are none."""
     @property
     def hulls(self) -> list[_Floats]:
         """The points of each hull, `float32 [points, 3]`."""
 
 @final
 class Skin:
-    """What moves the vertices with the joints of an avatar."""
+    """The skin, which moves the vertices with the joints of an avatar."""
     def __reduce__(self) -> tuple[Any, ...]: ...
     @property
     def joint_names(self) -> list[str]:
-        """The names of the joints; empty where the skin has none."""
+        """The names of the joints; empty if the skin has none."""
     @property
     def bind_shape_matrix(self) -> _Floats | None:
-        """`float32 [16]`, in the order of the file; None where there is none."""
+        """`float32 [16]`, in the order of the file; None if there is none."""
     @property
     def inverse_bind_matrices(self) -> _Floats | None:
-        """`float32 [joints, 16]`, in the order of the file; None where there are none."""
+        """`float32 [joints, 16]`, in the order of the file; None if there are none."""
     @property
     def alt_inverse_bind_matrices(self) -> _Floats | None:
-        """`float32 [joints, 16]`, in the order of the file; None where there are none."""
+        """`float32 [joints, 16]`, in the order of the file; None if there are none."""
     @property
     def pelvis_offset(self) -> float | None:
-        """How far the pelvis is moved, in metres; None where the skin does not say it."""
+        """The offset of the pelvis in metres; None if the skin does not say it."""
 
 @final
 class TmfFile(File):
@@ -1251,28 +1251,28 @@ class TmfMesh:
         """Its name."""
     @property
     def positions(self) -> _Floats | None:
-        """The positions, `float32 [vertices, 3]`; None where there are none."""
+        """The positions, `float32 [vertices, 3]`; None if there are none."""
     @property
     def normals(self) -> _Floats | None:
-        """The normals, `float32 [normals, 3]`; None where there are none."""
+        """The normals, `float32 [normals, 3]`; None if there are none."""
     @property
     def texcoords(self) -> _Floats | None:
         """The texture coordinates, `float32 [texcoords, 2]`; None if there are none."""
     @property
     def tangents(self) -> _Floats | None:
-        """The tangents, `float32 [tangents, 4]`; None where there are none."""
+        """The tangents, `float32 [tangents, 4]`; None if there are none."""
     @property
     def position_indices(self) -> NDArray[np.uint32] | None:
-        """Three indices of `positions` for each triangle, `uint32 [indices]`; None where there are none."""
+        """Three indices of `positions` for each triangle, `uint32 [indices]`; None if there are none."""
     @property
     def normal_indices(self) -> NDArray[np.uint32] | None:
-        """Three indices of `normals` for each triangle, `uint32 [indices]`; None where there are none."""
+        """Three indices of `normals` for each triangle, `uint32 [indices]`; None if there are none."""
     @property
     def texcoord_indices(self) -> NDArray[np.uint32] | None:
-        """Three indices of `texcoords` for each triangle, `uint32 [indices]`; None where there are none."""
+        """Three indices of `texcoords` for each triangle, `uint32 [indices]`; None if there are none."""
     @property
     def tangent_indices(self) -> NDArray[np.uint32] | None:
-        """Three indices of `tangents` for each triangle, `uint32 [indices]`; None where there are none."""
+        """Three indices of `tangents` for each triangle, `uint32 [indices]`; None if there are none."""
     @property
     def custom(self) -> list[tuple[str, NDArray[Any]]]:
         """Data of the file's own, in its order: pairs of name and array. `float32 [n, 1]` and `[n, 4]` (colours),

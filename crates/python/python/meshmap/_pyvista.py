@@ -37,9 +37,9 @@ def poly_data(mesh: Drawn) -> Any:
         data.point_data.active_normals_name = "Normals"
     if (texcoords := mesh.texcoords()) is not None:
         data.active_texture_coordinates = np.array(texcoords)
-    for name in mesh.mesh:
-        if name not in ("position", "normal", "texcoord"):
+    for name in mesh.others():
+        if name not in ("normal", "texcoord"):
             data.point_data[name] = np.array(mesh.mesh[name])
-    if (materials := mesh.mesh.material_ids) is not None:
+    if (materials := mesh.mesh.material_ids) is not None and data.n_cells:
         data.cell_data["material_ids"] = np.array(materials)
     return data

@@ -84,7 +84,7 @@ def meshio_mesh(meshes: list[Drawn]) -> Any:
     ]
     point_data = {}
     if meshes:
-        for name in set.intersection(*(set(mesh.mesh) for mesh in meshes)) - {"position"}:
+        for name in set.intersection(*(set(mesh.others()) for mesh in meshes)):
             arrays = [np.array(mesh.mesh[name]) for mesh in meshes]
             if len({array.shape[1:] for array in arrays}) == 1:
                 point_data[name] = np.concatenate(arrays)

@@ -30,7 +30,7 @@ def find(sources: Sources) -> list[str]:
 
 
 def found(sources: Sources) -> list[tuple[str, int]]:
-    """The mesh files that sources name, and their sizes in bytes, 0 where it is not known."""
+    """The mesh files that sources name, and their sizes in bytes, 0 if it is not known."""
     several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     files: list[tuple[str, int]] = []
     for source in several:
@@ -74,8 +74,8 @@ def shown(path: str) -> str:
 
 
 def groups(files: Sequence[tuple[str, int]], most_bytes: int, least_groups: int = 1) -> list[list[str]]:
-    """Files in groups of at most so many bytes, or of one file, for a task each; at most 1,000 files, as small files also take
-    time."""
+    """Files in groups of at most ``most_bytes``, or of one file, for a task each. A group has at most 1,000 files, because small
+    files also take time."""
     total = sum(size for _, size in files)
     most_bytes = max(min(most_bytes, total // max(least_groups, 1)), 1)
     most_files = max(min(1000, len(files) // max(least_groups, 1)), 1)

@@ -84,7 +84,7 @@ def tasks() -> int:
 
 
 def nested(kind: Any) -> Any:
-    """A type of Arrow with lists of any length in place of those of a fixed length."""
+    """A type of Arrow with lists of any length in place of lists of a fixed length."""
     import pyarrow
 
     if pyarrow.types.is_list(kind) or pyarrow.types.is_fixed_size_list(kind):

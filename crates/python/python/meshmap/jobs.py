@@ -40,7 +40,7 @@ CONVERT = pa.schema(
 
 
 def catalog(paths: Sequence[str], **options: Any) -> pa.Table:
-    """The rows of ``meshmap.catalog``, or of ``meshmap.geometry``: options are those of ``meshmap.scan``, and ``columns``."""
+    """The rows of ``meshmap.catalog``, or of ``meshmap.geometry``: options are as in ``meshmap.scan``, and ``columns``."""
     return _rows(paths, of=table(**options))
 
 
@@ -70,9 +70,9 @@ def convert(
     appears when it is complete.
 
     Args:
-        paths: The files. Addresses of stores are read, too.
+        paths: The files, or addresses of stores.
         folder: The folder of the outputs, which is made. Several processes may write to it.
-        to: The format: see ``meshmap.convert``, which takes the other options, too.
+        to: The format: see ``meshmap.convert``, which also takes the other options.
         base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names.
     """
     folder = Path(folder).absolute()

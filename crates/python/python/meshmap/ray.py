@@ -26,7 +26,7 @@ _PATHS = pa.list_(pa.binary())
 
 
 class MeshDatasource(Datasource):
-    """The catalogue of mesh files, or their geometry, for ``ray.data.read_datasource``. Arguments are those of ``read``."""
+    """The catalogue of mesh files, or their geometry, for ``ray.data.read_datasource``. Arguments are as in ``read``."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class MeshDatasource(Datasource):
         return "Meshmap"
 
     def estimate_inmemory_data_size(self) -> int | None:
-        """The size of the rows: those of geometry take about as much memory as the files."""
+        """The size of the rows: rows of geometry take about as much memory as the files."""
         return sum(size for _, size in self._files) if self._table.geometry else 1000 * len(self._files)
 
     def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[ReadTask]:
@@ -95,7 +95,7 @@ def read(
         full: Decodes and checks everything, as of ``meshmap.catalog``.
         hash: Reads the bytes of each file for their SHA-256.
         geometry: Has a row for each mesh with its arrays, as ``meshmap.geometry``: True, or the names of its columns.
-        drawn: Of ``geometry``, only what viewers show.
+        drawn: Selects the meshes that viewers show, if ``geometry`` is set.
         columns: The names of the columns.
         formats: The formats that have rows.
         task_bytes: The bytes of files that one task reads.
@@ -119,7 +119,7 @@ def run(
         sources: As of ``meshmap.find``.
         done: Rows of an earlier run: only files that ``meshmap.jobs.missing`` names are worked on.
         task_bytes: The bytes of files that one task works on.
-        options: Of the job.
+        options: Options of the job.
 
     Raises:
         FileNotFoundError: A source does not exist, or no source has a mesh file.

@@ -53,7 +53,7 @@ class MeshDataSource(DataSource):
         return from_arrow_schema(_schema(_table(self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """What reads the files."""
+        """The reader of the files."""
         return MeshReader(dict(self.options))
 
 
@@ -137,7 +137,7 @@ def run(
         sources: As of ``meshmap.find``. All executors must see them at the same paths.
         done: Rows of an earlier run: only files that ``meshmap.jobs.missing`` names are worked on.
         task_bytes: The bytes of files that one task works on.
-        options: Of the job.
+        options: Options of the job.
 
     Raises:
         FileNotFoundError: A source does not exist, or no source has a mesh file.

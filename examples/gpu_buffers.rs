@@ -6,7 +6,7 @@ use std::error::Error;
 
 use meshmap::{IndexFormat, MaterialGroup, MeshFile, Role, Semantic, VertexFormat, VertexLayout};
 
-/// What a renderer draws: two buffers, and a draw call for each material.
+/// The data that a renderer draws: two buffers, and a draw call for each material.
 struct Drawable {
     vertices: Vec<u8>,
     indices: Vec<u8>,

@@ -27,7 +27,7 @@ struct Client {
 struct Head {
     status: u16,
     content_length: usize,
-    /// Where the bytes are in the file, and how long it is: `Content-Range`.
+    /// The range of the bytes in the file, and the length of the file: `Content-Range`.
     range: Option<(Range<u64>, u64)>,
 }
 

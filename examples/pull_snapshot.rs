@@ -1,4 +1,4 @@
-//! What a renderer does with a proxy: any snapshot on demand from many threads, and the motion of a shutter.
+//! The work of a renderer with a proxy: any snapshot on demand from many threads, and the motion of a shutter.
 //!
 //!     cargo run --release --example pull_snapshot [FILE.cgeo [SNAPSHOT]]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which snapshots a frame shows. Knows numbers only."""
+"""The snapshots that a frame shows, as numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEAR = 1e-4
 
 @dataclass
 class Pace:
-    """How frames become snapshots."""
+    """The mapping from frames to snapshots."""
 
     first_frame: float = 1.0
     speed: float = 1.0

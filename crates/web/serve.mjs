@@ -11,7 +11,7 @@ const TYPES = {
 };
 
 /**
- * How a server misbehaves, for tests.
+ * Misbehaviours of a server, for tests.
  *
  * @typedef {object} Manners
  * @property {boolean} [ranges] Whether it has ranges; true.

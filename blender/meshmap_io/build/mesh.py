@@ -17,7 +17,7 @@ TAKEN = {"position", "material_index", "sharp_face", "sharp_edge", "custom_norma
 
 
 def new_mesh(data: MeshData, is_deformed: bool, notes: Notes) -> bpy.types.Mesh:
-    """A mesh without materials. Normals of deformed meshes follow the surface, those of others are exactly the file's."""
+    """A mesh without materials. Normals of deformed meshes follow the surface, normals of other meshes are exactly the file's."""
     mesh = bpy.data.meshes.new(data.name)
     fill_mesh(mesh, data, is_deformed, notes)
     return mesh

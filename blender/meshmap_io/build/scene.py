@@ -20,7 +20,7 @@ from .weights import add_vertex_groups
 
 @dataclass
 class BuildOptions:
-    """How a model is put into the scene."""
+    """The options for putting a model into the scene."""
 
     up: str = "AUTO"
     scale: float = 1.0

@@ -28,7 +28,7 @@ const USAGE: &str =
 /// More than this and a process ends: what is allowed is less.
 const MOST_MEMORY: i64 = 5 << 30;
 
-/// How thorough a run is.
+/// The thoroughness of a run.
 struct Plan {
     name: &'static str,
     /// Calls that take less are fast enough.
@@ -130,7 +130,7 @@ fn name_of(kind: &Kind) -> String {
     format!("{}/{}", kind.format, kind.name)
 }
 
-/// What is found of one call on files of one kind.
+/// The results of one call on files of one kind.
 struct Row {
     kind: String,
     call: String,
@@ -236,7 +236,7 @@ fn sizes(kind: &Kind, plan: &Plan) -> Vec<usize> {
     sizes
 }
 
-/// The growth of the time of a call, by the largest files on which it was measured; measured again where it is too great.
+/// The growth of the time of a call, by the largest files on which it was measured; measured again if it is too great.
 fn row(
     kind: &Kind,
     call: String,
@@ -282,12 +282,12 @@ type LeftOut = HashMap<usize, HashSet<String>>;
 /// Runs that were made again, by the number of items and the attempt.
 type Again = HashMap<(usize, usize), Run>;
 
-/// What a process told.
+/// The output of a process.
 #[derive(Default)]
 struct Run {
     measured: Vec<Measured>,
     stored: i64,
-    /// What opening may keep, where that is known.
+    /// The memory that opening may keep, if it is known.
     headers: Option<i64>,
     panic: Option<String>,
     /// The call that did not end, and how it did.

@@ -115,7 +115,7 @@ fn small() -> Limits {
 }
 
 impl Runner<'_> {
-    /// Whether the next case is to be run; if so, it has begun.
+    /// Begins the next case. `false` if it is not to be run.
     fn begins(&mut self, name: &str) -> bool {
         let index = self.next;
         self.next += 1;

@@ -142,7 +142,7 @@ enum Command {
         /// List the address, shape and type of every array, and the parts that cannot be used.
         #[arg(long, conflicts_with = "address")]
         list: bool,
-        /// How to write the values.
+        /// The format of the values.
         #[arg(long = "as", value_enum, value_name = "FORM", default_value = "table")]
         form: dump::Form,
         /// Only the first elements.
@@ -168,7 +168,7 @@ enum Command {
         /// A file of any of the formats, or a directory.
         #[arg(required_unless_present = "schema")]
         a: Option<PathBuf>,
-        /// What it is compared with.
+        /// The other file.
         #[arg(required_unless_present = "schema")]
         b: Option<PathBuf>,
         /// Numbers that differ by no more are equal.
@@ -212,7 +212,7 @@ enum Command {
         /// Turn all triangles around.
         #[arg(long)]
         flip: bool,
-        /// Which snapshots of a CGeo file: one, such as 7, or a range with both ends, such as 0..39, or 0..39:2 for
+        /// Snapshots of a CGeo file: one, such as 7, or a range with both ends, such as 0..39, or 0..39:2 for
         /// every second one. Formats without animations take the first.
         #[arg(long, value_name = "RANGE", value_parser = parse_snapshots)]
         snapshot: Option<Snapshots>,
@@ -228,7 +228,7 @@ enum Command {
         /// Only each N-th snapshot.
         #[arg(long, value_name = "N")]
         every: Option<NonZero<usize>>,
-        /// Which level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
+        /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
         #[arg(long, value_name = "LEVEL", value_parser = parse_lods)]
         lod: Option<Lods>,
         /// Add the animations of these IQM files, or of those in these directories whose joints are the same.
@@ -237,13 +237,13 @@ enum Command {
         /// Snapshots or frames a second [default: what the file says].
         #[arg(long, value_name = "RATE", value_parser = parse_rate)]
         fps: Option<f64>,
-        /// What a length of 1 is: mm, cm, m, in, ft, or a number of millimetres [default: what the file says].
+        /// The length of 1: mm, cm, m, in, ft, or a number of millimetres [default: what the file says].
         #[arg(long, value_name = "LENGTH", value_parser = parse_unit)]
         unit: Option<f64>,
         /// In glTF, the integers of a Second Life asset as they are stored, which not all programs read.
         #[arg(long)]
         quantized: bool,
-        /// In glTF, the joints of a Second Life asset below those that they hang on.
+        /// In glTF, the joints of a Second Life asset below their parents.
         #[arg(long)]
         nest: bool,
         /// In glTF, the normals of snapshots, too.
@@ -379,17 +379,17 @@ enum Command {
     },
     /// Print a script that completes arguments in a shell.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: clap_complete::Shell,
     },
     /// Print the manual page.
     Man,
 }
 
-/// What is drawn, and how.
+/// The style of the picture.
 #[derive(clap::Args)]
 struct Drawing {
-    /// Width and height in pixels [default: 1024x1024; of tiles 256x256, or 128x128 where they are more than 400].
+    /// Width and height in pixels [default: 1024x1024; of tiles 256x256, or 128x128 if there are more than 400].
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: Option<[u32; 2]>,
     /// Samples a pixel: 1, 4 or 9.
@@ -405,7 +405,7 @@ struct Drawing {
     /// several.
     #[arg(long, value_name = "ADDRESS")]
     mesh: Vec<Address>,
-    /// Which level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
+    /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
     #[arg(long, value_name = "LEVEL", value_parser = parse_lods, conflicts_with = "mesh")]
     lod: Option<Lods>,
     /// The snapshot of a CGeo file, counted from 0.
@@ -599,9 +599,9 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
-    /// What is allowed, but likely not meant, and all that is worse.
+    /// Values that are allowed, but likely not intended, and everything worse.
     Suspicious,
-    /// What the specification of the format forbids.
+    /// Values that the specification of the format forbids.
     Forbidden,
 }
 

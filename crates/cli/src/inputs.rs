@@ -11,7 +11,7 @@ use meshmap::{ErrorKind, Format, Limits, MeshFile, Options, Parallelism, Source}
 
 use crate::text;
 
-/// Which of the files below directories are meant, and how files are read.
+/// The files below directories that are selected, and how files are read.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Choice {
     /// Only files below directories whose name, or path where the pattern has a slash, matches; with a leading `!`,

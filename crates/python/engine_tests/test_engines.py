@@ -1,6 +1,6 @@
 """Ray and Spark from the installed wheel: no row is lost or doubled where workers are killed, also for files in S3.
 
-Each job is a process of its own in an empty folder. One of its files is a pipe: the worker that opens it is killed, twice, and the third
+Each job is a separate process in an empty folder. One of its files is a pipe: the worker that opens it is killed, twice, and the third
 one is given a file.
 """
 

@@ -32,7 +32,7 @@ use pyo3::types::PyTuple;
 /// Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
 ///
 /// Args:
-///     source: A path; `bytes`, which are read where they are, or another buffer, which is copied; or a binary file object
+///     source: A path; `bytes`, which are read in place, or another buffer, which is copied; or a binary file object
 ///         with `seek` and `read`. Where the package was built with its feature `stores`, also an address: `https://..`,
 ///         `s3://..` or `file://..`, of which ranges are fetched.
 ///     reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may

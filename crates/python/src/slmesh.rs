@@ -98,7 +98,7 @@ impl SlMeshFile {
         Ok(dict)
     }
 
-    /// Compares the hash of each block that the header has with that of the bytes. Returns a finding for each hash that differs.
+    /// Compares the hash of each block in the header with the hash of its bytes. Returns a finding for each hash that differs.
     fn check_hashes(slf: &Bound<'_, Self>) -> PyResult<Vec<crate::entry::FindingInfo>> {
         let asset = asset(slf)?;
         let findings = slf.as_super().get().run(slf.py(), || asset.check_hashes())?;

@@ -8,6 +8,7 @@ import mmap
 import pickle
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +169,14 @@ def test_files_are_mappings_of_meshes(iqm: Path) -> None:
     for key, error in wrong:
         with pytest.raises(error):
             file[key]
-    with pytest.raises(meshmap.Error):
-        file["meshes[999]"]
+    for key in ("meshes[999]", "nothing", "anims[0]"):
+        with pytest.raises(KeyError):
+            file[key]
+        assert file.get(key) is None and file.get(key, 1) == 1
+    # The method names the address and its range.
+    with pytest.raises(meshmap.Error, match="expected meshes"):
+        file.mesh("meshes[999]")
+    assert isinstance(file, Mapping) and isinstance(file.mesh(), Mapping)
 
 
 def test_meshes_are_mappings_of_arrays(iqm: Path) -> None:
@@ -227,8 +234,12 @@ def test_files_are_pickled_by_what_they_were_opened_from(iqm: Path) -> None:
         assert type(again) is meshmap.IqmFile and repr(again) == repr(file)
         np.testing.assert_array_equal(again.mesh(0)["position"], file.mesh(0)["position"])
     assert len(pickle.dumps(meshmap.open(iqm))) < 1000
-    with pytest.raises(TypeError), iqm.open("rb") as opened:
-        pickle.dumps(meshmap.open(opened))
+    # A file object that has a path is pickled by it; others are not.
+    with iqm.open("rb") as opened:
+        again = pickle.loads(pickle.dumps(meshmap.open(opened)))
+    np.testing.assert_array_equal(again.mesh(0)["position"], meshmap.open(iqm).mesh(0)["position"])
+    with pytest.raises(TypeError):
+        pickle.dumps(meshmap.open(io.BufferedReader(io.BytesIO(iqm.read_bytes()))))
 
 
 def test_classes_open_their_own_format_alone(iqm: Path, cgeo: Path) -> None:
@@ -262,3 +273,22 @@ def test_importing_takes_less_than_twenty_milliseconds() -> None:
     seconds = min(float(run.stdout) for run in runs)
     print(f"import: {seconds * 1000:.1f} ms")
     assert seconds < 0.020
+
+
+def test_conversions_go_to_file_objects_and_fail_with_errno(iqm: Path, tmp_path: Path) -> None:
+    meshmap.convert(iqm, tmp_path / "model.glb")
+    for target in (io.BytesIO(), (tmp_path / "again.glb").open("wb"), (tmp_path / "raw.glb").open("wb", buffering=0)):
+        with target:
+            outcome = meshmap.convert(iqm, target, to="glb")
+            written = target.getvalue() if isinstance(target, io.BytesIO) else b""
+        assert outcome["files"] == [] and outcome["triangles"] > 0
+        if isinstance(target, io.BytesIO):
+            assert written == (tmp_path / "model.glb").read_bytes()
+    assert (tmp_path / "raw.glb").read_bytes() == (tmp_path / "again.glb").read_bytes()
+    with pytest.raises(ValueError, match="writes several files"):
+        meshmap.convert(iqm, io.BytesIO(), to="gltf")
+    with pytest.raises(ValueError, match="expected to="):
+        meshmap.convert(iqm, io.BytesIO())
+    with pytest.raises(FileNotFoundError) as caught:
+        meshmap.convert(iqm, tmp_path / "no folder" / "model.glb")
+    assert caught.value.errno == 2 and ".part" not in str(caught.value)

@@ -137,12 +137,14 @@ def test_errors_of_a_file_are_not_errors_of_the_array() -> None:
     assert caught.value.kind == "out_of_range"
 
 
-def test_frames_are_read_in_their_own_byte_order_or_refused(iqm: Any) -> None:
+def test_frames_are_read_in_any_type_of_numbers(iqm: Any) -> None:
     file = meshmap.IqmFile.open(iqm)
     skeleton, frame = file.skeleton, file.frames()[0]
     assert skeleton is not None
     expected = skeleton.skinning_matrices(frame)
     np.testing.assert_array_equal(skeleton.skinning_matrices(np.asfortranarray(frame)), expected)
-    for wrong in (frame.astype(frame.dtype.newbyteorder()), frame.T, frame.ravel(), frame.astype(np.float64)):
+    for same in (frame.astype(frame.dtype.newbyteorder()), frame.astype(np.float64), frame.tolist()):
+        np.testing.assert_array_equal(skeleton.skinning_matrices(same), expected)
+    for wrong in (frame.T, frame.ravel()):
         with pytest.raises(ValueError, match="frame has"):
             skeleton.skinning_matrices(wrong)

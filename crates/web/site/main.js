@@ -22,7 +22,7 @@ try {
     problem(`This browser shows no pictures (WebGL): ${error instanceof Error ? error.message : error}. Files are read all the same.`);
 }
 
-/** What is open, for those who look from the console. @type {{ object: import('meshmap/three').MeshmapObject | null, stage: Stage | null }} */
+/** The open object, for people who look from the console. @type {{ object: import('meshmap/three').MeshmapObject | null, stage: Stage | null }} */
 const shown = { object: null, stage };
 /** @type {any} */ (globalThis).meshmapPage = shown;
 let opening = new AbortController();
@@ -274,7 +274,7 @@ function wires() {
     stage?.draw();
 }
 
-/** What is shown in the address of the page. @param {{ level?: string, snapshot?: number }} at */
+/** Puts the shown part into the address of the page. @param {{ level?: string, snapshot?: number }} at */
 function link(at) {
     const now = new URLSearchParams(location.hash.slice(1));
     if (!now.has('url')) return;

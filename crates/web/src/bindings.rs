@@ -1,4 +1,4 @@
-//! What the module exports: `Session` and `Reply`, with numbers as JavaScript has them.
+//! The exports of the module: `Session` and `Reply`, with numbers as JavaScript has them.
 
 use wasm_bindgen::prelude::*;
 
@@ -17,7 +17,7 @@ fn reply(outcome: Result<Option<reply::Reply>, Failure>) -> Outcome<Option<Reply
     outcome.map(|reply| reply.map(Reply)).map_err(throw)
 }
 
-/// What a job has made.
+/// The result of a job.
 #[wasm_bindgen]
 pub struct Reply(reply::Reply);
 
@@ -33,7 +33,7 @@ impl Reply {
         self.0.arrays.len()
     }
 
-    /// An array, which goes out of the module; nothing where there is no such array.
+    /// An array, which leaves the module; nothing if there is no such array.
     pub fn take(&mut self, index: usize) -> Vec<u8> {
         self.0.arrays.get_mut(index).map(std::mem::take).unwrap_or_default()
     }
@@ -86,7 +86,7 @@ impl Session {
         reply(self.0.list(level, start..end))
     }
 
-    /// The attributes' names are lines; all of them where there is no line.
+    /// The attributes' names are lines; all of them if there is no line.
     pub fn mesh(
         &mut self,
         address: &str,

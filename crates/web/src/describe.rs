@@ -1,4 +1,4 @@
-//! What replies say of files, meshes and findings, as JSON.
+//! Descriptions of files, meshes and findings, as JSON.
 
 use meshmap::{Axis, Bounds, Conventions, Dequant, Finding, MeshView, Role, VOrigin, VertexFormat, Winding};
 

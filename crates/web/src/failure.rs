@@ -6,11 +6,11 @@ use meshmap::Error;
 
 use crate::json::Object;
 
-/// What went wrong.
+/// The kind of the failure.
 #[derive(Clone, Debug)]
 pub struct Failure(Box<Parts>);
 
-/// What went wrong, where, what was expected and what was found.
+/// The problem, its address, the expected and the found value.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parts {
@@ -29,9 +29,9 @@ pub struct Parts {
     pub byte_range: Option<Range<u64>>,
     /// The wrong bytes of a decoded block.
     pub decoded_range: Option<Range<u64>>,
-    /// What should have been there.
+    /// The expected value.
     pub expected: String,
-    /// What was there.
+    /// The found value.
     pub found: String,
 }
 

@@ -64,7 +64,7 @@ struct Block {
     name: &'static str,
     /// 0 is the finest; `None` for physics.
     level: Option<u32>,
-    /// Its bytes in the file; `None` where the header has none that are right.
+    /// Its bytes in the file; `None` if the header has no valid ones.
     byte_range: Option<std::ops::Range<u64>>,
 }
 
@@ -139,7 +139,7 @@ impl File {
         }
     }
 
-    /// What the headers tell.
+    /// The facts in the headers.
     pub(crate) fn info(&self) -> String {
         let format = self.format();
         let object = Object::new()
@@ -190,7 +190,7 @@ impl File {
         .end()
     }
 
-    /// The meshes from one number to another. Of Second Life meshes, those of a block, which is read and kept: the finest
+    /// The meshes from one number to another. Of a Second Life asset, the meshes of a block, which is read and kept: the finest
     /// one where `level` is empty.
     #[cfg_attr(not(feature = "slmesh"), allow(unused_variables, reason = "no other format has blocks"))]
     pub(crate) fn list(&mut self, level: &str, range: std::ops::Range<usize>) -> Job<String> {
@@ -272,7 +272,7 @@ impl File {
     }
 }
 
-/// Those of so many meshes that are in a range. The names begin with the first of it.
+/// The meshes of `count` that are in a range. The names begin with the first of it.
 fn indexed(
     range: std::ops::Range<usize>,
     total: usize,
@@ -286,7 +286,7 @@ fn indexed(
     entries(total, indices.zip(names).map(entry))
 }
 
-/// How many meshes there are in all, and some of them.
+/// The number of all meshes, and some of them.
 fn entries(total: usize, entries: impl Iterator<Item = String>) -> String {
     Object::new().with("total", &total).with("entries", &list(entries)).end()
 }

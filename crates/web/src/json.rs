@@ -30,7 +30,7 @@ impl Object {
         }
     }
 
-    /// A number, or null where it is none.
+    /// A number, or null for NaN and infinities.
     pub(crate) fn float(self, key: &str, value: Option<f64>) -> Self {
         self.with(key, &float(value))
     }

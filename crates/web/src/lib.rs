@@ -1,6 +1,6 @@
 //! Mesh files in the browser: sessions that read a file of which JavaScript fetches the ranges.
 //!
-//! A [`Session`] does no I/O. Its jobs return `None` where bytes are missing; [`Session::needed`] then has their ranges, and
+//! A [`Session`] does no I/O. Its jobs return `None` if bytes are missing; [`Session::needed`] then has their ranges, and
 //! the job is run again once they are [supplied](Session::supply). A [`Reply`] is JSON and arrays of bytes; a [`Failure`] has
 //! the parts of a `meshmap::Error`.
 //!

@@ -1,4 +1,4 @@
-//! Snapshots of CGeo whose triangles are those of one before: positions and normals for the vertices that are there.
+//! Snapshots of CGeo with the triangles of an earlier one: positions and normals for the vertices that are there.
 
 use meshmap::cgeo::{self, Parts};
 use meshmap::{Array, Error, Scratch, VertexRemap};
@@ -6,7 +6,7 @@ use meshmap::{Array, Error, Scratch, VertexRemap};
 use crate::json::Object;
 use crate::reply::Reply;
 
-/// How vertices are made that snapshots share.
+/// The vertices that snapshots share, and how they are made.
 pub(crate) struct Playing {
     /// The snapshot whose vertices they are.
     base: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Playing {
 /// The reply for a snapshot, with the vertices of the view of snapshot `base`: its positions, and then its normals, if `parts`
 /// has them and the file stores them.
 ///
-/// There are no arrays if its triangles differ from those of `base`. Then the whole mesh has to be read.
+/// There are no arrays if its triangles differ from the triangles of `base`. Then the whole mesh has to be read.
 pub(crate) fn moment(
     file: &cgeo::Proxy,
     playing: &mut Option<Playing>,

@@ -4,7 +4,7 @@ use meshmap::Error;
 
 use crate::failure::Failure;
 
-/// What a job has made: JSON, and arrays of bytes, which the JSON describes.
+/// The result of a job: JSON, and arrays of bytes, which the JSON describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// A JSON object.
@@ -19,5 +19,5 @@ impl From<String> for Reply {
     }
 }
 
-/// What may go wrong within a job: errors of the library, which may be missing bytes, and refusals of this crate.
+/// The failures of a job: errors of the library, which may be missing bytes, and refusals of this crate.
 pub(crate) type Job<T> = Result<Result<T, Failure>, Error>;

@@ -15,7 +15,7 @@ use crate::reply::{Job, Reply};
 use crate::rig;
 use crate::vertices::{self, Wanted};
 
-/// How much memory a file may take.
+/// The memory that a file may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The size of the largest decoded array or block.
@@ -44,7 +44,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A file of this length, where that is known, of which no bytes are there yet.
+    /// A file of this length, if it is known, without any bytes yet.
     #[must_use]
     pub fn new(length: Option<u64>, settings: Settings) -> Self {
         // A module has no memory for what is stored large and decodes larger.
@@ -80,13 +80,13 @@ impl Session {
         Ok(self.fragments.supply(offset, bytes)?)
     }
 
-    /// The ranges that the last job misses: ascending, and those that are nearer to each other than `gap` joined.
+    /// The ranges that the last job misses: ascending; ranges that are nearer to each other than `gap` are joined.
     #[must_use]
     pub fn needed(&self, gap: u64) -> Vec<Range<u64>> {
         coalesce(&self.needed, gap)
     }
 
-    /// How many bytes of the file are in memory.
+    /// The bytes of the file in memory.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.fragments.held()
@@ -128,7 +128,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `unknown_format`, `unsupported` for a format that the module lacks, and those of reading.
+    /// `unknown_format`, `unsupported` for a format that the module lacks, and the errors of reading.
     pub fn open(&mut self) -> Result<Option<Reply>, Failure> {
         self.run(|this| {
             let source = this.fragments.source();
@@ -158,17 +158,17 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `out_of_range` where there is no such block, and those of reading.
+    /// `out_of_range` if there is no such block, and the errors of reading.
     pub fn list(&mut self, level: &str, range: Range<usize>) -> Result<Option<Reply>, Failure> {
         self.with_file(|file, _| Ok(file.list(level, range)?.map(Reply::from)))
     }
 
-    /// Job: a mesh. The arrays are those of the attributes, then the indices, then of each group of triangles with one
+    /// Job: a mesh. The arrays are the attributes, then the indices, then of each group of triangles with one
     /// material three u32: material, first index and number of indices.
     ///
     /// # Errors
     ///
-    /// `out_of_range` where there is no such mesh, and those of reading.
+    /// `out_of_range` if there is no such mesh, and the errors of reading.
     pub fn mesh(&mut self, address: &str, wanted: &Wanted) -> Result<Option<Reply>, Failure> {
         let address: Address = address.parse().map_err(meshmap::Error::from)?;
         self.with_file(|file, options| match file.mesh(&address)? {
@@ -181,7 +181,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `unsupported` for other formats, and those of reading.
+    /// `unsupported` for other formats, and the errors of reading.
     pub fn moment(
         &mut self,
         base: usize,
@@ -219,7 +219,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `unsupported` for other formats, `out_of_range` where there is no such animation, and those of reading.
+    /// `unsupported` for other formats, `out_of_range` if there is no such animation, and the errors of reading.
     pub fn frames(&mut self, anim: usize) -> Result<Option<Reply>, Failure> {
         self.with_file(|file, options| match file {
             #[cfg(feature = "iqm")]

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::json::list;
 use crate::reply::{Job, Reply};
 
-/// What is wanted of a mesh.
+/// The requested parts of a mesh.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Positions that are stored as normalized integers stay so, with their dequantization. Everything else that has one
@@ -15,7 +15,7 @@ pub struct Wanted {
     pub quantized: bool,
     /// Triangles ordered by material, so that each material is one group.
     pub by_material: bool,
-    /// The attributes, by their names; all of them where there is none.
+    /// The attributes, by their names; all of them if there is none.
     pub attributes: Vec<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use meshmap::{Axis, Bounds};
 
-/// What the shader's `Camera` has.
+/// The fields of the shader's `Camera`.
 pub struct Camera {
     /// Columns.
     to_clip: [[f32; 4]; 4],

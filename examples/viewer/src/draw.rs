@@ -16,7 +16,7 @@ const COLOUR: TextureFormat = TextureFormat::Rgba8UnormSrgb;
 const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 const BACKGROUND: Color = Color { r: 0.02, g: 0.02, b: 0.025, a: 1.0 };
 
-/// What draws, and its name.
+/// The adapter that draws, and its name.
 pub struct Gpu {
     pub device: Device,
     queue: Queue,

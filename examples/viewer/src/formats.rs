@@ -13,7 +13,7 @@ pub fn attributes(layout: &VertexLayout) -> Result<Vec<wgpu::VertexAttribute>, S
     attributes.collect()
 }
 
-/// What wgpu calls a format of the library; `None` for what GPUs do not read, such as three bytes.
+/// The wgpu format of a format of the library; `None` for formats that GPUs do not read, such as three bytes.
 pub fn vertex_format(format: Ours) -> Option<Theirs> {
     Some(match format {
         Ours::UINT8 => Theirs::Uint8,
@@ -60,7 +60,7 @@ pub fn vertex_format(format: Ours) -> Option<Theirs> {
     })
 }
 
-/// What wgpu calls an index format of the library.
+/// The wgpu format of an index format of the library.
 pub fn index_format(format: meshmap::IndexFormat) -> Result<wgpu::IndexFormat, String> {
     match format {
         meshmap::IndexFormat::Uint16 => Ok(wgpu::IndexFormat::Uint16),

@@ -1,4 +1,4 @@
-"""Statements that mypy and pyright must accept, and those that they must refuse, which end with `# refused`."""
+"""Statements that mypy and pyright must accept, and statements that they must refuse, which end with `# refused`."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def open(
     """Opens a mesh file of any format. Headers and tables are read, and everything else when it is asked for.
 
     Args:
-        source: A path; `bytes`, which are read where they are, or another buffer, which is copied; or a binary file object
+        source: A path; `bytes`, which are read in place, or another buffer, which is copied; or a binary file object
             with `seek` and `read`. Where the package was built with its feature `stores`, also an address: `https://..`,
             `s3://..` or `file://..`, of which ranges are fetched.
         reader: In place of a source: `reader(start, stop)` gives the bytes of a range, fewer where they end inside it. It may
@@ -1119,7 +1119,7 @@ class SlMeshFile(File):
     def lod(self, name: str = "high_lod") -> Block | None:
         """A level of detail by its name, with or without `_lod`; None if the asset has none of that name."""
     def check_hashes(self) -> list[Finding]:
-        """Compares the hash of each block that the header has with that of the bytes. Returns a finding for each hash that differs."""
+        """Compares the hash of each block in the header with the hash of its bytes. Returns a finding for each hash that differs."""
 
 @final
 class Block:

@@ -112,6 +112,7 @@ fn predicted_normals(
     planes: &[u8],
     budget: &Budget,
 ) -> Result<Option<Vec<[f32; 3]>>> {
+    cancel::check(section.what)?;
     let (positions, triangles) = (mesh.positions()?, mesh.raw_triangles()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
     let mut normals: Vec<[f32; 3]> = budget

@@ -83,14 +83,18 @@ const AZURE_KEYS: [&str; 8] = [
 /// Plain HTTP: the address is requested as it is, with its query string, its credentials and the caller's headers.
 #[cfg(feature = "http")]
 mod http {
+    use std::sync::Arc;
+
     use base64::Engine as _;
     use base64::prelude::BASE64_STANDARD;
     use http_types::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
     use object_store::http::HttpBuilder;
-    use object_store::{ClientOptions, RetryConfig};
+    use object_store::path::Path;
+    use object_store::{ClientOptions, ObjectStore, RetryConfig};
     use percent_encoding::percent_decode_str;
+    use url::Url;
 
-    use super::{Arc, ObjectStore, Path, Settings, Url};
+    use crate::fetch::Settings;
 
     pub(super) fn store(url: &Url, settings: &Settings) -> Result<(Arc<dyn ObjectStore>, Path), String> {
         let mut headers = HeaderMap::new();
@@ -152,10 +156,16 @@ mod http {
 
 #[cfg(not(feature = "http"))]
 mod http {
-    use super::{Arc, ObjectStore, Path, Settings, Url, without_feature};
+    use std::sync::Arc;
+
+    use object_store::ObjectStore;
+    use object_store::path::Path;
+    use url::Url;
+
+    use crate::fetch::Settings;
 
     pub(super) fn store(url: &Url, _: &Settings) -> Result<(Arc<dyn ObjectStore>, Path), String> {
-        Err(without_feature("http", url.scheme()))
+        Err(super::without_feature("http", url.scheme()))
     }
 }
 

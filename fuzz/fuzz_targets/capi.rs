@@ -955,9 +955,9 @@ impl Caller<'_> {
         let scratch = self.handle_or_null(Kind::Scratch);
         match choice % 16 {
             3 => {
-                drop(self.sized::<mm_cgeo_counts>(|out| unsafe {
+                self.sized::<mm_cgeo_counts>(|out| unsafe {
                     mm_cgeo_get_counts(file, snapshot, scratch, out)
-                }))
+                });
             }
             4 => drop(
                 self.plain(|out: *mut mm_bounds| unsafe { mm_cgeo_bounds(file, snapshot, scratch, out) }),

@@ -130,7 +130,7 @@ async fn query_strings_credentials_and_headers_are_sent_and_not_shown() {
     assert!(has("authorization: Basic dXNlcjpwQHNz") && has("x-caller: hidden"), "{lines:?}");
     assert!(!format!("{remote:?}{settings:?}").contains("hidden"));
 
-    // A header of the caller's comes before the credentials of the address.
+    // The caller's header replaces the credentials of the address.
     settings.headers.push(("Authorization".to_owned(), "Bearer token".to_owned()));
     Remote::at_with(&address, settings).unwrap().open().await.unwrap();
     let lines = server.lines.lock().unwrap().clone();

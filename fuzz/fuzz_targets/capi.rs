@@ -36,6 +36,7 @@ fuzz_target!(|data: &[u8]| {
         shown: Vec::new(),
         addresses: BTreeSet::new(),
         is_bad: false,
+        dialect: mm_cgeo_dialect { size: 0, codec: 0, prefix: 0, section_size: 0, offset: 0 },
     };
     caller.open_memory();
     for _ in 0..MOST_CALLS {
@@ -47,6 +48,8 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(mm_handle_count(), caller.handles.iter().filter(|handle| handle.is_open).count());
     }
     caller.finish();
+    // The next run begins without a flag.
+    assert_eq!(mm_thread_set_cancel(null()), MM_OK);
 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +85,23 @@ struct Shown {
 struct Caller<'a> {
     file: &'a [u8],
     script: Choices<'a>,
+    /// The dialect that the options name.
+    dialect: mm_cgeo_dialect,
     handles: Vec<Handle>,
     shown: Vec<Shown>,
     /// Addresses in the file, as far as calls returned them.
     addresses: BTreeSet<CString>,
     /// `true` if an argument of this call is a handle that cannot be used.
     is_bad: bool,
+}
+
+/// The bytes of an element.
+fn element(array: mm_cgeo_array) -> usize {
+    match array {
+        MM_CGEO_MATERIAL_IDS => 4,
+        MM_CGEO_EDGE_VISIBILITY => 1,
+        _ => 12,
+    }
 }
 
 /// Reads all bytes that a pointer of the library points to.
@@ -499,15 +513,17 @@ impl Caller<'_> {
         options.parallelism = threads;
         options.decoder = reference;
         options.checksums = ignore;
-        options.has_cgeo_dialect = dialect;
         if dialect == 1 {
             let number = self.script.byte();
-            options.cgeo_dialect = mm_cgeo_dialect {
+            // It is read when a file is opened with these options.
+            self.dialect = mm_cgeo_dialect {
+                size: size_of::<mm_cgeo_dialect>(),
                 codec: u32::from(number & 3),
                 prefix: u32::from(number >> 2 & 3),
                 section_size: u32::from(number >> 4 & 3),
                 offset: u32::from(number >> 6),
             };
+            options.cgeo_dialect = &raw const self.dialect;
         }
         if small == 1 {
             (options.max_block_bytes, options.max_total_bytes, options.free_ratio) = (512, 4096, 0);
@@ -721,6 +737,7 @@ impl Caller<'_> {
             16 => self.free(Kind::Findings),
             17 => {
                 let (file, address) = (self.handle(Kind::File), self.address());
+                self.sized::<mm_mesh_counts>(|out| unsafe { mm_mesh_get_counts(file, address, out) });
                 self.make(Kind::Mesh, |out| unsafe { mm_mesh_at(file, address, out) });
             }
             18 => {
@@ -906,8 +923,8 @@ impl Caller<'_> {
                 self.check(mm_cancel_set(cancel, is_set.into()));
             }
             2 => {
-                let (scratch, cancel) = (self.handle(Kind::Scratch), self.handle_or_null(Kind::Cancel));
-                self.check(unsafe { mm_scratch_set_cancel(scratch, cancel) });
+                let cancel = self.handle_or_null(Kind::Cancel);
+                self.check(mm_thread_set_cancel(cancel));
             }
             _ => self.free(Kind::Cancel),
         }
@@ -937,48 +954,42 @@ impl Caller<'_> {
         }
         let scratch = self.handle_or_null(Kind::Scratch);
         match choice % 16 {
-            3 => drop(self.plain(|out: *mut mm_cgeo_counts| unsafe {
-                mm_cgeo_get_counts(file, snapshot, scratch, out)
-            })),
+            3 => {
+                self.sized::<mm_cgeo_counts>(|out| unsafe {
+                    mm_cgeo_get_counts(file, snapshot, scratch, out)
+                });
+            }
             4 => drop(
                 self.plain(|out: *mut mm_bounds| unsafe { mm_cgeo_bounds(file, snapshot, scratch, out) }),
             ),
             5 | 6 => {
-                let (mut out, mut count) = (null(), 0);
-                let status = unsafe { mm_cgeo_positions_view(file, snapshot, scratch, &mut out, &mut count) };
-                assert!(!scratch.is_null() || status > MM_ABSENT);
-                if self.check(status) {
-                    assert!(out.is_aligned());
-                    sum(out.cast(), count * 12);
+                let (array, set) = self.array();
+                let view = self.sized::<mm_view>(|out| unsafe {
+                    let status = mm_cgeo_view(file, snapshot, array, set, scratch, out);
+                    assert!(!scratch.is_null() || status > MM_ABSENT);
+                    status
+                });
+                if let Some(view) = view {
+                    assert!(view.is_aligned && view.count * view.stride == view.byte_length);
+                    sum(view.data.cast(), view.byte_length);
                 }
             }
-            7..10 => {
-                let which = self.which() % 8;
-                self.fill(12, |out, stride, capacity, count| unsafe {
-                    mm_cgeo_triangles(file, snapshot, which, scratch, out.cast(), stride, capacity, count)
-                });
-            }
-            10 => {
-                let channel = self.index();
-                self.fill(12, |out, stride, capacity, count| unsafe {
-                    mm_cgeo_map_channel(file, snapshot, channel, scratch, out.cast(), stride, capacity, count)
-                });
-            }
-            11 => self.fill(4, |out, stride, capacity, count| unsafe {
-                mm_cgeo_material_ids(file, snapshot, scratch, out.cast(), stride, capacity, count)
-            }),
-            12 => self.fill(1, |out, stride, capacity, count| unsafe {
-                mm_cgeo_edge_visibility(file, snapshot, scratch, out.cast(), stride, capacity, count)
-            }),
+            7 => drop(self.sized::<mm_cgeo_dialect>(|out| unsafe { mm_cgeo_get_dialect(file, out) })),
             _ => {
-                let all =
-                    [mm_cgeo_positions, mm_cgeo_normals, mm_cgeo_point_cloud, mm_cgeo_position_differences];
-                let call = self.script.of(&all);
-                self.fill(12, |out, stride, capacity, count| unsafe {
-                    call(file, snapshot, scratch, out.cast(), stride, capacity, count)
+                let (array, set) = self.array();
+                self.fill(element(array), |out, stride, capacity, count| unsafe {
+                    mm_cgeo_read(file, snapshot, array, set, scratch, out.cast(), stride, capacity, count)
                 });
             }
         }
+    }
+
+    /// An array of a snapshot and its set, some of which no file has.
+    fn array(&mut self) -> (mm_cgeo_array, u32) {
+        let choice = self.script.byte();
+        let array = u32::from(choice & 15);
+        let has_sets = matches!(array, MM_CGEO_TEXCOORDS | MM_CGEO_TEXCOORD_INDICES) || choice >= 240;
+        (array, if has_sets { u32::from(choice >> 4) } else { 0 })
     }
 
     /// Text into memory: the byte 0 after it is not counted.
@@ -1070,39 +1081,33 @@ impl Caller<'_> {
             }
             return;
         }
-        let (place, which) = (self.handle::<mm_snapshot>(Kind::Snapshot), self.which() % 8);
+        let place = self.handle::<mm_snapshot>(Kind::Snapshot);
         match choice % 16 {
             2..6 => {
                 let (file, scratch) = (self.handle(Kind::File), self.handle_or_null(Kind::Scratch));
                 let (index, sample) = (self.index(), usize::from(choice / 128) * self.index());
                 let number = place.addr();
                 self.shown.retain(|shown| shown.owner != number);
-                self.check(unsafe { mm_snapshot_read(file, index, sample, scratch, place) });
+                let parts = u32::from(self.script.byte()) % 20;
+                self.check(unsafe { mm_snapshot_read(file, index, sample, parts, scratch, place) });
             }
             6 => drop(self.sized::<mm_snapshot_info>(|out| unsafe { mm_snapshot_get_info(place, out) })),
             7..10 => {
+                let (array, set) = self.array();
                 if let Some(view) =
-                    self.sized::<mm_view>(|out| unsafe { mm_snapshot_view(place, which, out) })
+                    self.sized::<mm_view>(|out| unsafe { mm_snapshot_view(place, array, set, out) })
                 {
                     assert!(view.is_aligned && view.count * view.stride == view.byte_length);
                     self.show(place.addr(), view.data, view.byte_length);
                 }
             }
-            10 => self.fill(12, |out, stride, capacity, count| unsafe {
-                mm_snapshot_array(place, which, out.cast(), stride, capacity, count)
-            }),
-            11 | 12 => {
+            _ => {
+                let (array, set) = self.array();
                 let scratch = self.handle_or_null(Kind::Scratch);
-                self.fill(12, |out, stride, capacity, count| unsafe {
-                    mm_snapshot_triangles(place, which, scratch, out.cast(), stride, capacity, count)
+                self.fill(element(array), |out, stride, capacity, count| unsafe {
+                    mm_snapshot_copy(place, array, set, scratch, out.cast(), stride, capacity, count)
                 });
             }
-            13 => self.fill(4, |out, stride, capacity, count| unsafe {
-                mm_snapshot_material_ids(place, out.cast(), stride, capacity, count)
-            }),
-            _ => self.fill(1, |out, stride, capacity, count| unsafe {
-                mm_snapshot_edge_visibility(place, out.cast(), stride, capacity, count)
-            }),
         }
     }
 
@@ -1133,16 +1138,37 @@ impl Caller<'_> {
                 let file = self.handle(Kind::File);
                 let indices = [self.index(), self.index(), 0];
                 let start = if choice >= 240 { null() } else { indices.as_ptr() };
-                self.check(unsafe { mm_cache_prefetch(cache, file, start, usize::from(choice / 12) % 4) });
+                let (count, parts) = (usize::from(choice / 12) % 4, u32::from(choice & 15));
+                self.check(unsafe { mm_cache_prefetch(cache, file, start, count, parts) });
             }
             6 => drop(self.sized::<mm_cache_stats>(|out| unsafe { mm_cache_get_stats(cache, out) })),
+            7 => {
+                let (file, index) = (self.handle(Kind::File), self.index());
+                let (array, set) = self.array();
+                let scratch = self.handle_or_null(Kind::Scratch);
+                self.fill(element(array), |out, stride, capacity, count| unsafe {
+                    mm_cache_read(
+                        cache,
+                        file,
+                        index,
+                        array,
+                        set,
+                        scratch,
+                        out.cast(),
+                        stride,
+                        capacity,
+                        count,
+                    )
+                });
+            }
             other => {
                 let (file, index) = (self.handle(Kind::File), self.index());
+                let parts = u32::from(choice >> 4);
                 let place = self.handle::<mm_snapshot>(Kind::Snapshot);
                 let number = place.addr();
                 self.shown.retain(|shown| shown.owner != number);
                 let call = if other < 10 { mm_cache_get } else { mm_cache_try_get };
-                self.check(unsafe { call(cache, file, index, place) });
+                self.check(unsafe { call(cache, file, index, parts, place) });
             }
         }
     }

@@ -135,6 +135,7 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
 
     use rayon::prelude::*;
 
+    use crate::limits::cancel;
     use crate::num::Span;
     use crate::options::Parallelism;
 
@@ -161,7 +162,9 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
         is_over.fetch_or(attempt.is_refused, Ordering::Relaxed);
         Some(attempt)
     };
-    let attempts: Vec<Option<Attempt>> = blocks.par_iter().map_init(Scratch::default, decode).collect();
+    let cancel = cancel::current();
+    let scratch = || Scratch::cancelled_by(cancel.clone());
+    let attempts: Vec<Option<Attempt>> = blocks.par_iter().map_init(scratch, decode).collect();
     attempts.into_iter().map_while(|attempt| attempt).collect()
 }
 

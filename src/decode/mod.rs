@@ -18,6 +18,6 @@ pub(crate) use block::lzma_into;
 pub(crate) use content::{Content, Decoders};
 pub(crate) use fault::fault_error;
 pub(crate) use help::Help;
-pub(crate) use once::Once;
+pub(crate) use once::{Once, lasting};
 #[cfg(any(feature = "cache", feature = "rayon"))]
 pub(crate) use once::{may_wait_for, wait_at_work};

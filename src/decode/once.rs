@@ -72,6 +72,14 @@ impl<T> Once<T> {
     }
 }
 
+/// A result that may be kept. A failure to read and a cancelled job are errors instead, because the next caller may succeed.
+pub(crate) fn lasting<T>(made: Result<T>) -> Result<Result<T>> {
+    match made {
+        Err(error) if error.is_of_reading() => Err(error),
+        made => Ok(made),
+    }
+}
+
 /// Returns `true` if this thread may wait for another one that reads from a source.
 pub(crate) fn may_wait_for(source: &Source) -> bool {
     !(is_rayon_worker() && source.has_own_reader())

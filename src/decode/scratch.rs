@@ -4,11 +4,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::content::Decoders;
 use crate::codec::lzma::Lzma;
+use crate::limits::cancel;
 
 /// Working memory of decoders, reused so that later decodes allocate nothing.
 ///
 /// Methods that decode into the caller's memory take one. Keep one for each thread.
-#[derive(Default)]
 pub struct Scratch {
     pub(crate) decoders: Decoders,
     pub(crate) lzma: Lzma,
@@ -21,8 +21,28 @@ pub struct Scratch {
     pub(crate) cancel: Option<Arc<AtomicBool>>,
 }
 
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::cancelled_by(cancel::current())
+    }
+}
+
 impl Scratch {
-    /// Sets a flag that cancels decodes with this scratch. `None` removes it.
+    /// A scratch for a thread that helps a job with this flag.
+    pub(crate) fn cancelled_by(cancel: Option<Arc<AtomicBool>>) -> Self {
+        Self {
+            decoders: Decoders::default(),
+            lzma: Lzma::default(),
+            bytes: Vec::new(),
+            positions: Vec::new(),
+            triangles: Vec::new(),
+            frames: [Vec::new(), Vec::new()],
+            cancel,
+        }
+    }
+
+    /// Sets a flag that cancels decodes with this scratch. `None` removes it. A new scratch has the flag of the job that makes
+    /// it ([`cancellable`](crate::cancellable)).
     ///
     /// They fail with [`Cancelled`](crate::ErrorKind::Cancelled) within 64 KiB of output after the flag is set.
     pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {

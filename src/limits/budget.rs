@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use zerocopy::FromZeros;
 
+use super::cancel;
 use super::kept::give_back;
 use super::settings::Limits;
 use super::share::Share;
@@ -100,6 +101,7 @@ impl Budget {
 
     /// Charges `bytes` for one array or block that occupies `stored` bytes in the file.
     pub(crate) fn spend(&self, stored: u64, bytes: u64, what: &'static str) -> Result<()> {
+        cancel::check(what)?;
         if bytes > self.limits.block(stored) {
             return Err(self.over_block(stored, bytes, what));
         }

@@ -26,10 +26,12 @@
 //! [`Kept`] is the count of a file object, not of a call: bytes of decoded arrays that it caches for later calls.
 
 mod budget;
+pub(crate) mod cancel;
 mod kept;
 mod settings;
 mod share;
 
 pub(crate) use budget::{Budget, exceeded_by_machine};
+pub use cancel::cancellable;
 pub(crate) use kept::Kept;
 pub use settings::Limits;

@@ -12,6 +12,7 @@ use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
 use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
+use crate::limits::cancel;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal if the stored bytes are equal.
@@ -205,10 +206,12 @@ impl Attribute {
         }
         let mut bounds = Bounds::default();
         // Every number is a float.
-        let _ = self.write_chunks(VertexFormat::FLOAT32X3, VertexFormat::FLOAT32X3.size(), |_, bytes| {
-            let (points, _) = bytes.as_chunks::<4>().0.as_chunks::<3>();
-            bounds.add(points.iter().map(|point| point.map(f32::from_ne_bytes)));
-        });
+        let always = || Ok(());
+        let _ =
+            self.write_blocks(VertexFormat::FLOAT32X3, VertexFormat::FLOAT32X3.size(), always, |_, bytes| {
+                let (points, _) = bytes.as_chunks::<4>().0.as_chunks::<3>();
+                bounds.add(points.iter().map(|point| point.map(f32::from_ne_bytes)));
+            });
         (!bounds.is_empty()).then_some(bounds)
     }
 
@@ -241,6 +244,17 @@ impl Attribute {
         &self,
         target: VertexFormat,
         stride: usize,
+        write: impl FnMut(usize, &[u8]) -> R,
+    ) -> Result<()> {
+        self.write_blocks(target, stride, || cancel::check("attribute"), write)
+    }
+
+    /// Writes block by block, and asks before each whether to go on.
+    fn write_blocks<R: WriteResult>(
+        &self,
+        target: VertexFormat,
+        stride: usize,
+        goes_on: impl Fn() -> Result<()>,
         mut write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
         let size = target.size();
@@ -260,6 +274,7 @@ impl Attribute {
         let mut block = vec![0; per_block.min(self.len()).saturating_mul(size)];
         let mut work = Work::default();
         for first in (0..self.len()).step_by(per_block) {
+            goes_on()?;
             let count = per_block.min(self.len().saturating_sub(first));
             let out = block.get_mut(..count.saturating_mul(size)).unwrap_or_default();
             self.convert_part(&converter, first, count, Places::packed(out, size), &mut work)?;

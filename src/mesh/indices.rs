@@ -4,7 +4,7 @@ use zerocopy::{FromZeros, little_endian as le};
 
 use super::write::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
-use crate::limits::Budget;
+use crate::limits::{Budget, cancel};
 use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
@@ -249,6 +249,7 @@ impl Indices {
         let mut chunk = Vec::with_capacity(INDICES.min(self.len()).saturating_mul(format.size()));
         let mut offset = 0_usize;
         let mut flush = |chunk: &mut Vec<u8>| {
+            cancel::check("indices")?;
             written(write(offset, chunk))?;
             offset = offset.saturating_add(chunk.len());
             Ok::<(), Error>(())

@@ -1,6 +1,7 @@
 //! One index buffer out of several: meshes that have an index for each attribute.
 
 use super::material_group::MaterialGroup;
+use crate::limits::cancel;
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Result};
 
@@ -63,7 +64,7 @@ impl VertexRemap {
     /// than 32 bits number.
     pub fn new(streams: &[&[u32]], counts: &[usize]) -> Result<Self> {
         check(streams, counts)?;
-        let (indices, firsts) = number(streams);
+        let (indices, firsts) = number(streams)?;
         let sources = streams.iter().map(|stream| gather(stream, &firsts)).collect();
         Ok(Self { indices, sources, counts: counts.to_vec(), groups: Vec::new(), triangles: None })
     }
@@ -377,15 +378,16 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
 ///
 /// Streams are processed one after the other: the vertices distinguished so far, and the next stream, make pairs that are numbered
 /// again.
-fn number(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
-    let Some((first, rest)) = streams.split_first() else { return Default::default() };
+fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let Some((first, rest)) = streams.split_first() else { return Ok(Default::default()) };
     let mut ids = first.to_vec();
     let mut firsts = Vec::new();
     // A single stream is paired with itself, which numbers it by first use.
     for stream in if rest.is_empty() { streams } else { rest } {
+        cancel::check("vertex remap")?;
         (ids, firsts) = chain(&ids, stream).unwrap_or_else(|| sort(&ids, stream));
     }
-    (ids, firsts)
+    Ok((ids, firsts))
 }
 
 /// Numbers pairs in the order of their first use; `None` if the number of pairs that share their first part is so large that

@@ -89,9 +89,10 @@ impl C {
     }
 
     fn shown(&self, index: usize) {
-        let (mut start, mut count) = (null(), 0);
-        ok!(mm_cgeo_positions_view(self.file, index, self.scratch, &raw mut start, &raw mut count));
-        black_box((start, count));
+        // SAFETY: numbers and a pointer, for which zeros are values.
+        let mut view = mm_view { size: size_of::<mm_view>(), ..unsafe { std::mem::zeroed() } };
+        ok!(mm_cgeo_view(self.file, index, MM_CGEO_POSITIONS, 0, self.scratch, &raw mut view));
+        black_box(view);
     }
 }
 
@@ -126,8 +127,18 @@ fn measure(c: &C, library: &Proxy) {
         ROUNDS,
         [
             &mut || {
-                let start = memory.as_mut_ptr().cast();
-                ok!(mm_cgeo_positions(c.file, turn(0), c.scratch, start, 16, vertices, &raw mut count));
+                let start = memory.as_mut_ptr();
+                ok!(mm_cgeo_read(
+                    c.file,
+                    turn(0),
+                    MM_CGEO_POSITIONS,
+                    0,
+                    c.scratch,
+                    start.cast(),
+                    16,
+                    vertices,
+                    &raw mut count
+                ));
             },
             &mut || {
                 snapshot(turn(1)).positions_into(&mut out, &mut scratch).expect("positions");
@@ -142,7 +153,7 @@ fn measure(c: &C, library: &Proxy) {
 
     let [times, others] = interleave(
         ROUNDS,
-        [&mut || ok!(mm_snapshot_read(c.file, turn(0), 0, c.scratch, c.place)), &mut || {
+        [&mut || ok!(mm_snapshot_read(c.file, turn(0), 0, MM_PARTS_ALL, c.scratch, c.place)), &mut || {
             snapshot(turn(1)).mesh_into(&mut mesh, &mut scratch).expect("a mesh")
         }],
     );
@@ -197,14 +208,18 @@ fn measure(c: &C, library: &Proxy) {
 
     let cache = SnapshotCache::new(1 << 30);
     for index in 0..=last {
-        ok!(mm_cache_get(c.cache, c.file, index, c.place));
+        ok!(mm_cache_get(c.cache, c.file, index, MM_PARTS_ALL, c.place));
         drop(cache.get(library, index).expect("a mesh"));
     }
     let many = 1000;
     let [times, others] = interleave(
         ROUNDS,
         [
-            &mut || (0..many).for_each(|index| ok!(mm_cache_get(c.cache, c.file, 1 + index % last, c.place))),
+            &mut || {
+                (0..many).for_each(|index| {
+                    ok!(mm_cache_get(c.cache, c.file, 1 + index % last, MM_PARTS_ALL, c.place))
+                })
+            },
             &mut || {
                 (0..many)
                     .for_each(|index| drop(black_box(cache.get(library, 1 + index % last).expect("a mesh"))));

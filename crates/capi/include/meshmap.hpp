@@ -1,10 +1,10 @@
-/* meshmap for C++17: a thin layer over meshmap.h, with nothing else in it. What functions do is said there.
+/* meshmap for C++17: a thin layer over meshmap.h, whose comments describe the functions. Everything of meshmap.h is here.
  *
  * Handles are closed when they go out of scope, and moved, not copied (share() makes another one of a file, a mesh or a cache).
  * Failures are thrown as meshmap::Error. With MESHMAP_NO_EXCEPTIONS defined before this is included, every function that may
  * fail returns a meshmap::Result, which has a value or an Error; nothing is thrown then.
  *
- * What a file does not have is an empty std::optional, not a failure.
+ * Absent data is an empty std::optional, not a failure.
  */
 #ifndef MESHMAP_HPP
 #define MESHMAP_HPP
@@ -24,6 +24,7 @@
 #include <vector>
 
 #ifndef MESHMAP_NO_EXCEPTIONS
+#include <exception>
 #include <stdexcept>
 #endif
 
@@ -36,6 +37,7 @@ namespace meshmap {
 using Format = mm_format;
 using Bounds = mm_bounds;
 using Counts = mm_cgeo_counts;
+using Dialect = mm_cgeo_dialect;
 using Topology = mm_topology;
 using Timing = mm_timing;
 using Key = mm_cgeo_key;
@@ -51,7 +53,7 @@ static_assert(sizeof(Vec3) == 12 && sizeof(Triangle) == 12 && sizeof(Matrix) == 
 inline bool operator==(const mm_topology &a, const mm_topology &b) { return a.high == b.high && a.low == b.low; }
 inline bool operator!=(const mm_topology &a, const mm_topology &b) { return !(a == b); }
 
-/** Elements one after the other, in memory of somebody else's. */
+/** Consecutive elements in borrowed memory. */
 template <class T>
 class Span {
 public:
@@ -81,19 +83,21 @@ struct ByteRange {
     std::uint64_t end = 0;
 };
 
-/** What is known of a failure. */
+/** The details of a failure. */
 struct Failure {
     mm_status status = MM_OK;
-    Format format = 0;
+    Format format = MM_FORMAT_UNKNOWN;
     std::string text, what, address, path, expected, found;
+    /** The bytes that are wrong or missing, from the start of the file. */
     std::optional<ByteRange> bytes;
+    /** The bytes that are wrong inside the decoded block at `bytes`. */
+    std::optional<ByteRange> decoded;
 
     /** That of the last function that failed on this thread. */
     static Failure last(mm_status status) {
         Failure failure;
         failure.status = status;
-        mm_error error{};
-        error.size = sizeof error;
+        mm_error error = MM_INIT(mm_error);
         if (mm_last_error(&error) != MM_OK || error.status != status) {
             failure.text = mm_status_name(status);
             return failure;
@@ -107,6 +111,9 @@ struct Failure {
         failure.found = error.found;
         if (error.has_byte_range) {
             failure.bytes = ByteRange{error.byte_begin, error.byte_end};
+        }
+        if (error.has_decoded_range) {
+            failure.decoded = ByteRange{error.decoded_begin, error.decoded_end};
         }
         return failure;
     }
@@ -234,9 +241,20 @@ protected:
 
 template <class T>
 T sized() noexcept {
-    T value{};
-    value.size = sizeof value;
-    return value;
+    return MM_INIT(T);
+}
+
+/** Reads an array in two calls, `call(out, capacity, count)`: one for the count, one for the elements. */
+template <class T, class Call>
+mm_status fetch(std::vector<T> &out, Call call) {
+    std::size_t count = 0;
+    mm_status status = call(static_cast<T *>(nullptr), std::size_t{0}, &count);
+    if (status == MM_OK) {
+        out.resize(count);
+        // No pointer means that only the count is wanted.
+        status = count == 0 ? MM_OK : call(out.data(), count, &count);
+    }
+    return status;
 }
 
 } // namespace detail
@@ -250,6 +268,10 @@ inline Options options() noexcept {
 
 inline std::string_view version() noexcept { return mm_version(); }
 inline std::string_view format_name(Format format) noexcept { return mm_format_name(format); }
+inline std::string_view status_name(mm_status status) noexcept { return mm_status_name(status); }
+inline std::size_t scalar_size(mm_scalar scalar) noexcept { return mm_scalar_size(scalar); }
+/** The handles of this process that are open. */
+inline std::size_t handle_count() noexcept { return mm_handle_count(); }
 
 /** Working memory: one for each thread. */
 class Scratch : public detail::Handle<mm_scratch, mm_scratch_free> {
@@ -262,7 +284,7 @@ public:
     }
 };
 
-/** A flag that cancels the calls of scratches. */
+/** A flag that cancels the calls of threads. */
 class Cancel : public detail::Handle<mm_cancel, mm_cancel_free> {
 public:
     using Handle::Handle;
@@ -272,10 +294,10 @@ public:
         return Cancel(cancel);
     }
     void set(bool is_set = true) const noexcept { mm_cancel_set(handle_, is_set ? 1 : 0); }
-    Returns<void> cancels(const Scratch &scratch) const {
-        MESHMAP_TRY(mm_scratch_set_cancel(scratch.get(), handle_));
-        return Returns<void>();
-    }
+    /** Makes it the flag of the calling thread, instead of an earlier one. */
+    void use() const noexcept { mm_thread_set_cancel(handle_); }
+    /** The calling thread has no flag from now on. */
+    static void use_none() noexcept { mm_thread_set_cancel(nullptr); }
 };
 
 /** Findings of a file or a mesh. */
@@ -417,7 +439,7 @@ public:
         MESHMAP_TRY(mm_mesh_positions(handle_, &first, &count));
         return Span<const Vec3>(reinterpret_cast<const Vec3 *>(first), count);
     }
-    /** An attribute as `components` floats a vertex. */
+    /** An attribute as `components` floats per vertex. */
     Returns<std::vector<float>> read(std::size_t index, std::uint32_t components) const {
         std::size_t count = 0;
         MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, MM_SCALAR_F32, components, 0, nullptr, 0, 0, &count));
@@ -445,19 +467,39 @@ public:
         MESHMAP_TRY(mm_mesh_write_indices(handle_, format, start, bytes, &bytes, &out.format));
         return out;
     }
-    Returns<std::vector<Triangle>> triangles() const {
+    /** An attribute into the caller's buffer; returns the number of vertices. */
+    Returns<std::size_t> read(std::size_t index, mm_scalar scalar, std::uint32_t components, bool normalized, void *out,
+                              std::size_t stride, std::size_t capacity) const {
         std::size_t count = 0;
-        MESHMAP_TRY(mm_mesh_triangles(handle_, nullptr, 0, 0, &count));
-        std::vector<Triangle> out(count);
-        MESHMAP_TRY(mm_mesh_triangles(handle_, out.empty() ? nullptr : out[0].data(), 0, count, &count));
+        MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, scalar, components, normalized ? 1 : 0, out, stride, capacity,
+                                           &count));
+        return count;
+    }
+    Returns<std::vector<Triangle>> triangles() const {
+        std::vector<Triangle> out;
+        MESHMAP_TRY(detail::fetch(out, [&](Triangle *to, std::size_t capacity, std::size_t *count) {
+            return mm_mesh_triangles(handle_, to == nullptr ? nullptr : to->data(), 0, capacity, count);
+        }));
         return out;
     }
     Returns<std::vector<Group>> groups() const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_mesh_groups(handle_, nullptr, 0, 0, &count));
-        std::vector<Group> out(count);
-        MESHMAP_TRY(mm_mesh_groups(handle_, out.data(), 0, count, &count));
+        std::vector<Group> out;
+        MESHMAP_TRY(detail::fetch(out, [&](Group *to, std::size_t capacity, std::size_t *count) {
+            return mm_mesh_groups(handle_, to, 0, capacity, count);
+        }));
         return out;
+    }
+    /** The material ID of each triangle; empty if the mesh has none. */
+    Returns<std::optional<std::vector<std::uint32_t>>> material_ids() const {
+        std::vector<std::uint32_t> out;
+        const mm_status status = detail::fetch(out, [&](std::uint32_t *to, std::size_t capacity, std::size_t *count) {
+            return mm_mesh_material_ids(handle_, to, 0, capacity, count);
+        });
+        if (status == MM_ABSENT) {
+            return std::optional<std::vector<std::uint32_t>>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<std::vector<std::uint32_t>>(std::move(out));
     }
 };
 
@@ -477,13 +519,43 @@ public:
 class Reader {
 public:
     virtual ~Reader() = default;
-    /** The length in bytes, where it is known. What is thrown is a failure of the reader's. */
+    /** The length in bytes, if it is known. Exceptions are failures of the reader. */
     virtual std::optional<std::uint64_t> length() { return std::nullopt; }
     /** Reads from `offset` on; returns the number of bytes, and 0 only if the file ends there. After a part, the rest is read. */
     virtual std::size_t read(std::uint64_t offset, Span<std::byte> out) = 0;
 };
 
 namespace detail {
+
+/** A function object that is called back through C, which no exception may cross. */
+template <class Each>
+struct Visit {
+    Each &each;
+#ifndef MESHMAP_NO_EXCEPTIONS
+    std::exception_ptr thrown = nullptr;
+
+    template <class... Arguments>
+    int call(const Arguments &...arguments) noexcept {
+        try {
+            return each(arguments...) ? 0 : 1;
+        } catch (...) {
+            thrown = std::current_exception();
+            return 1;
+        }
+    }
+    void rethrow() const {
+        if (thrown) {
+            std::rethrow_exception(thrown);
+        }
+    }
+#else
+    template <class... Arguments>
+    int call(const Arguments &...arguments) noexcept {
+        return each(arguments...) ? 0 : 1;
+    }
+    void rethrow() const noexcept {}
+#endif
+};
 
 extern "C" {
 inline void mm_detail_delete_bytes(void *user) { delete static_cast<std::vector<std::byte> *>(user); }
@@ -492,7 +564,7 @@ inline int mm_detail_length(void *user, std::uint64_t *length) {
 #ifndef MESHMAP_NO_EXCEPTIONS
     try {
 #endif
-        // Called only where the length was known when the file was opened.
+        // Called only if the length was known when the file was opened.
         *length = (*static_cast<std::shared_ptr<Reader> *>(user))->length().value_or(UINT64_MAX);
         return 0;
 #ifndef MESHMAP_NO_EXCEPTIONS
@@ -527,12 +599,13 @@ public:
         MESHMAP_TRY(mm_open(path.c_str(), how, &file));
         return File(file);
     }
-    /** Maps the file, which nobody may write into meanwhile. */
+    /** Maps the file, which no process may truncate or write into meanwhile. */
     static Returns<File> map(const std::string &path, const Options *how = nullptr) {
         mm_file *file = nullptr;
         MESHMAP_TRY(mm_open_map(path.c_str(), how, &file));
         return File(file);
     }
+    /** Keeps the bytes as long as anything that was read from the file. */
     static Returns<File> memory(std::vector<std::byte> bytes, const Options *how = nullptr) {
         auto *owner = new std::vector<std::byte>(std::move(bytes));
         mm_file *file = nullptr;
@@ -556,7 +629,7 @@ public:
         return File(file);
     }
     Format format() const noexcept {
-        Format format = 0;
+        Format format = MM_FORMAT_UNKNOWN;
         mm_file_format(handle_, &format);
         return format;
     }
@@ -564,6 +637,11 @@ public:
         mm_mesh_list *list = nullptr;
         MESHMAP_TRY(mm_meshes(handle_, &list));
         return MeshList(list);
+    }
+    Returns<mm_mesh_counts> counts(const std::string &address) const {
+        auto counts = detail::sized<mm_mesh_counts>();
+        MESHMAP_TRY(mm_mesh_get_counts(handle_, address.c_str(), &counts));
+        return counts;
     }
     Returns<Findings> findings() const {
         mm_finding_list *list = nullptr;
@@ -589,7 +667,34 @@ public:
         MESHMAP_TRY(status);
         return std::optional<Array>(Array(array));
     }
-    /** The faces of a level of detail of a Second Life mesh; empty where it is not there. */
+    /** Calls `each(const mm_array_info &)` with every array, until it returns false. */
+    template <class Each>
+    Returns<void> arrays(Each each) const {
+        detail::Visit<Each> visit{each};
+        const mm_status status = mm_arrays(
+            handle_,
+            [](void *user, const mm_array_info *array) { return static_cast<detail::Visit<Each> *>(user)->call(*array); },
+            &visit);
+        visit.rethrow();
+        MESHMAP_TRY(status);
+        return Returns<void>();
+    }
+    /** Calls `each(std::string_view address, std::string_view text)` with every text, until it returns false. */
+    template <class Each>
+    Returns<void> texts(Each each) const {
+        detail::Visit<Each> visit{each};
+        const mm_status status = mm_texts(
+            handle_,
+            [](void *user, const char *address, const char *text, std::size_t length) {
+                return static_cast<detail::Visit<Each> *>(user)->call(std::string_view(address),
+                                                                      std::string_view(text, length));
+            },
+            &visit);
+        visit.rethrow();
+        MESHMAP_TRY(status);
+        return Returns<void>();
+    }
+    /** The faces of a level of detail of a Second Life mesh; empty if the file does not have the level. */
     Returns<std::optional<MeshList>> lod(const std::string &name) const {
         mm_mesh_list *list = nullptr;
         const mm_status status = mm_slmesh_lod(handle_, name.c_str(), &list);
@@ -598,6 +703,27 @@ public:
         }
         MESHMAP_TRY(status);
         return std::optional<MeshList>(MeshList(list));
+    }
+    /** The level that a viewer shows if it wants this one; empty if the file has no levels. */
+    Returns<std::optional<std::string_view>> best_lod(const std::string &wanted) const {
+        const char *name = nullptr;
+        const mm_status status = mm_slmesh_best_lod(handle_, wanted.c_str(), &name);
+        if (status == MM_ABSENT) {
+            return std::optional<std::string_view>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<std::string_view>(name);
+    }
+    /** The stored bytes of a level, and an estimate of its triangles; empty if the file does not have the level. */
+    Returns<std::optional<std::pair<ByteRange, std::uint64_t>>> lod_range(const std::string &name) const {
+        ByteRange range;
+        std::uint64_t estimate = 0;
+        const mm_status status = mm_slmesh_lod_range(handle_, name.c_str(), &range.begin, &range.end, &estimate);
+        if (status == MM_ABSENT) {
+            return std::optional<std::pair<ByteRange, std::uint64_t>>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<std::pair<ByteRange, std::uint64_t>>(std::in_place, range, estimate);
     }
 };
 
@@ -615,18 +741,24 @@ public:
         MESHMAP_TRY(mm_snapshot_get_info(handle_, &info));
         return info;
     }
-    /** MM_CGEO_ARRAY_*; valid until the snapshot is filled again. */
-    Returns<Span<const Vec3>> view(mm_cgeo_array which = MM_CGEO_ARRAY_POSITIONS) const {
+    /** Positions, normals or texture coordinates; valid until the snapshot is filled again. */
+    Returns<Span<const Vec3>> view(mm_cgeo_array array = MM_CGEO_POSITIONS, std::uint32_t set = 0) const {
         auto view = detail::sized<View>();
-        MESHMAP_TRY(mm_snapshot_view(handle_, which, &view));
+        MESHMAP_TRY(mm_snapshot_view(handle_, array, set, &view));
         return Span<const Vec3>(static_cast<const Vec3 *>(view.data), view.count);
     }
-    Returns<std::vector<Triangle>> triangles(mm_corners which = MM_CORNERS_POSITIONS) const {
+    /** Any array into the caller's buffer; returns the number of elements. */
+    Returns<std::size_t> copy(mm_cgeo_array array, std::uint32_t set, const Scratch &scratch, void *out, std::size_t stride,
+                              std::size_t capacity) const {
         std::size_t count = 0;
-        MESHMAP_TRY(mm_snapshot_triangles(handle_, which, nullptr, nullptr, 0, 0, &count));
-        std::vector<Triangle> out(count);
-        std::uint32_t *start = out.empty() ? nullptr : out[0].data();
-        MESHMAP_TRY(mm_snapshot_triangles(handle_, which, nullptr, start, 0, count, &count));
+        MESHMAP_TRY(mm_snapshot_copy(handle_, array, set, scratch.get(), out, stride, capacity, &count));
+        return count;
+    }
+    Returns<std::vector<Triangle>> triangles(mm_cgeo_array array = MM_CGEO_POSITION_INDICES, std::uint32_t set = 0) const {
+        std::vector<Triangle> out;
+        MESHMAP_TRY(detail::fetch(out, [&](Triangle *to, std::size_t capacity, std::size_t *count) {
+            return mm_snapshot_copy(handle_, array, set, nullptr, to, 0, capacity, count);
+        }));
         return out;
     }
 };
@@ -645,7 +777,7 @@ public:
     std::size_t size() const noexcept { return info_.snapshot_count; }
 
     Returns<Counts> counts(std::size_t snapshot, const Scratch &scratch) const {
-        Counts counts{};
+        auto counts = detail::sized<Counts>();
         MESHMAP_TRY(mm_cgeo_get_counts(file_.get(), snapshot, scratch.get(), &counts));
         return counts;
     }
@@ -667,43 +799,100 @@ public:
         auto timing = detail::sized<Timing>();
         return mm_cgeo_timing(file_.get(), &timing) == MM_OK ? std::optional<Timing>(timing) : std::nullopt;
     }
-    /** Into `capacity` places that are `stride` bytes apart; returns how many were written. */
-    Returns<std::size_t> positions(std::size_t snapshot, const Scratch &scratch, float *out, std::size_t stride,
-                                   std::size_t capacity) const {
+    /** The dialect with which the file is read. */
+    Returns<Dialect> dialect() const {
+        auto dialect = detail::sized<Dialect>();
+        MESHMAP_TRY(mm_cgeo_get_dialect(file_.get(), &dialect));
+        return dialect;
+    }
+    /** A property of the header, or with nullptr the whole header; empty if the header does not have it. */
+    Returns<std::optional<std::string>> property(const char *name) const {
+        std::size_t length = 0;
+        mm_status status = mm_cgeo_property(file_.get(), name, nullptr, 0, &length);
+        if (status == MM_ABSENT) {
+            return std::optional<std::string>();
+        }
+        MESHMAP_TRY(status);
+        std::string out(length, '\0');
+        // The byte 0 goes where the string has its own.
+        MESHMAP_TRY(mm_cgeo_property(file_.get(), name, out.data(), length + 1, &length));
+        return std::optional<std::string>(std::move(out));
+    }
+    /** The storage of a snapshot. */
+    struct Storage {
+        /** `true` if it is stored complete, and not as a difference from the first one. */
+        bool is_complete = false;
+        std::size_t sample_count = 0;
+    };
+    Returns<Storage> storage(std::size_t snapshot) const {
+        std::uint32_t is_complete = 0;
+        Storage storage;
+        MESHMAP_TRY(mm_cgeo_storage(file_.get(), snapshot, &is_complete, &storage.sample_count));
+        storage.is_complete = is_complete != 0;
+        return storage;
+    }
+    /** Any array into the caller's buffer; returns the number of elements. */
+    Returns<std::size_t> read(std::size_t snapshot, mm_cgeo_array array, std::uint32_t set, const Scratch &scratch, void *out,
+                              std::size_t stride, std::size_t capacity) const {
         std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_positions(file_.get(), snapshot, scratch.get(), out, stride, capacity, &count));
+        MESHMAP_TRY(mm_cgeo_read(file_.get(), snapshot, array, set, scratch.get(), out, stride, capacity, &count));
         return count;
     }
-    /** In memory of the scratch or of the file; valid until the scratch is used again. */
+    /** Any array in memory of the scratch or of the file; valid until the scratch is used again. */
+    Returns<View> view(std::size_t snapshot, mm_cgeo_array array, std::uint32_t set, const Scratch &scratch) const {
+        auto view = detail::sized<View>();
+        MESHMAP_TRY(mm_cgeo_view(file_.get(), snapshot, array, set, scratch.get(), &view));
+        return view;
+    }
+    /** Positions into the caller's buffer; returns the number of vertices. */
+    Returns<std::size_t> positions(std::size_t snapshot, const Scratch &scratch, float *out, std::size_t stride,
+                                   std::size_t capacity) const {
+        return read(snapshot, MM_CGEO_POSITIONS, 0, scratch, out, stride, capacity);
+    }
+    /** Positions in memory of the scratch or of the file; valid until the scratch is used again. */
     Returns<Span<const Vec3>> positions(std::size_t snapshot, const Scratch &scratch) const {
-        const float *first = nullptr;
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_positions_view(file_.get(), snapshot, scratch.get(), &first, &count));
-        return Span<const Vec3>(reinterpret_cast<const Vec3 *>(first), count);
+        auto view = detail::sized<View>();
+        MESHMAP_TRY(mm_cgeo_view(file_.get(), snapshot, MM_CGEO_POSITIONS, 0, scratch.get(), &view));
+        return Span<const Vec3>(static_cast<const Vec3 *>(view.data), view.count);
     }
     Returns<std::vector<Triangle>> triangles(std::size_t snapshot, const Scratch &scratch,
-                                             mm_corners which = MM_CORNERS_POSITIONS) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_triangles(file_.get(), snapshot, which, scratch.get(), nullptr, 0, 0, &count));
-        std::vector<Triangle> out(count);
-        std::uint32_t *start = out.empty() ? nullptr : out[0].data();
-        MESHMAP_TRY(mm_cgeo_triangles(file_.get(), snapshot, which, scratch.get(), start, 0, count, &count));
+                                             mm_cgeo_array array = MM_CGEO_POSITION_INDICES, std::uint32_t set = 0) const {
+        std::vector<Triangle> out;
+        MESHMAP_TRY(detail::fetch(out, [&](Triangle *to, std::size_t capacity, std::size_t *count) {
+            return mm_cgeo_read(file_.get(), snapshot, array, set, scratch.get(), to, 0, capacity, count);
+        }));
         return out;
     }
     Returns<void> read(std::size_t snapshot, const Scratch &scratch, const Snapshot &out, std::size_t sample = 0,
                        mm_parts parts = MM_PARTS_ALL) const {
-        MESHMAP_TRY(mm_snapshot_read_parts(file_.get(), snapshot, sample, parts, scratch.get(), out.get()));
+        MESHMAP_TRY(mm_snapshot_read(file_.get(), snapshot, sample, parts, scratch.get(), out.get()));
         return Returns<void>();
     }
-    /** The times that a shutter needs. `timing` null: those of the file. */
+    /** The time of a snapshot in seconds. `timing` null: the times of the file. */
+    Returns<double> time_of(const Timing *timing, std::size_t snapshot) const {
+        double seconds = 0;
+        MESHMAP_TRY(mm_cgeo_time_of(file_.get(), timing, snapshot, &seconds));
+        return seconds;
+    }
+    /** The snapshots around a time; empty if there are none, or the time is NaN. */
+    Returns<std::optional<Key>> key_at(const Timing *timing, double seconds, mm_wrap wrap = MM_WRAP_CLAMP) const {
+        Key key{};
+        const mm_status status = mm_cgeo_key_at(file_.get(), timing, seconds, wrap, &key);
+        if (status == MM_ABSENT) {
+            return std::optional<Key>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<Key>(key);
+    }
+    /** The times that a shutter needs. `timing` null: the times of the file. */
     Returns<std::vector<double>> keys(const Timing *timing, double open, double close, mm_wrap wrap = MM_WRAP_CLAMP) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_cgeo_keys(file_.get(), timing, open, close, wrap, nullptr, nullptr, 0, 0, &count));
-        std::vector<double> out(count);
-        MESHMAP_TRY(mm_cgeo_keys(file_.get(), timing, open, close, wrap, nullptr, out.data(), 0, count, &count));
+        std::vector<double> out;
+        MESHMAP_TRY(detail::fetch(out, [&](double *to, std::size_t capacity, std::size_t *count) {
+            return mm_cgeo_keys(file_.get(), timing, open, close, wrap, nullptr, to, 0, capacity, count);
+        }));
         return out;
     }
-    /** All positions of the first time, then those of the next. */
+    /** All positions of the first time, then of the next time. */
     Returns<std::size_t> positions_at(const Timing *timing, Span<const double> seconds, mm_wrap wrap, const Scratch &scratch,
                                       float *out, std::size_t stride, std::size_t capacity) const {
         std::size_t count = 0;
@@ -741,16 +930,16 @@ public:
         return Cache(cache);
     }
     Returns<void> get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out, mm_parts parts = MM_PARTS_ALL) const {
-        MESHMAP_TRY(mm_cache_get_parts(handle_, proxy.file().get(), snapshot, parts, out.get()));
+        MESHMAP_TRY(mm_cache_get(handle_, proxy.file().get(), snapshot, parts, out.get()));
         return Returns<void>();
     }
     bool try_get(const Proxy &proxy, std::size_t snapshot, const Snapshot &out,
                  mm_parts parts = MM_PARTS_ALL) const noexcept {
-        return mm_cache_try_get_parts(handle_, proxy.file().get(), snapshot, parts, out.get()) == MM_OK;
+        return mm_cache_try_get(handle_, proxy.file().get(), snapshot, parts, out.get()) == MM_OK;
     }
     Returns<void> prefetch(const Proxy &proxy, Span<const std::size_t> snapshots, mm_parts parts = MM_PARTS_ALL) const {
         MESHMAP_TRY(
-            mm_cache_prefetch_parts(handle_, proxy.file().get(), snapshots.data(), snapshots.size(), parts));
+            mm_cache_prefetch(handle_, proxy.file().get(), snapshots.data(), snapshots.size(), parts));
         return Returns<void>();
     }
     Returns<std::size_t> positions_at(const Proxy &proxy, const Timing *timing, Span<const double> seconds, mm_wrap wrap,
@@ -758,6 +947,21 @@ public:
         std::size_t count = 0;
         MESHMAP_TRY(mm_cache_positions_at(handle_, proxy.file().get(), timing, seconds.data(), seconds.size(), wrap,
                                           scratch.get(), out, stride, capacity, &count));
+        return count;
+    }
+    Returns<std::size_t> velocities(const Proxy &proxy, const Timing *timing, std::size_t snapshot, const Scratch &scratch,
+                                    float *out, std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cache_velocities(handle_, proxy.file().get(), timing, snapshot, scratch.get(), out, stride, capacity,
+                                        &count));
+        return count;
+    }
+    /** Any array into the caller's buffer; returns the number of elements. */
+    Returns<std::size_t> read(const Proxy &proxy, std::size_t snapshot, mm_cgeo_array array, std::uint32_t set,
+                              const Scratch &scratch, void *out, std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_cache_read(handle_, proxy.file().get(), snapshot, array, set, scratch.get(), out, stride, capacity,
+                                  &count));
         return count;
     }
     Returns<mm_cache_stats> stats() const {
@@ -796,7 +1000,30 @@ public:
         MESHMAP_TRY(mm_rig_anim(handle_, index, &anim));
         return anim;
     }
-    /** One matrix for each joint; returns how many. */
+    /** The frames around a time of an animation. */
+    struct Frames {
+        std::uint32_t from = 0;
+        std::uint32_t to = 0;
+        float fraction = 0;
+    };
+    /** Empty if the animation has no frames or no rate. */
+    Returns<std::optional<Frames>> frames_at(std::size_t anim, double seconds, float default_rate) const {
+        Frames frames;
+        const mm_status status =
+            mm_rig_frames_at(handle_, anim, seconds, default_rate, &frames.from, &frames.to, &frames.fraction);
+        if (status == MM_ABSENT) {
+            return std::optional<Frames>();
+        }
+        MESHMAP_TRY(status);
+        return std::optional<Frames>(frames);
+    }
+    /** One pose for each joint, as stored; returns the number of poses. */
+    Returns<std::size_t> pose(std::uint32_t frame, const Scratch &scratch, Span<mm_trs> out) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_rig_pose(handle_, frame, scratch.get(), out.data(), 0, out.size(), &count));
+        return count;
+    }
+    /** One matrix for each joint; returns the number of matrices. */
     Returns<std::size_t> skinning_at(std::size_t anim, double seconds, float default_rate, const Scratch &scratch,
                                      Span<Matrix> out) const {
         std::size_t count = 0;

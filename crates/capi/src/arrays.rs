@@ -9,7 +9,7 @@ use crate::fail::{Fail, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, c_string, put, put_sized, text};
-use crate::options::{mm_scalar, scalar_number};
+use crate::scalar::{mm_scalar, scalar_number};
 
 /// An array of a file. Every thread may use it.
 pub struct mm_array {
@@ -28,7 +28,7 @@ pub struct mm_array_info {
     pub data: *const c_void,
     /// All of them, in bytes.
     pub byte_length: usize,
-    /// The type of each: MM_SCALAR_*.
+    /// The type of each.
     pub scalar: mm_scalar,
     /// The number of valid elements of `shape`: 1 to 3.
     pub rank: u32,

@@ -1,17 +1,18 @@
 //! Decoded snapshots, shared by all threads.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use meshmap::cgeo::{Mesh, Parts, Proxy, SnapshotCache};
 
+use crate::cgeo_array::{Wanted, mm_cgeo_array};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, again, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, Target, elements, put, put_sized};
-use crate::motion::{mm_timing, timing, write_positions, write_velocities};
-use crate::options::mm_wrap;
+use crate::motion::{mm_timing, mm_wrap, timing, write_positions, write_velocities};
 use crate::scratch::mm_scratch;
-use crate::snapshot::{self, Filled, MM_PARTS_ALL, Place, mm_parts, mm_snapshot};
+use crate::snapshot::{self, Decoded, Filled, Place, mm_parts, mm_snapshot};
 
 /// A cache of decoded snapshots of any number of CGeo files, with one capacity for all. Every thread may use it: however many ask
 /// for a snapshot, one of them decodes it, and the others wait.
@@ -81,27 +82,13 @@ pub extern "C" fn mm_cache_free(cache: *mut mm_cache) -> mm_status {
     guard(|| handle::close::<Shared>(cache))
 }
 
-/// A snapshot, decoded unless it is in the cache, into a place, which shares it. Takes no memory for one that is in the cache.
+/// A snapshot with at least these parts, decoded unless they are in the cache, into a place, which shares it. Takes no memory for
+/// one that is in the cache, which holds the parts that were asked for.
 ///
 /// Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place. Errors: as of
 /// mm_snapshot_read. They are not cached: the next request tries again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_get(
-    cache: *const mm_cache,
-    file: *const mm_file,
-    index: usize,
-    out: *mut mm_snapshot,
-) -> mm_status {
-    // SAFETY: the caller's, as the header says.
-    unsafe { mm_cache_get_parts(cache, file, index, MM_PARTS_ALL, out) }
-}
-
-/// Like mm_cache_get, with these parts of the mesh at least (MM_PARTS_*, joined by |). The cache holds the parts that were asked
-/// for; if others are asked for later, they are decoded and added.
-///
-/// Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_get; MM_ERROR_ARGUMENT if `parts` has another bit.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_get_parts(
     cache: *const mm_cache,
     file: *const mm_file,
     index: usize,
@@ -111,25 +98,12 @@ pub unsafe extern "C" fn mm_cache_get_parts(
     fill(cache, file, parts, out, |cache, proxy, parts| Ok(cache.get_parts(proxy, index, parts)?))
 }
 
-/// A snapshot into a place, if it is in the cache with all parts. Never waits, takes no memory.
+/// Like mm_cache_get, if the cache has the snapshot with all these parts. Never waits, takes no memory.
 ///
-/// Ownership, threads: as of mm_cache_get. Errors: MM_ABSENT if it is not in the cache; the place is then empty.
+/// Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_get; MM_ABSENT if it is not in the cache, and the place is then
+/// empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_try_get(
-    cache: *const mm_cache,
-    file: *const mm_file,
-    index: usize,
-    out: *mut mm_snapshot,
-) -> mm_status {
-    // SAFETY: the caller's, as the header says.
-    unsafe { mm_cache_try_get_parts(cache, file, index, MM_PARTS_ALL, out) }
-}
-
-/// Like mm_cache_try_get, with these parts of the mesh at least (MM_PARTS_*, joined by |).
-///
-/// Ownership, threads: as of mm_cache_get. Errors: as of mm_cache_try_get; MM_ERROR_ARGUMENT if `parts` has another bit.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_try_get_parts(
     cache: *const mm_cache,
     file: *const mm_file,
     index: usize,
@@ -138,6 +112,35 @@ pub unsafe extern "C" fn mm_cache_try_get_parts(
 ) -> mm_status {
     fill(cache, file, parts, out, |cache, proxy, parts| {
         cache.try_get_parts(proxy, index, parts).ok_or(Fail::Absent)
+    })
+}
+
+/// Copies an array of a snapshot as mm_cgeo_read does, from the cache, which decodes and holds the part with the array if it does
+/// not have it. `out` NULL asks for the count. The scratch is used for arrays of triangles, and may be NULL.
+///
+/// Ownership: `out` stays the caller's. Threads: any, each with its own scratch. Errors: as of mm_cgeo_read;
+/// MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cache_read(
+    cache: *const mm_cache,
+    file: *const mm_file,
+    snapshot: usize,
+    array: mm_cgeo_array,
+    set: u32,
+    scratch: *mut mm_scratch,
+    out: *mut c_void,
+    stride: usize,
+    capacity: usize,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let cache = handle::get::<Shared>(cache)?;
+        let file = handle::get::<File>(file)?;
+        let wanted = Wanted::new(array, set)?;
+        // SAFETY: the caller's, as the header says.
+        let mut places = unsafe { wanted.places(out, stride, capacity, count) }?;
+        let mesh = cache.0.get_parts(file.cgeo()?, snapshot, wanted.part()?)?;
+        Decoded::from(mesh).write(wanted, scratch, &mut places)
     })
 }
 
@@ -158,26 +161,12 @@ fn fill(
     })
 }
 
-/// Starts to decode snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports errors.
+/// Starts to decode parts of snapshots on the threads of the process' pool, and returns at once. mm_cache_get reports errors.
 ///
 /// Ownership: `indices` stay the caller's; cache and file may be closed meanwhile. Threads: any. Errors: MM_ERROR_HANDLE,
 /// MM_ERROR_FORMAT, MM_ERROR_ARGUMENT.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cache_prefetch(
-    cache: *const mm_cache,
-    file: *const mm_file,
-    indices: *const usize,
-    count: usize,
-) -> mm_status {
-    // SAFETY: the caller's, as the header says.
-    unsafe { mm_cache_prefetch_parts(cache, file, indices, count, MM_PARTS_ALL) }
-}
-
-/// Like mm_cache_prefetch, for these parts of the meshes (MM_PARTS_*, joined by |).
-///
-/// Ownership, threads: as of mm_cache_prefetch. Errors: as of mm_cache_prefetch; MM_ERROR_ARGUMENT if `parts` has another bit.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_cache_prefetch_parts(
     cache: *const mm_cache,
     file: *const mm_file,
     indices: *const usize,

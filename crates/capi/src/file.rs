@@ -9,11 +9,12 @@ use meshmap::slmesh::Asset;
 use meshmap::{Format, MeshFile, Source, iqm};
 
 use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::format::{format_number, mm_format};
 use crate::handle::{self, Kind};
 use crate::memory::put;
 #[cfg(not(unix))]
 use crate::memory::text;
-use crate::options::{format_number, mm_format, mm_options, options};
+use crate::options::{mm_options, options};
 use crate::reader::{Reader, memory, mm_reader, mm_release_fn};
 
 /// A file of any format. Every thread may use it.
@@ -78,8 +79,7 @@ unsafe fn open(
     unsafe { put(out, std::ptr::null_mut()) }?;
     let source = source()?;
     // SAFETY: the caller's, as the header says.
-    let (options, dialect) = unsafe { options(how) }?;
-    let options = dialect.map_or(options, |dialect| options.with_dialect(dialect));
+    let options = unsafe { options(how) }?;
     let file = MeshFile::from_source_with(source, &options)?;
     let handle = handle::new(Arc::new(File { file, is_in_memory }))?;
     // SAFETY: the caller's, as the header says.
@@ -208,7 +208,7 @@ pub extern "C" fn mm_close(file: *mut mm_file) -> mm_status {
     guard(|| handle::close::<File>(file))
 }
 
-/// The format of a file, MM_FORMAT_*.
+/// The format of a file.
 ///
 /// Ownership: nothing is transferred. Threads: any. Errors: MM_ERROR_HANDLE.
 #[unsafe(no_mangle)]

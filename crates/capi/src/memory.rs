@@ -148,16 +148,17 @@ pub(crate) unsafe fn elements<'a, T>(start: *const T, count: usize) -> Result<&'
     Ok(unsafe { std::slice::from_raw_parts(start, count) })
 }
 
-/// A caller's array that is filled: elements `stride` bytes apart. NULL requests the number of elements.
-pub(crate) struct Target<'a, T> {
+/// A caller's array that is filled: elements of `size` bytes, `stride` bytes apart. NULL requests the number of elements.
+pub(crate) struct Places<'a> {
     start: *mut u8,
+    size: usize,
     stride: usize,
     capacity: usize,
     count: *mut usize,
-    life: PhantomData<&'a mut T>,
+    life: PhantomData<&'a mut u8>,
 }
 
-impl<T: IntoBytes + Immutable> Target<'_, T> {
+impl Places<'_> {
     /// Returns the array at `out`, and the place for the number of elements. A stride of 0 means packed elements.
     ///
     /// # Safety
@@ -165,30 +166,31 @@ impl<T: IntoBytes + Immutable> Target<'_, T> {
     /// `out` is NULL, or may be written for `capacity` elements that are `stride` bytes apart; `count` is NULL, or may be
     /// written.
     pub(crate) unsafe fn new(
+        size: usize,
         out: *mut c_void,
         stride: usize,
         capacity: usize,
         count: *mut usize,
     ) -> Result<Self> {
-        let size = size_of::<T>();
         let stride = if stride == 0 { size } else { stride };
         // SAFETY: as the caller promised.
         unsafe { put_if_any(count, 0) };
+        let capacity = if out.is_null() { 0 } else { capacity };
         if out.is_null() {
             if count.is_null() {
                 return Err(Fail::argument("expected memory, or a place for the count, found NULL"));
             }
-            return Ok(Self { start: out.cast(), stride, capacity: 0, count, life: PhantomData });
-        }
-        if stride < size {
+        } else if stride < size {
             let text = format!("expected a stride of at least {size} bytes, found {stride}");
             return Err(Fail::argument(text));
+        } else {
+            let length = capacity.saturating_sub(1).checked_mul(stride);
+            let length = length.and_then(|start| start.checked_add(size));
+            if length.is_none_or(|length| isize::try_from(length).is_err()) {
+                return Err(Fail::argument("expected memory of a size that there is"));
+            }
         }
-        let length = capacity.saturating_sub(1).checked_mul(stride).and_then(|start| start.checked_add(size));
-        if length.is_none_or(|length| isize::try_from(length).is_err()) {
-            return Err(Fail::argument("expected memory of a size that there is"));
-        }
-        Ok(Self { start: out.cast(), stride, capacity, count, life: PhantomData })
+        Ok(Self { start: out.cast(), size, stride, capacity, count, life: PhantomData })
     }
 
     /// Returns `true` if the caller requests only the count.
@@ -207,39 +209,75 @@ impl<T: IntoBytes + Immutable> Target<'_, T> {
         Err(Fail::new(status::MM_ERROR_BUFFER, text))
     }
 
-    /// Writes all elements, if they are asked for and there is room.
-    pub(crate) fn write(&mut self, elements: &[T]) -> Result<()> {
-        self.begin(elements.len())?;
+    /// Writes packed elements, if they are requested and fit.
+    pub(crate) fn write(&mut self, elements: &[u8]) -> Result<()> {
+        self.begin(elements.len().checked_div(self.size).unwrap_or(0))?;
         if self.is_count_alone() {
             return Ok(());
         }
-        let size = size_of::<T>();
-        let bytes = elements.as_bytes().as_ptr();
-        if self.stride == size {
-            // SAFETY: `begin` compared with the room, and the caller's memory is not the library's.
-            unsafe { bytes.copy_to_nonoverlapping(self.start, size_of_val(elements)) };
+        if self.stride == self.size {
+            // SAFETY: `begin` compared with the capacity, and the caller's memory is not the library's.
+            unsafe { elements.as_ptr().copy_to_nonoverlapping(self.start, elements.len()) };
             return Ok(());
         }
-        for (index, element) in elements.iter().enumerate() {
+        for (index, element) in elements.chunks_exact(self.size).enumerate() {
             self.put(index, element);
         }
         Ok(())
+    }
+
+    /// Writes an element of `size` bytes at an index below the count that was passed to `begin`.
+    fn put(&mut self, index: usize, element: &[u8]) {
+        let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
+        // SAFETY: `begin` compared the count with the capacity; neither needs alignment.
+        unsafe { element.as_ptr().copy_to_nonoverlapping(place, element.len().min(self.size)) };
+    }
+}
+
+/// A caller's array of elements of one type.
+pub(crate) struct Target<'a, T> {
+    places: Places<'a>,
+    life: PhantomData<T>,
+}
+
+impl<T: IntoBytes + Immutable> Target<'_, T> {
+    /// # Safety
+    ///
+    /// As of [`Places::new`].
+    pub(crate) unsafe fn new(
+        out: *mut c_void,
+        stride: usize,
+        capacity: usize,
+        count: *mut usize,
+    ) -> Result<Self> {
+        // SAFETY: as the caller promised.
+        let places = unsafe { Places::new(size_of::<T>(), out, stride, capacity, count) }?;
+        Ok(Self { places, life: PhantomData })
+    }
+
+    /// Returns `true` if the caller requests only the count.
+    pub(crate) fn is_count_alone(&self) -> bool {
+        self.places.is_count_alone()
+    }
+
+    /// Stores the number of elements; fails if `count` elements do not fit.
+    pub(crate) fn begin(&mut self, count: usize) -> Result<()> {
+        self.places.begin(count)
+    }
+
+    /// Writes all elements, if they are requested and fit.
+    pub(crate) fn write(&mut self, elements: &[T]) -> Result<()> {
+        self.places.write(elements.as_bytes())
     }
 
     /// Writes as many elements as `count` from an iterator.
     pub(crate) fn write_each(&mut self, count: usize, elements: impl Iterator<Item = T>) -> Result<()> {
         self.begin(count)?;
         if !self.is_count_alone() {
-            elements.take(count).enumerate().for_each(|(index, element)| self.put(index, &element));
+            let elements = elements.take(count).enumerate();
+            elements.for_each(|(index, element)| self.places.put(index, element.as_bytes()));
         }
         Ok(())
-    }
-
-    /// Writes an element at an index below the count that was passed to `begin`.
-    fn put(&mut self, index: usize, element: &T) {
-        let place = self.start.wrapping_add(index.wrapping_mul(self.stride));
-        // SAFETY: `begin` compared the count with the room; neither needs alignment.
-        unsafe { std::ptr::from_ref(element).cast::<u8>().copy_to_nonoverlapping(place, size_of::<T>()) };
     }
 }
 

@@ -1,46 +1,22 @@
 //! Meshes of any format, as a renderer sees them.
-//!
-//! One file because all of it is the handle `mm_mesh`: its structs, and the functions that take it.
 
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-use meshmap::{Address, Attribute, IndexFormat, MeshView, Scalar, Semantic, VertexFormat, VertexLayout};
+use meshmap::{Address, Attribute, IndexFormat, MeshView, Semantic};
 
-use crate::fail::{Fail, Result, guard, mm_status, status};
+use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, again, mm_file};
+use crate::findings::{findings, mm_finding_list};
+use crate::format::unknown;
 use crate::handle::{self, Kind};
-use crate::list::{findings, mm_finding_list, mm_role, no_such, role_numbers};
-use crate::memory::{ByteTarget, First, Target, c_string, elements, put, put_if_any, put_sized, text};
-use crate::options::{
-    MM_INDEX_NARROWEST, MM_INDEX_U16, MM_INDEX_U32, index_number, mm_index_format, mm_scalar, scalar,
-    scalar_number, unknown,
-};
-use crate::view::mm_view;
+use crate::list::{mm_role, no_such, role_numbers};
+use crate::memory::{ByteTarget, First, Target, c_string, put, put_if_any, put_sized, text};
 
 /// A mesh of a file of any format: one vertex buffer and one index buffer. Every thread may use it.
 pub struct mm_mesh {
     _opaque: [u8; 0],
 }
-
-/// The meaning of an attribute: MM_SEMANTIC_*.
-pub type mm_semantic = u32;
-/// Positions.
-pub const MM_SEMANTIC_POSITION: mm_semantic = 1;
-/// Normals.
-pub const MM_SEMANTIC_NORMAL: mm_semantic = 2;
-/// Tangents; a fourth component is the sign of the bitangent.
-pub const MM_SEMANTIC_TANGENT: mm_semantic = 3;
-/// Texture coordinates, of a set.
-pub const MM_SEMANTIC_TEXCOORD: mm_semantic = 4;
-/// Colours, of a set.
-pub const MM_SEMANTIC_COLOR: mm_semantic = 5;
-/// Joint indices, of a set.
-pub const MM_SEMANTIC_JOINTS: mm_semantic = 6;
-/// Joint weights, of a set.
-pub const MM_SEMANTIC_WEIGHTS: mm_semantic = 7;
-/// Anything else, by its name in the file.
-pub const MM_SEMANTIC_CUSTOM: mm_semantic = 8;
 
 /// A box around points.
 #[repr(C)]
@@ -51,6 +27,15 @@ pub struct mm_bounds {
     /// The greatest x, y and z.
     pub max: [f32; 3],
 }
+
+/// The type of an index.
+pub type mm_index_format = u32;
+/// The narrowest one that holds every index; 65,535 does not count as one of 16 bits.
+pub const MM_INDEX_NARROWEST: mm_index_format = 0;
+/// uint16_t.
+pub const MM_INDEX_U16: mm_index_format = 2;
+/// uint32_t.
+pub const MM_INDEX_U32: mm_index_format = 4;
 
 /// The description of a mesh, without its attributes.
 #[repr(C)]
@@ -70,7 +55,7 @@ pub struct mm_mesh_info {
     pub name: *const c_char,
     /// The name of the material; empty if the mesh has none.
     pub material: *const c_char,
-    /// The purpose of the mesh: MM_ROLE_*.
+    /// The purpose of the mesh.
     pub role: mm_role,
     /// The stored format of indices: MM_INDEX_U16 or MM_INDEX_U32.
     pub index_format: mm_index_format,
@@ -86,55 +71,6 @@ pub struct mm_mesh_info {
 
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_mesh_info {}
-
-/// An attribute of a mesh, as it is stored.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct mm_attribute_info {
-    /// sizeof(mm_attribute_info), set by the caller.
-    pub size: usize,
-    /// MM_SEMANTIC_*.
-    pub semantic: mm_semantic,
-    /// The index of the set, for attributes that may have several.
-    pub set: u32,
-    /// The name, such as `texcoord[1]`, or the custom name for MM_SEMANTIC_CUSTOM.
-    pub name: *const c_char,
-    /// The type of each component: MM_SCALAR_*.
-    pub scalar: mm_scalar,
-    /// The number of components.
-    pub components: u32,
-    /// `true` if integers stand for 0..1, or -1..1.
-    pub normalized: bool,
-}
-
-// SAFETY: `repr(C)`, begins with its size, and is never read.
-unsafe impl First for mm_attribute_info {}
-
-/// An attribute of a vertex layout.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct mm_layout_attribute {
-    /// sizeof(mm_layout_attribute), set by the caller in each element of an array.
-    pub size: usize,
-    /// MM_SEMANTIC_*.
-    pub semantic: mm_semantic,
-    /// The index of the set, for attributes that may have several.
-    pub set: u32,
-    /// The name of MM_SEMANTIC_CUSTOM; else NULL.
-    pub name: *const c_char,
-    /// The type of each component that is written: MM_SCALAR_*.
-    pub scalar: mm_scalar,
-    /// The number of components that are written.
-    pub components: u32,
-    /// 1 if integers stand for 0..1, or -1..1; else 0.
-    pub normalized: u32,
-    /// 1 if a mesh without the attribute gets `default_value`; 0 if it is an error.
-    pub has_default: u32,
-    /// The value that is written for a mesh without the attribute.
-    pub default_value: [f32; 4],
-    /// The byte offset of the attribute in each vertex; SIZE_MAX to place it after the previous ones, as graphics APIs require.
-    pub offset: usize,
-}
 
 /// Triangles of one material: one draw call.
 #[repr(C)]
@@ -155,13 +91,13 @@ pub struct mm_group {
 }
 
 /// The object behind an `mm_mesh`.
-struct Mesh {
-    view: MeshView,
+pub(crate) struct Mesh {
+    pub(crate) view: MeshView,
     address: CString,
     name: CString,
     material: CString,
     /// Each with its name, and what was read of it to be shown.
-    attributes: Vec<(CString, OnceLock<Attribute>)>,
+    pub(crate) attributes: Vec<(CString, OnceLock<Attribute>)>,
 }
 
 impl Kind for Mesh {
@@ -188,14 +124,14 @@ impl Mesh {
         }
     }
 
-    fn semantic(&self, index: usize) -> Result<&Semantic> {
+    pub(crate) fn semantic(&self, index: usize) -> Result<&Semantic> {
         let attributes = self.view.attributes();
         let info = attributes.get(index).ok_or_else(|| no_such("attribute", index, attributes.len()))?;
         Ok(&info.semantic)
     }
 
     /// An attribute, read.
-    fn attribute(&self, index: usize) -> Result<Attribute> {
+    pub(crate) fn attribute(&self, index: usize) -> Result<Attribute> {
         let semantic = self.semantic(index)?;
         if let Some(kept) = self.attributes.get(index).and_then(|(_, kept)| kept.get()) {
             return Ok(kept.clone());
@@ -204,50 +140,15 @@ impl Mesh {
     }
 
     /// An attribute, read and kept.
-    fn kept(&self, index: usize) -> Result<&Attribute> {
+    pub(crate) fn kept(&self, index: usize) -> Result<&Attribute> {
         let attribute = self.attribute(index)?;
         let (_, kept) = self.attributes.get(index).ok_or(Fail::Absent)?;
         Ok(kept.get_or_init(|| attribute))
     }
 }
 
-fn semantic_numbers(semantic: &Semantic) -> (mm_semantic, u32) {
-    match semantic {
-        Semantic::Position => (MM_SEMANTIC_POSITION, 0),
-        Semantic::Normal => (MM_SEMANTIC_NORMAL, 0),
-        Semantic::Tangent => (MM_SEMANTIC_TANGENT, 0),
-        Semantic::TexCoord(set) => (MM_SEMANTIC_TEXCOORD, *set),
-        Semantic::Color(set) => (MM_SEMANTIC_COLOR, *set),
-        Semantic::Joints(set) => (MM_SEMANTIC_JOINTS, *set),
-        Semantic::Weights(set) => (MM_SEMANTIC_WEIGHTS, *set),
-        _ => (MM_SEMANTIC_CUSTOM, 0),
-    }
-}
-
-unsafe fn semantic(number: mm_semantic, set: u32, name: *const c_char) -> Result<Semantic> {
-    Ok(match number {
-        MM_SEMANTIC_POSITION => Semantic::Position,
-        MM_SEMANTIC_NORMAL => Semantic::Normal,
-        MM_SEMANTIC_TANGENT => Semantic::Tangent,
-        MM_SEMANTIC_TEXCOORD => Semantic::TexCoord(set),
-        MM_SEMANTIC_COLOR => Semantic::Color(set),
-        MM_SEMANTIC_JOINTS => Semantic::Joints(set),
-        MM_SEMANTIC_WEIGHTS => Semantic::Weights(set),
-        // SAFETY: the caller's, as the header says.
-        MM_SEMANTIC_CUSTOM => Semantic::Custom(unsafe { text(name) }?.to_owned()),
-        other => return Err(unknown("mm_semantic", other)),
-    })
-}
-
-fn format(number: mm_scalar, components: u32, normalized: u32) -> Result<VertexFormat> {
-    if !(1..=16).contains(&components) || normalized > 1 {
-        return Err(Fail::argument("expected 1 to 16 components, normalized (1) or not (0)"));
-    }
-    let mut format = VertexFormat::FLOAT32;
-    format.scalar = scalar(number)?;
-    format.components = components;
-    format.normalized = normalized == 1;
-    Ok(format)
+fn index_number(format: IndexFormat) -> mm_index_format {
+    if format == IndexFormat::Uint16 { MM_INDEX_U16 } else { MM_INDEX_U32 }
 }
 
 /// The mesh at an address, such as `meshes[0]`, `snapshots[12]`, `high_lod.faces[0]` or `meshes["Body"]`. Its indices are read
@@ -363,244 +264,6 @@ pub unsafe extern "C" fn mm_mesh_findings(mesh: *const mm_mesh, out: *mut *mut m
     })
 }
 
-/// The stored format of an attribute, by its index. `out->size` is set before. Reads nothing.
-///
-/// Ownership: the name is the mesh's. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has no such
-/// attribute.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_attribute(
-    mesh: *const mm_mesh,
-    index: usize,
-    out: *mut mm_attribute_info,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let (number, set) = semantic_numbers(mesh.semantic(index)?);
-        let stored = mesh.view.attributes().get(index).map(|info| info.format).ok_or(Fail::Absent)?;
-        let (name, _) = mesh.attributes.get(index).ok_or(Fail::Absent)?;
-        let info = mm_attribute_info {
-            size: 0,
-            semantic: number,
-            set,
-            name: name.as_ptr(),
-            scalar: scalar_number(stored.scalar),
-            components: stored.components,
-            normalized: stored.normalized,
-        };
-        // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, info) }
-    })
-}
-
-/// The index of an attribute by its meaning; `name` is the custom name for MM_SEMANTIC_CUSTOM, else NULL.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: MM_ABSENT if the mesh does not have it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_find_attribute(
-    mesh: *const mm_mesh,
-    semantic: mm_semantic,
-    set: u32,
-    name: *const c_char,
-    out: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        // SAFETY: the caller's, as the header says.
-        let wanted = unsafe { self::semantic(semantic, set, name) }?;
-        let index = mesh.view.attributes().iter().position(|info| info.semantic == wanted);
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(out, index.ok_or(Fail::Absent)?) }
-    })
-}
-
-/// Shows the stored elements of an attribute: of a file that is mapped or in memory, where they lie, if they are not compressed.
-/// `out->size` is set before.
-///
-/// Ownership: the elements are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_OUT_OF_RANGE if the mesh has
-/// no such attribute, and errors of reading.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_attribute_view(
-    mesh: *const mm_mesh,
-    index: usize,
-    out: *mut mm_view,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let attribute = mesh.kept(index)?;
-        let VertexFormat { scalar, components, normalized, .. } = attribute.format();
-        let view = mm_view::new(attribute.as_bytes(), scalar, components, normalized);
-        // SAFETY: the caller's, as the header says.
-        unsafe { put_sized(out, view) }
-    })
-}
-
-/// A view of the positions, if they are stored as floats and aligned for the processor: three for each of `*count` vertices.
-///
-/// Ownership: they are the mesh's, and valid until it is freed. Threads: any. Errors: MM_ERROR_UNSUPPORTED if they are stored
-/// otherwise (mm_mesh_read_attribute converts); MM_ABSENT if the mesh has no positions; errors of reading.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_positions(
-    mesh: *const mm_mesh,
-    out: *mut *const f32,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let mut attributes = mesh.view.attributes().iter();
-        let index = attributes.position(|info| info.semantic == Semantic::Position).ok_or(Fail::Absent)?;
-        let attribute = mesh.kept(index)?;
-        let array = attribute.array::<[f32; 3]>();
-        let found = array.as_ref().and_then(|array| array.as_native()).ok_or_else(|| {
-            let format = attribute.format();
-            let text = format!("expected positions of three aligned floats, found {format}");
-            Fail::new(status::MM_ERROR_UNSUPPORTED, text)
-        })?;
-        // SAFETY: the caller's, as the header says.
-        unsafe {
-            put(out, found.as_ptr().cast())?;
-            put(count, found.len())
-        }
-    })
-}
-
-/// Converts an attribute into the caller's memory: elements of `components` numbers of type `scalar`, `stride` bytes apart (0:
-/// packed). Normalized integers become 0..1 or -1..1 in floats, and the nearest in other integers. Components that are not
-/// stored are 0, except for 1 in the fourth of positions and colours. `out` NULL asks for the count.
-///
-/// Ownership: `out` stays the caller's; bytes between elements are not written. Threads: any. Errors: MM_ERROR_BUFFER if `capacity`
-/// elements are too few; MM_ERROR_OUT_OF_RANGE for a number that the type cannot hold; errors of reading.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_read_attribute(
-    mesh: *const mm_mesh,
-    index: usize,
-    scalar: mm_scalar,
-    components: u32,
-    normalized: u32,
-    out: *mut c_void,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        let format = format(scalar, components, normalized)?;
-        mesh.semantic(index)?;
-        let vertices = mesh.view.vertex_count();
-        let stride = if stride == 0 { format.size() } else { stride };
-        let bytes = |elements: usize| match elements {
-            0 => Some(0),
-            elements => elements.saturating_sub(1).checked_mul(stride)?.checked_add(format.size()),
-        };
-        let too_large = || Fail::argument("expected memory of a size that there is");
-        let (room, needed) = (bytes(capacity), bytes(vertices).ok_or_else(too_large)?);
-        if stride < format.size() {
-            let text = format!("expected a stride of at least {} bytes, found {stride}", format.size());
-            return Err(Fail::argument(text));
-        }
-        let room = if out.is_null() { 0 } else { room.ok_or_else(too_large)? };
-        let mut ignored = 0;
-        // SAFETY: the caller's, as the header says.
-        let target = unsafe {
-            put_if_any(count, vertices);
-            let needed_too = if count.is_null() { std::ptr::null_mut() } else { &raw mut ignored };
-            ByteTarget::new(out, room, needed, needed_too)
-        };
-        if let Some(mut target) = target? {
-            mesh.attribute(index)?
-                .write_chunks(format, stride, |offset, bytes| target.write(offset, bytes))?;
-        }
-        Ok(())
-    })
-}
-
-unsafe fn layout(
-    attributes: *const mm_layout_attribute,
-    count: usize,
-    stride: usize,
-) -> Result<VertexLayout> {
-    /// No vertex of any API has as many.
-    const MOST: usize = 1024;
-    if count > MOST {
-        return Err(Fail::argument(format!("expected at most {MOST} attributes, found {count}")));
-    }
-    // SAFETY: the caller's, as the header says.
-    let attributes = unsafe { elements(attributes, count) }?;
-    let mut layout = VertexLayout::new();
-    for attribute in attributes {
-        if attribute.size != size_of::<mm_layout_attribute>() {
-            let text = format!("expected the size of a struct in its first field, found {}", attribute.size);
-            return Err(Fail::argument(text));
-        }
-        // SAFETY: the caller's, as the header says.
-        let meaning = unsafe { semantic(attribute.semantic, attribute.set, attribute.name) }?;
-        let format = format(attribute.scalar, attribute.components, attribute.normalized)?;
-        layout = match attribute.has_default {
-            0 => layout.with(meaning, format),
-            1 => layout.with_default(meaning, format, attribute.default_value),
-            other => return Err(unknown("has_default", other)),
-        };
-        if attribute.offset != usize::MAX {
-            layout = layout.at(attribute.offset);
-        }
-    }
-    Ok(if stride == 0 { layout } else { layout.with_stride(stride) })
-}
-
-/// Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
-///
-/// Ownership: `attributes` stay the caller's. Threads: any. Errors: MM_ERROR_ARGUMENT.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_layout_resolve(
-    attributes: *mut mm_layout_attribute,
-    attribute_count: usize,
-    stride: *mut usize,
-) -> mm_status {
-    guard(|| {
-        // SAFETY: the caller's, as the header says.
-        let layout = unsafe { layout(attributes, attribute_count, 0) }?;
-        for (index, attribute) in layout.attributes().iter().enumerate() {
-            // SAFETY: `layout` has read as many at an aligned address.
-            unsafe { (*attributes.wrapping_add(index)).offset = attribute.offset };
-        }
-        // SAFETY: the caller's, as the header says.
-        unsafe { put(stride, layout.stride()) }
-    })
-}
-
-/// Writes all vertices in a layout, for a vertex buffer: each byte once, in ascending order, bytes between attributes (0)
-/// included. Nothing is read back, so `out` may be mapped memory of a GPU. `stride` 0 is the stride of mm_layout_resolve. `out`
-/// NULL asks for the bytes.
-///
-/// Ownership: all memory stays the caller's. Threads: any. Errors: MM_ERROR_BUFFER if `capacity` bytes are too few;
-/// MM_ERROR_MISMATCH if the mesh lacks an attribute that has no default; MM_ERROR_OUT_OF_RANGE for attributes that overlap or are
-/// longer than the stride, and for a number that a type cannot hold; errors of reading.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_mesh_write_interleaved(
-    mesh: *const mm_mesh,
-    attributes: *const mm_layout_attribute,
-    attribute_count: usize,
-    stride: usize,
-    out: *mut c_void,
-    capacity: usize,
-    bytes: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let mesh = handle::get::<Mesh>(mesh)?;
-        // SAFETY: the caller's, as the header says.
-        let target = unsafe {
-            let layout = layout(attributes, attribute_count, stride)?;
-            let needed = mesh.view.vertex_count().checked_mul(layout.stride());
-            let needed =
-                needed.ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))?;
-            ByteTarget::new(out, capacity, needed, bytes)?.map(|target| (target, layout))
-        };
-        if let Some((mut target, layout)) = target {
-            mesh.view.write_interleaved(&layout, |offset, bytes| target.write(offset, bytes))?;
-        }
-        Ok(())
-    })
-}
-
 /// Writes all indices for an index buffer, packed, each byte once. `format` is MM_INDEX_NARROWEST, MM_INDEX_U16 or MM_INDEX_U32;
 /// `found`, which may be NULL, receives the format that was written. The narrowest are padded with 0 to a multiple of 4 bytes.
 /// `out` NULL asks for the bytes.
@@ -708,12 +371,4 @@ pub unsafe extern "C" fn mm_mesh_material_ids(
         let ids = mesh.view.material_ids().ok_or(Fail::Absent)?;
         target.write_each(ids.len(), ids.iter())
     })
-}
-
-/// The bytes of a number.
-///
-/// Ownership: nothing is transferred. Threads: any. Errors: 0 for a value that is not an MM_SCALAR_*.
-#[unsafe(no_mangle)]
-pub extern "C" fn mm_scalar_size(scalar: mm_scalar) -> usize {
-    self::scalar(scalar).map_or(0, Scalar::size)
 }

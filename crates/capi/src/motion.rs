@@ -4,17 +4,28 @@ use meshmap::cgeo::{Proxy, Timing, Wrap};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
+use crate::format::unknown;
 use crate::handle;
 use crate::memory::{First, Target, elements, put, put_sized, take_sized};
-use crate::options::{mm_wrap, unknown, wrap};
 use crate::scratch::{Working, mm_scratch, with};
 
-/// The times are the times of the file (mm_timing.clock).
-pub const MM_CLOCK_FILE: u32 = 0;
-/// They begin at `start`, `step` seconds apart.
-pub const MM_CLOCK_STEP: u32 = 1;
-/// They begin at `start`, `rate` of them a second.
-pub const MM_CLOCK_RATE: u32 = 2;
+/// The behaviour before the first snapshot and after the last.
+pub type mm_wrap = u32;
+/// The first and the last snapshot stay.
+pub const MM_WRAP_CLAMP: mm_wrap = 0;
+/// The first snapshot follows the last, one step later.
+pub const MM_WRAP_LOOP: mm_wrap = 1;
+/// Snapshots run back to the first, then forth again.
+pub const MM_WRAP_PING_PONG: mm_wrap = 2;
+
+/// The source of the times of snapshots.
+pub type mm_clock = u32;
+/// The times of the file.
+pub const MM_CLOCK_FILE: mm_clock = 0;
+/// Times that begin at `start`, `step` seconds apart.
+pub const MM_CLOCK_STEP: mm_clock = 1;
+/// Times that begin at `start`, `rate` of them per second.
+pub const MM_CLOCK_RATE: mm_clock = 2;
 
 /// The times of snapshots. Functions that take one use the times of the file if it is NULL.
 #[repr(C)]
@@ -22,8 +33,8 @@ pub const MM_CLOCK_RATE: u32 = 2;
 pub struct mm_timing {
     /// sizeof(mm_timing), set by the caller.
     pub size: usize,
-    /// MM_CLOCK_*.
-    pub clock: u32,
+    /// The source of the times.
+    pub clock: mm_clock,
     /// 0.
     pub reserved: u32,
     /// The number of snapshots; 0 for all of the file.
@@ -49,6 +60,15 @@ pub struct mm_cgeo_key {
     pub to: usize,
     /// The fraction from `from` (0) to `to` (1).
     pub fraction: f32,
+}
+
+fn wrap(number: mm_wrap) -> Result<Wrap> {
+    Ok(match number {
+        MM_WRAP_CLAMP => Wrap::Clamp,
+        MM_WRAP_LOOP => Wrap::Loop,
+        MM_WRAP_PING_PONG => Wrap::PingPong,
+        other => return Err(unknown("mm_wrap", other)),
+    })
 }
 
 /// The times that are meant.

@@ -1,18 +1,19 @@
 //! Whole snapshots, decoded: read into memory that is used again, or taken from a cache.
 
+use std::ffi::c_void;
 use std::sync::{Arc, RwLock, RwLockReadGuard, TryLockError};
 
-use meshmap::Array;
 use meshmap::cgeo::{Mesh, MeshBuffer, Parts, TopologyId, Triangles};
 use zerocopy::IntoBytes;
 
-use crate::cgeo::{mm_cgeo_counts, mm_corners, mm_topology, write_corners, write_edges, write_material_ids};
+use crate::cgeo::mm_topology;
+use crate::cgeo_array::{Wanted, mm_cgeo_array};
 use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::file::{File, mm_file};
+use crate::format::unknown;
 use crate::handle::{self, Kind};
-use crate::memory::{First, Target, put, put_sized};
-use crate::options::unknown;
-use crate::scratch::{mm_scratch, with};
+use crate::memory::{First, Places, put, put_sized};
+use crate::scratch::{Working, mm_scratch, with};
 use crate::view::mm_view;
 
 /// A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills; others may
@@ -21,14 +22,18 @@ pub struct mm_snapshot {
     _opaque: [u8; 0],
 }
 
-/// An array of a snapshot: MM_CGEO_ARRAY_*; MM_CGEO_ARRAY_MAP_CHANNEL + 1 is map channel 1.
-pub type mm_cgeo_array = u32;
-/// Positions.
-pub const MM_CGEO_ARRAY_POSITIONS: mm_cgeo_array = 0;
-/// Normals.
-pub const MM_CGEO_ARRAY_NORMALS: mm_cgeo_array = 1;
-/// Texture coordinates u, v, w of map channel 0.
-pub const MM_CGEO_ARRAY_MAP_CHANNEL: mm_cgeo_array = 2;
+/// Parts of the mesh of a snapshot, joined by |.
+pub type mm_parts = u32;
+/// The positions.
+pub const MM_PARTS_POSITIONS: u32 = 1;
+/// The normals.
+pub const MM_PARTS_NORMALS: u32 = 2;
+/// The texture coordinates.
+pub const MM_PARTS_TEXCOORDS: u32 = 4;
+/// The triangles: indices, material IDs and visible edges, which are stored together.
+pub const MM_PARTS_TRIANGLES: u32 = 8;
+/// All of them.
+pub const MM_PARTS_ALL: u32 = 15;
 
 /// The description of a decoded snapshot.
 #[repr(C)]
@@ -36,14 +41,20 @@ pub const MM_CGEO_ARRAY_MAP_CHANNEL: mm_cgeo_array = 2;
 pub struct mm_snapshot_info {
     /// sizeof(mm_snapshot_info), set by the caller.
     pub size: usize,
-    /// The numbers of elements.
-    pub counts: mm_cgeo_counts,
+    /// Positions.
+    pub vertices: u32,
+    /// Normals.
+    pub normals: u32,
+    /// Sets of texture coordinates.
+    pub texcoord_sets: u32,
+    /// Triangles.
+    pub triangles: u32,
     /// Identifies the triangles.
     pub topology: mm_topology,
+    /// The parts that were decoded.
+    pub parts: mm_parts,
     /// `true` if it is stored complete, and not as a difference from the first one.
     pub is_complete: bool,
-    /// The parts that are there: MM_PARTS_*, joined by |.
-    pub parts: mm_parts,
 }
 
 // SAFETY: `repr(C)`, begins with its size, and is never read.
@@ -64,6 +75,12 @@ pub(crate) enum Filled {
 pub(crate) struct Decoded {
     pub(crate) filled: Filled,
     pub(crate) buffer: MeshBuffer,
+}
+
+impl From<Arc<Mesh>> for Decoded {
+    fn from(mesh: Arc<Mesh>) -> Self {
+        Self { filled: Filled::Shared(mesh), buffer: MeshBuffer::default() }
+    }
 }
 
 pub(crate) struct Place(RwLock<Decoded>);
@@ -120,8 +137,8 @@ impl Decoded {
         match &self.filled {
             Filled::Nothing => [0; 3],
             Filled::Own => {
-                let MeshBuffer { positions, normals, texcoords: map_channels, .. } = &self.buffer;
-                [positions.len(), normals.len(), map_channels.len()]
+                let MeshBuffer { positions, normals, texcoords, .. } = &self.buffer;
+                [positions.len(), normals.len(), texcoords.len()]
             }
             Filled::Shared(mesh) => [mesh.positions.len(), mesh.normals.len(), mesh.texcoords.len()],
         }
@@ -143,21 +160,41 @@ impl Decoded {
         }
     }
 
-    /// The elements of an array.
-    fn array(&self, which: mm_cgeo_array) -> Result<&[u8]> {
-        let channel =
-            || usize::try_from(which.saturating_sub(MM_CGEO_ARRAY_MAP_CHANNEL)).unwrap_or(usize::MAX);
-        let none = || unknown("mm_cgeo_array", which);
-        match (&self.filled, which) {
-            (Filled::Nothing, _) => Err(Fail::Absent),
-            (Filled::Own, MM_CGEO_ARRAY_POSITIONS) => Ok(self.buffer.positions.as_bytes()),
-            (Filled::Own, MM_CGEO_ARRAY_NORMALS) => Ok(self.buffer.normals.as_bytes()),
-            (Filled::Own, _) => {
-                self.buffer.texcoords.get(channel()).map(|array| array.as_bytes()).ok_or_else(none)
+    /// The elements of an array of floats; `None` of an array of triangles.
+    fn floats(&self, wanted: Wanted) -> Result<Option<&[u8]>> {
+        let part = wanted.part()?;
+        let set = |sets: usize| wanted.no_set(sets);
+        Ok(match &self.filled {
+            Filled::Nothing => return Err(Fail::Absent),
+            Filled::Own if part == Parts::POSITIONS => Some(self.buffer.positions.as_bytes()),
+            Filled::Own if part == Parts::NORMALS => Some(self.buffer.normals.as_bytes()),
+            Filled::Own if part == Parts::TEXCOORDS => {
+                let sets = &self.buffer.texcoords;
+                Some(sets.get(wanted.set()).ok_or_else(|| set(sets.len()))?.as_bytes())
             }
-            (Filled::Shared(mesh), MM_CGEO_ARRAY_POSITIONS) => Ok(mesh.positions.as_bytes()),
-            (Filled::Shared(mesh), MM_CGEO_ARRAY_NORMALS) => Ok(mesh.normals.as_bytes()),
-            (Filled::Shared(mesh), _) => mesh.texcoords.get(channel()).map(Array::as_bytes).ok_or_else(none),
+            Filled::Shared(mesh) if part == Parts::POSITIONS => Some(mesh.positions.as_bytes()),
+            Filled::Shared(mesh) if part == Parts::NORMALS => Some(mesh.normals.as_bytes()),
+            Filled::Shared(mesh) if part == Parts::TEXCOORDS => {
+                let sets = &mesh.texcoords;
+                Some(sets.get(wanted.set()).ok_or_else(|| set(sets.len()))?.as_bytes())
+            }
+            Filled::Own | Filled::Shared(_) => None,
+        })
+    }
+
+    /// Writes an array.
+    pub(crate) fn write(
+        &self,
+        wanted: Wanted,
+        scratch: *mut mm_scratch,
+        places: &mut Places<'_>,
+    ) -> Result<()> {
+        match self.floats(wanted)? {
+            Some(floats) => places.write(floats),
+            None => with(scratch, |working| {
+                let Working { corners, ids, edges, .. } = working;
+                places.write(wanted.of_triangles(self.triangles()?, (corners, ids, edges))?)
+            }),
         }
     }
 }
@@ -184,49 +221,20 @@ pub extern "C" fn mm_snapshot_free(snapshot: *mut mm_snapshot) -> mm_status {
     guard(|| handle::close::<Place>(snapshot))
 }
 
-/// Parts of the mesh of a snapshot: MM_PARTS_*, joined by |.
-pub type mm_parts = u32;
-/// The positions.
-pub const MM_PARTS_POSITIONS: mm_parts = 1;
-/// The normals.
-pub const MM_PARTS_NORMALS: mm_parts = 2;
-/// The map channels: texture coordinates.
-pub const MM_PARTS_MAP_CHANNELS: mm_parts = 4;
-/// The triangles: indices, material IDs and visible edges, which are stored together.
-pub const MM_PARTS_TRIANGLES: mm_parts = 8;
-/// All of them.
-pub const MM_PARTS_ALL: mm_parts = 15;
-
 /// The parts that a number stands for.
 pub(crate) fn parts(number: mm_parts) -> Result<Parts> {
     let parts = u8::try_from(number).ok().and_then(Parts::from_bits);
     parts.ok_or_else(|| unknown("mm_parts", number))
 }
 
-/// Decodes a whole snapshot into a place: its mesh `sample`, which is 0 in most files. If the file is mapped or in memory, nothing
-/// is allocated once place and scratch are large enough.
+/// Decodes parts of a snapshot into a place: of its mesh `sample`, which is 0 in most files. Arrays of other parts have no
+/// elements. The stream is decoded no further than the last part, so positions cost the least; damage behind it is not noticed.
+/// If the file is mapped or in memory, nothing is allocated once place and scratch are large enough.
 ///
 /// Ownership: views of the place's previous contents are no longer valid. Threads: any, each with its own place and scratch.
-/// Errors: as of mm_cgeo_positions; after one, the place is empty.
+/// Errors: as of mm_cgeo_read; MM_ERROR_ARGUMENT if `parts` has another bit. After an error, the place is empty.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_read(
-    file: *const mm_file,
-    index: usize,
-    sample: usize,
-    scratch: *mut mm_scratch,
-    out: *mut mm_snapshot,
-) -> mm_status {
-    // SAFETY: the caller's, as the header says.
-    unsafe { mm_snapshot_read_parts(file, index, sample, MM_PARTS_ALL, scratch, out) }
-}
-
-/// Like mm_snapshot_read, for some parts of the mesh (MM_PARTS_*, joined by |); arrays and triangles of others have no elements.
-/// The stream is decoded no further than the last of them, so positions cost the least.
-///
-/// Ownership, threads: as of mm_snapshot_read. Errors: as of mm_snapshot_read; MM_ERROR_ARGUMENT if `parts` has another bit. Damage
-/// behind the last part is not noticed.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_snapshot_read_parts(
     file: *const mm_file,
     index: usize,
     sample: usize,
@@ -260,12 +268,15 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
         let decoded = place.look()?;
-        let [vertices, normals, map_channels] =
+        let [vertices, normals, texcoord_sets] =
             decoded.counts().map(|count| u32::try_from(count).unwrap_or(u32::MAX));
         let triangles = u32::try_from(decoded.triangles()?.len()).unwrap_or(u32::MAX);
         let info = mm_snapshot_info {
             size: 0,
-            counts: mm_cgeo_counts { vertices, normals, map_channels, triangles },
+            vertices,
+            normals,
+            texcoord_sets,
+            triangles,
             topology: decoded.topology().map(mm_topology::from).unwrap_or_default(),
             is_complete: decoded.is_complete(),
             parts: decoded.parts().bits().into(),
@@ -275,106 +286,56 @@ pub unsafe extern "C" fn mm_snapshot_get_info(
     })
 }
 
-/// A view of an array of a snapshot (MM_CGEO_ARRAY_*): three floats per element, packed and aligned. `out->size` is set before.
+/// Exposes an array of a decoded snapshot: positions, normals or texture coordinates, packed and aligned. `out->size` is set
+/// before.
 ///
 /// Ownership: the elements are the place's, and valid until it is filled again or freed. Threads: any that does not fill it
-/// (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty; MM_ERROR_ARGUMENT if the snapshot has no such array.
+/// (MM_ERROR_BUSY). Errors: MM_ABSENT if the place is empty; MM_ERROR_OUT_OF_RANGE if the snapshot has no such set;
+/// MM_ERROR_UNSUPPORTED for arrays of triangles, which are stored mixed: mm_snapshot_copy separates them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_snapshot_view(
     snapshot: *const mm_snapshot,
-    which: mm_cgeo_array,
+    array: mm_cgeo_array,
+    set: u32,
     out: *mut mm_view,
 ) -> mm_status {
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
-        let view = mm_view::of_triples(place.look()?.array(which)?);
+        let wanted = Wanted::new(array, set)?;
+        let decoded = place.look()?;
+        let mixed = || {
+            let text = "arrays of triangles are stored mixed: mm_snapshot_copy separates them";
+            Fail::new(status::MM_ERROR_UNSUPPORTED, text)
+        };
+        let view = wanted.view(decoded.floats(wanted)?.ok_or_else(mixed)?);
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, view) }
     })
 }
 
-/// Copies an array of a snapshot (MM_CGEO_ARRAY_*): three floats an element, `stride` bytes apart (0: packed). `out` NULL asks
-/// for the count.
+/// Copies an array of a decoded snapshot: packed elements, or `stride` bytes apart, as mm_cgeo_read. `out` NULL asks for the
+/// count. The scratch is used for arrays of triangles, and may be NULL.
 ///
-/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view. Errors: the same; MM_ERROR_BUFFER if `capacity` elements
-/// are too few.
+/// Ownership: `out` stays the caller's. Threads: as of mm_snapshot_view, each with its own scratch. Errors: MM_ABSENT if the place
+/// is empty, or triangles have no such values; MM_ERROR_BUFFER if `capacity` elements are too few; MM_ERROR_OUT_OF_RANGE if the
+/// snapshot has no such set; MM_ERROR_UNSUPPORTED for arrays that only mm_cgeo_read reads.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_snapshot_array(
+pub unsafe extern "C" fn mm_snapshot_copy(
     snapshot: *const mm_snapshot,
-    which: mm_cgeo_array,
-    out: *mut f32,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let place = handle::get::<Place>(snapshot)?;
-        // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<[u8; 12]>::new(out.cast(), stride, capacity, count) }?;
-        let decoded = place.look()?;
-        let (elements, _) = decoded.array(which)?.as_chunks::<12>();
-        target.write(elements)
-    })
-}
-
-/// Copies the triangles of a snapshot: three indices each (MM_CORNERS_*), `stride` bytes apart (0: packed). `out` NULL asks for
-/// the count. The scratch may be NULL.
-///
-/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have no such indices.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_snapshot_triangles(
-    snapshot: *const mm_snapshot,
-    which: mm_corners,
+    array: mm_cgeo_array,
+    set: u32,
     scratch: *mut mm_scratch,
-    out: *mut u32,
+    out: *mut c_void,
     stride: usize,
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
     guard(|| {
         let place = handle::get::<Place>(snapshot)?;
+        let wanted = Wanted::new(array, set)?;
         // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<[u32; 3]>::new(out.cast(), stride, capacity, count) }?;
+        let mut places = unsafe { wanted.places(out, stride, capacity, count) }?;
         let decoded = place.look()?;
-        with(scratch, |working| write_corners(decoded.triangles()?, which, &mut working.corners, &mut target))
-    })
-}
-
-/// Copies the material of each triangle of a snapshot, `stride` bytes apart (0: packed). `out` NULL asks for the count.
-///
-/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_snapshot_material_ids(
-    snapshot: *const mm_snapshot,
-    out: *mut u32,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let place = handle::get::<Place>(snapshot)?;
-        // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<u32>::new(out.cast(), stride, capacity, count) }?;
-        write_material_ids(place.look()?.triangles()?, &mut target)
-    })
-}
-
-/// Copies the edge byte of each triangle of a snapshot (mm_cgeo_edge_visibility), `stride` bytes apart (0: packed). `out` NULL
-/// asks for the count.
-///
-/// Ownership, threads: as of mm_snapshot_array. Errors: the same; MM_ABSENT if triangles have none.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mm_snapshot_edge_visibility(
-    snapshot: *const mm_snapshot,
-    out: *mut u8,
-    stride: usize,
-    capacity: usize,
-    count: *mut usize,
-) -> mm_status {
-    guard(|| {
-        let place = handle::get::<Place>(snapshot)?;
-        // SAFETY: the caller's, as the header says.
-        let mut target = unsafe { Target::<u8>::new(out.cast(), stride, capacity, count) }?;
-        write_edges(place.look()?.triangles()?, &mut target)
+        decoded.write(wanted, scratch, &mut places)
     })
 }

@@ -3,7 +3,7 @@
 use meshmap::Scalar;
 
 use crate::memory::First;
-use crate::options::{mm_scalar, scalar_number};
+use crate::scalar::{mm_scalar, scalar_number};
 
 /// Elements of numbers, packed, little-endian, in memory of the library's.
 #[repr(C)]
@@ -19,7 +19,7 @@ pub struct mm_view {
     pub byte_length: usize,
     /// The bytes from one element to the next.
     pub stride: usize,
-    /// The type of each number: MM_SCALAR_*.
+    /// The type of each number.
     pub scalar: mm_scalar,
     /// The number of components of each element.
     pub components: u32,
@@ -48,10 +48,5 @@ impl mm_view {
             normalized,
             is_aligned: data.addr().is_multiple_of(scalar.size()),
         }
-    }
-
-    /// Triples of floats.
-    pub(crate) fn of_triples(triples: &[u8]) -> Self {
-        Self::new(triples, Scalar::F32, 3, false)
     }
 }

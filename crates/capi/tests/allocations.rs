@@ -61,11 +61,11 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let library = again(|i| proxy.snapshot(i).unwrap().positions_into(&mut vertices, &mut own).unwrap());
         let mut shown: Vec<usize> = Vec::with_capacity(4 * SNAPSHOTS);
         let c = again(|i| {
-            let mut start = null();
+            let mut view = sized::<mm_view>();
             // SAFETY: places that are there.
-            let status = unsafe { mm_cgeo_positions_view(file, i, scratch, &raw mut start, &raw mut count) };
-            assert_eq!((status, count), (MM_OK, capacity));
-            shown.push(start as usize);
+            let status = unsafe { mm_cgeo_view(file, i, MM_CGEO_POSITIONS, 0, scratch, &raw mut view) };
+            assert_eq!((status, view.count), (MM_OK, capacity));
+            shown.push(view.data as usize);
         });
         assert_eq!(c, library);
         // Nothing is copied: what is shown is where it was decoded, each time.
@@ -73,7 +73,9 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let c_too = again(|i| {
             let out = memory.as_mut_ptr();
             // SAFETY: memory that is large enough.
-            let status = unsafe { mm_cgeo_positions(file, i, scratch, out, 16, capacity, &raw mut count) };
+            let status = unsafe {
+                mm_cgeo_read(file, i, MM_CGEO_POSITIONS, 0, scratch, out.cast(), 16, capacity, &raw mut count)
+            };
             assert_eq!((status, count), (MM_OK, capacity));
         });
         assert_eq!(c_too, library);
@@ -81,13 +83,22 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let library_whole = again(|i| proxy.snapshot(i).unwrap().mesh_into(&mut mesh, &mut own).unwrap());
         let c_whole = again(|i| {
             // SAFETY: handles that are open.
-            assert_eq!(unsafe { mm_snapshot_read(file, i, 0, scratch, place) }, MM_OK);
+            assert_eq!(unsafe { mm_snapshot_read(file, i, 0, MM_PARTS_ALL, scratch, place) }, MM_OK);
             let (out, mut shown) = (memory.as_mut_ptr(), sized::<mm_view>());
             // SAFETY: memory that is large enough.
             let status = unsafe {
-                mm_snapshot_view(place, MM_CGEO_ARRAY_NORMALS, &raw mut shown)
-                    + mm_snapshot_array(place, MM_CGEO_ARRAY_POSITIONS, out, 16, capacity, &raw mut count)
-                    + mm_cgeo_get_counts(file, i, scratch, &mut mm_cgeo_counts::default())
+                mm_snapshot_view(place, MM_CGEO_NORMALS, 0, &raw mut shown)
+                    + mm_snapshot_copy(
+                        place,
+                        MM_CGEO_POSITIONS,
+                        0,
+                        null_mut(),
+                        out.cast(),
+                        16,
+                        capacity,
+                        &raw mut count,
+                    )
+                    + mm_cgeo_get_counts(file, i, scratch, &mut sized())
                     + mm_cgeo_bounds(file, i, scratch, &mut mm_bounds::default())
             };
             assert_eq!(status, MM_OK);
@@ -147,7 +158,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
         let library = again(|i| drop(library_cache.get(&proxy, i).unwrap()));
         let c = again(|i| {
             // SAFETY: handles that are open.
-            assert_eq!(unsafe { mm_cache_get(cache, file, i, place) }, MM_OK);
+            assert_eq!(unsafe { mm_cache_get(cache, file, i, MM_PARTS_ALL, place) }, MM_OK);
         });
         assert_eq!((library, c), (0, 0));
         assert_eq!((mm_cache_free(cache), mm_snapshot_free(place)), (MM_OK, MM_OK));
@@ -165,11 +176,11 @@ fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory
     let (file, scratch) = (memory(bytes, Some(&options(MM_PARALLELISM_OFF))), scratch());
     let mut within = [false; SNAPSHOTS];
     let taken = again(|i| {
-        let (mut start, mut count) = (null(), 0);
+        let mut view = sized::<mm_view>();
         // SAFETY: places that are there.
-        let status = unsafe { mm_cgeo_positions_view(file, i, scratch, &raw mut start, &raw mut count) };
-        assert_eq!((status, count), (MM_OK, 900));
-        within[i] = lent.contains(&start.cast());
+        let status = unsafe { mm_cgeo_view(file, i, MM_CGEO_POSITIONS, 0, scratch, &raw mut view) };
+        assert_eq!((status, view.count), (MM_OK, 900));
+        within[i] = lent.contains(&view.data.cast());
     });
     assert_eq!(taken, 0);
     // Those that do not lie as the processor wants floats are copied.

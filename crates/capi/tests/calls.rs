@@ -72,6 +72,17 @@ fn meshes_are_those_of_the_library() {
             assert_eq!(text(found.address), entry.address.to_string());
             assert_eq!(text(found.name), entry.name.replace('\0', "\u{fffd}"));
             assert_eq!(found.is_drawn_by_default, entry.is_drawn_by_default());
+            assert_eq!(found.has_counts, entry.counts.is_some());
+            let counts = ours.counts(&entry.address).unwrap();
+            let expected = (counts.vertices, counts.triangles, counts.has_positions);
+            if found.has_counts {
+                let found = (found.vertex_count, found.triangle_count, found.has_positions);
+                assert_eq!(found, expected);
+                assert!(counts.has_positions || !entry.is_drawn_by_default());
+            }
+            let mut read = sized::<mm_mesh_counts>();
+            ok!(mm_mesh_get_counts(file, found.address, &raw mut read));
+            assert_eq!((read.vertex_count, read.triangle_count, read.has_positions), expected);
             let role = match entry.role {
                 Role::Lod(level) => (MM_ROLE_LOD, u64::from(level)),
                 Role::Physics => (MM_ROLE_PHYSICS, 0),
@@ -297,7 +308,7 @@ fn snapshot(
     place: *mut mm_snapshot,
 ) {
     let expected = ours.snapshot(index).unwrap();
-    let mut counts = mm_cgeo_counts::default();
+    let mut counts = sized::<mm_cgeo_counts>();
     if status!(mm_cgeo_get_counts(file, index, scratch, &raw mut counts)) != MM_OK {
         assert!(expected.counts().is_err());
         return;
@@ -323,99 +334,145 @@ fn snapshot(
         triples.as_flattened().iter().map(|number| number.to_bits()).collect()
     };
     let mut info = sized::<mm_snapshot_info>();
-    ok!(mm_snapshot_read(file, index, 0, scratch, place));
+    ok!(mm_snapshot_read(file, index, 0, MM_PARTS_ALL, scratch, place));
     ok!(mm_snapshot_get_info(place, &raw mut info));
-    assert_eq!((info.counts, info.topology, info.is_complete), (counts, topology, mesh.is_complete));
-    for stride in [0, 16] {
-        let positions = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
-            status!(mm_cgeo_positions(file, index, scratch, out.cast(), stride, capacity, count))
-        });
-        assert_eq!(bits(positions.unwrap()), bits(mesh.positions.to_vec()));
-        let normals = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
-            status!(mm_cgeo_normals(file, index, scratch, out.cast(), stride, capacity, count))
-        });
-        assert_eq!(bits(normals.unwrap()), bits(mesh.normals.to_vec()));
-        let of_place = |which| {
-            all(stride, |out: *mut [f32; 3], stride, capacity, count| {
-                status!(mm_snapshot_array(place, which, out.cast(), stride, capacity, count))
-            })
-        };
-        assert_eq!(bits(of_place(MM_CGEO_ARRAY_POSITIONS).unwrap()), bits(mesh.positions.to_vec()));
-        assert_eq!(bits(of_place(MM_CGEO_ARRAY_NORMALS).unwrap()), bits(mesh.normals.to_vec()));
-        for (channel, coordinates) in mesh.texcoords.iter().enumerate() {
-            let found = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
-                status!(mm_cgeo_map_channel(
-                    file,
-                    index,
-                    channel,
-                    scratch,
-                    out.cast(),
-                    stride,
-                    capacity,
-                    count
-                ))
-            });
-            assert_eq!(bits(found.unwrap()), bits(coordinates.to_vec()));
-            let found = of_place(MM_CGEO_ARRAY_MAP_CHANNEL + channel as u32);
-            assert_eq!(bits(found.unwrap()), bits(coordinates.to_vec()));
-        }
-        assert_eq!(of_place(999), Err(MM_ERROR_ARGUMENT));
-        let cloud = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
-            status!(mm_cgeo_point_cloud(file, index, scratch, out.cast(), stride, capacity, count))
-        });
-        assert_eq!(cloud.ok().map(bits), expected.point_cloud().unwrap().map(|cloud| bits(cloud.to_vec())));
-        let (mut differences, mut own) = (Vec::new(), Scratch::default());
-        let has = expected.position_differences_into(&mut differences, &mut own).unwrap();
-        let found = all(stride, |out: *mut [f32; 3], stride, capacity, count| {
-            status!(mm_cgeo_position_differences(file, index, scratch, out.cast(), stride, capacity, count))
-        });
-        assert_eq!(found.ok().map(bits), has.then(|| bits(differences)));
-    }
-    let (mut start, mut count) = (null(), 0);
-    ok!(mm_cgeo_positions_view(file, index, scratch, &raw mut start, &raw mut count));
-    let mut shown = sized::<mm_view>();
-    ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut shown));
-    assert!(shown.is_aligned && shown.stride == 12 && shown.count == count);
-    for start in [start, shown.data.cast::<f32>()] {
-        // SAFETY: neither the scratch nor the place has been used since.
-        let found = unsafe { std::slice::from_raw_parts(start.cast::<[f32; 3]>(), count) };
-        assert_eq!(bits(found.to_vec()), bits(mesh.positions.to_vec()));
-    }
-
-    let mut kinds = vec![(MM_CORNERS_POSITIONS, Some(mesh.triangles.positions()))];
-    kinds.push((MM_CORNERS_NORMALS, mesh.triangles.normals()));
-    kinds.extend(
-        (0..mesh.triangles.texcoord_sets())
-            .map(|channel| (MM_CORNERS_MAP_CHANNEL + channel as u32, mesh.triangles.texcoords(channel))),
+    assert_eq!((info.topology, info.is_complete), (topology, mesh.is_complete));
+    assert_eq!(
+        [info.vertices, info.normals, info.texcoord_sets, info.triangles],
+        [counts.vertices, counts.normals, counts.texcoord_sets, counts.triangles]
     );
-    for (which, corners) in kinds {
-        let found = all(16, |out: *mut [u32; 3], stride, capacity, count| {
-            status!(mm_cgeo_triangles(file, index, which, scratch, out.cast(), stride, capacity, count))
-        });
-        assert_eq!(found.ok(), corners);
-        let found = all(0, |out: *mut [u32; 3], stride, capacity, count| {
-            status!(mm_snapshot_triangles(place, which, scratch, out.cast(), stride, capacity, count))
-        });
-        assert_eq!(found.ok(), corners);
+    let cloud = expected.point_cloud().unwrap().map(|cloud| bits(cloud.to_vec()));
+    let (mut differences, mut own) = (Vec::new(), Scratch::default());
+    let has = expected.position_differences_into(&mut differences, &mut own).unwrap();
+    let mut floats = vec![
+        (MM_CGEO_POSITIONS, 0, Some(bits(mesh.positions.to_vec()))),
+        (MM_CGEO_NORMALS, 0, Some(bits(mesh.normals.to_vec()))),
+        (MM_CGEO_POINT_CLOUD, 0, cloud),
+        (MM_CGEO_POSITION_DIFFERENCES, 0, has.then(|| bits(differences))),
+    ];
+    for (set, coordinates) in (0..).zip(&mesh.texcoords) {
+        floats.push((MM_CGEO_TEXCOORDS, set, Some(bits(coordinates.to_vec()))));
     }
-    let ids = mesh.triangles.material_ids();
-    let edges = mesh.triangles.edge_visibility();
-    let found = all(8, |out: *mut u32, stride, capacity, count| {
-        status!(mm_cgeo_material_ids(file, index, scratch, out, stride, capacity, count))
-    });
-    assert_eq!(found.ok(), ids);
-    let found = all(0, |out: *mut u32, stride, capacity, count| {
-        status!(mm_snapshot_material_ids(place, out, stride, capacity, count))
-    });
-    assert_eq!(found.ok(), ids);
-    let found = all(3, |out: *mut u8, stride, capacity, count| {
-        status!(mm_cgeo_edge_visibility(file, index, scratch, out, stride, capacity, count))
-    });
-    assert_eq!(found.ok(), edges);
-    let found = all(0, |out: *mut u8, stride, capacity, count| {
-        status!(mm_snapshot_edge_visibility(place, out, stride, capacity, count))
-    });
-    assert_eq!(found.ok(), edges);
+    let triangles = &mesh.triangles;
+    let mut corners = vec![
+        (MM_CGEO_POSITION_INDICES, 0, Some(triangles.positions())),
+        (MM_CGEO_NORMAL_INDICES, 0, triangles.normals()),
+    ];
+    for set in 0..triangles.texcoord_sets() {
+        corners.push((MM_CGEO_TEXCOORD_INDICES, set as u32, triangles.texcoords(set)));
+    }
+    let cache = cache(64 << 20);
+    let all_of = |array, set, expected: Option<Vec<u8>>, element: usize| {
+        let view = mm_view { size: size_of::<mm_view>(), ..sized() };
+        let (mut shown, mut held) = (view, view);
+        let status = status!(mm_cgeo_view(file, index, array, set, scratch, &raw mut shown));
+        assert_eq!(viewed(status, &shown), expected, "{array}, {set}");
+        for stride in [0, 16] {
+            // Elements of 12 bytes, 4 or 1.
+            let found = match element {
+                12 => read_array::<[u8; 12]>(file, index, array, set, scratch, stride),
+                4 => read_array::<[u8; 4]>(file, index, array, set, scratch, stride),
+                _ => read_array::<[u8; 1]>(file, index, array, set, scratch, stride),
+            };
+            assert_eq!(found.ok(), expected, "{array}, {set}");
+        }
+        if array >= MM_CGEO_POINT_CLOUD {
+            let mut count = 0;
+            let status =
+                status!(mm_snapshot_copy(place, array, set, scratch, null_mut(), 0, 0, &raw mut count));
+            assert_eq!(status, MM_ERROR_UNSUPPORTED);
+            assert_eq!(status!(mm_snapshot_view(place, array, set, &raw mut held)), MM_ERROR_UNSUPPORTED);
+            return;
+        }
+        let copied = match element {
+            12 => copy_array::<[u8; 12]>(place, array, set, scratch),
+            4 => copy_array::<[u8; 4]>(place, array, set, scratch),
+            _ => copy_array::<[u8; 1]>(place, array, set, scratch),
+        };
+        assert_eq!(copied.ok(), expected, "{array}, {set}");
+        let cached = all::<u8>(0, |out, _, capacity, count| {
+            let whole = capacity / element;
+            let status =
+                status!(mm_cache_read(cache, file, index, array, set, scratch, out.cast(), 0, whole, count));
+            // SAFETY: `all` has a place for it.
+            unsafe { *count *= element };
+            status
+        });
+        assert_eq!(cached.ok(), expected, "{array}, {set}");
+        let status = status!(mm_snapshot_view(place, array, set, &raw mut held));
+        if array <= MM_CGEO_TEXCOORDS {
+            assert_eq!(viewed(status, &held), expected, "{array}, {set}");
+            assert!(held.is_aligned && held.stride == 12);
+        } else {
+            assert_eq!(status, MM_ERROR_UNSUPPORTED);
+        }
+    };
+    for (array, set, expected) in floats {
+        all_of(array, set, expected.map(|numbers| bytes(&numbers)), 12);
+    }
+    for (array, set, expected) in corners {
+        all_of(array, set, expected.map(|corners| bytes(corners.as_flattened())), 12);
+    }
+    all_of(MM_CGEO_MATERIAL_IDS, 0, triangles.material_ids().map(|ids| bytes(&ids)), 4);
+    all_of(MM_CGEO_EDGE_VISIBILITY, 0, triangles.edge_visibility(), 1);
+    let mut count = 0;
+    for (array, set, expected) in [
+        (MM_CGEO_POSITION_DIFFERENCES + 1, 0, MM_ERROR_ARGUMENT),
+        (MM_CGEO_POSITIONS, 1, MM_ERROR_ARGUMENT),
+        (MM_CGEO_TEXCOORDS, 999, MM_ERROR_OUT_OF_RANGE),
+        (MM_CGEO_TEXCOORD_INDICES, 999, MM_ERROR_OUT_OF_RANGE),
+    ] {
+        let read = status!(mm_cgeo_read(file, index, array, set, scratch, null_mut(), 0, 0, &raw mut count));
+        let copy = status!(mm_snapshot_copy(place, array, set, scratch, null_mut(), 0, 0, &raw mut count));
+        assert_eq!((read, copy), (expected, expected), "{array}, {set}");
+    }
+    assert_eq!(mm_cache_free(cache), MM_OK);
+}
+
+fn bytes(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// The bytes that a view shows.
+fn viewed(status: mm_status, view: &mm_view) -> Option<Vec<u8>> {
+    // SAFETY: whatever the view shows has not been used since.
+    (status == MM_OK).then(|| unsafe { shown(view) })
+}
+
+/// # Safety
+///
+/// The elements of the view are still valid.
+unsafe fn shown(view: &mm_view) -> Vec<u8> {
+    // SAFETY: the caller's.
+    unsafe { std::slice::from_raw_parts(view.data.cast::<u8>(), view.byte_length) }.to_vec()
+}
+
+/// An array that mm_cgeo_read reads, as bytes.
+fn read_array<T: Copy + PartialEq + std::fmt::Debug + AsRef<[u8]>>(
+    file: *mut mm_file,
+    index: usize,
+    array: mm_cgeo_array,
+    set: u32,
+    scratch: *mut mm_scratch,
+    stride: usize,
+) -> Result<Vec<u8>, mm_status> {
+    let read = |out: *mut T, stride, capacity, count| {
+        status!(mm_cgeo_read(file, index, array, set, scratch, out.cast(), stride, capacity, count))
+    };
+    all(stride, read).map(|elements| elements.iter().flat_map(|element| element.as_ref().to_vec()).collect())
+}
+
+/// An array that mm_snapshot_copy copies, as bytes.
+fn copy_array<T: Copy + PartialEq + std::fmt::Debug + AsRef<[u8]>>(
+    place: *mut mm_snapshot,
+    array: mm_cgeo_array,
+    set: u32,
+    scratch: *mut mm_scratch,
+) -> Result<Vec<u8>, mm_status> {
+    let copy = |out: *mut T, stride, capacity, count| {
+        status!(mm_snapshot_copy(place, array, set, scratch, out.cast(), stride, capacity, count))
+    };
+    all(24, copy).map(|elements| elements.iter().flat_map(|element| element.as_ref().to_vec()).collect())
 }
 
 /// Times, keys, and what moves.
@@ -531,15 +588,15 @@ fn times(file: *mut mm_file, ours: &Proxy, scratch: *mut mm_scratch) {
 fn caches_share_decode_once_and_tell_what_they_did() {
     let path = data::valid("cgeo", "anim_a.cgeo");
     let (file, cache, place, other) = (open(&path), cache(64 << 20), place(), support::place());
-    assert_eq!(status!(mm_cache_try_get(cache, file, 3, place)), MM_ABSENT);
+    assert_eq!(status!(mm_cache_try_get(cache, file, 3, MM_PARTS_ALL, place)), MM_ABSENT);
     assert_eq!(status!(mm_snapshot_get_info(place, &mut sized())), MM_ABSENT);
-    ok!(mm_cache_get(cache, file, 3, place));
+    ok!(mm_cache_get(cache, file, 3, MM_PARTS_ALL, place));
     let mut second = null_mut();
     ok!(mm_cache_ref(cache, &raw mut second));
-    ok!(mm_cache_try_get(second, file, 3, other));
+    ok!(mm_cache_try_get(second, file, 3, MM_PARTS_ALL, other));
     let (mut a, mut b) = (sized::<mm_view>(), sized::<mm_view>());
-    ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut a));
-    ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut b));
+    ok!(mm_snapshot_view(place, MM_CGEO_POSITIONS, 0, &raw mut a));
+    ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut b));
     assert_eq!((a.data, a.count), (b.data, b.count));
     let stats_of = |cache| {
         let mut stats = sized::<mm_cache_stats>();
@@ -554,40 +611,40 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     let of = |place: *mut mm_snapshot| {
         let mut info = sized::<mm_snapshot_info>();
         ok!(mm_snapshot_get_info(place, &raw mut info));
-        (info.parts, info.counts.vertices > 0, info.counts.normals > 0, info.counts.triangles > 0)
+        (info.parts, info.vertices > 0, info.normals > 0, info.triangles > 0)
     };
-    assert_eq!(status!(mm_cache_try_get_parts(cache, file, 7, parts, other)), MM_ABSENT);
-    ok!(mm_cache_get_parts(cache, file, 7, parts, place));
-    ok!(mm_cache_try_get_parts(cache, file, 7, MM_PARTS_POSITIONS, other));
+    assert_eq!(status!(mm_cache_try_get(cache, file, 7, parts, other)), MM_ABSENT);
+    ok!(mm_cache_get(cache, file, 7, parts, place));
+    ok!(mm_cache_try_get(cache, file, 7, MM_PARTS_POSITIONS, other));
     assert_eq!(of(place), (parts, true, false, true));
     assert_eq!(of(other), (parts, true, false, true));
-    ok!(mm_cache_get(cache, file, 7, place));
+    ok!(mm_cache_get(cache, file, 7, MM_PARTS_ALL, place));
     assert_eq!(of(place), (MM_PARTS_ALL, true, true, true));
-    ok!(mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut a));
-    ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut b));
+    ok!(mm_snapshot_view(place, MM_CGEO_POSITIONS, 0, &raw mut a));
+    ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut b));
     assert_eq!(a.data, b.data, "shared, not decoded again");
     let scratch = scratch();
-    ok!(mm_snapshot_read_parts(file, 7, 0, MM_PARTS_NORMALS | MM_PARTS_MAP_CHANNELS, scratch, place));
-    assert_eq!(of(place), (MM_PARTS_NORMALS | MM_PARTS_MAP_CHANNELS, false, true, false));
+    ok!(mm_snapshot_read(file, 7, 0, MM_PARTS_NORMALS | MM_PARTS_TEXCOORDS, scratch, place));
+    assert_eq!(of(place), (MM_PARTS_NORMALS | MM_PARTS_TEXCOORDS, false, true, false));
     assert_eq!(mm_scratch_free(scratch), MM_OK);
     ok!(mm_cache_remove(cache, file));
-    ok!(mm_cache_get(cache, file, 3, other));
+    ok!(mm_cache_get(cache, file, 3, MM_PARTS_ALL, other));
 
     let before = stats_of(cache).decodes;
-    ok!(mm_cache_prefetch(cache, file, [4_usize, 4000].as_ptr(), 2));
-    ok!(mm_cache_prefetch_parts(cache, file, [5_usize].as_ptr(), 1, MM_PARTS_ALL));
-    ok!(mm_cache_get(cache, file, 4, place));
-    ok!(mm_cache_get(cache, file, 5, place));
+    ok!(mm_cache_prefetch(cache, file, [4_usize, 4000].as_ptr(), 2, MM_PARTS_ALL));
+    ok!(mm_cache_prefetch(cache, file, [5_usize].as_ptr(), 1, MM_PARTS_ALL));
+    ok!(mm_cache_get(cache, file, 4, MM_PARTS_ALL, place));
+    ok!(mm_cache_get(cache, file, 5, MM_PARTS_ALL, place));
     assert_eq!(stats_of(cache).decodes, before + 2);
     ok!(mm_cache_remove(cache, file));
-    assert_eq!(status!(mm_cache_try_get(cache, file, 3, place)), MM_ABSENT);
+    assert_eq!(status!(mm_cache_try_get(cache, file, 3, MM_PARTS_ALL, place)), MM_ABSENT);
     // What is shared stays.
     let mut c = sized::<mm_view>();
-    ok!(mm_snapshot_view(other, MM_CGEO_ARRAY_POSITIONS, &raw mut c));
+    ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut c));
     assert!(!c.data.is_null() && c.count > 0);
     assert_eq!(mm_cache_clear(cache), MM_OK);
     assert_eq!(mm_cache_free(cache), MM_OK);
-    ok!(mm_cache_get(second, file, 0, place));
+    ok!(mm_cache_get(second, file, 0, MM_PARTS_ALL, place));
     assert_eq!(mm_cache_free(second), MM_OK);
     assert_eq!((mm_snapshot_free(place), mm_snapshot_free(other), mm_close(file)), (MM_OK, MM_OK, MM_OK));
 }
@@ -853,7 +910,17 @@ fn limits_options_and_dialects_are_those_of_the_library() {
             limit(&mut how);
             let limited = memory(file.clone(), Some(&how));
             let start = out.as_mut_ptr();
-            let found = status!(mm_cgeo_positions(limited, 1, scratch, start, 0, 3600, &raw mut count));
+            let found = status!(mm_cgeo_read(
+                limited,
+                1,
+                MM_CGEO_POSITIONS,
+                0,
+                scratch,
+                start.cast(),
+                0,
+                3600,
+                &raw mut count
+            ));
             assert_eq!(found, expected, "{name}, {free_ratio}");
             if expected != MM_OK {
                 assert!(text(last_error().text).contains(name), "{}", text(last_error().text));
@@ -862,13 +929,19 @@ fn limits_options_and_dialects_are_those_of_the_library() {
         }
     }
 
-    let mut forced = options(MM_PARALLELISM_POOL);
-    forced.has_cgeo_dialect = 1;
-    assert_eq!(forced.cgeo_dialect.codec, MM_CODEC_ZLIB);
+    let dialect = mm_cgeo_dialect { codec: MM_CODEC_ZLIB, ..sized() };
+    let forced = mm_options { cgeo_dialect: &raw const dialect, ..options(MM_PARALLELISM_POOL) };
     let mut info = sized::<mm_cgeo_info>();
+    let found = memory(file.clone(), None);
+    ok!(mm_cgeo_get_info(found, &raw mut info));
+    assert!(info.dialect_is_found);
+    assert_eq!(mm_close(found), MM_OK);
     let file = memory(file, Some(&forced));
     ok!(mm_cgeo_get_info(file, &raw mut info));
-    assert!(!info.dialect_is_found && info.dialect == forced.cgeo_dialect && info.has_timing);
+    assert!(!info.dialect_is_found && info.has_timing);
+    let mut read = sized::<mm_cgeo_dialect>();
+    ok!(mm_cgeo_get_dialect(file, &raw mut read));
+    assert_eq!(read, dialect);
 
     let strict = mm_options { strictness: MM_STRICTNESS_STRICT, ..options(0) };
     let path = c_path(&data::valid("cgeo", "names_latin1_a.cgeo"));
@@ -884,16 +957,13 @@ fn limits_options_and_dialects_are_those_of_the_library() {
 }
 
 #[test]
-fn flags_cancel_decodes() {
+fn flags_cancel_the_calls_of_a_thread() {
     let (_, snapshots) = fixtures::cgeo::animation(200, 2);
     let file = memory(fixtures::cgeo::file(&snapshots, Dialect::default()), None);
     let (scratch, mut cancel) = (scratch(), null_mut());
     ok!(mm_cancel_new(&raw mut cancel));
-    ok!(mm_scratch_set_cancel(scratch, cancel));
-    let positions = |scratch| {
-        let (mut start, mut count) = (null(), 0);
-        status!(mm_cgeo_positions_view(file, 1, scratch, &raw mut start, &raw mut count))
-    };
+    ok!(mm_thread_set_cancel(cancel));
+    let positions = |scratch| status!(mm_cgeo_view(file, 1, MM_CGEO_POSITIONS, 0, scratch, &mut sized()));
     assert_eq!(positions(scratch), MM_OK);
     assert_eq!(mm_cancel_set(cancel, 1), MM_OK);
     assert_eq!(positions(scratch), MM_ERROR_CANCELLED);
@@ -902,7 +972,7 @@ fn flags_cancel_decodes() {
     assert_eq!(mm_cancel_set(cancel, 1), MM_OK);
     assert_eq!(mm_cancel_free(cancel), MM_OK);
     assert_eq!(positions(scratch), MM_ERROR_CANCELLED);
-    ok!(mm_scratch_set_cancel(scratch, null()));
+    ok!(mm_thread_set_cancel(null()));
     assert_eq!(positions(scratch), MM_OK);
     assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
 }

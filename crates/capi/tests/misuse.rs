@@ -32,11 +32,14 @@ fn null_is_refused_or_passed_over() {
     gives!(MM_ERROR_ARGUMENT, mm_meshes(file, null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_arrays(file, None, null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_texts(file, None, null_mut()));
-    gives!(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, null_mut(), null_mut(), 0, 0, null_mut()));
-    gives!(MM_ERROR_HANDLE, mm_cgeo_positions_view(file, 0, null_mut(), &mut null(), &mut 0));
+    gives!(
+        MM_ERROR_ARGUMENT,
+        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), null_mut(), 0, 0, null_mut())
+    );
+    gives!(MM_ERROR_HANDLE, mm_cgeo_view(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), &mut sized()));
     gives!(MM_ERROR_ARGUMENT, mm_last_error(null_mut()));
     gives!(MM_ERROR_ARGUMENT, mm_options_init(null_mut(), 0));
-    gives!(MM_ERROR_ARGUMENT, mm_cache_prefetch(cache(1), file, null(), 3));
+    gives!(MM_ERROR_ARGUMENT, mm_cache_prefetch(cache(1), file, null(), 3, MM_PARTS_ALL));
     gives!(MM_OK, mm_close(null_mut()));
     gives!(MM_OK, mm_mesh_free(null_mut()));
     gives!(MM_OK, mm_scratch_free(null_mut()));
@@ -58,11 +61,11 @@ fn handles_that_were_closed_or_are_of_another_kind_are_refused() {
 
     gives!(MM_ERROR_HANDLE, mm_close(scratch.cast()));
     gives!(MM_ERROR_HANDLE, mm_file_format(cache.cast(), &mut 0));
-    gives!(MM_ERROR_HANDLE, mm_cache_get(others[0].cast(), others[0], 0, place));
-    gives!(MM_ERROR_HANDLE, mm_cache_get(cache, others[0], 0, scratch.cast()));
-    gives!(MM_ERROR_ARGUMENT, mm_cache_get_parts(cache, others[0], 0, 16, place));
-    gives!(MM_ERROR_ARGUMENT, mm_snapshot_read_parts(others[0], 0, 0, 1 << 31, scratch, place));
-    gives!(MM_ERROR_HANDLE, mm_cgeo_get_counts(others[0], 0, place.cast(), &mut mm_cgeo_counts::default()));
+    gives!(MM_ERROR_HANDLE, mm_cache_get(others[0].cast(), others[0], 0, MM_PARTS_ALL, place));
+    gives!(MM_ERROR_HANDLE, mm_cache_get(cache, others[0], 0, MM_PARTS_ALL, scratch.cast()));
+    gives!(MM_ERROR_ARGUMENT, mm_cache_get(cache, others[0], 0, 16, place));
+    gives!(MM_ERROR_ARGUMENT, mm_snapshot_read(others[0], 0, 0, 1 << 31, scratch, place));
+    gives!(MM_ERROR_HANDLE, mm_cgeo_get_counts(others[0], 0, place.cast(), &mut sized()));
     let text = text(last_error().text);
     assert_eq!(text, "expected a handle of mm_scratch, found one of something else");
     // Addresses of the caller's own.
@@ -85,13 +88,18 @@ fn numbers_and_sizes_that_are_wrong_are_refused() {
     let file = open(&data::valid("cgeo", "anim_a.cgeo"));
     let path = c_path(&data::valid("cgeo", "anim_a.cgeo"));
     let mut opened = null_mut();
+    const WITHOUT_SIZE: mm_cgeo_dialect =
+        mm_cgeo_dialect { size: 0, codec: 0, prefix: 0, section_size: 0, offset: 0 };
+    const WRONG: mm_cgeo_dialect =
+        mm_cgeo_dialect { size: size_of::<mm_cgeo_dialect>(), codec: 9, ..WITHOUT_SIZE };
     for change in [
         |options: &mut mm_options| options.strictness = 2,
         |options: &mut mm_options| options.parallelism = 77,
         |options: &mut mm_options| options.decoder = u32::MAX,
         |options: &mut mm_options| options.checksums = 5,
-        |options: &mut mm_options| options.has_cgeo_dialect = 2,
-        |options: &mut mm_options| (options.has_cgeo_dialect, options.cgeo_dialect.codec) = (1, 9),
+        |options: &mut mm_options| options.cgeo_dialect = &WRONG,
+        |options: &mut mm_options| options.cgeo_dialect = &WITHOUT_SIZE,
+        |options: &mut mm_options| options.reserved = 1,
         |options: &mut mm_options| options.size = 0,
         |options: &mut mm_options| options.size = usize::MAX,
     ] {
@@ -112,13 +120,31 @@ fn numbers_and_sizes_that_are_wrong_are_refused() {
 
     let (mut count, mut out) = (0, [0.0_f32; 3 * 4096]);
     let start = out.as_mut_ptr();
-    gives!(MM_ERROR_OUT_OF_RANGE, mm_cgeo_positions(file, 999, null_mut(), start, 0, 4096, &raw mut count));
-    gives!(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, null_mut(), start, 11, 4096, &raw mut count));
-    gives!(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, null_mut(), start, usize::MAX, 3, &raw mut count));
-    gives!(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, null_mut(), start, 16, usize::MAX, &raw mut count));
-    gives!(MM_ERROR_BUFFER, mm_cgeo_positions(file, 0, null_mut(), start, 0, 3, &raw mut count));
+    gives!(
+        MM_ERROR_OUT_OF_RANGE,
+        mm_cgeo_read(file, 999, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 0, 4096, &raw mut count)
+    );
+    gives!(
+        MM_ERROR_ARGUMENT,
+        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 11, 4096, &raw mut count)
+    );
+    gives!(
+        MM_ERROR_ARGUMENT,
+        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), usize::MAX, 3, &raw mut count)
+    );
+    gives!(
+        MM_ERROR_ARGUMENT,
+        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 16, usize::MAX, &raw mut count)
+    );
+    gives!(
+        MM_ERROR_BUFFER,
+        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), start.cast(), 0, 3, &raw mut count)
+    );
     assert!(count > 3 && out.iter().all(|number| *number == 0.0));
-    gives!(MM_ERROR_BUFFER, mm_cgeo_positions(file, 0, null_mut(), out.as_mut_ptr(), 0, 3, null_mut()));
+    gives!(
+        MM_ERROR_BUFFER,
+        mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, null_mut(), out.as_mut_ptr().cast(), 0, 3, null_mut())
+    );
     let (mut times, nan) = ([0.0_f64; 8], f64::NAN);
     gives!(
         MM_ERROR_ARGUMENT,
@@ -248,10 +274,20 @@ fn two_threads_with_one_scratch_are_told_so_or_wait_for_nothing() {
                 for index in 0..200 {
                     let (file, scratch) = (file as *mut mm_file, scratch as *mut mm_scratch);
                     let (mut out, mut count) = (vec![[0.0_f32; 3]; 4096], 0);
-                    let start = out.as_mut_ptr().cast();
+                    let start = out.as_mut_ptr();
                     // SAFETY: a place that is large enough.
                     let status = unsafe {
-                        mm_cgeo_positions(file, index % 12, scratch, start, 0, 4096, &raw mut count)
+                        mm_cgeo_read(
+                            file,
+                            index % 12,
+                            MM_CGEO_POSITIONS,
+                            0,
+                            scratch,
+                            start.cast(),
+                            0,
+                            4096,
+                            &raw mut count,
+                        )
                     };
                     assert!(status == MM_OK && count > 0 || status == MM_ERROR_BUSY, "{status}");
                 }

@@ -135,13 +135,25 @@ fn short_reads_are_continued_until_the_file_ends() {
 fn snapshot(file: *const mm_file, index: usize) -> mm_status {
     let (mut out, mut count) = (vec![0.0_f32; 3 * 4096], 0);
     // SAFETY: a buffer that is large enough.
-    unsafe { mm_cgeo_positions(file, index, null_mut(), out.as_mut_ptr(), 0, 4096, &raw mut count) }
+    unsafe {
+        mm_cgeo_read(
+            file,
+            index,
+            MM_CGEO_POSITIONS,
+            0,
+            null_mut(),
+            out.as_mut_ptr().cast(),
+            0,
+            4096,
+            &raw mut count,
+        )
+    }
 }
 
 fn cached(file: *const mm_file, cache: *const mm_cache, index: usize) -> mm_status {
     let place = place();
     // SAFETY: handles that are there.
-    let status = unsafe { mm_cache_get(cache, file, index, place) };
+    let status = unsafe { mm_cache_get(cache, file, index, MM_PARTS_ALL, place) };
     assert_eq!(mm_snapshot_free(place), MM_OK);
     status
 }
@@ -164,7 +176,7 @@ fn a_reader_that_uses_its_own_file_gets_an_error() {
         ("mm_cache_try_get", MM_ABSENT, |file, cache| {
             let place = place();
             // SAFETY: handles that are there.
-            let status = unsafe { mm_cache_try_get(cache, file, 5, place) };
+            let status = unsafe { mm_cache_try_get(cache, file, 5, MM_PARTS_ALL, place) };
             assert_eq!(mm_snapshot_free(place), MM_OK);
             status
         }),

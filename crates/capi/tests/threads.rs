@@ -46,10 +46,10 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                 for step in 0..SNAPSHOTS {
                     let index = (thread * 5 + step) % SNAPSHOTS;
                     // SAFETY: handles that are open.
-                    assert_eq!(unsafe { mm_cache_get(cache.get(), own, index, place) }, MM_OK);
+                    assert_eq!(unsafe { mm_cache_get(cache.get(), own, index, MM_PARTS_ALL, place) }, MM_OK);
                     let mut shown = sized::<mm_view>();
                     // SAFETY: a place for it.
-                    let status = unsafe { mm_snapshot_view(place, MM_CGEO_ARRAY_POSITIONS, &raw mut shown) };
+                    let status = unsafe { mm_snapshot_view(place, MM_CGEO_POSITIONS, 0, &raw mut shown) };
                     assert_eq!(status, MM_OK);
                     // SAFETY: the place is not filled meanwhile.
                     let found =
@@ -78,7 +78,7 @@ fn many_threads_over_one_cache_decode_each_snapshot_once() {
                 }
                 // One that fails, and its own text.
                 // SAFETY: handles that are open.
-                let status = unsafe { mm_cache_get(cache.get(), own, 1000 + thread, place) };
+                let status = unsafe { mm_cache_get(cache.get(), own, 1000 + thread, MM_PARTS_ALL, place) };
                 assert_eq!(status, MM_ERROR_OUT_OF_RANGE);
                 assert!(text(last_error().text).contains(&format!("{}", 1000 + thread)));
                 assert_eq!(

@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> &str {
 
 /// The rows of a folder, in order.
 fn rows(folder: &Path, how: How) -> Vec<Row> {
-    catalog::find(&[folder.to_owned()]).iter().flat_map(|item| catalog::rows(item, how)).collect()
+    catalog::find(&[folder.to_owned()]).iter().flat_map(|item| catalog::rows(item, &how)).collect()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn every_format_has_rows_and_bad_files_are_rows_too() {
 fn what_headers_say_is_what_decoding_finds() {
     let (few, all) = (How::default(), How::default().with_full(true));
     for item in catalog::find(&[data::root()]) {
-        let (headers, full) = (catalog::rows(&item, few), catalog::rows(&item, all));
+        let (headers, full) = (catalog::rows(&item, &few), catalog::rows(&item, &all));
         // Parts that cannot be used and are not meshes have further rows.
         assert!(headers.len() <= full.len());
         assert!(full.iter().skip(headers.len()).all(|row| row.error.is_some() && row.address.is_some()));
@@ -118,7 +118,7 @@ fn arrow_and_parquet_files_hold_all_rows() {
         assert_eq!(run(&["-o", output.to_str().unwrap()], &[&data::root()]).status.code(), Some(1));
     }
     let reader = arrow_ipc::reader::FileReader::try_new(fs::File::open(arrow).unwrap(), None).unwrap();
-    assert_eq!(reader.schema(), catalog::schema());
+    assert_eq!(reader.schema(), catalog::Columns::all().schema());
     let count: usize = reader.map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!(count, rows(&data::root(), How::default()).len());
     let parquet = fs::read(parquet).unwrap();
@@ -151,10 +151,10 @@ fn what_is_no_mesh_has_a_row_only_if_it_was_named() {
     let file = folder.path().join("readme.txt");
     fs::write(&file, "no mesh").unwrap();
     assert!(rows(folder.path(), How::default()).is_empty());
-    let [row] = catalog::rows(&Item::file(&file), How::default()).try_into().unwrap();
+    let [row] = catalog::rows(&Item::file(&file), &How::default()).try_into().unwrap();
     assert_eq!(row.error_kind, Some("unknown_format"));
     let [row] =
-        catalog::rows(&Item::file(&folder.path().join("nothing")), How::default()).try_into().unwrap();
+        catalog::rows(&Item::file(&folder.path().join("nothing")), &How::default()).try_into().unwrap();
     assert_eq!(row.error_kind, Some("io"));
 }
 
@@ -184,17 +184,17 @@ fn of_an_object_in_a_store_headers_alone_are_read() {
     let (store, counter) = (bytes.clone(), Arc::clone(&read));
     let open = move || Ok(Source::ranged(Counted(store.clone(), Arc::clone(&counter))));
     let item = Item::source("s3://assets/scan.ctm".to_owned(), Some("etag".to_owned()), open);
-    let [row] = catalog::rows(&item, How::default()).try_into().unwrap();
+    let [row] = catalog::rows(&item, &How::default()).try_into().unwrap();
     assert_eq!((row.vertices, row.triangles, row.error), (Some(500_000), Some(1), None));
     assert_eq!((row.path.as_str(), row.identity.as_deref()), ("s3://assets/scan.ctm", Some("etag")));
     assert!(read.load(Ordering::Relaxed) < bytes.len() as u64 / 20);
-    let [row] = catalog::rows(&item, How::default().with_hash(true)).try_into().unwrap();
+    let [row] = catalog::rows(&item, &How::default().with_hash(true)).try_into().unwrap();
     assert_eq!(row.hash.map(|hash| hash.len()), Some(64));
 }
 
 #[test]
 fn a_reader_that_panics_is_a_row() {
     let item = Item::source("store".to_owned(), None, || panic!("no store"));
-    let [row] = catalog::rows(&item, How::default()).try_into().unwrap();
+    let [row] = catalog::rows(&item, &How::default()).try_into().unwrap();
     assert_eq!((row.error_kind, row.path.as_str()), (Some("panic"), "store"));
 }

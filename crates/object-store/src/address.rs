@@ -1,39 +1,199 @@
 use std::sync::Arc;
 
-use object_store::ObjectStore;
 use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreScheme};
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::fetch::Settings;
+
+/// A file of an address.
+pub(crate) struct Place {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(crate) path: Path,
+    /// The address for errors, without the secrets in it.
+    pub(crate) shown: String,
+}
 
 /// The store and the path of an address.
-pub(crate) fn parse(address: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
-    let refused = |what: String| Error::Address { address: address.to_owned(), what };
+pub(crate) fn parse(address: &str, settings: &Settings) -> Result<Place> {
+    let shown = without_secrets(address);
+    let refused = |what: String| Error::Address { address: without_secrets(address), what };
     let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
-    if let Some(feature) = missing_feature(url.scheme()) {
-        return Err(refused(format!(
-            "built without the feature `{feature}`, which reads {}:// addresses",
-            url.scheme()
-        )));
+    let environment: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    if is_plain_http(&url, &environment) {
+        let (store, path) = http::store(&url, settings).map_err(refused)?;
+        return Ok(Place { store, path, shown });
     }
-    // Names of settings that a store does not know are passed over.
-    let settings = std::env::vars_os().filter_map(|(name, value)| {
-        let name = name.into_string().ok()?.to_ascii_lowercase();
+    if let Some(feature) = missing_feature(url.scheme()) {
+        return Err(refused(without_feature(feature, url.scheme())));
+    }
+    // Stores skip names of settings that they do not know.
+    let of_stores = environment.into_iter().filter_map(|(name, value)| {
+        let name = name.to_ascii_lowercase();
         let is_of_store = ["aws_", "google_", "azure_"].iter().any(|prefix| name.starts_with(prefix));
-        Some((name, value.into_string().ok()?)).filter(|_| is_of_store)
+        is_of_store.then_some((name, value))
     });
-    // Servers of a test have no certificates.
-    let plain = (url.scheme() == "http").then(|| ("allow_http".to_owned(), "true".to_owned()));
-    let (store, path) = object_store::parse_url_opts(&url, settings.chain(plain))
-        .map_err(|error| refused(error.to_string()))?;
-    Ok((Arc::from(store), path))
+    let (store, path) =
+        object_store::parse_url_opts(&url, of_stores).map_err(|error| refused(error.to_string()))?;
+    Ok(Place { store: Arc::from(store), path, shown })
+}
+
+/// Returns `true` if an address is requested as it is: every `http` and `https` address, except the addresses of S3 and Azure if
+/// there are keys for them, and if the address does not contain a signature.
+fn is_plain_http(url: &Url, environment: &[(String, String)]) -> bool {
+    if !matches!(url.scheme(), "http" | "https") {
+        return false;
+    }
+    let has = |names: &[&str]| {
+        environment.iter().any(|(name, value)| {
+            !value.is_empty() && names.iter().any(|wanted| name.eq_ignore_ascii_case(wanted))
+        })
+    };
+    let has_keys = match ObjectStoreScheme::parse(url) {
+        Ok((ObjectStoreScheme::AmazonS3, _)) => cfg!(feature = "aws") && has(&AWS_KEYS),
+        Ok((ObjectStoreScheme::MicrosoftAzure, _)) => cfg!(feature = "azure") && has(&AZURE_KEYS),
+        _ => false,
+    };
+    !has_keys || url.query().is_some() || !url.username().is_empty()
+}
+
+/// Variables of the environment with keys for S3, or with the source of such keys.
+const AWS_KEYS: [&str; 4] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+];
+
+/// Variables of the environment with keys for Azure.
+const AZURE_KEYS: [&str; 8] = [
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCESS_KEY",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_TOKEN",
+    "AZURE_STORAGE_CLIENT_SECRET",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_FEDERATED_TOKEN_FILE",
+];
+
+/// Plain HTTP: the address is requested as it is, with its query string, its credentials and the caller's headers.
+#[cfg(feature = "http")]
+mod http {
+    use std::sync::Arc;
+
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
+    use http_types::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+    use object_store::http::HttpBuilder;
+    use object_store::path::Path;
+    use object_store::{ClientOptions, ObjectStore, RetryConfig};
+    use percent_encoding::percent_decode_str;
+    use url::Url;
+
+    use crate::fetch::Settings;
+
+    pub(super) fn store(url: &Url, settings: &Settings) -> Result<(Arc<dyn ObjectStore>, Path), String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &settings.headers {
+            let name = HeaderName::try_from(name.as_str())
+                .map_err(|_| format!("expected the name of an HTTP header, found {name:?}"))?;
+            let value = HeaderValue::try_from(value.as_str())
+                .map_err(|_| format!("the value of the header {name} cannot be sent"))?;
+            headers.append(name, value);
+        }
+        let mut url = url.clone();
+        if let Some(credentials) = credentials(&url)
+            && !headers.contains_key(AUTHORIZATION)
+        {
+            headers.insert(AUTHORIZATION, credentials);
+        }
+        // The credentials are in the header. Errors of the store name the rest.
+        let _ = (url.set_username(""), url.set_password(None));
+        url.set_fragment(None);
+        let client = ClientOptions::new()
+            .with_allow_http(url.scheme() == "http")
+            .with_default_headers(headers)
+            .with_connect_timeout(settings.timeout)
+            .with_timeout_disabled();
+        // The last error of the store comes before the timeout, and says more.
+        let mut retry = RetryConfig { retry_timeout: settings.timeout / 2, ..RetryConfig::default() };
+        retry.backoff.max_backoff = retry.backoff.max_backoff.min(settings.timeout / 4);
+        let (base, path) = base_and_path(&url);
+        let builder = HttpBuilder::new().with_url(base).with_client_options(client).with_retry(retry);
+        Ok((Arc::new(builder.build().map_err(|error| error.to_string())?), path))
+    }
+
+    /// The address of a store and a path in it, of which the store makes the same address again.
+    fn base_and_path(url: &Url) -> (Url, Path) {
+        let mut base = url.clone();
+        base.set_path("");
+        let path = Path::from_url_path(url.path()).unwrap_or_default();
+        let mut again = base.clone();
+        if let Ok(mut parts) = again.path_segments_mut() {
+            parts.extend(path.parts());
+        }
+        // Paths of stores have no empty parts and one way to encode characters.
+        if again == *url { (base, path) } else { (url.clone(), Path::default()) }
+    }
+
+    /// The header for the user and the password of an address.
+    fn credentials(url: &Url) -> Option<HeaderValue> {
+        if url.username().is_empty() && url.password().is_none() {
+            return None;
+        }
+        let mut pair: Vec<u8> = percent_decode_str(url.username()).collect();
+        pair.push(b':');
+        pair.extend(percent_decode_str(url.password().unwrap_or_default()));
+        let mut value = HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair))).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+#[cfg(not(feature = "http"))]
+mod http {
+    use std::sync::Arc;
+
+    use object_store::ObjectStore;
+    use object_store::path::Path;
+    use url::Url;
+
+    use crate::fetch::Settings;
+
+    pub(super) fn store(url: &Url, _: &Settings) -> Result<(Arc<dyn ObjectStore>, Path), String> {
+        Err(super::without_feature("http", url.scheme()))
+    }
+}
+
+/// An address without its user, its password and the values of its query string, which may be a signature.
+pub(crate) fn without_secrets(address: &str) -> String {
+    let Ok(mut url) = Url::parse(address) else {
+        // Whatever it is, it is cut at the first character that may begin a secret.
+        return address.split_inclusive('?').next().unwrap_or_default().to_owned();
+    };
+    let had_user = !url.username().is_empty() || url.password().is_some();
+    if url.query().is_none() && !had_user {
+        return address.to_owned();
+    }
+    let _ = (url.set_username(""), url.set_password(None));
+    if url.query().is_some() {
+        url.set_query(Some(".."));
+    }
+    url.to_string()
+}
+
+fn without_feature(feature: &str, scheme: &str) -> String {
+    format!("built without the feature `{feature}`, which reads {scheme}:// addresses")
 }
 
 /// The feature that an address needs and that this build does not have.
 fn missing_feature(scheme: &str) -> Option<&'static str> {
     let features = [
         ("fs", cfg!(feature = "fs"), &["file"][..]),
-        ("http", cfg!(feature = "http"), &["http", "https"]),
         ("aws", cfg!(feature = "aws"), &["s3", "s3a"]),
         ("gcp", cfg!(feature = "gcp"), &["gs"]),
         ("azure", cfg!(feature = "azure"), &["az", "adl", "azure", "abfs", "abfss"]),
@@ -53,8 +213,50 @@ mod tests {
             ("https://host/a.iqm", "http", cfg!(feature = "http")),
             ("gs://bucket/a.iqm", "gcp", cfg!(feature = "gcp")),
         ] {
-            let message = parse(address).err().map(|error| error.to_string()).unwrap_or_default();
+            let place = parse(address, &Settings::default());
+            let message = place.err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(message.contains(&format!("the feature `{feature}`")), !is_on, "{message}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_s3_and_azure_are_plain_http_unless_there_are_keys() {
+        let aws = [("AWS_ACCESS_KEY_ID".to_owned(), "x".to_owned())];
+        let azure = [("azure_storage_account_key".to_owned(), "x".to_owned())];
+        let empty = [("AWS_ACCESS_KEY_ID".to_owned(), String::new())];
+        let s3 = "https://bucket.s3.us-east-1.amazonaws.com/a.iqm";
+        let blob = "https://account.blob.core.windows.net/container/a.iqm";
+        for (address, environment, is_plain) in [
+            (s3, &[][..], true),
+            (blob, &[], true),
+            (s3, &empty, true),
+            (s3, &azure, true),
+            (blob, &aws, true),
+            (s3, &aws, !cfg!(feature = "aws")),
+            (blob, &azure, !cfg!(feature = "azure")),
+            ("https://example.com/a.iqm", &aws, true),
+            ("http://127.0.0.1:80/a.iqm", &azure, true),
+            ("s3://bucket/a.iqm", &[], false),
+            ("file:///a.iqm", &[], false),
+        ] {
+            assert_eq!(is_plain_http(&Url::parse(address).unwrap(), environment), is_plain, "{address}");
+        }
+        // A presigned address is used as it is, whatever the keys are.
+        let signed = Url::parse(&format!("{s3}?X-Amz-Signature=0")).unwrap();
+        assert!(is_plain_http(&signed, &aws));
+    }
+
+    #[test]
+    fn secrets_of_addresses_are_not_shown() {
+        for (address, shown) in [
+            ("https://host/a.iqm", "https://host/a.iqm"),
+            ("https://host/a b.iqm", "https://host/a b.iqm"),
+            ("https://host/a.iqm?sig=secret", "https://host/a.iqm?.."),
+            ("https://u:secret@host/a.iqm", "https://host/a.iqm"),
+            ("https://secret@host/a.iqm?sv=1&sig=secret", "https://host/a.iqm?.."),
+            ("nothing?secret", "nothing?"),
+        ] {
+            assert_eq!(without_secrets(address), shown);
         }
     }
 }

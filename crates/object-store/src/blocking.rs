@@ -7,6 +7,7 @@ use meshmap::{ReadRange, Source};
 use tokio::runtime::Runtime;
 
 use crate::error::{Error, Result};
+use crate::fetch::Settings;
 use crate::list::{Listed, list};
 use crate::remote::Remote;
 
@@ -48,6 +49,15 @@ impl Blocking {
     /// Returns the errors of [`Remote::at`] and of [`new`](Self::new).
     pub fn at(address: &str) -> Result<Self> {
         Self::new(Remote::at(address)?)
+    }
+
+    /// The file at an address, with settings; see [`Remote::at_with`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Remote::at_with`] and of [`new`](Self::new).
+    pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
+        Self::new(Remote::at_with(address, settings)?)
     }
 
     /// The bytes of the file, for any reader of this library.

@@ -39,6 +39,16 @@ pub enum Error {
         /// The response that came instead.
         what: String,
     },
+    /// A response, or 64 KiB of it, that did not come in time.
+    #[error("{address}: bytes {}..{}: nothing came within {timeout:?} (Settings::timeout)", range.start, range.end)]
+    Timeout {
+        /// The address of the file.
+        address: String,
+        /// The range that was asked for.
+        range: Range<u64>,
+        /// The time that was waited for.
+        timeout: std::time::Duration,
+    },
     /// An address that names no store.
     #[error("{address}: {what}")]
     Address {
@@ -69,6 +79,7 @@ impl From<Error> for std::io::Error {
                 | object_store::Error::Unauthenticated { .. } => ErrorKind::PermissionDenied,
                 _ => ErrorKind::Other,
             },
+            Error::Timeout { .. } => ErrorKind::TimedOut,
             Error::Address { .. } => ErrorKind::InvalidInput,
             _ => ErrorKind::Other,
         };

@@ -1,20 +1,23 @@
 //! Requests for ranges: joined, several at a time, of one version of the file, and again where that may help.
 
+use std::fmt;
+use std::future::Future;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use meshmap::{Fragments, Options, coalesce};
 use object_store::path::Path;
-use object_store::{Attribute, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
+use object_store::{Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
 
 use crate::cache::RangeCache;
 use crate::error::{Error, Result};
 
 /// Settings for fetching parts of files.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
     /// Ranges that are nearer to each other than this are one request. Default: 64 KiB.
@@ -27,7 +30,13 @@ pub struct Settings {
     /// not answered are sent again by the store, according to its settings.
     pub retries: u32,
     /// The delay before the first of these requests; it doubles before each further one. Default: 100 ms.
-    pub backoff: std::time::Duration,
+    pub backoff: Duration,
+    /// The longest wait for the head of a response, and then for each further 64 KiB of it or for its end. Default: 30 s. Requests
+    /// that the store sends again meanwhile are included.
+    pub timeout: Duration,
+    /// Headers of all requests to addresses of plain HTTP, such as `("Authorization", "Bearer ..")`. Used by
+    /// [`Remote::at_with`](crate::Remote::at_with) and [`Blocking::at_with`](crate::Blocking::at_with). Default: none.
+    pub headers: Vec<(String, String)>,
     /// Options for reading files.
     pub options: Options,
 }
@@ -39,9 +48,29 @@ impl Default for Settings {
             first: 64 << 10,
             parallel: 8,
             retries: 3,
-            backoff: std::time::Duration::from_millis(100),
+            backoff: Duration::from_millis(100),
+            timeout: Duration::from_secs(30),
+            headers: Vec::new(),
             options: Options::default(),
         }
+    }
+}
+
+/// Without the values of headers, which are often secrets.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { gap, first, parallel, retries, backoff, timeout, headers, options } = self;
+        let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Settings")
+            .field("gap", gap)
+            .field("first", first)
+            .field("parallel", parallel)
+            .field("retries", retries)
+            .field("backoff", backoff)
+            .field("timeout", timeout)
+            .field("headers", &headers)
+            .field("options", options)
+            .finish()
     }
 }
 
@@ -84,12 +113,22 @@ impl Version {
     }
 }
 
+/// The state of a body after a piece of it.
+enum Read {
+    Piece,
+    End,
+    /// It has more bytes than the range.
+    TooLong,
+}
+
 /// A file in a store, and what was fetched of it.
 pub(crate) struct Stored {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
-    /// The name of the file in errors.
+    /// The address, as the caller has it.
     pub(crate) address: String,
+    /// The name of the file in errors: the address without its secrets.
+    pub(crate) shown: String,
     pub(crate) settings: Settings,
     pub(crate) cache: Option<RangeCache>,
     pub(crate) fragments: Fragments,
@@ -132,7 +171,7 @@ impl Stored {
     async fn fetch_first(&self, range: Range<u64>) -> Result<()> {
         let (start, bytes, version) = match self.get(range.clone(), None).await {
             Ok(response) => response,
-            Err(Error::Store { error, address }) => match self.head().await {
+            Err(Error::Store { error, address }) => match self.in_time(&range, self.head()).await? {
                 Ok(meta) if meta.size <= range.start => (range.start, Bytes::new(), Version::of(&meta)),
                 _ => return Err(Error::Store { error, address }),
             },
@@ -156,7 +195,7 @@ impl Stored {
     }
 
     pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
-        Error::Mesh { address: self.address.clone(), error }
+        Error::Mesh { address: self.shown.clone(), error }
     }
 
     async fn head(&self) -> Result<ObjectMeta, object_store::Error> {
@@ -188,16 +227,13 @@ impl Stored {
         let mut wait = self.settings.backoff;
         let mut retries = self.settings.retries;
         loop {
-            let (response, version) = self.response(range.clone(), pinned).await?;
+            let (response, version) = self.in_time(&range, self.response(range.clone(), pinned)).await??;
             let expected = range.start..range.end.min(version.length);
-            let error = match response.bytes().await {
-                Ok(bytes) => {
-                    self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-                    if bytes.len() as u64 == expected.end - expected.start {
-                        return Ok((expected.start, bytes, version));
-                    }
-                    self.refused(&range, format!("the response has {} bytes", bytes.len()))
+            let error = match self.body(response, &range, expected.end - expected.start).await? {
+                Ok(bytes) if bytes.len() as u64 == expected.end - expected.start => {
+                    return Ok((expected.start, bytes, version));
                 }
+                Ok(bytes) => self.refused(&range, format!("the response has {} bytes", bytes.len())),
                 // For a file with a tag, the store has already requested the rest.
                 Err(error) if version.tag.is_some() => return Err(self.store_error(error)),
                 Err(error) => self.store_error(error),
@@ -209,6 +245,60 @@ impl Stored {
             tokio::time::sleep(wait).await;
             wait = wait.saturating_mul(2);
         }
+    }
+
+    /// Fails if a response, or a part of it, does not come in time.
+    async fn in_time<T>(&self, range: &Range<u64>, response: impl Future<Output = T>) -> Result<T> {
+        let timeout = self.settings.timeout;
+        let late = |_| Error::Timeout { address: self.shown.clone(), range: range.clone(), timeout };
+        tokio::time::timeout(timeout, response).await.map_err(late)
+    }
+
+    /// The body of a response, of which no more than `length` bytes are held.
+    async fn body(
+        &self,
+        response: GetResult,
+        range: &Range<u64>,
+        length: u64,
+    ) -> Result<Result<Bytes, object_store::Error>> {
+        /// The bytes that have to come in time.
+        const PIECE: usize = 64 << 10;
+        /// The room that is made before any byte has come.
+        const FIRST: u64 = 1 << 20;
+        if !matches!(response.payload, GetResultPayload::Stream(_)) {
+            // A file on the disk, of which one read gives the range.
+            let bytes = response.bytes().await;
+            self.count(bytes.as_ref().map_or(0, Bytes::len));
+            return Ok(bytes);
+        }
+        let mut stream = response.into_stream();
+        let mut body = BytesMut::with_capacity(usize::try_from(length.min(FIRST)).unwrap_or(0));
+        loop {
+            let enough = body.len().saturating_add(PIECE);
+            let piece = async {
+                while body.len() < enough {
+                    let Some(bytes) = stream.try_next().await? else { return Ok(Read::End) };
+                    self.count(bytes.len());
+                    if (body.len() as u64).saturating_add(bytes.len() as u64) > length {
+                        return Ok(Read::TooLong);
+                    }
+                    body.extend_from_slice(&bytes);
+                }
+                Ok(Read::Piece)
+            };
+            match self.in_time(range, piece).await? {
+                Ok(Read::Piece) => {}
+                Ok(Read::End) => return Ok(Ok(body.freeze())),
+                Ok(Read::TooLong) => {
+                    return Err(self.refused(range, format!("the response has more than {length} bytes")));
+                }
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+
+    fn count(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
     /// The head of a response, which is of the version and the range that are wanted.
@@ -242,15 +332,40 @@ impl Stored {
     }
 
     fn refused(&self, range: &Range<u64>, what: String) -> Error {
-        Error::Response { address: self.address.clone(), range: range.clone(), what }
+        Error::Response { address: self.shown.clone(), range: range.clone(), what }
     }
 
     fn store_error(&self, error: object_store::Error) -> Error {
-        Error::Store { address: self.address.clone(), error: Box::new(error) }
+        let error = if self.shown == self.address {
+            error
+        } else {
+            without_address(error, &self.address, &self.shown)
+        };
+        Error::Store { address: self.shown.clone(), error: Box::new(error) }
     }
 
     fn changed(&self, what: String) -> Error {
-        Error::Changed { address: self.address.clone(), what }
+        Error::Changed { address: self.shown.clone(), what }
+    }
+}
+
+/// An error of a store whose text has no secrets: stores name the address, with its query string.
+fn without_address(error: object_store::Error, address: &str, shown: &str) -> object_store::Error {
+    use object_store::Error as Store;
+    let query = address.split_once('?').map_or("", |(_, query)| query);
+    let clean = |source: Box<dyn std::error::Error + Send + Sync>| {
+        let text = source.to_string();
+        // Whatever part of the address is left out, its query string is what is secret.
+        let text = if query.is_empty() { text } else { text.replace(query, "..") };
+        text.replace(address, shown).into()
+    };
+    match error {
+        Store::NotFound { path, source } => Store::NotFound { path, source: clean(source) },
+        Store::PermissionDenied { path, source } => Store::PermissionDenied { path, source: clean(source) },
+        Store::Unauthenticated { path, source } => Store::Unauthenticated { path, source: clean(source) },
+        Store::NotModified { path, source } => Store::NotModified { path, source: clean(source) },
+        Store::Generic { store, source } => Store::Generic { store, source: clean(source) },
+        other => Store::Generic { store: "HTTP", source: clean(other.to_string().into()) },
     }
 }
 

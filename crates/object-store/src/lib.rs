@@ -21,6 +21,7 @@
 //! Programs without an asynchronous runtime read by [`Blocking`].
 
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::missing_errors_doc)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod address;
 mod blocking;

@@ -1,8 +1,9 @@
 use futures_util::TryStreamExt as _;
 use url::Url;
 
-use crate::address::parse;
+use crate::address::{Place, parse};
 use crate::error::{Error, Result};
+use crate::fetch::Settings;
 
 /// A file in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,12 +23,12 @@ pub struct Listed {
 ///
 /// Returns [`Error::Address`] for an address that names no store, and [`Error::Store`] if the store gives no list.
 pub async fn list(address: &str) -> Result<Vec<Listed>> {
-    let (store, prefix) = parse(address)?;
-    let refused = |what: &str| Error::Address { address: address.to_owned(), what: what.to_owned() };
+    let Place { store, path: prefix, shown } = parse(address, &Settings::default())?;
+    let refused = |what: &str| Error::Address { address: shown.clone(), what: what.to_owned() };
     let url = Url::parse(address).map_err(|error| refused(&error.to_string()))?;
     let mut files = Vec::new();
     let mut stream = store.list(Some(&prefix));
-    let failed = |error| Error::Store { address: address.to_owned(), error: Box::new(error) };
+    let failed = |error| Error::Store { address: shown.clone(), error: Box::new(error) };
     while let Some(file) = stream.try_next().await.map_err(failed)? {
         let Some(below) = file.location.prefix_match(&prefix) else { continue };
         let mut file_url = url.clone();

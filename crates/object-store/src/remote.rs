@@ -6,7 +6,7 @@ use meshmap::{Fragments, MeshFile, Source};
 use object_store::ObjectStore;
 use object_store::path::Path;
 
-use crate::address;
+use crate::address::{self, Place};
 use crate::cache::RangeCache;
 use crate::error::Result;
 use crate::fetch::{Settings, Stored};
@@ -36,24 +36,36 @@ impl Remote {
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
         let address = format!("{store}/{path}");
-        Self::called(store, path, address, Settings::default(), None)
+        Self::called(store, path, [address.clone(), address], Settings::default(), None)
     }
 
     /// The file at an address: `https://`, `s3://`, `gs://`, `az://` or `file://`, as far as the features of this crate go.
     /// Keys and regions come from the environment: `AWS_ACCESS_KEY_ID` and so on.
     ///
+    /// `https://` addresses are requested as they are, with their query string (presigned and SAS addresses) and with their user and
+    /// password, which errors do not show. Addresses of S3 and Azure hosts use the store instead if there are keys for it.
+    ///
     /// # Errors
     ///
     /// Returns [`Error::Address`](crate::Error::Address) if no store has such addresses.
     pub fn at(address: &str) -> Result<Self> {
-        let (store, path) = address::parse(address)?;
-        Ok(Self::called(store, path, address.to_owned(), Settings::default(), None))
+        Self::at_with(address, Settings::default())
+    }
+
+    /// Like [`at`](Self::at), with settings, which have headers and a timeout for plain HTTP.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Address`](crate::Error::Address) also for a header that HTTP cannot send.
+    pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
+        let Place { store, path, shown } = address::parse(address, &settings)?;
+        Ok(Self::called(store, path, [address.to_owned(), shown], settings, None))
     }
 
     fn called(
         store: Arc<dyn ObjectStore>,
         path: Path,
-        address: String,
+        [address, shown]: [String; 2],
         settings: Settings,
         cache: Option<RangeCache>,
     ) -> Self {
@@ -61,6 +73,7 @@ impl Remote {
             store,
             path,
             address,
+            shown,
             settings,
             cache,
             fragments: Fragments::new(None),
@@ -71,7 +84,8 @@ impl Remote {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The same file, of which nothing has been fetched yet, with other settings.
+    /// The same file, of which nothing has been fetched yet, with other settings. Headers stay as they were in
+    /// [`at_with`](Self::at_with).
     #[must_use]
     pub fn with_settings(&self, settings: Settings) -> Self {
         self.renewed(settings, self.inner.cache.clone())
@@ -84,8 +98,8 @@ impl Remote {
     }
 
     fn renewed(&self, settings: Settings, cache: Option<RangeCache>) -> Self {
-        let Stored { store, path, address, .. } = &*self.inner;
-        Self::called(Arc::clone(store), path.clone(), address.clone(), settings, cache)
+        let Stored { store, path, address, shown, .. } = &*self.inner;
+        Self::called(Arc::clone(store), path.clone(), [address.clone(), shown.clone()], settings, cache)
     }
 
     /// The address of the file.
@@ -168,6 +182,6 @@ impl Remote {
 
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Remote").field("address", &self.inner.address).field("stats", &self.stats()).finish()
+        f.debug_struct("Remote").field("address", &self.inner.shown).field("stats", &self.stats()).finish()
     }
 }

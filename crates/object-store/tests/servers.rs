@@ -1,6 +1,7 @@
 //! Servers that behave, and servers that do not: the right values or a clear error, never two versions in one.
 
 #[path = "server/mod.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
 mod server;
 
 use std::fs;

@@ -14,8 +14,8 @@ use super::proxy::Proxy;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
-use crate::limits::Budget;
-use crate::report::Result;
+use crate::limits::{Budget, cancel};
+use crate::report::{ErrorKind, Result};
 
 /// A cache of decoded snapshots of any number of proxies, with one capacity for all.
 ///
@@ -164,8 +164,12 @@ impl SnapshotCache {
             source.refuse_reentry()?;
             match decoding.flight.wait(source) {
                 Waited::Landed(Ok(mesh)) if mesh.parts.contains(parts) => return Ok(mesh),
-                // Another thread asked for the same parts.
-                Waited::Landed(Err(error)) if decoding.parts == parts => return Err(error),
+                // Another thread asked for the same parts. If its job was cancelled, this one decodes.
+                Waited::Landed(Err(error))
+                    if decoding.parts == parts && error.kind() != ErrorKind::Cancelled =>
+                {
+                    return Err(error);
+                }
                 Waited::Landed(_) | Waited::InVain => next = self.lock().next(&key, parts),
                 Waited::NoLonger => return self.decode(snapshot, &key, parts, None),
             }
@@ -204,6 +208,7 @@ impl SnapshotCache {
     ) -> Result<Arc<Mesh>> {
         let missing = have.as_ref().map_or(parts, |have| parts.without(have.parts));
         let mut scratch = self.lock().scratches.pop().unwrap_or_default();
+        scratch.set_cancel(cancel::current());
         let mut buffer = MeshBuffer::default();
         let decoded = snapshot.mesh_parts_into(missing, &mut buffer, &mut scratch);
         let mut shared = self.lock();

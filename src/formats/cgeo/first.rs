@@ -17,7 +17,7 @@ use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::triangles::Triangles;
 use crate::bytes::Array;
-use crate::decode::Scratch;
+use crate::decode::{Scratch, lasting};
 use crate::limits::Budget;
 #[cfg(feature = "rayon")]
 use crate::num::Span;
@@ -36,7 +36,7 @@ impl Proxy {
             return whole.clone();
         }
         let first = self.first_snapshot()?;
-        let make = || Ok(first.complete_mesh().map(|mesh| Arc::new(base.shared(mesh))));
+        let make = || lasting(first.complete_mesh().map(|mesh| Arc::new(base.shared(mesh))));
         let keep = |made: &Result<Arc<Mesh>>| made.as_ref().map_or(true, |mesh| base.admits_whole(mesh));
         let mesh = base.whole.get_or_try_make_of(self.source(), make, keep)?;
         if mesh.is_ok() {
@@ -122,11 +122,7 @@ impl Proxy {
         let is_read_in_part = self.source().is_file() && base.loaded().is_none();
         let first = if is_read_in_part { self.snapshot(0)? } else { self.first_snapshot()? };
         let keep = |made: &Result<BaseArray>| made.as_ref().map_or(true, |made| base.admits(made.memory));
-        let make = || match first.base_array(part) {
-            Err(error) if error.is_of_reading() => Err(error),
-            made => Ok(made),
-        };
-        slot.get_or_try_make_of(self.source(), make, keep)?
+        slot.get_or_try_make_of(self.source(), || lasting(first.base_array(part)), keep)?
     }
 
     /// The triangles of the mesh.
@@ -141,7 +137,7 @@ impl Proxy {
         let first = self.first_snapshot()?;
         let memory = |made: &Triangles| as_u64(made.as_bytes().len());
         let keep = |made: &Result<Triangles>| made.as_ref().map_or(true, |made| base.admits(memory(made)));
-        base.triangles.get_or_try_make_of(self.source(), || Ok(first.base_triangles()), keep)?
+        base.triangles.get_or_try_make_of(self.source(), || lasting(first.base_triangles()), keep)?
     }
 
     fn count_base(&self, memory: u64, budget: &Budget) -> Result<()> {

@@ -6,7 +6,7 @@ use super::proxy::Proxy;
 use super::rules::FILE;
 use super::snapshot::Snapshot;
 use crate::bytes::Array;
-use crate::limits::{Budget, Limits};
+use crate::limits::{Budget, Limits, cancel};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, CornerRemap, Indices, LoadAttribute, MeshCounts, MeshView, Role,
     Semantic, VertexFormat, VertexRemap,
@@ -174,7 +174,10 @@ impl Mesh {
     fn remap_of_kinds<const N: usize>(&self, kinds: &[usize], counts: &[usize]) -> Option<VertexRemap> {
         let corner_count = self.triangles.len().checked_mul(3)?;
         let mut remap = CornerRemap::<N>::new(counts.try_into().ok()?, corner_count)?;
-        self.triangles.corners_in_pieces(kinds.try_into().ok()?, |corners| remap.add(corners))?;
+        // A cancelled job ends where the remap is made of streams instead.
+        let add =
+            |corners: &[[u32; N]]| remap.add(corners).filter(|()| cancel::check("vertex remap").is_ok());
+        self.triangles.corners_in_pieces(kinds.try_into().ok()?, add)?;
         Some(remap.finish())
     }
 

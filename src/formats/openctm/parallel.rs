@@ -9,7 +9,7 @@ use super::normals;
 use crate::bytes::{Array, Element};
 use crate::codec::planes::Planes;
 use crate::decode::{Once, Scratch};
-use crate::limits::Budget;
+use crate::limits::{Budget, cancel};
 use crate::num::{Span, as_u64, as_usize};
 use crate::options::Parallelism;
 use crate::report::Result;
@@ -47,8 +47,9 @@ impl Mesh {
         // Grid indices are decoded with the positions.
         let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
         let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, budget, scratch);
-        let results: Vec<Result<Option<NormalPlanes>>> =
-            alone.par_iter().map_init(Scratch::default, decode).collect();
+        let cancel = cancel::current();
+        let scratch = || Scratch::cancelled_by(cancel.clone());
+        let results: Vec<Result<Option<NormalPlanes>>> = alone.par_iter().map_init(scratch, decode).collect();
         if results.iter().all(Result::is_ok)
             && let Some((planes, ending)) = results.into_iter().flatten().flatten().next()
             && let (Some(section), Some(grid)) = (&self.layout.normals, &self.layout.grid)
@@ -111,6 +112,7 @@ fn predicted_normals(
     planes: &[u8],
     budget: &Budget,
 ) -> Result<Option<Vec<[f32; 3]>>> {
+    cancel::check(section.what)?;
     let (positions, triangles) = (mesh.positions()?, mesh.raw_triangles()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
     let mut normals: Vec<[f32; 3]> = budget

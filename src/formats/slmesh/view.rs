@@ -9,7 +9,7 @@ use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
-use crate::decode::{Block, Once, Scratch};
+use crate::decode::{Block, Once, Scratch, lasting};
 use crate::limits::{Budget, Limits};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts, MeshEntry,
@@ -86,7 +86,7 @@ impl Asset {
         // A block that is too large for this call may fit another.
         let decode = || match decode() {
             Err(error) if error.kind() == ErrorKind::LimitExceeded => Err(error),
-            decoded => Ok(decoded),
+            decoded => lasting(decoded),
         };
         let keep =
             |mesh: &Result<Mesh>| mesh.as_ref().map_or(true, |mesh| self.inner.kept.admits(mesh.memory()));
@@ -126,6 +126,7 @@ impl Asset {
                         MeshEntry::new(face.address(), "", face.role).with_counts(face.counts())
                     }));
                 }
+                Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(_) => entries.push(MeshEntry::new(Address::field(key.name()), "", key.role())),
             }
         }

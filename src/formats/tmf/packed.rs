@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::rules::FILE;
 use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
-use crate::limits::Budget;
+use crate::limits::{Budget, cancel};
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, as_usize};
 use crate::options::{Options, Parallelism};
@@ -58,6 +58,10 @@ struct Part {
     first: u64,
     segment: usize,
 }
+
+/// The elements that are decoded by one thread, or before a look at whether the job is cancelled: a multiple of eight, so that
+/// every piece begins a byte.
+const DECODED: usize = 8 << 10;
 
 /// An element of a [`Packed`] array.
 pub trait PackedElement: Element + Default + sealed::Sealed {}
@@ -248,8 +252,17 @@ impl<T: PackedElement> Packed<T> {
         if out.len() > PARALLEL && self.file.options.parallelism == Parallelism::Rayon {
             self.in_parallel(as_u64(first), out)
         } else {
-            self.each_run(as_u64(first), out, |run| self.decode_run(run))
+            self.one_by_one(as_u64(first), out)
         }
+    }
+
+    fn one_by_one(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
+        self.each_run(first, out, |run| {
+            run.split(DECODED).try_for_each(|piece| {
+                cancel::check("bit array")?;
+                self.decode_run(piece)
+            })
+        })
     }
 
     /// This array, with the bytes of these elements read in few requests.
@@ -315,20 +328,23 @@ impl<T: PackedElement> Packed<T> {
     #[cfg(feature = "rayon")]
     fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
         use rayon::prelude::*;
-        /// A multiple of eight, so that every piece begins a byte.
-        const PIECE: usize = 8 << 10;
         let mut pieces = Vec::new();
         self.each_run(first, out, |run| {
-            pieces.extend(run.split(PIECE));
+            pieces.extend(run.split(DECODED));
             Ok(())
         })?;
-        let failed = pieces.into_par_iter().map(|run| self.decode_run(run)).find_map_first(Result::err);
+        let job = cancel::current();
+        let decode = |run| {
+            cancel::check_for(job.as_deref(), "bit array")?;
+            self.decode_run(run)
+        };
+        let failed = pieces.into_par_iter().map(decode).find_map_first(Result::err);
         failed.map_or(Ok(()), Err)
     }
 
     #[cfg(not(feature = "rayon"))]
     fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
-        self.each_run(first, out, |run| self.decode_run(run))
+        self.one_by_one(first, out)
     }
 
     fn decode_run(&self, run: Run<'_, T>) -> Result<(), Failure> {
@@ -410,7 +426,6 @@ struct Run<'a, T: PackedElement> {
     out: &'a mut [T],
 }
 
-#[cfg(feature = "rayon")]
 impl<'a, T: PackedElement> Run<'a, T> {
     fn split(self, piece: usize) -> impl Iterator<Item = Self> {
         let Self { decoder, bytes, bit, record, first, start, out } = self;

@@ -1,4 +1,4 @@
-/* What a file holds, in short: format, meshes, attributes, findings. C99.
+/* Prints the contents of a file: format, meshes, attributes, findings. C99.
  *
  *     info FILE
  */
@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Says what failed, and returns whether anything did. */
+/* Prints the last failure; returns 1 if there was one. */
 static int failed(mm_status status)
 {
-    mm_error error = {0};
+    mm_error error = MM_INIT(mm_error);
     if (status == MM_OK) {
         return 0;
     }
-    error.size = sizeof error;
     if (mm_last_error(&error) == MM_OK) {
         fprintf(stderr, "%s\n", error.text);
     } else {
@@ -28,8 +27,7 @@ static void print_attributes(const mm_mesh *mesh, size_t count)
                                           "u32", "i32", "f16", "f32", "f64"};
     size_t i;
     for (i = 0; i < count; ++i) {
-        mm_attribute_info info = {0};
-        info.size = sizeof info;
+        mm_attribute_info info = MM_INIT(mm_attribute_info);
         if (!failed(mm_mesh_attribute(mesh, i, &info))) {
             const char *scalar = info.scalar <= MM_SCALAR_F64 ? scalars[info.scalar] : "?";
             printf("    %s %sx%u%s\n", info.name, scalar, (unsigned)info.components,
@@ -41,13 +39,9 @@ static void print_attributes(const mm_mesh *mesh, size_t count)
 static int print_mesh(const mm_file *file, const mm_mesh_entry *entry)
 {
     mm_mesh *mesh = NULL;
-    mm_mesh_info info = {0};
+    mm_mesh_info info = MM_INIT(mm_mesh_info);
     mm_bounds box;
-    int bad = failed(mm_mesh_at(file, entry->address, &mesh));
-    if (!bad) {
-        info.size = sizeof info;
-        bad = failed(mm_mesh_get_info(mesh, &info));
-    }
+    int bad = failed(mm_mesh_at(file, entry->address, &mesh)) || failed(mm_mesh_get_info(mesh, &info));
     if (!bad) {
         printf("  %s%s%s: %lu vertices, %lu triangles\n", entry->address, *entry->name ? " " : "", entry->name,
                (unsigned long)info.vertex_count, (unsigned long)(info.index_count / 3));
@@ -73,8 +67,7 @@ static int print_meshes(const mm_file *file)
     size_t count = 0, i;
     int bad = failed(mm_meshes(file, &list)) || failed(mm_mesh_list_count(list, &count));
     for (i = 0; !bad && i < count; ++i) {
-        mm_mesh_entry entry = {0};
-        entry.size = sizeof entry;
+        mm_mesh_entry entry = MM_INIT(mm_mesh_entry);
         bad = failed(mm_mesh_list_get(list, i, &entry));
         if (!bad && entry.is_drawn_by_default) {
             bad = print_mesh(file, &entry);
@@ -93,8 +86,7 @@ static int print_findings(const mm_file *file)
     size_t count = 0, i;
     int bad = failed(mm_findings(file, &list)) || failed(mm_finding_list_count(list, &count));
     for (i = 0; !bad && i < count; ++i) {
-        mm_finding finding = {0};
-        finding.size = sizeof finding;
+        mm_finding finding = MM_INIT(mm_finding);
         bad = failed(mm_finding_list_get(list, i, &finding));
         if (!bad) {
             printf("  finding: %s\n", finding.text);
@@ -108,7 +100,7 @@ int main(int count, char **arguments)
 {
     mm_file *file = NULL;
     mm_options options;
-    mm_format format = 0;
+    mm_format format = MM_FORMAT_UNKNOWN;
     int bad;
     if (count != 2) {
         fprintf(stderr, "usage: %s FILE\n", arguments[0]);

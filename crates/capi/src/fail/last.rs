@@ -8,8 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use meshmap::Error;
 
 use super::status::*;
+use crate::flag;
+use crate::format::{format_number, mm_format};
 use crate::memory::{First, c_string, put_sized};
-use crate::options::{format_number, mm_format};
 
 /// The last failure on a thread.
 struct Record {
@@ -53,8 +54,12 @@ impl Record {
     }
 }
 
-/// Runs what a function does, and keeps what is known of its failure.
+/// Runs the work of a function, which the flag of this thread cancels, and keeps the details of its failure.
 pub(crate) fn guard(job: impl FnOnce() -> Result<()>) -> mm_status {
+    let job = || match flag::current() {
+        Some(flag) => meshmap::cancellable(&flag, job),
+        None => job(),
+    };
     let record = match catch_unwind(AssertUnwindSafe(job)) {
         Ok(Ok(())) => return MM_OK,
         Ok(Err(Fail::Absent)) => return MM_ABSENT,
@@ -82,7 +87,7 @@ pub struct mm_error {
     pub size: usize,
     /// The status that the function returned.
     pub status: mm_status,
-    /// The format that was being read: one of MM_FORMAT_*, or 0.
+    /// The format that was being read, or MM_FORMAT_UNKNOWN.
     pub format: mm_format,
     /// All of it as one line, with the path if it is known.
     pub text: *const c_char,

@@ -113,7 +113,7 @@ static void print_text(FILE *out, const char *text, size_t length)
 /* Where it goes, and how much has gone there: to memory, for nothing is printed of a file that is refused. */
 struct writer {
     FILE *out;
-    /* Whether only the first body of an OpenCTM file is listed. */
+    /* 1 if only the first body of an OpenCTM file is listed. */
     int is_first_body;
     int count;
 };
@@ -179,9 +179,8 @@ static mm_status refuse_unusable(const mm_file *file)
         status = mm_finding_list_count(list, &count);
     }
     for (i = 0; status == MM_OK && i < count; ++i) {
-        mm_finding finding = {0};
+        mm_finding finding = MM_INIT(mm_finding);
         int is_other;
-        finding.size = sizeof finding;
         status = mm_finding_list_get(list, i, &finding);
         if (status != MM_OK) {
             break;
@@ -201,7 +200,7 @@ static mm_status refuse_unusable(const mm_file *file)
 static mm_status digest(const mm_file *file, FILE *out, int is_all)
 {
     struct writer writer;
-    mm_format format = 0;
+    mm_format format = MM_FORMAT_UNKNOWN;
     mm_status status = mm_file_format(file, &format);
     writer.out = out;
     writer.count = 0;
@@ -242,8 +241,7 @@ int main(int count, char **arguments)
     }
     mm_close(file);
     if (status != MM_OK) {
-        mm_error error = {0};
-        error.size = sizeof error;
+        mm_error error = MM_INIT(mm_error);
         fprintf(stderr, "%s\n", mm_last_error(&error) == MM_OK ? error.text : mm_status_name(status));
         fclose(out);
         return 1;

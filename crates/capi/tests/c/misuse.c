@@ -90,7 +90,7 @@ static void reads(const char *path)
     reader.user = &user;
     reader.read = short_read;
     EXPECT(MM_OK, mm_open_reader(&reader, NULL, &file));
-    EXPECT(MM_OK, mm_cgeo_positions(file, 5, NULL, NULL, 0, 0, &count));
+    EXPECT(MM_OK, mm_cgeo_read(file, 5, MM_CGEO_POSITIONS, 0, NULL, NULL, 0, 0, &count));
     EXPECT(1, count > 0);
     EXPECT(MM_OK, mm_close(file));
     free(user.bytes);
@@ -166,19 +166,19 @@ int main(int count, char **arguments)
     EXPECT(MM_OK, mm_snapshot_new(&place));
     EXPECT(MM_OK, mm_cache_new(1 << 20, &cache));
     EXPECT(MM_ERROR_HANDLE, mm_close((mm_file *)(void *)scratch));
-    EXPECT(MM_ERROR_HANDLE, mm_cache_get((mm_cache *)(void *)file, file, 0, place));
-    EXPECT(MM_ERROR_HANDLE, mm_snapshot_read(file, 0, 0, (mm_scratch *)(void *)place, place));
+    EXPECT(MM_ERROR_HANDLE, mm_cache_get((mm_cache *)(void *)file, file, 0, MM_PARTS_ALL, place));
+    EXPECT(MM_ERROR_HANDLE, mm_snapshot_read(file, 0, 0, MM_PARTS_ALL, (mm_scratch *)(void *)place, place));
     EXPECT(MM_ERROR_HANDLE, mm_close((mm_file *)(void *)&error));
-    EXPECT(MM_ERROR_OUT_OF_RANGE, mm_cache_get(cache, file, 123456, place));
-    EXPECT(MM_ABSENT, mm_snapshot_array(place, 0, exact, 0, 4, &needed));
+    EXPECT(MM_ERROR_OUT_OF_RANGE, mm_cache_get(cache, file, 123456, MM_PARTS_ALL, place));
+    EXPECT(MM_ABSENT, mm_snapshot_copy(place, 0, 0, NULL, exact, 0, 4, &needed));
 
     /* Memory that is too small by one, and just large enough. */
-    EXPECT(MM_ERROR_BUFFER, mm_cgeo_positions(file, 0, scratch, exact, 0, 4, &needed));
-    EXPECT(MM_ERROR_BUFFER, mm_cgeo_positions(file, 0, scratch, exact, 0, needed - 1, NULL));
+    EXPECT(MM_ERROR_BUFFER, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, exact, 0, 4, &needed));
+    EXPECT(MM_ERROR_BUFFER, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, exact, 0, needed - 1, NULL));
     all = (float *)malloc((needed - 1) * 16 + 12);
-    EXPECT(MM_OK, mm_cgeo_positions(file, 0, scratch, all, 16, needed, &needed));
-    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, scratch, all, 4, needed, &needed));
-    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_positions(file, 0, scratch, all, 16, SIZE_MAX, &needed));
+    EXPECT(MM_OK, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, all, 16, needed, &needed));
+    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, all, 4, needed, &needed));
+    EXPECT(MM_ERROR_ARGUMENT, mm_cgeo_read(file, 0, MM_CGEO_POSITIONS, 0, scratch, all, 16, SIZE_MAX, &needed));
     free(all);
 
     EXPECT(MM_OK, mm_mesh_at(file, "snapshots[0]", &mesh));

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What the server does with a request.
@@ -33,6 +33,34 @@ pub(crate) enum Act {
     OtherFile,
     /// No tag.
     NoTag,
+    /// No answer.
+    Hang,
+    /// The head of a response, and then nothing.
+    HangBody,
+    /// A byte of the body every 50 milliseconds.
+    Drip,
+    /// A body without an end.
+    Endless,
+    /// A head without an end.
+    EndlessHead,
+    /// Bytes that are not HTTP.
+    Garbage,
+    /// The connection ends without an answer.
+    Close,
+    /// A body, and its length, that is shorter than the range.
+    ShortBody,
+    /// A body, and its length, that is longer than the range.
+    LongBody,
+    /// 206 without Content-Range.
+    NoContentRange,
+    /// Content-Range that is not a range.
+    BadContentRange,
+    /// A range of a file of nearly 2^64 bytes.
+    HugeTotal,
+    /// A redirection to itself.
+    RedirectLoop,
+    /// Another file, of the same length and tag.
+    OtherBytes,
 }
 
 type Choose = dyn Fn(usize, &Range<u64>) -> Act + Send + Sync;
@@ -40,6 +68,10 @@ type Choose = dyn Fn(usize, &Range<u64>) -> Act + Send + Sync;
 pub(crate) struct Server {
     pub(crate) address: String,
     pub(crate) requests: Arc<AtomicUsize>,
+    /// The lines of all requests.
+    pub(crate) lines: Arc<Mutex<Vec<String>>>,
+    /// Bytes of bodies and heads without an end.
+    pub(crate) sent: Arc<AtomicUsize>,
 }
 
 /// Serves these bytes; `choose` says what becomes of each request, by its number and its range.
@@ -49,43 +81,53 @@ pub(crate) fn serve(
 ) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/folder/file.bin", listener.local_addr().unwrap());
-    let requests = Arc::new(AtomicUsize::new(0));
-    let shared = (Arc::new(bytes), Arc::new(choose) as Arc<Choose>, Arc::clone(&requests));
+    let [requests, sent] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let counts = (Arc::clone(&requests), Arc::clone(&sent), Arc::clone(&lines));
+    let shared = (Arc::new(bytes), Arc::new(choose) as Arc<Choose>, counts);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            let (bytes, choose, requests) = shared.clone();
+            let (bytes, choose, (requests, sent, log)) = shared.clone();
             std::thread::spawn(move || {
                 let mut lines = BufReader::new(stream.try_clone().unwrap());
                 while let Some(request) = read(&mut lines) {
+                    log.lock().unwrap().extend(request.lines.iter().cloned());
                     let number = requests.fetch_add(1, Ordering::SeqCst);
                     let length = bytes.len() as u64;
                     let range = request.range.clone().map(|range| range.start..range.end.min(length));
                     let act = choose(number, &range.clone().unwrap_or(0..length));
-                    if answer(&stream, &bytes, &request, range, act).is_none() {
+                    let answered = match lie(&stream, &bytes, range.clone(), act, &sent) {
+                        None => answer(&stream, &bytes, &request, range, act),
+                        Some(lied) => lied,
+                    };
+                    if answered.is_none() {
                         break;
                     }
                 }
             });
         }
     });
-    Server { address, requests }
+    Server { address, requests, lines, sent }
 }
 
 struct Request {
     is_head: bool,
     range: Option<Range<u64>>,
     if_match: Option<String>,
+    lines: Vec<String>,
 }
 
 fn read(lines: &mut impl BufRead) -> Option<Request> {
-    let mut request = Request { is_head: false, range: None, if_match: None };
+    let mut request = Request { is_head: false, range: None, if_match: None, lines: Vec::new() };
     let mut line = String::new();
     lines.read_line(&mut line).ok().filter(|count| *count > 0)?;
     request.is_head = line.starts_with("HEAD");
+    request.lines.push(line.trim_end().to_owned());
     loop {
         line.clear();
         lines.read_line(&mut line).ok().filter(|count| *count > 0)?;
+        request.lines.push(line.trim_end().to_owned());
         let Some((name, value)) = line.trim_end().split_once(": ") else { return Some(request) };
         match name.to_ascii_lowercase().as_str() {
             "range" => {
@@ -96,6 +138,94 @@ fn read(lines: &mut impl BufRead) -> Option<Request> {
             _ => {}
         }
     }
+}
+
+/// An answer that is none of a server of files: `Some(None)` ends the connection. `None` if the act is another one.
+fn lie(
+    mut stream: &TcpStream,
+    bytes: &[u8],
+    range: Option<Range<u64>>,
+    act: Act,
+    sent: &AtomicUsize,
+) -> Option<Option<()>> {
+    let total = bytes.len() as u64;
+    let range = range.filter(|range| range.start < total).unwrap_or(0..total);
+    let body = &bytes[range.start as usize..range.end as usize];
+    let mut put = |part: &[u8]| {
+        sent.fetch_add(part.len(), Ordering::Relaxed);
+        stream.write_all(part).ok()
+    };
+    let head = |length: u64, content_range: &str| {
+        format!(
+            "HTTP/1.1 206 x\r\n{content_range}Content-Length: {length}\r\nETag: {TAG}\r\n\
+             Last-Modified: Sat, 21 Nov 2026 10:00:00 GMT\r\n\r\n"
+        )
+    };
+    let last = range.end.saturating_sub(1);
+    let right = format!("Content-Range: bytes {}-{last}/{total}\r\n", range.start);
+    let length = body.len() as u64;
+    Some(match act {
+        Act::Hang => {
+            std::thread::sleep(Duration::from_secs(60));
+            None
+        }
+        Act::HangBody => {
+            put(head(length, &right).as_bytes());
+            std::thread::sleep(Duration::from_secs(60));
+            None
+        }
+        Act::Drip => {
+            let mut is_on = put(head(length, &right).as_bytes());
+            for byte in body {
+                is_on?;
+                std::thread::sleep(Duration::from_millis(50));
+                is_on = put(&[*byte]);
+            }
+            is_on
+        }
+        Act::Endless => {
+            let mut is_on = put(head(u64::MAX / 2, &right).as_bytes());
+            while is_on.is_some() {
+                is_on = put(&[7; 16 << 10]);
+            }
+            None
+        }
+        Act::EndlessHead => {
+            let mut is_on = put(b"HTTP/1.1 206 x\r\n");
+            while is_on.is_some() {
+                is_on = put(format!("X-Line: {}\r\n", "x".repeat(1000)).as_bytes());
+            }
+            None
+        }
+        Act::Garbage => {
+            put(&[0x7f; 4096]);
+            None
+        }
+        Act::Close => None,
+        Act::ShortBody => {
+            let part = &body[..body.len() / 2];
+            put(head(part.len() as u64, &right).as_bytes()).and_then(|()| put(part))
+        }
+        Act::LongBody => put(head(length + 1000, &right).as_bytes())
+            .and_then(|()| put(body))
+            .and_then(|()| put(&[7; 1000])),
+        Act::NoContentRange => put(head(length, "").as_bytes()).and_then(|()| put(body)),
+        Act::BadContentRange => {
+            put(head(length, "Content-Range: bytes 9-3/-1\r\n").as_bytes()).and_then(|()| put(body))
+        }
+        Act::HugeTotal => {
+            let huge = format!("Content-Range: bytes {}-{last}/{}\r\n", range.start, u64::MAX - 1);
+            put(head(length, &huge).as_bytes()).and_then(|()| put(body))
+        }
+        Act::RedirectLoop => {
+            put(b"HTTP/1.1 302 x\r\nLocation: /folder/file.bin\r\nContent-Length: 0\r\n\r\n")
+        }
+        Act::OtherBytes => {
+            let page: Vec<u8> = b"<html>sign in</html>".iter().copied().cycle().take(body.len()).collect();
+            put(head(page.len() as u64, &right).as_bytes()).and_then(|()| put(&page))
+        }
+        _ => return None,
+    })
 }
 
 const TAG: &str = "\"one\"";

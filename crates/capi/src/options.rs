@@ -1,72 +1,90 @@
-//! Options for reading files, and the numbers that stand for enums.
-
-mod number;
+//! Options for reading files.
 
 use meshmap::cgeo::{Dialect, LengthPrefix, OffsetTarget, SizeMeaning};
 use meshmap::{Checksums, Codec, Decoder, Limits, Options, Parallelism, Strictness};
 
-pub use self::number::*;
+use crate::fail::{Fail, Result, guard, mm_status};
+use crate::format::unknown;
+use crate::memory::{First, put, put_sized, take_sized};
 
-use crate::fail::{Result, guard, mm_status};
-use crate::memory::{First, put};
-
-/// Broken rules are findings (mm_options.strictness).
-pub const MM_STRICTNESS_TOLERANT: u32 = 0;
+/// The treatment of files that break rules of their format.
+pub type mm_strictness = u32;
+/// Broken rules are findings.
+pub const MM_STRICTNESS_TOLERANT: mm_strictness = 0;
 /// Opening checks every value, and refuses what the specification forbids.
-pub const MM_STRICTNESS_STRICT: u32 = 1;
-/// Everything runs on the calling thread (mm_options.parallelism).
-pub const MM_PARALLELISM_OFF: u32 = 0;
+pub const MM_STRICTNESS_STRICT: mm_strictness = 1;
+/// The use of several threads for large jobs.
+pub type mm_parallelism = u32;
+/// Everything runs on the calling thread.
+pub const MM_PARALLELISM_OFF: mm_parallelism = 0;
 /// Large jobs are split over the threads of the process' pool, which is made when it is first needed.
-pub const MM_PARALLELISM_POOL: u32 = 1;
-/// The fast decoders (mm_options.decoder).
-pub const MM_DECODER_FAST: u32 = 0;
+pub const MM_PARALLELISM_POOL: mm_parallelism = 1;
+/// The decoder that is used for each codec.
+pub type mm_decoder = u32;
+/// The fast decoders.
+pub const MM_DECODER_FAST: mm_decoder = 0;
 /// The independent decoders that the fast ones are compared with.
-pub const MM_DECODER_REFERENCE: u32 = 1;
-/// A wrong or missing checksum is an error (mm_options.checksums).
-pub const MM_CHECKSUMS_VERIFY: u32 = 0;
+pub const MM_DECODER_REFERENCE: mm_decoder = 1;
+/// The verification of zlib and gzip checksums.
+pub type mm_checksums = u32;
+/// A wrong or missing checksum is an error.
+pub const MM_CHECKSUMS_VERIFY: mm_checksums = 0;
 /// Checksums are not verified.
-pub const MM_CHECKSUMS_IGNORE: u32 = 1;
+pub const MM_CHECKSUMS_IGNORE: mm_checksums = 1;
 
-/// Sections are not compressed (mm_cgeo_dialect.codec).
-pub const MM_CODEC_STORED: u32 = 0;
+/// The compression of the sections of a CGeo file.
+pub type mm_codec = u32;
+/// Sections are not compressed.
+pub const MM_CODEC_STORED: mm_codec = 0;
 /// Sections are zlib streams.
-pub const MM_CODEC_ZLIB: u32 = 1;
+pub const MM_CODEC_ZLIB: mm_codec = 1;
 /// Sections are gzip streams.
-pub const MM_CODEC_GZIP: u32 = 2;
+pub const MM_CODEC_GZIP: mm_codec = 2;
 /// Sections are raw deflate streams.
-pub const MM_CODEC_DEFLATE: u32 = 3;
-/// Nothing precedes a stream (mm_cgeo_dialect.prefix).
-pub const MM_PREFIX_NONE: u32 = 0;
-/// Its inflated length does, in 4 bytes, little-endian.
-pub const MM_PREFIX_U32_LE: u32 = 1;
-/// In 4 bytes, big-endian.
-pub const MM_PREFIX_U32_BE: u32 = 2;
-/// In 8 bytes, little-endian.
-pub const MM_PREFIX_U64_LE: u32 = 3;
-/// The size of a section counts stored bytes (mm_cgeo_dialect.section_size).
-pub const MM_SECTION_SIZE_STORED: u32 = 0;
-/// Stored bytes and the 12 of its header.
-pub const MM_SECTION_SIZE_STORED_WITH_HEADER: u32 = 1;
+pub const MM_CODEC_DEFLATE: mm_codec = 3;
+/// The bytes before a compressed section of a CGeo file.
+pub type mm_prefix = u32;
+/// Nothing.
+pub const MM_PREFIX_NONE: mm_prefix = 0;
+/// The inflated length, in 4 bytes, little-endian.
+pub const MM_PREFIX_U32_LE: mm_prefix = 1;
+/// The inflated length, in 4 bytes, big-endian.
+pub const MM_PREFIX_U32_BE: mm_prefix = 2;
+/// The inflated length, in 8 bytes, little-endian.
+pub const MM_PREFIX_U64_LE: mm_prefix = 3;
+/// The meaning of the size of a section of a CGeo file.
+pub type mm_section_size = u32;
+/// Stored bytes.
+pub const MM_SECTION_SIZE_STORED: mm_section_size = 0;
+/// Stored bytes and the 12 bytes of the section's header.
+pub const MM_SECTION_SIZE_STORED_WITH_HEADER: mm_section_size = 1;
 /// Inflated bytes.
-pub const MM_SECTION_SIZE_INFLATED: u32 = 2;
-/// Offsets point to the first section of a snapshot (mm_cgeo_dialect.offset).
-pub const MM_OFFSET_FIRST_SECTION: u32 = 0;
-/// To the tag before it.
-pub const MM_OFFSET_START_TAG: u32 = 1;
+pub const MM_SECTION_SIZE_INFLATED: mm_section_size = 2;
+/// The target of the offsets of a CGeo file.
+pub type mm_offset = u32;
+/// The first section of a snapshot.
+pub const MM_OFFSET_FIRST_SECTION: mm_offset = 0;
+/// The tag before the first section.
+pub const MM_OFFSET_START_TAG: mm_offset = 1;
 
 /// The choices for reading a CGeo file that the published text leaves open.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct mm_cgeo_dialect {
-    /// MM_CODEC_*.
-    pub codec: u32,
-    /// MM_PREFIX_*.
-    pub prefix: u32,
-    /// MM_SECTION_SIZE_*.
-    pub section_size: u32,
-    /// MM_OFFSET_*.
-    pub offset: u32,
+    /// sizeof(mm_cgeo_dialect), set by the caller.
+    pub size: usize,
+    /// The compression of sections.
+    pub codec: mm_codec,
+    /// The bytes before a compressed section.
+    pub prefix: mm_prefix,
+    /// The meaning of the size of a section.
+    pub section_size: mm_section_size,
+    /// The target of offsets.
+    pub offset: mm_offset,
 }
+
+// SAFETY: `repr(C)`, begins with its size, and has only integers.
+unsafe impl First for mm_cgeo_dialect {}
 
 /// Options for reading a file. Filled by mm_options_init, then changed.
 #[repr(C)]
@@ -84,21 +102,21 @@ pub struct mm_options {
     pub free_ratio: u64,
     /// The maximum nesting depth of containers, in formats that nest them. 96.
     pub max_depth: u32,
-    /// MM_STRICTNESS_*. Tolerant.
-    pub strictness: u32,
-    /// MM_PARALLELISM_*. The pool. Renderers that call from threads of their own switch it off.
-    pub parallelism: u32,
-    /// MM_DECODER_*. Fast.
-    pub decoder: u32,
-    /// MM_CHECKSUMS_*. Verified.
-    pub checksums: u32,
-    /// 1 if cgeo_dialect is used, and not found in the file. 0.
-    pub has_cgeo_dialect: u32,
-    /// The dialect of a CGeo file.
-    pub cgeo_dialect: mm_cgeo_dialect,
+    /// The treatment of files that break rules of their format. Tolerant.
+    pub strictness: mm_strictness,
+    /// The use of several threads. The pool. Renderers that call from threads of their own switch it off.
+    pub parallelism: mm_parallelism,
+    /// The decoder. Fast.
+    pub decoder: mm_decoder,
+    /// The verification of checksums. Verified.
+    pub checksums: mm_checksums,
+    /// 0.
+    pub reserved: u32,
+    /// The dialect of CGeo files, which is read when the file is opened; NULL to find it in the file. NULL.
+    pub cgeo_dialect: *const mm_cgeo_dialect,
 }
 
-// SAFETY: `repr(C)`, begins with its size, and has only integers.
+// SAFETY: `repr(C)`, begins with its size, and has only integers and a pointer.
 unsafe impl First for mm_options {}
 
 /// Returns the default options.
@@ -114,8 +132,8 @@ fn defaults() -> mm_options {
         parallelism: MM_PARALLELISM_POOL,
         decoder: MM_DECODER_FAST,
         checksums: MM_CHECKSUMS_VERIFY,
-        has_cgeo_dialect: 0,
-        cgeo_dialect: dialect_numbers(Dialect::default()),
+        reserved: 0,
+        cgeo_dialect: std::ptr::null(),
     }
 }
 
@@ -129,15 +147,15 @@ pub unsafe extern "C" fn mm_options_init(out: *mut mm_options, size: usize) -> m
         // SAFETY: the caller's, as the header says.
         unsafe {
             put(out.cast::<usize>(), size)?;
-            crate::memory::put_sized(out, defaults())
+            put_sized(out, defaults())
         }
     })
 }
 
-/// Returns the options for reading, and the dialect that is forced.
-pub(crate) unsafe fn options(from: *const mm_options) -> Result<(Options, Option<Dialect>)> {
+/// Returns the options for reading.
+pub(crate) unsafe fn options(from: *const mm_options) -> Result<Options> {
     // SAFETY: the caller's, as the header says.
-    let from = unsafe { crate::memory::take_sized(from, defaults()) }?;
+    let from = unsafe { take_sized(from, defaults()) }?;
     let limits = Limits::default()
         .with_max_block_bytes(from.max_block_bytes)
         .with_max_total_bytes(from.max_total_bytes)
@@ -155,12 +173,17 @@ pub(crate) unsafe fn options(from: *const mm_options) -> Result<(Options, Option
         .with_parallelism(if off { Parallelism::Off } else { Parallelism::Rayon })
         .with_decoder(if fast { Decoder::Fast } else { Decoder::Reference })
         .with_checksums(if verify { Checksums::Verify } else { Checksums::Ignore });
-    let dialect = if one_of("has_cgeo_dialect", from.has_cgeo_dialect)? {
-        None
-    } else {
-        Some(dialect(from.cgeo_dialect)?)
-    };
-    Ok((options, dialect))
+    if from.reserved != 0 {
+        return Err(Fail::argument("expected 0 in the reserved field of mm_options"));
+    }
+    let dialect = from.cgeo_dialect;
+    // SAFETY: the caller's, as the header says.
+    let dialect =
+        unsafe { (!dialect.is_null()).then(|| take_sized(dialect, dialect_numbers(Dialect::default()))) };
+    Ok(match dialect {
+        None => options,
+        Some(dialect) => options.with_dialect(self::dialect(dialect?)?),
+    })
 }
 
 /// Returns `true` if a number that is 0 or 1 is 0.
@@ -199,6 +222,7 @@ fn dialect(from: mm_cgeo_dialect) -> Result<Dialect> {
 
 pub(crate) fn dialect_numbers(dialect: Dialect) -> mm_cgeo_dialect {
     mm_cgeo_dialect {
+        size: size_of::<mm_cgeo_dialect>(),
         codec: match dialect.codec {
             Codec::Zlib => MM_CODEC_ZLIB,
             Codec::Gzip => MM_CODEC_GZIP,

@@ -1,0 +1,69 @@
+//! Flags that cancel calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::fail::{guard, mm_status};
+use crate::flag;
+use crate::handle::{self, Kind};
+use crate::memory::put;
+
+/// A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it.
+pub struct mm_cancel {
+    _opaque: [u8; 0],
+}
+
+struct Cancel(Arc<AtomicBool>);
+
+impl Kind for Cancel {
+    type Opaque = mm_cancel;
+    const NAME: &'static str = "mm_cancel";
+}
+
+/// Makes a flag that is not set.
+///
+/// Ownership: `*out` is the caller's, for mm_cancel_free. Threads: any. Errors: MM_ERROR_ARGUMENT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cancel_new(out: *mut *mut mm_cancel) -> mm_status {
+    guard(|| {
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, std::ptr::null_mut()) }?;
+        let handle = handle::new(Arc::new(Cancel(Arc::default())))?;
+        // SAFETY: the caller's, as the header says.
+        unsafe { put(out, handle) }
+    })
+}
+
+/// Sets the flag that cancels the calls of the calling thread, instead of an earlier one: every call that reads or decodes fails
+/// with MM_ERROR_CANCELLED within milliseconds after the flag is set, except while a callback of mm_reader is waited for. NULL
+/// removes it.
+///
+/// Ownership: the flag stays the caller's; the thread keeps what it needs of it. Threads: each has its own. Errors:
+/// MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_thread_set_cancel(cancel: *const mm_cancel) -> mm_status {
+    guard(|| {
+        let flag = handle::get_if_any::<Cancel>(cancel)?;
+        flag::set(flag.map(|flag| Arc::clone(&flag.0)));
+        Ok(())
+    })
+}
+
+/// Sets a flag (1), which cancels calls that are running and calls that begin; or clears it (0).
+///
+/// Ownership: nothing is transferred. Threads: any, while others are in the calls that it cancels. Errors: MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_cancel_set(cancel: *const mm_cancel, is_set: u32) -> mm_status {
+    guard(|| {
+        handle::get::<Cancel>(cancel)?.0.store(is_set != 0, Ordering::Relaxed);
+        Ok(())
+    })
+}
+
+/// Frees a flag; threads that have it keep it as it is. NULL is passed over.
+///
+/// Ownership: takes the handle. Threads: any. Errors: MM_ERROR_HANDLE.
+#[unsafe(no_mangle)]
+pub extern "C" fn mm_cancel_free(cancel: *mut mm_cancel) -> mm_status {
+    guard(|| handle::close::<Cancel>(cancel))
+}

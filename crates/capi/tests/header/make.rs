@@ -1,0 +1,273 @@
+//! Makes `include/meshmap.h`: the sections in reading order, each by cbindgen from the files that define it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::read;
+
+/// A section: title, what a reader should know first, and the files of `src`, in the order of the header.
+const SECTIONS: [(&str, &str, &[&str]); 9] = [
+    (
+        "Status and errors",
+        "Every function that may fail returns an mm_status. mm_last_error returns the details of the last failure of the thread:
+text, format, address, bytes, expected and found value.",
+        &["fail/status.rs", "format.rs", "fail/last.rs"],
+    ),
+    (
+        "Scratch memory and cancelling",
+        "A scratch makes calls that repeat free of allocations. A cancel flag ends the calls of a thread early.",
+        &["scratch.rs", "cancel.rs"],
+    ),
+    (
+        "Opening files",
+        "A file is opened by path, mapped, in memory, or behind callbacks; its format is detected from its content.",
+        &["options.rs", "reader.rs", "file.rs"],
+    ),
+    (
+        "Meshes of any format",
+        "mm_meshes lists the meshes of a file; skip meshes that are not drawn by default. mm_mesh_at reads one, as one vertex buffer
+and one index buffer.",
+        &["scalar.rs", "view.rs", "list.rs", "findings.rs", "mesh.rs", "vertices.rs"],
+    ),
+    (
+        "Every stored array and text",
+        "The arrays and texts of a file as stored, by address.",
+        &["arrays.rs"],
+    ),
+    (
+        "CGeo: snapshots of an animation",
+        "A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_cgeo_read reads an
+array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
+mm_cgeo_keys and mm_cgeo_positions_at give the positions that motion blur needs.",
+        &["cgeo.rs", "cgeo_array.rs", "snapshot.rs", "motion.rs", "cache.rs"],
+    ),
+    ("IQM: skeletons and animations", "Skinning matrices at a time of an animation.", &["iqm.rs"]),
+    ("Second Life mesh: levels of detail", "Each level is stored in a separate block.", &["slmesh.rs"]),
+    ("Open handles", "For tests of programs that use this library.", &["handle.rs"]),
+];
+
+const RULES: &str = "
+ * Rules that hold for every function
+ *
+ * Status.   MM_OK is 0. MM_ABSENT is not an error: the file does not contain what was requested. Files are not trusted: whatever
+ *           their bytes, a function returns.
+ * Handles.  Pointers to opaque types (mm_file *, mm_mesh *, ..) are numbers in the shape of pointers: never dereference one. A
+ *           closed handle, a handle of another kind and an arbitrary number are MM_ERROR_HANDLE. Close each handle once, with
+ *           the function that its maker names; closing NULL does nothing. Objects that were read from a file outlive its handle.
+ *           A handle may be closed on one thread while other threads are in calls with it. mm_handle_count counts handles that
+ *           are still open; leak checkers do not see them.
+ * Memory.   Arrays are written to the caller's buffer: up to `capacity` elements, `stride` bytes apart (0: packed), at any
+ *           alignment. `*count` receives the number of elements, and may be NULL. If `out` is NULL, only the count is returned.
+ *           If the capacity is too small, the status is MM_ERROR_BUFFER, the count is the needed one, and nothing is written.
+ *           Functions named `view` return pointers to memory of the library, and their documentation how long it is valid.
+ *           Texts are UTF-8 and end with a byte 0.
+ * Structs.  A struct that begins with `size` may grow in later versions: initialize it with MM_INIT, which sets the size and
+ *           clears the rest. Structs without `size` never change. No struct contains another one that may grow.
+ * Threads.  Files, meshes, lists, arrays, rigs, caches and cancel flags may be used by all threads at once. A scratch and an
+ *           mm_snapshot that is being filled belong to one thread at a time (MM_ERROR_BUSY).
+ * Misuse.   NULL, numbers that no enum has, and strides that are too small are MM_ERROR_ARGUMENT. The library cannot detect
+ *           pointers to memory that is not there, capacities that are too large, and text without an end.
+ */";
+
+const MACROS: &str = r#"
+#ifndef MESHMAP_H
+#define MESHMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* == 1. Version =========================================================================================================== */
+
+/** The version of this header. mm_version returns the version of the library that is loaded. */
+#define MM_VERSION_MAJOR @MAJOR@
+#define MM_VERSION_MINOR @MINOR@
+#define MM_VERSION_PATCH @PATCH@
+#define MM_VERSION_STRING "@VERSION@"
+/** For comparisons: `#if MM_VERSION >= MM_MAKE_VERSION(0, 2, 0)`. */
+#define MM_MAKE_VERSION(major, minor, patch) ((major) * 1000000 + (minor) * 1000 + (patch))
+#define MM_VERSION MM_MAKE_VERSION(MM_VERSION_MAJOR, MM_VERSION_MINOR, MM_VERSION_PATCH)
+
+/** Precedes each function. With MM_DLL defined, calls into a DLL of Windows need no thunk; never with the static library. */
+#ifndef MM_API
+#if defined(_WIN32) && defined(MM_DLL)
+#define MM_API __declspec(dllimport)
+#else
+#define MM_API
+#endif
+#endif
+
+/** Initializes a struct that begins with `size`: `mm_error error = MM_INIT(mm_error);` */
+#ifdef __cplusplus
+template <class T>
+inline T mm_sized() {
+    T value = T();
+    value.size = sizeof(T);
+    return value;
+}
+#define MM_INIT(type) (::mm_sized<type>())
+#else
+#define MM_INIT(type) {.size = sizeof(type)}
+#endif
+
+/** Enums have a type of 32 bits in C++ and C23. In older C, the name of an enum is such an integer. */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#define MM_ENUM(type) : type
+#else
+#define MM_ENUM(type)
+#endif
+#if defined(__cplusplus)
+#define MM_ENUM_TYPE(name, type)
+#elif __STDC_VERSION__ >= 202311L
+#define MM_ENUM_TYPE(name, type) typedef enum name name;
+#else
+#define MM_ENUM_TYPE(name, type) typedef type name;
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+"#;
+
+/// The whole header.
+pub(crate) fn header(root: &Path) -> String {
+    let titles = ["Version"].into_iter().chain(SECTIONS.map(|(title, ..)| title));
+    let mut out = String::from(
+        "/* meshmap: reads 3D meshes of five formats (CGeo, IQM, OpenCTM, Second Life mesh, TMF) from files that are mapped, read by\n \
+         * ranges, in memory, or behind callbacks. Made from crates/capi/src by the test `header`; do not edit.\n *\n * Contents\n *\n",
+    );
+    for (index, title) in titles.enumerate() {
+        writeln!(out, " *   {}. {title}", index + 1).expect("memory");
+    }
+    let [major, minor, patch] =
+        [env!("CARGO_PKG_VERSION_MAJOR"), env!("CARGO_PKG_VERSION_MINOR"), env!("CARGO_PKG_VERSION_PATCH")];
+    let macros = MACROS
+        .replace("@MAJOR@", major)
+        .replace("@MINOR@", minor)
+        .replace("@PATCH@", patch)
+        .replace("@VERSION@", env!("CARGO_PKG_VERSION"));
+    out += &format!(" *{RULES}\n{macros}");
+    for (index, (title, text, files)) in SECTIONS.iter().enumerate() {
+        let rule = format!("/* == {}. {title} ", index + 2);
+        writeln!(out, "\n{rule:=<121} */\n\n/* {} */", text.replace('\n', "\n * ")).expect("memory");
+        out += &section(root, files);
+    }
+    out + "\n#ifdef __cplusplus\n} /* extern \"C\" */\n#endif\n\n#endif /* MESHMAP_H */\n"
+}
+
+fn section(root: &Path, files: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut builder = cbindgen::Builder::new()
+        .with_config(cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("a valid configuration"));
+    for (index, file) in files.iter().enumerate() {
+        let path = folder.path().join(format!("{index}.rs"));
+        std::fs::write(&path, with_enums(&read(&root.join("src").join(file)))).expect("a file");
+        builder = builder.with_src(path);
+    }
+    let mut made = Vec::new();
+    builder.generate().expect("a section").write(&mut made);
+    let made = String::from_utf8(made).expect("UTF-8");
+    let made = made
+        .replace("#ifdef __cplusplus\nextern \"C\" {\n#endif // __cplusplus\n", "")
+        .replace("#ifdef __cplusplus\n}  // extern \"C\"\n#endif  // __cplusplus\n", "");
+    format!("\n{}\n", short_comments(plain_functions(&short_enums(made)).trim()))
+}
+
+/// Replaces what cbindgen repeats in each enum by macros.
+fn short_enums(mut text: String) -> String {
+    const SIZED: &str = "defined(__cplusplus) || __STDC_VERSION__ >= 202311L";
+    const FIRST: &str = "#ifndef __cplusplus\n#if __STDC_VERSION__ >= 202311L\ntypedef enum ";
+    const LAST: &str = "#endif // __STDC_VERSION__ >= 202311L\n#endif // __cplusplus";
+    for base in ["int32_t", "uint32_t"] {
+        let sized = format!("\n#if {SIZED}\n  : {base}\n#endif // {SIZED}\n {{");
+        text = text.replace(&sized, &format!(" MM_ENUM({base}) {{"));
+    }
+    while let Some((before, after)) = text.split_once(FIRST) {
+        let (name, rest) = after.split_once(' ').expect("the name of an enum");
+        let (definition, rest) = rest.split_once(LAST).expect("the end of an enum");
+        let base = if definition.contains("typedef int32_t") { "int32_t" } else { "uint32_t" };
+        text = format!("{before}MM_ENUM_TYPE({name}, {base}){rest}");
+    }
+    text
+}
+
+/// Turns `pub type T = u32;` and the constants of type `T` into an enum for C. In Rust they are numbers, because callers may
+/// pass any.
+fn with_enums(source: &str) -> String {
+    let lines: Vec<&str> = source.lines().collect();
+    let constants = |of: &str| -> Vec<(usize, String)> {
+        let found = lines.iter().enumerate().filter_map(|(index, line)| {
+            let (name, value) = line.strip_prefix("pub const ")?.split_once(&format!(": {of} = "))?;
+            let documented =
+                lines.get(..index)?.iter().rev().take_while(|line| line.starts_with("///")).count();
+            let comment = lines.get(index - documented..index)?.join("\n");
+            Some((index - documented, format!("{comment}\n{name} = {},\n", value.trim_end_matches(';'))))
+        });
+        found.collect()
+    };
+    let mut out = String::new();
+    let mut skipped = std::collections::BTreeSet::new();
+    for (index, line) in lines.iter().enumerate() {
+        let alias =
+            line.strip_prefix("pub type ").and_then(|rest| rest.trim_end_matches(';').split_once(" = "));
+        let values = alias.map(|(name, _)| constants(name)).unwrap_or_default();
+        if let (Some((name, base)), false) = (alias, values.is_empty()) {
+            writeln!(out, "#[repr({base})]\npub enum {name} {{").expect("memory");
+            for (first, text) in values {
+                skipped.extend(first..first + text.lines().count());
+                out += &text;
+            }
+            out += "}\n";
+        } else if !skipped.contains(&index) {
+            out += line;
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// Writes `MM_API` on the first line of a function, and types without `struct`.
+fn plain_functions(text: &str) -> String {
+    let mut out = String::new();
+    let mut is_continued = false;
+    for line in text.lines() {
+        let plain = if line.starts_with("typedef struct") {
+            line.to_owned()
+        } else {
+            line.replace("struct mm_", "mm_")
+        };
+        if line == "MM_API" {
+            out += "MM_API ";
+            is_continued = true;
+        } else if is_continued && line.starts_with(' ') {
+            // Parameters lie below the first one.
+            let words = line.trim_start().replace("struct mm_", "mm_");
+            writeln!(out, "       {}{words}", " ".repeat(line.len() - line.trim_start().len()))
+                .expect("memory");
+        } else {
+            out += &plain;
+            out.push('\n');
+        }
+        is_continued &= !line.ends_with(';');
+    }
+    out
+}
+
+/// Puts comments of one line on one line.
+fn short_comments(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = String::new();
+    let mut index = 0;
+    while let Some(line) = lines.get(index) {
+        let comment = match lines.get(index..index + 3) {
+            Some([first, middle, last]) if first.trim() == "/**" && last.trim() == "*/" => {
+                middle.trim().strip_prefix("* ").map(|text| first.replace("/**", &format!("/** {text} */")))
+            }
+            _ => None,
+        };
+        index += if comment.is_some() { 3 } else { 1 };
+        out += comment.as_deref().unwrap_or(line);
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,178 @@
+//! Servers that lie or do not answer: each read ends in time, with an error that names the file, or with the right values.
+
+#[path = "server/mod.rs"]
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod server;
+
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use meshmap_object_store::{Blocking, Error, Remote, Settings};
+use meshmap_testing::data;
+use server::{Act, serve};
+
+/// The time that a response may take here.
+const TIMEOUT: Duration = Duration::from_millis(700);
+/// A request, the request for the head that may follow it, and the time that a busy machine takes.
+const LATEST: Duration = Duration::from_secs(4);
+/// Bytes that buffers of the system hold while a server sends without an end.
+const MOST_SENT: usize = 32 << 20;
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    (settings.backoff, settings.timeout) = (Duration::from_millis(1), TIMEOUT);
+    (settings.first, settings.gap) = (0, 16);
+    settings
+}
+
+fn file() -> Vec<u8> {
+    fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()
+}
+
+/// The outcome of reading positions from a server that lies from a request on: a word for it, and its text.
+async fn outcome(act: Act, from: usize) -> (&'static str, String) {
+    let bytes = file();
+    let length = bytes.len() as u64;
+    let server = serve(bytes, move |number, _| if number < from { Act::Right } else { act });
+    let remote = Remote::at_with(&server.address, settings()).unwrap();
+    let start = Instant::now();
+    let read = async {
+        let opened = remote.open().await?;
+        let proxy = opened.as_cgeo().unwrap().clone();
+        remote.run_blocking(move |_| proxy.snapshot(1)?.positions()).await
+    };
+    let read = read.await;
+    let taken = start.elapsed();
+    assert!(taken < LATEST, "{act:?} from request {from}: {taken:?}");
+    assert!(remote.held() <= length && remote.stats().bytes < 1 << 20, "{act:?}: {:?}", remote.stats());
+    let sent = server.sent.load(Ordering::Relaxed);
+    assert!(sent < MOST_SENT, "{act:?}: {sent} bytes were sent");
+    match read {
+        Ok(positions) => {
+            let proxy = meshmap::cgeo::Proxy::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+            assert!(positions == proxy.snapshot(1).unwrap().positions().unwrap(), "{act:?}");
+            ("right", String::new())
+        }
+        Err(error) => {
+            let text = error.to_string();
+            assert!(text.starts_with(&server.address), "{act:?}: {text}");
+            let word = match error {
+                Error::Timeout { .. } => "timeout",
+                Error::Changed { .. } => "changed",
+                Error::Response { .. } => "response",
+                Error::Store { .. } => "store",
+                Error::Mesh { .. } => "mesh",
+                _ => "other",
+            };
+            (word, text)
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn reads_from_servers_that_lie_end_in_time() {
+    // From the first request on, and from the second.
+    let kinds = [
+        ("does not answer", Act::Hang, "timeout", "timeout"),
+        ("sends a head, then nothing", Act::HangBody, "timeout", "timeout"),
+        ("sends 20 bytes per second", Act::Drip, "timeout", "timeout"),
+        ("sends a body without an end", Act::Endless, "response", "response"),
+        ("sends a head without an end", Act::EndlessHead, "store", "store"),
+        ("does not send HTTP", Act::Garbage, "store", "store"),
+        ("closes without an answer", Act::Close, "store", "store"),
+        ("closes in the middle of the body", Act::Cut, "store", "store"),
+        ("declares a longer body", Act::LongLength, "store", "store"),
+        ("sends a part of the range", Act::ShortBody, "response", "response"),
+        ("sends more than the range", Act::LongBody, "response", "response"),
+        ("sends the whole file", Act::Whole, "store", "store"),
+        ("sends another range", Act::OtherRange, "store", "store"),
+        ("sends no Content-Range", Act::NoContentRange, "store", "store"),
+        ("sends a Content-Range that is no range", Act::BadContentRange, "store", "store"),
+        ("declares a file of 2^64 bytes", Act::HugeTotal, "right", "changed"),
+        ("declares another length", Act::OtherTotal, "right", "changed"),
+        ("has another tag", Act::OtherTag, "right", "changed"),
+        ("has another file", Act::OtherFile, "mesh", "changed"),
+        ("has another file of the same tag", Act::OtherBytes, "mesh", "mesh"),
+        ("compresses", Act::Compressed, "response", "response"),
+        ("redirects to itself", Act::RedirectLoop, "store", "store"),
+        ("answers 503", Act::Status(503), "store", "store"),
+        ("answers 429", Act::Status(429), "store", "store"),
+        ("answers 403", Act::Status(403), "store", "store"),
+        ("answers 404", Act::Status(404), "store", "store"),
+    ];
+    println!("| a server that | from the first request | from the second | error |\n|---|---|---|---|");
+    let mut wrong = Vec::new();
+    for (name, act, first, second) in kinds {
+        let ((one, text), (two, _)) = tokio::join!(outcome(act, 0), outcome(act, 1));
+        let short: String =
+            text.split_once("file.bin").map_or("", |(_, rest)| rest).chars().take(110).collect();
+        println!("| {name} | {one} | {two} |{short} |");
+        if (one, two) != (first, second) {
+            wrong.push(format!("{name}: {one}, {two}, expected {first}, {second}: {text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[tokio::test]
+async fn query_strings_credentials_and_headers_are_sent_and_not_shown() {
+    let server = serve(file(), |_, _| Act::Right);
+    let address = server.address.replace("http://", "http://user:p%40ss@") + "?X-Amz-Signature=se%2Fcret&v=1";
+    let mut settings = settings();
+    settings.headers = vec![("X-Caller".to_owned(), "hidden".to_owned())];
+    let remote = Remote::at_with(&address, settings.clone()).unwrap();
+    remote.open().await.unwrap();
+    let lines = server.lines.lock().unwrap().clone();
+    let has = |wanted: &str| lines.iter().any(|line| line.eq_ignore_ascii_case(wanted));
+    assert!(has("GET /folder/file.bin?X-Amz-Signature=se%2Fcret&v=1 HTTP/1.1"), "{lines:?}");
+    // user:p@ss
+    assert!(has("authorization: Basic dXNlcjpwQHNz") && has("x-caller: hidden"), "{lines:?}");
+    assert!(!format!("{remote:?}{settings:?}").contains("hidden"));
+
+    // The caller's header replaces the credentials of the address.
+    settings.headers.push(("Authorization".to_owned(), "Bearer token".to_owned()));
+    Remote::at_with(&address, settings).unwrap().open().await.unwrap();
+    let lines = server.lines.lock().unwrap().clone();
+    assert!(lines.iter().any(|line| line.eq_ignore_ascii_case("authorization: Bearer token")), "{lines:?}");
+
+    for act in [Act::Status(403), Act::Status(404), Act::Status(401), Act::Whole, Act::Close] {
+        let server = serve(file(), move |_, _| act);
+        let address =
+            server.address.replace("http://", "http://user:p%40ss@") + "?X-Amz-Signature=se%2Fcret&v=1";
+        let error = Remote::at_with(&address, self::settings()).unwrap().open().await.unwrap_err();
+        let mut text = format!("{error} {error:?}");
+        let mut source = std::error::Error::source(&error);
+        while let Some(inner) = source {
+            text += &format!(" {inner} {inner:?}");
+            source = inner.source();
+        }
+        assert!(text.contains("file.bin"), "{act:?}: {text}");
+        assert!(
+            !text.contains("cret") && !text.contains("p%40ss") && !text.contains("p@ss"),
+            "{act:?}: {text}"
+        );
+    }
+}
+
+#[test]
+fn readers_that_block_end_in_time() {
+    let server = serve(file(), |_, _| Act::Hang);
+    let start = Instant::now();
+    let blocking = Blocking::at_with(&server.address, settings()).unwrap();
+    let error = meshmap::MeshFile::from_source(blocking.source()).unwrap_err();
+    assert!(start.elapsed() < LATEST, "{error}");
+    let text = format!("{error:#} {:?}", std::error::Error::source(&error));
+    assert!(text.contains("Settings::timeout"), "{text}");
+}
+
+#[test]
+fn headers_that_http_cannot_send_are_refused() {
+    for (name, value) in [("no name", "x"), ("name", "two\nlines"), ("", "x")] {
+        let mut settings = settings();
+        settings.headers = vec![(name.to_owned(), value.to_owned())];
+        let error = Remote::at_with("http://127.0.0.1:1/a", settings).unwrap_err();
+        assert!(matches!(error, Error::Address { .. }) && error.to_string().contains("header"), "{error}");
+        assert!(!error.to_string().contains("two"), "{error}");
+    }
+}

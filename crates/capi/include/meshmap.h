@@ -1558,7 +1558,7 @@ MM_API mm_status mm_cgeo_keys(const mm_file *file,
  *
  * Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
  * positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
- * of mm_cgeo_positions and mm_cgeo_time_of.
+ * of mm_cgeo_read and mm_cgeo_time_of.
  */
 MM_API mm_status mm_cgeo_positions_at(const mm_file *file,
                                       const mm_timing *timing,

@@ -162,9 +162,10 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
         is_over.fetch_or(attempt.is_refused, Ordering::Relaxed);
         Some(attempt)
     };
-    let cancel = cancel::current();
-    let scratch = || Scratch::cancelled_by(cancel.clone());
-    let attempts: Vec<Option<Attempt>> = blocks.par_iter().map_init(scratch, decode).collect();
+    let attempts: Vec<Option<Attempt>> = cancel::in_pool(|job| {
+        let decode = |scratch: &mut Scratch, block: &Block| job.task(|| decode(scratch, block));
+        blocks.par_iter().map_init(|| job.task(Scratch::default), decode).collect()
+    });
     attempts.into_iter().map_while(|attempt| attempt).collect()
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn wait_at_work<'a, T>(state: &'a Mutex<T>, changed: &Condvar) -> Mut
     /// Interval at which the pool is checked for work.
     const PAUSE: std::time::Duration = std::time::Duration::from_micros(100);
     #[cfg(feature = "rayon")]
-    let has_worked = rayon::yield_now() == Some(rayon::Yield::Executed);
+    let has_worked = crate::limits::cancel::in_pool(|_| rayon::yield_now()) == Some(rayon::Yield::Executed);
     #[cfg(not(feature = "rayon"))]
     let has_worked = false;
     let state = state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -23,13 +23,6 @@ pub struct Scratch {
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self::cancelled_by(cancel::current())
-    }
-}
-
-impl Scratch {
-    /// A scratch for a thread that helps a job with this flag.
-    pub(crate) fn cancelled_by(cancel: Option<Arc<AtomicBool>>) -> Self {
         Self {
             decoders: Decoders::default(),
             lzma: Lzma::default(),
@@ -37,10 +30,12 @@ impl Scratch {
             positions: Vec::new(),
             triangles: Vec::new(),
             frames: [Vec::new(), Vec::new()],
-            cancel,
+            cancel: cancel::current(),
         }
     }
+}
 
+impl Scratch {
     /// Sets a flag that cancels decodes with this scratch. `None` removes it. A new scratch has the flag of the job that makes
     /// it ([`cancellable`](crate::cancellable)).
     ///

@@ -12,7 +12,8 @@ thread_local! {
 ///
 /// Every call that the job makes on this thread, and the work that the call splits over other threads, then fails with
 /// [`Cancelled`](ErrorKind::Cancelled) within milliseconds. A call does not end early while a reader is waited for, or while
-/// another thread makes what the call needs. Jobs may be nested: the innermost flag counts.
+/// another thread makes what the call needs. Jobs may be nested: the innermost flag counts. Tasks that the job itself gives to other
+/// threads have no flag, unless they are cancellable jobs.
 ///
 /// # Examples
 ///
@@ -32,32 +33,57 @@ thread_local! {
 /// # Ok::<(), meshmap::Error>(())
 /// ```
 pub fn cancellable<T>(cancel: &Arc<AtomicBool>, job: impl FnOnce() -> T) -> T {
-    /// Restores the outer flag, also after a panic.
-    struct Outer(Option<Arc<AtomicBool>>);
-
-    impl Drop for Outer {
-        fn drop(&mut self) {
-            CURRENT.set(self.0.take());
-        }
-    }
-
-    let _outer = Outer(CURRENT.replace(Some(Arc::clone(cancel))));
+    let _outer = Outer::replace(Some(Arc::clone(cancel)));
     job()
 }
 
-/// The flag of the job that this thread runs, for its scratches and for threads that help it.
+/// Restores the outer flag, also after a panic.
+struct Outer(Option<Arc<AtomicBool>>);
+
+impl Outer {
+    fn replace(flag: Option<Arc<AtomicBool>>) -> Self {
+        Self(CURRENT.replace(flag))
+    }
+}
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// The flag of a job, for the tasks that it gives to other threads.
+#[cfg(feature = "rayon")]
+pub(crate) struct Job(Option<Arc<AtomicBool>>);
+
+#[cfg(feature = "rayon")]
+impl Job {
+    /// Runs a task of this job.
+    pub(crate) fn task<T>(&self, task: impl FnOnce() -> T) -> T {
+        let _outer = Outer::replace(self.0.clone());
+        task()
+    }
+}
+
+/// Runs work that waits for threads of a pool.
+///
+/// The calling thread may be one of them, and run tasks of other jobs while it waits: these do not see its flag. [`Job::task`]
+/// gives the flag to tasks of the work.
+#[cfg(feature = "rayon")]
+pub(crate) fn in_pool<T>(work: impl FnOnce(&Job) -> T) -> T {
+    let job = Job(current());
+    let _outer = Outer::replace(None);
+    work(&job)
+}
+
+/// The flag of the job that this thread runs, for its scratches.
 pub(crate) fn current() -> Option<Arc<AtomicBool>> {
     CURRENT.with_borrow(Clone::clone)
 }
 
 /// Fails if the job that this thread runs is cancelled. For loops over values, each time after some thousands.
 pub(crate) fn check(what: &'static str) -> Result<()> {
-    CURRENT.with_borrow(|flag| check_for(flag.as_deref(), what))
-}
-
-/// Fails if a flag is set: for threads that help a job.
-pub(crate) fn check_for(flag: Option<&AtomicBool>, what: &'static str) -> Result<()> {
-    let is_set = flag.is_some_and(|flag| flag.load(Ordering::Relaxed));
+    let is_set = CURRENT.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)));
     if is_set { Err(Error::new(ErrorKind::Cancelled, what)) } else { Ok(()) }
 }
 
@@ -76,5 +102,20 @@ mod tests {
             assert!(panic.is_err() && check("x").is_err());
         });
         assert!(check("x").is_ok() && current().is_none());
+    }
+
+    #[test]
+    #[cfg(feature = "rayon")]
+    fn tasks_have_the_flag_of_their_own_job_on_whichever_thread_they_run() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let set = Arc::new(AtomicBool::new(true));
+        pool.install(|| {
+            cancellable(&set, || {
+                // Another job's task may run on this thread while it waits.
+                let (own, other) =
+                    in_pool(|job| rayon::join(|| job.task(|| check("x").is_err()), || check("x").is_ok()));
+                assert!(own && other && check("x").is_err());
+            });
+        });
     }
 }

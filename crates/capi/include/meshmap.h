@@ -5,7 +5,7 @@
  *
  *   1. Version
  *   2. Status and errors
- *   3. Scratch memory and cancelling
+ *   3. Memory and cancelling
  *   4. Opening files
  *   5. Meshes of any format
  *   6. Every stored array and text
@@ -222,9 +222,9 @@ MM_API const char *mm_format_name(mm_format format);
 MM_API mm_status mm_last_error(mm_error *out);
 
 
-/* == 3. Scratch memory and cancelling ================================================================================== */
+/* == 3. Memory and cancelling ========================================================================================== */
 
-/* A scratch makes calls that repeat free of allocations. A cancel flag ends the calls of a thread early. */
+/* A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A cancel flag ends the calls of a thread early. */
 
 /** A flag that cancels the calls of threads (mm_thread_set_cancel). Every thread may use it. */
 typedef struct mm_cancel mm_cancel;
@@ -234,6 +234,21 @@ typedef struct mm_cancel mm_cancel;
  * same time get MM_ERROR_BUSY. Where a function takes one, NULL is fine: memory is taken and given back.
  */
 typedef struct mm_scratch mm_scratch;
+
+/** Hooks that provide memory for an array: functions named `_new` call `allocate` once, when they know the size. */
+typedef struct mm_allocator {
+    /** sizeof(mm_allocator), set by the caller. */
+    size_t size;
+    /** Passed to each hook. */
+    void *user;
+    /**
+     * Returns `bytes` bytes at any alignment, or NULL if there are none, which is MM_ERROR_BUFFER. Called on the thread of the
+     * call.
+     */
+    void *(*allocate)(void *user, size_t bytes);
+    /** Takes back memory of `allocate` if the call fails after it. May be NULL. */
+    void (*release)(void *user, void *memory);
+} mm_allocator;
 
 
 /**
@@ -964,6 +979,15 @@ MM_API mm_status mm_mesh_write_indices(const mm_mesh *mesh,
 MM_API mm_status mm_mesh_triangles(const mm_mesh *mesh, uint32_t *out, size_t stride, size_t capacity, size_t *count);
 
 /**
+ * Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh without
+ * triangles, for which `*out` is NULL.
+ *
+ * Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: MM_ERROR_BUFFER if the
+ * allocator returns NULL.
+ */
+MM_API mm_status mm_mesh_triangles_new(const mm_mesh *mesh, const mm_allocator *allocator, uint32_t **out, size_t *count);
+
+/**
  * Writes the runs of triangles of one material, in the order of the file: each a draw call. `stride` 0: packed. `out` NULL asks
  * for the count.
  *
@@ -1032,6 +1056,22 @@ MM_API mm_status mm_mesh_read_attribute(const mm_mesh *mesh,
                                         size_t stride,
                                         size_t capacity,
                                         size_t *count);
+
+/**
+ * Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated for a mesh
+ * without vertices, for which `*out` is NULL.
+ *
+ * Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: as of
+ * mm_mesh_read_attribute; MM_ERROR_BUFFER if the allocator returns NULL.
+ */
+MM_API mm_status mm_mesh_read_attribute_new(const mm_mesh *mesh,
+                                            size_t index,
+                                            mm_scalar scalar,
+                                            uint32_t components,
+                                            uint32_t normalized,
+                                            const mm_allocator *allocator,
+                                            void **out,
+                                            size_t *count);
 
 /**
  * Sets the offsets of a layout that are SIZE_MAX, and returns its stride.
@@ -1429,6 +1469,22 @@ MM_API mm_status mm_cgeo_read(const mm_file *file,
                               size_t *count);
 
 /**
+ * Reads an array of a snapshot as mm_cgeo_read does, packed, into memory of an allocator. The array is decoded once, also if its
+ * size is not known before. No memory is allocated for an array without elements, for which `*out` is NULL.
+ *
+ * Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any, each with its own scratch. Errors: as
+ * of mm_cgeo_read; MM_ERROR_BUFFER if the allocator returns NULL.
+ */
+MM_API mm_status mm_cgeo_read_new(const mm_file *file,
+                                  size_t snapshot,
+                                  mm_cgeo_array array,
+                                  uint32_t set,
+                                  mm_scratch *scratch,
+                                  const mm_allocator *allocator,
+                                  void **out,
+                                  size_t *count);
+
+/**
  * Decodes an array of a snapshot as mm_cgeo_read does, and exposes it in memory of the scratch, or where it lies in a file that
  * is mapped or in memory and does not compress it. Allocates nothing once the scratch is large enough. `out->size` is set
  * before.
@@ -1558,7 +1614,7 @@ MM_API mm_status mm_cgeo_keys(const mm_file *file,
  *
  * Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
  * positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
- * of mm_cgeo_positions and mm_cgeo_time_of.
+ * of mm_cgeo_read and mm_cgeo_time_of.
  */
 MM_API mm_status mm_cgeo_positions_at(const mm_file *file,
                                       const mm_timing *timing,

@@ -244,6 +244,32 @@ T sized() noexcept {
     return MM_INIT(T);
 }
 
+/** A vector as the allocator of functions named `_new`. */
+template <class T>
+struct Grown {
+    std::vector<T> elements;
+
+    static void *allocate(void *user, std::size_t bytes) noexcept {
+        auto &elements = static_cast<Grown *>(user)->elements;
+#ifndef MESHMAP_NO_EXCEPTIONS
+        try {
+#endif
+            elements.resize(bytes / sizeof(T));
+            return elements.data();
+#ifndef MESHMAP_NO_EXCEPTIONS
+        } catch (...) {
+            return nullptr;
+        }
+#endif
+    }
+    mm_allocator hooks() noexcept {
+        auto hooks = MM_INIT(mm_allocator);
+        hooks.user = this;
+        hooks.allocate = allocate;
+        return hooks;
+    }
+};
+
 /** Reads an array in two calls, `call(out, capacity, count)`: one for the count, one for the elements. */
 template <class T, class Call>
 mm_status fetch(std::vector<T> &out, Call call) {
@@ -441,12 +467,12 @@ public:
     }
     /** An attribute as `components` floats per vertex. */
     Returns<std::vector<float>> read(std::size_t index, std::uint32_t components) const {
-        std::size_t count = 0;
-        MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, MM_SCALAR_F32, components, 0, nullptr, 0, 0, &count));
-        std::vector<float> out(count * components);
-        float *start = out.empty() ? nullptr : out.data();
-        MESHMAP_TRY(mm_mesh_read_attribute(handle_, index, MM_SCALAR_F32, components, 0, start, 0, count, &count));
-        return out;
+        detail::Grown<float> out;
+        const auto hooks = out.hooks();
+        void *start = nullptr;
+        MESHMAP_TRY(
+            mm_mesh_read_attribute_new(handle_, index, MM_SCALAR_F32, components, 0, &hooks, &start, nullptr));
+        return std::move(out.elements);
     }
     Returns<std::vector<std::byte>> vertices(const Layout &layout, std::size_t stride = 0) const {
         const auto &attributes = layout.attributes();
@@ -476,11 +502,17 @@ public:
         return count;
     }
     Returns<std::vector<Triangle>> triangles() const {
-        std::vector<Triangle> out;
-        MESHMAP_TRY(detail::fetch(out, [&](Triangle *to, std::size_t capacity, std::size_t *count) {
-            return mm_mesh_triangles(handle_, to == nullptr ? nullptr : to->data(), 0, capacity, count);
-        }));
-        return out;
+        detail::Grown<Triangle> out;
+        const auto hooks = out.hooks();
+        std::uint32_t *start = nullptr;
+        MESHMAP_TRY(mm_mesh_triangles_new(handle_, &hooks, &start, nullptr));
+        return std::move(out.elements);
+    }
+    /** The triangles into the caller's buffer; returns their number. */
+    Returns<std::size_t> triangles(std::uint32_t *out, std::size_t stride, std::size_t capacity) const {
+        std::size_t count = 0;
+        MESHMAP_TRY(mm_mesh_triangles(handle_, out, stride, capacity, &count));
+        return count;
     }
     Returns<std::vector<Group>> groups() const {
         std::vector<Group> out;
@@ -857,11 +889,11 @@ public:
     }
     Returns<std::vector<Triangle>> triangles(std::size_t snapshot, const Scratch &scratch,
                                              mm_cgeo_array array = MM_CGEO_POSITION_INDICES, std::uint32_t set = 0) const {
-        std::vector<Triangle> out;
-        MESHMAP_TRY(detail::fetch(out, [&](Triangle *to, std::size_t capacity, std::size_t *count) {
-            return mm_cgeo_read(file_.get(), snapshot, array, set, scratch.get(), to, 0, capacity, count);
-        }));
-        return out;
+        detail::Grown<Triangle> out;
+        const auto hooks = out.hooks();
+        void *start = nullptr;
+        MESHMAP_TRY(mm_cgeo_read_new(file_.get(), snapshot, array, set, scratch.get(), &hooks, &start, nullptr));
+        return std::move(out.elements);
     }
     Returns<void> read(std::size_t snapshot, const Scratch &scratch, const Snapshot &out, std::size_t sample = 0,
                        mm_parts parts = MM_PARTS_ALL) const {

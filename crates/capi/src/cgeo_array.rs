@@ -6,11 +6,12 @@ use meshmap::cgeo::{Parts, Snapshot, Triangles};
 use meshmap::{Codec, Scalar};
 use zerocopy::IntoBytes;
 
+use crate::allocator::{Allocated, mm_allocator};
 use crate::cgeo::on;
 use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::format::unknown;
-use crate::memory::{Places, put_sized};
+use crate::memory::{Places, put, put_if_any, put_sized};
 use crate::scratch::{Working, mm_scratch};
 use crate::view::mm_view;
 
@@ -103,10 +104,14 @@ impl Wanted {
         capacity: usize,
         count: *mut usize,
     ) -> Result<Places<'a>> {
-        let (scalar, components) = self.element();
-        let size = scalar.size().saturating_mul(usize::try_from(components).unwrap_or(usize::MAX));
         // SAFETY: as the caller promised.
-        unsafe { Places::new(size, out, stride, capacity, count) }
+        unsafe { Places::new(self.size(), out, stride, capacity, count) }
+    }
+
+    /// The bytes of an element.
+    fn size(self) -> usize {
+        let (scalar, components) = self.element();
+        scalar.size().saturating_mul(usize::try_from(components).unwrap_or(usize::MAX))
     }
 
     pub(crate) fn view(self, elements: &[u8]) -> mm_view {
@@ -210,6 +215,48 @@ pub unsafe extern "C" fn mm_cgeo_read(
                 return places.begin(count);
             }
             places.write(decode(snapshot, wanted, working)?)
+        })
+    })
+}
+
+/// Reads an array of a snapshot as mm_cgeo_read does, packed, into memory of an allocator. The array is decoded once, also if its
+/// size is not known before. No memory is allocated for an array without elements, for which `*out` is NULL.
+///
+/// Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any, each with its own scratch. Errors: as
+/// of mm_cgeo_read; MM_ERROR_BUFFER if the allocator returns NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_cgeo_read_new(
+    file: *const mm_file,
+    snapshot: usize,
+    array: mm_cgeo_array,
+    set: u32,
+    scratch: *mut mm_scratch,
+    allocator: *const mm_allocator,
+    out: *mut *mut c_void,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        on(file, snapshot, scratch, |_, snapshot, working| {
+            let wanted = Wanted::new(array, set)?;
+            // SAFETY: the caller's, as the header says.
+            unsafe {
+                put(out, std::ptr::null_mut())?;
+                put_if_any(count, 0);
+            }
+            let elements = decode(snapshot, wanted, working)?;
+            // SAFETY: the caller's, as the header says; the memory has as many bytes as the elements.
+            unsafe {
+                let memory = Allocated::new(allocator, elements.len(), out)?;
+                let length = elements.len().checked_div(wanted.size()).unwrap_or(0);
+                if let Some(mut places) = (length > 0)
+                    .then(|| wanted.places(memory.start(), 0, length, std::ptr::null_mut()))
+                    .transpose()?
+                {
+                    places.write(elements)?;
+                }
+                put_if_any(count, length);
+                memory.hand_over(out)
+            }
         })
     })
 }

@@ -27,6 +27,7 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod allocator;
 mod arrays;
 mod cache;
 mod cancel;
@@ -53,6 +54,7 @@ mod snapshot;
 mod vertices;
 mod view;
 
+pub use allocator::mm_allocator;
 pub use arrays::*;
 pub use cache::*;
 pub use cancel::*;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use meshmap::{Address, Attribute, IndexFormat, MeshView, Semantic};
 
+use crate::allocator::{Allocated, mm_allocator};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, again, mm_file};
 use crate::findings::{findings, mm_finding_list};
@@ -321,6 +322,35 @@ pub unsafe extern "C" fn mm_mesh_triangles(
         // SAFETY: the caller's, as the header says.
         let mut target = unsafe { Target::<[u32; 3]>::new(out.cast(), stride, capacity, count) }?;
         target.write_each(mesh.view.triangle_count(), mesh.view.indices().triangles())
+    })
+}
+
+/// Writes the indices as mm_mesh_triangles does, packed, into memory of an allocator. No memory is allocated for a mesh without
+/// triangles, for which `*out` is NULL.
+///
+/// Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: MM_ERROR_BUFFER if the
+/// allocator returns NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_mesh_triangles_new(
+    mesh: *const mm_mesh,
+    allocator: *const mm_allocator,
+    out: *mut *mut u32,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let mesh = handle::get::<Mesh>(mesh)?;
+        let triangles = mesh.view.triangle_count();
+        // SAFETY: the caller's, as the header says; the memory has room for all triangles.
+        unsafe {
+            put_if_any(count, 0);
+            let memory =
+                Allocated::new(allocator, triangles.saturating_mul(size_of::<[u32; 3]>()), out.cast())?;
+            let mut written = 0;
+            let mut target = Target::<[u32; 3]>::new(memory.start(), 0, triangles, &raw mut written)?;
+            target.write_each(triangles, mesh.view.indices().triangles())?;
+            put_if_any(count, triangles);
+            memory.hand_over(out.cast())
+        }
     })
 }
 

@@ -234,7 +234,7 @@ fn vertices(proxy: &Proxy, snapshot: usize, working: &mut Working) -> Result<usi
 ///
 /// Ownership: all memory stays the caller's. Threads: any, each with its own scratch. Errors: MM_ERROR_BUFFER if `capacity`
 /// positions are too few; MM_ERROR_MISMATCH if snapshots have different triangles; MM_ERROR_OUT_OF_RANGE for a time that is NaN; as
-/// of mm_cgeo_positions and mm_cgeo_time_of.
+/// of mm_cgeo_read and mm_cgeo_time_of.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_cgeo_positions_at(
     file: *const mm_file,

@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use meshmap::{Semantic, VertexFormat, VertexLayout};
 
+use crate::allocator::{Allocated, mm_allocator};
 use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::format::unknown;
 use crate::handle;
@@ -266,6 +267,46 @@ pub unsafe extern "C" fn mm_mesh_read_attribute(
                 .write_chunks(format, stride, |offset, bytes| target.write(offset, bytes))?;
         }
         Ok(())
+    })
+}
+
+/// Converts an attribute as mm_mesh_read_attribute does, packed, into memory of an allocator. No memory is allocated for a mesh
+/// without vertices, for which `*out` is NULL.
+///
+/// Ownership: `*out` is the caller's, from its allocator; NULL if the call fails. Threads: any. Errors: as of
+/// mm_mesh_read_attribute; MM_ERROR_BUFFER if the allocator returns NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_mesh_read_attribute_new(
+    mesh: *const mm_mesh,
+    index: usize,
+    scalar: mm_scalar,
+    components: u32,
+    normalized: u32,
+    allocator: *const mm_allocator,
+    out: *mut *mut c_void,
+    count: *mut usize,
+) -> mm_status {
+    guard(|| {
+        let mesh = handle::get::<Mesh>(mesh)?;
+        let format = format(scalar, components, normalized)?;
+        // SAFETY: the caller's, as the header says.
+        unsafe {
+            put(out, std::ptr::null_mut())?;
+            put_if_any(count, 0);
+        }
+        let attribute = mesh.attribute(index)?;
+        let bytes = attribute.len().checked_mul(format.size());
+        let bytes = bytes.ok_or_else(|| Fail::argument("expected memory of a size that there is"))?;
+        // SAFETY: the caller's, as the header says; the memory has `bytes` bytes.
+        unsafe {
+            let memory = Allocated::new(allocator, bytes, out)?;
+            let mut ignored = 0;
+            if let Some(mut target) = ByteTarget::new(memory.start(), bytes, bytes, &raw mut ignored)? {
+                attribute.write_chunks(format, format.size(), |offset, bytes| target.write(offset, bytes))?;
+            }
+            put_if_any(count, attribute.len());
+            memory.hand_over(out)
+        }
     })
 }
 

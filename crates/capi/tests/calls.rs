@@ -976,3 +976,83 @@ fn flags_cancel_the_calls_of_a_thread() {
     assert_eq!(positions(scratch), MM_OK);
     assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
 }
+
+/// What an allocator of a test has handed out and taken back.
+#[derive(Default)]
+struct Hooked {
+    given: Vec<Box<[u8]>>,
+    is_empty: bool,
+    released: usize,
+}
+
+unsafe extern "C" fn give(user: *mut c_void, bytes: usize) -> *mut c_void {
+    // SAFETY: the user of `allocator`.
+    let hooked = unsafe { &mut *user.cast::<Hooked>() };
+    if hooked.is_empty {
+        return null_mut();
+    }
+    hooked.given.push(vec![0xa5_u8; bytes].into_boxed_slice());
+    hooked.given.last_mut().map_or(null_mut(), |memory| memory.as_mut_ptr().cast())
+}
+
+unsafe extern "C" fn take_back(user: *mut c_void, memory: *mut c_void) {
+    // SAFETY: the user of `allocator`.
+    let hooked = unsafe { &mut *user.cast::<Hooked>() };
+    assert!(hooked.given.iter().any(|given| given.as_ptr().cast() == memory.cast_const()));
+    hooked.released += 1;
+}
+
+#[test]
+fn allocators_of_the_caller_give_the_memory_of_arrays() {
+    let path = data::valid("cgeo", "anim_a.cgeo");
+    let (file, scratch, ours) = (open(&path), scratch(), Proxy::open(&path).unwrap());
+    let mut hooked = Hooked::default();
+    let user = (&raw mut hooked).cast();
+    let hooks = mm_allocator { user, allocate: Some(give), release: Some(take_back), ..sized() };
+    let (mut out, mut count) = (null_mut(), 0);
+
+    let mesh = ours.snapshot(1).unwrap().mesh().unwrap();
+    ok!(mm_cgeo_read_new(file, 1, MM_CGEO_POSITIONS, 0, scratch, &hooks, &mut out, &mut count));
+    assert_eq!(count, mesh.positions.len());
+    assert_eq!(*hooked.given[0], *mesh.positions.as_bytes());
+    assert_eq!(out.cast_const(), hooked.given[0].as_ptr().cast());
+    ok!(mm_cgeo_read_new(file, 1, MM_CGEO_MATERIAL_IDS, 0, scratch, &hooks, &mut out, &mut count));
+    assert_eq!(*hooked.given[1], *bytes(&mesh.triangles.material_ids().unwrap()));
+    // Stored complete: nothing is allocated for an array that is not there.
+    let status = status!(mm_cgeo_read_new(
+        file,
+        0,
+        MM_CGEO_POSITION_DIFFERENCES,
+        0,
+        scratch,
+        &hooks,
+        &mut out,
+        &mut count
+    ));
+    assert_eq!((status, out.is_null(), count, hooked.given.len()), (MM_ABSENT, true, 0, 2));
+
+    let (mut view, address) = (null_mut(), c"snapshots[1]");
+    ok!(mm_mesh_at(file, address.as_ptr(), &mut view));
+    let ours = MeshFile::open(&path).unwrap().mesh(&"snapshots[1]".parse().unwrap()).unwrap();
+    ok!(mm_mesh_read_attribute_new(view, 0, MM_SCALAR_F32, 3, 0, &hooks, &mut out, &mut count));
+    let attribute = ours.attribute(&ours.attributes()[0].semantic).unwrap().unwrap();
+    let expected: Vec<u8> = attribute.to_f32::<3>().iter().flatten().flat_map(|n| n.to_le_bytes()).collect();
+    assert_eq!((&*hooked.given[2], count), (&*expected, attribute.len()));
+    let mut triangles = null_mut();
+    ok!(mm_mesh_triangles_new(view, &hooks, &mut triangles, &mut count));
+    let expected: Vec<u32> = ours.indices().triangles().flatten().collect();
+    assert_eq!((&*hooked.given[3], count), (&*bytes(&expected), expected.len() / 3));
+
+    // A number that the type cannot hold: the memory is given back.
+    let status =
+        status!(mm_mesh_read_attribute_new(view, 0, MM_SCALAR_U8, 3, 0, &hooks, &mut out, &mut count));
+    assert_eq!((status, out.is_null(), hooked.released), (MM_ERROR_OUT_OF_RANGE, true, 1));
+    hooked.is_empty = true;
+    let status = status!(mm_mesh_triangles_new(view, &hooks, &mut triangles, &mut count));
+    assert_eq!((status, triangles.is_null(), count), (MM_ERROR_BUFFER, true, 0));
+    for hooks in [sized::<mm_allocator>(), mm_allocator { size: 0, ..hooks }] {
+        let status = status!(mm_mesh_triangles_new(view, &hooks, &mut triangles, &mut count));
+        assert_eq!(status, MM_ERROR_ARGUMENT);
+    }
+    assert_eq!((mm_mesh_free(view), mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK, MM_OK));
+}

@@ -12,6 +12,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use meshmap::{Fragments, Options, coalesce};
 use object_store::path::Path;
 use object_store::{Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore};
+use url::Url;
 
 use crate::cache::RangeCache;
 use crate::error::{Error, Result};
@@ -352,7 +353,9 @@ impl Stored {
 /// An error of a store whose text has no secrets: stores name the address, with its query string.
 fn without_address(error: object_store::Error, address: &str, shown: &str) -> object_store::Error {
     use object_store::Error as Store;
-    let query = address.split_once('?').map_or("", |(_, query)| query);
+    // As it is in requests.
+    let url = Url::parse(address).ok();
+    let query = url.as_ref().and_then(Url::query).unwrap_or_default();
     let clean = |source: Box<dyn std::error::Error + Send + Sync>| {
         let text = source.to_string();
         // Whatever part of the address is left out, its query string is what is secret.

@@ -138,8 +138,8 @@ async fn query_strings_credentials_and_headers_are_sent_and_not_shown() {
 
     for act in [Act::Status(403), Act::Status(404), Act::Status(401), Act::Whole, Act::Close] {
         let server = serve(file(), move |_, _| act);
-        let address =
-            server.address.replace("http://", "http://user:p%40ss@") + "?X-Amz-Signature=se%2Fcret&v=1";
+        let address = server.address.replace("http://", "http://user:p%40ss@")
+            + "?X-Amz-Signature=se%2Fcret&v=a b#part";
         let error = Remote::at_with(&address, self::settings()).unwrap().open().await.unwrap_err();
         let mut text = format!("{error} {error:?}");
         let mut source = std::error::Error::source(&error);

@@ -219,6 +219,9 @@ impl Frames {
         #[cfg(feature = "rayon")]
         if self.options.parallelism == crate::options::Parallelism::Rayon && self.stride > 0 {
             use rayon::prelude::*;
+
+            use crate::limits::cancel;
+
             /// Fewer poses are faster on one thread; Miri would take long for many.
             const PARALLEL: usize = if cfg!(miri) { 256 } else { 16 << 10 };
             if out.len() > PARALLEL {
@@ -226,7 +229,8 @@ impl Frames {
                 let frames_each = PARALLEL.div_ceil(poses).saturating_div(4).max(1);
                 let values = values.par_chunks(self.channels().saturating_mul(frames_each));
                 let out = out.par_chunks_mut(poses.saturating_mul(frames_each));
-                out.zip(values).for_each(|(out, values)| self.decode_frames(values, out));
+                let decode = |(out, values): (&mut [Trs], &[U16])| self.decode_frames(values, out);
+                cancel::in_pool(|_| out.zip(values).for_each(decode));
                 return;
             }
         }

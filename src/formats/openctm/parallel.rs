@@ -47,9 +47,10 @@ impl Mesh {
         // Grid indices are decoded with the positions.
         let alone: Vec<&Section> = sections.filter(|section| section.part != Part::GridIndices).collect();
         let decode = |scratch: &mut Scratch, section: &&Section| self.decode_one(section, budget, scratch);
-        let cancel = cancel::current();
-        let scratch = || Scratch::cancelled_by(cancel.clone());
-        let results: Vec<Result<Option<NormalPlanes>>> = alone.par_iter().map_init(scratch, decode).collect();
+        let results: Vec<Result<Option<NormalPlanes>>> = cancel::in_pool(|job| {
+            let decode = |scratch: &mut Scratch, section: &&Section| job.task(|| decode(scratch, section));
+            alone.par_iter().map_init(|| job.task(Scratch::default), decode).collect()
+        });
         if results.iter().all(Result::is_ok)
             && let Some((planes, ending)) = results.into_iter().flatten().flatten().next()
             && let (Some(section), Some(grid)) = (&self.layout.normals, &self.layout.grid)
@@ -121,11 +122,14 @@ fn predicted_normals(
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
     let words = Planes::new(planes);
     let precision = grid.header.normal_precision.get();
-    let are_all_in_range = normals.par_chunks_mut(part).enumerate().map(|(index, normals)| {
+    let add = |(index, normals): (usize, &mut [[f32; 3]])| {
         let first = index.saturating_mul(part);
         let are_in_range = normals::add_triangles(&positions, &triangles, first, normals);
         normals::restore(&words.from(first), precision, normals);
         are_in_range
+    };
+    let are_all_in_range = cancel::in_pool(|_| {
+        normals.par_chunks_mut(part).enumerate().map(add).reduce(|| true, |one, other| one && other)
     });
-    Ok(are_all_in_range.reduce(|| true, |one, other| one && other).then_some(normals))
+    Ok(are_all_in_range.then_some(normals))
 }

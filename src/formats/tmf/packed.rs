@@ -59,7 +59,7 @@ struct Part {
     segment: usize,
 }
 
-/// The elements that are decoded by one thread, or before a look at whether the job is cancelled: a multiple of eight, so that
+/// The elements that are decoded by one thread, or before the flag of the job is checked: a multiple of eight, so that
 /// every piece begins a byte.
 const DECODED: usize = 8 << 10;
 
@@ -333,12 +333,15 @@ impl<T: PackedElement> Packed<T> {
             pieces.extend(run.split(DECODED));
             Ok(())
         })?;
-        let job = cancel::current();
-        let decode = |run| {
-            cancel::check_for(job.as_deref(), "bit array")?;
-            self.decode_run(run)
-        };
-        let failed = pieces.into_par_iter().map(decode).find_map_first(Result::err);
+        let failed = cancel::in_pool(|job| {
+            let decode = |run| {
+                job.task(|| {
+                    cancel::check("bit array")?;
+                    self.decode_run(run)
+                })
+            };
+            pieces.into_par_iter().map(decode).find_map_first(Result::err)
+        });
         failed.map_or(Ok(()), Err)
     }
 

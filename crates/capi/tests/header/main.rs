@@ -96,6 +96,31 @@ fn every_function_is_called_by_a_test() {
     assert!(missing.is_empty(), "no test calls {missing:?}");
 }
 
+#[test]
+fn comments_name_only_what_the_header_declares() {
+    let header = header();
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let words = |text: &str| -> BTreeSet<String> {
+        let words =
+            text.split(|c| !is_name(c)).filter(|word| word.starts_with("mm_") || word.starts_with("MM_"));
+        // Beginnings of names: mm_cgeo_*, MM_ERROR_*.
+        words.filter(|word| !word.ends_with('_')).map(str::to_owned).collect()
+    };
+    let (mut comments, mut code) = (String::new(), String::new());
+    let mut rest = header.as_str();
+    while let Some((before, after)) = rest.split_once("/*") {
+        let (comment, behind) = after.split_once("*/").expect("the end of a comment");
+        code += before;
+        comments += comment;
+        rest = behind;
+    }
+    code += rest;
+    let (mentioned, declared) = (words(&comments), words(&code));
+    assert!(mentioned.len() > 60, "{mentioned:?}");
+    let unknown: Vec<&String> = mentioned.difference(&declared).collect();
+    assert!(unknown.is_empty(), "comments of meshmap.h name {unknown:?}");
+}
+
 /// The structs of the header: name, and the type and name of each field.
 fn structs(header: &str) -> Vec<(String, Vec<(String, String)>)> {
     let mut found = Vec::new();

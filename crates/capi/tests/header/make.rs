@@ -14,9 +14,9 @@ text, format, address, bytes, expected and found value.",
         &["fail/status.rs", "format.rs", "fail/last.rs"],
     ),
     (
-        "Scratch memory and cancelling",
-        "A scratch makes calls that repeat free of allocations. A cancel flag ends the calls of a thread early.",
-        &["scratch.rs", "cancel.rs"],
+        "Memory and cancelling",
+        "A scratch makes calls that repeat free of allocations. An allocator provides memory for arrays of unknown size. A cancel flag ends the calls of a thread early.",
+        &["scratch.rs", "allocator.rs", "cancel.rs"],
     ),
     (
         "Opening files",

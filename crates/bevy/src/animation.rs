@@ -33,14 +33,16 @@ pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, Me
     }
     if width != joints.len() {
         let text = format!("iqm: poses: expected one for each of {} joints, found {width}", joints.len());
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, text).into());
+        return Err(MeshmapError::Unusable(text));
     }
     let values = frames.read()?;
     let count = frames.len() as usize;
     let asked = model.anims().fold(0_usize, |sum, anim| sum.saturating_add(anim.num_frames as usize));
     if asked > count.saturating_mul(MOST_SHARED) {
-        let text = format!("iqm: anims: expected at most {MOST_SHARED} uses of each of {count} frames, found {asked} frames");
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, text).into());
+        let text = format!(
+            "iqm: anims: expected at most {MOST_SHARED} uses of each of {count} frames, found {asked} frames"
+        );
+        return Err(MeshmapError::Unusable(text));
     }
     let mut used = HashSet::new();
     let mut clips = Vec::new();
@@ -52,7 +54,8 @@ pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, Me
         }
         let range = anim.frames();
         let run = values.get(range.start as usize * width..range.end as usize * width).unwrap_or_default();
-        let rate = if anim.framerate.is_normal() && anim.framerate > 0.0 { anim.framerate } else { DEFAULT_RATE };
+        let rate =
+            if anim.framerate.is_normal() && anim.framerate > 0.0 { anim.framerate } else { DEFAULT_RATE };
         let clip = clip(run, joints, rate, anim.is_loop());
         clips.push(Clip { name, clip, repeats: anim.is_loop() });
     }

@@ -83,7 +83,7 @@ fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
     let count = view.vertex_count();
     // Bevy's functions index vertices without a check.
     if let Some(beyond) = view.indices().iter().find(|index| *index as usize >= count) {
-        return Err(invalid(format!(
+        return Err(MeshmapError::Damaged(format!(
             "{}: expected vertex indices less than {count}, found {beyond}; run `meshmap verify` on the file",
             view.address()
         )));
@@ -115,16 +115,15 @@ fn skin_of(
             if *weight == 0.0 {
                 continue;
             }
-            *out = u16::try_from(joint)
-                .ok()
-                .filter(|joint| usize::from(*joint) < joint_count)
-                .ok_or_else(|| invalid(format!("joint indices: expected less than {joint_count}, found {joint}")))?;
+            *out = u16::try_from(joint).ok().filter(|joint| usize::from(*joint) < joint_count).ok_or_else(
+                || {
+                    MeshmapError::Unusable(format!(
+                        "joint indices: expected less than {joint_count}, found {joint}"
+                    ))
+                },
+            )?;
         }
         out.push(vertex);
     }
     Ok((out, weights))
-}
-
-fn invalid(text: String) -> MeshmapError {
-    std::io::Error::new(std::io::ErrorKind::InvalidData, text).into()
 }

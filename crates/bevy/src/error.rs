@@ -12,6 +12,12 @@ pub enum MeshmapError {
     /// The asset source cannot be read.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// A part that breaks a rule of its format which the library leaves to `validate`.
+    #[error("{0}")]
+    Damaged(String),
+    /// A valid part that Bevy cannot use. It is always left out with a warning.
+    #[error("{0}")]
+    Unusable(String),
     /// The file is larger than the plugin reads whole.
     #[error(
         "{}: the file is larger than {max_whole} bytes, the most that is read whole; pass the folder of the assets to \

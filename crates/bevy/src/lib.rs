@@ -15,7 +15,9 @@ mod settings;
 mod skeleton;
 mod stream;
 
-pub use assets::{MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin};
+pub use assets::{
+    MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
+};
 pub use error::MeshmapError;
 pub use label::MeshmapLabel;
 pub use loader::{MeshmapLoader, extensions_of};

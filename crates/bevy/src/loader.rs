@@ -13,7 +13,9 @@ use bevy_world_serialization::WorldAsset;
 use meshmap::{Format, MeshEntry, MeshFile, Options, Role};
 
 use crate::animation::{Clip, clips};
-use crate::assets::{MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin};
+use crate::assets::{
+    MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
+};
 use crate::convert::{conventions, convert};
 use crate::error::MeshmapError;
 use crate::label::MeshmapLabel;
@@ -59,7 +61,8 @@ impl AssetLoader for MeshmapLoader {
         let source = read::source(self, reader, settings, context.path()).await?;
         let opened = source.identity().is_some().then(|| source.clone());
         let file = MeshFile::from_source_with(source, &self.options)?;
-        let mut load = Load { file: &file, settings, context, materials: Materials::default(), warnings: Vec::new() };
+        let mut load =
+            Load { file: &file, settings, context, materials: Materials::default(), warnings: Vec::new() };
         let loaded = load.run()?;
         Ok(MeshmapFile { opened, ..loaded })
     }
@@ -89,7 +92,11 @@ impl Materials {
 /// A colour for a material: grey for the first one, then hues that are far from one another.
 fn color(index: usize) -> Color {
     const GOLDEN_ANGLE: f32 = 137.508;
-    if index == 0 { Color::hsl(0.0, 0.0, 0.7) } else { Color::hsl(index as f32 * GOLDEN_ANGLE % 360.0, 0.5, 0.6) }
+    if index == 0 {
+        Color::hsl(0.0, 0.0, 0.7)
+    } else {
+        Color::hsl(index as f32 * GOLDEN_ANGLE % 360.0, 0.5, 0.6)
+    }
 }
 
 /// One load.
@@ -157,11 +164,14 @@ impl Load<'_, '_> {
         })
     }
 
-    /// The value of a part, or `None` with a warning if damaged parts are skipped.
+    /// The value of a part, or `None` with a warning if Bevy cannot use it, or if damaged parts are skipped.
     fn keep<T, E: Into<MeshmapError>>(&mut self, part: Result<T, E>) -> Result<Option<T>, MeshmapError> {
         match part.map_err(Into::into) {
             Ok(value) => Ok(Some(value)),
-            Err(error) if self.settings.damaged == DamagedParts::Skip => {
+            Err(error)
+                if matches!(error, MeshmapError::Unusable(_))
+                    || self.settings.damaged == DamagedParts::Skip =>
+            {
                 tracing::warn!("{}: {error}", self.context.path());
                 self.warnings.push(error.to_string());
                 Ok(None)
@@ -206,7 +216,12 @@ impl Load<'_, '_> {
                 continue;
             }
             counts.insert(label_lod, index + 1);
-            meshes.push(MeshmapMesh { name: entry.name, address: entry.address.to_string(), lod, primitives });
+            meshes.push(MeshmapMesh {
+                name: entry.name,
+                address: entry.address.to_string(),
+                lod,
+                primitives,
+            });
         }
         Ok(meshes)
     }
@@ -258,7 +273,10 @@ impl Load<'_, '_> {
             bind_pose: joints.bind_pose.clone(),
             inverse_bindposes: inverse_bindposes.clone(),
         };
-        (vec![self.context.add_labeled_asset(MeshmapLabel::Skin(0).to_string(), skin)], Some(inverse_bindposes))
+        (
+            vec![self.context.add_labeled_asset(MeshmapLabel::Skin(0).to_string(), skin)],
+            Some(inverse_bindposes),
+        )
     }
 
     fn animations(

@@ -4,19 +4,22 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bevy_animation::graph::AnimationGraphHandle;
-use bevy_animation::{AnimatedBy, AnimationPlayer, AnimationTargetId};
+use bevy_animation::graph::{AnimationGraph, AnimationGraphHandle};
+use bevy_animation::{AnimatedBy, AnimationClip, AnimationPlayer, AnimationTargetId};
 use bevy_app::{App, Plugin, Update};
-use bevy_asset::AssetApp;
+use bevy_asset::{Asset, AssetApp, Assets};
 use bevy_camera::primitives::Aabb;
-use bevy_camera::visibility::{NoFrustumCulling, Visibility, VisibilityRange};
+use bevy_camera::visibility::{
+    InheritedVisibility, NoFrustumCulling, ViewVisibility, Visibility, VisibilityClass, VisibilityRange,
+};
 use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::name::Name;
 use bevy_ecs::schedule::IntoScheduleConfigs;
-use bevy_mesh::Mesh3d;
-use bevy_mesh::skinning::SkinnedMesh;
+use bevy_mesh::skinning::{SkinnedMesh, SkinnedMeshInverseBindposes};
+use bevy_mesh::{Mesh, Mesh3d};
 use bevy_time::{Timer, TimerMode};
-use bevy_transform::components::{GlobalTransform, Transform};
+use bevy_transform::components::{GlobalTransform, Transform, TransformTreeChanged};
+use bevy_world_serialization::WorldAsset;
 use meshmap::cgeo::SnapshotCache;
 use meshmap::{Format, Options};
 
@@ -25,7 +28,7 @@ use crate::loader::{MeshmapLoader, extensions_of};
 use crate::reload::{StaleCheck, reload_stale};
 use crate::stream::{StreamCache, advance, restart};
 
-/// Adds the loader, the assets and [`StreamedProxy`](crate::StreamedProxy). Add it after Bevy's `AssetPlugin`.
+/// Adds the loader, the assets and [`StreamedProxy`](crate::StreamedProxy). Add it after Bevy's own plugins.
 #[derive(Clone, Debug)]
 pub struct MeshmapPlugin {
     /// The most bytes that are read whole through an asset source: 512 MiB. A larger file is opened by path, if the folder of the
@@ -80,15 +83,22 @@ impl Plugin for MeshmapPlugin {
         app.init_asset::<MeshmapFile>()
             .init_asset::<MeshmapMesh>()
             .init_asset::<MeshmapMaterial>()
-            .init_asset::<MeshmapSkin>()
-            .init_asset::<bevy_mesh::Mesh>()
-            .init_asset::<bevy_mesh::skinning::SkinnedMeshInverseBindposes>()
-            .init_asset::<bevy_animation::AnimationClip>()
-            .init_asset::<bevy_animation::graph::AnimationGraph>();
+            .init_asset::<MeshmapSkin>();
+        init_foreign::<Mesh>(app);
+        init_foreign::<SkinnedMeshInverseBindposes>(app);
+        init_foreign::<AnimationClip>(app);
+        init_foreign::<AnimationGraph>(app);
+        init_foreign::<WorldAsset>(app);
+        #[cfg(feature = "pbr")]
+        init_foreign::<bevy_pbr::StandardMaterial>(app);
         // The components of scenes, which Bevy's plugins also register.
         app.register_type::<Transform>()
             .register_type::<GlobalTransform>()
+            .register_type::<TransformTreeChanged>()
             .register_type::<Visibility>()
+            .register_type::<InheritedVisibility>()
+            .register_type::<ViewVisibility>()
+            .register_type::<VisibilityClass>()
             .register_type::<Name>()
             .register_type::<ChildOf>()
             .register_type::<Children>()
@@ -101,6 +111,8 @@ impl Plugin for MeshmapPlugin {
             .register_type::<AnimationGraphHandle>()
             .register_type::<AnimationTargetId>()
             .register_type::<AnimatedBy>();
+        #[cfg(feature = "pbr")]
+        app.register_type::<bevy_pbr::MeshMaterial3d<bevy_pbr::StandardMaterial>>();
         let extensions = Format::ALL.iter().flat_map(|format| extensions_of(*format)).copied().collect();
         app.register_asset_loader(MeshmapLoader {
             max_whole: self.max_whole,
@@ -112,5 +124,12 @@ impl Plugin for MeshmapPlugin {
         app.insert_resource(StreamCache(Arc::new(SnapshotCache::new(self.stream_bytes))))
             .insert_resource(StaleCheck(Timer::new(self.stale_check, TimerMode::Repeating)))
             .add_systems(Update, (restart, advance, reload_stale).chain());
+    }
+}
+
+/// Initializes an asset of Bevy, unless its own plugin has done it.
+fn init_foreign<A: Asset>(app: &mut App) {
+    if !app.world().contains_resource::<Assets<A>>() {
+        app.init_asset::<A>();
     }
 }

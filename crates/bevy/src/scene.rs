@@ -1,7 +1,7 @@
 //! The world of a file: its meshes and joints as entities.
 
-use bevy_animation::{AnimatedBy, AnimationPlayer};
 use bevy_animation::graph::{AnimationGraph, AnimationGraphHandle};
+use bevy_animation::{AnimatedBy, AnimationPlayer};
 use bevy_asset::Handle;
 use bevy_camera::primitives::Aabb;
 use bevy_camera::visibility::{NoFrustumCulling, Visibility, VisibilityRange};
@@ -56,8 +56,9 @@ pub(crate) fn world(parts: &Parts<'_>, settings: &MeshmapSettings) -> World {
     let ranges = ranges(parts.meshes, settings);
     for (index, mesh) in parts.meshes.iter().enumerate() {
         let name = if mesh.name.is_empty() { format!("Mesh{index}") } else { mesh.name.clone() };
-        let node =
-            world.spawn((Transform::IDENTITY, Visibility::default(), Name::new(name.clone()), ChildOf(root))).id();
+        let node = world
+            .spawn((Transform::IDENTITY, Visibility::default(), Name::new(name.clone()), ChildOf(root)))
+            .id();
         for (number, primitive) in mesh.primitives.iter().enumerate() {
             let mut entity = world.spawn((
                 Mesh3d(primitive.mesh.clone()),
@@ -122,7 +123,8 @@ fn ranges(meshes: &[MeshmapMesh], settings: &MeshmapSettings) -> Vec<(u32, Visib
         let listed = settings.level_distances.get(index).copied().filter(|distance| *distance > start.end);
         let distance = listed.unwrap_or_else(|| (start.end * 2.0).max(1.0));
         let end = if last { f32::MAX..f32::MAX } else { distance..distance * MARGIN };
-        ranges.push((*level, VisibilityRange { start_margin: start, end_margin: end.clone(), use_aabb: true }));
+        ranges
+            .push((*level, VisibilityRange { start_margin: start, end_margin: end.clone(), use_aabb: true }));
         start = end;
     }
     ranges

@@ -22,7 +22,9 @@ impl Joints {
     pub(crate) fn of(file: &MeshFile) -> Result<Self, MeshmapError> {
         match file {
             MeshFile::Iqm(model) => Ok(Self::of_iqm(model)),
-            MeshFile::SlMesh(asset) => Ok(asset.skin()?.map(|skin| Self::of_slmesh(&skin)).unwrap_or_default()),
+            MeshFile::SlMesh(asset) => {
+                Ok(asset.skin()?.map(|skin| Self::of_slmesh(&skin)).unwrap_or_default())
+            }
             _ => Ok(Self::default()),
         }
     }

@@ -32,7 +32,12 @@ pub const ATTRIBUTE_PREVIOUS_POSITION: MeshVertexAttribute =
 /// Frames are decoded in Bevy's task pools. A frame that is not ready in time keeps the last one, and is counted in
 /// [`StreamStats::missed`].
 #[derive(Component, Clone, Debug)]
-#[require(StreamStats, StreamState, bevy_transform::components::Transform, bevy_camera::visibility::Visibility)]
+#[require(
+    StreamStats,
+    StreamState,
+    bevy_transform::components::Transform,
+    bevy_camera::visibility::Visibility
+)]
 pub struct StreamedProxy {
     /// The file.
     pub file: Handle<MeshmapFile>,

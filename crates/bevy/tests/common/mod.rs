@@ -13,7 +13,7 @@ use bevy_time::TimePlugin;
 use bevy_transform::TransformPlugin;
 use bevy_world_serialization::WorldSerializationPlugin;
 
-pub fn app(folder: &Path, plugin: MeshmapPlugin) -> App {
+pub(crate) fn app(folder: &Path, plugin: MeshmapPlugin) -> App {
     let mut app = App::new();
     app.add_plugins((
         TaskPoolPlugin::default(),
@@ -35,7 +35,7 @@ pub fn app(folder: &Path, plugin: MeshmapPlugin) -> App {
 }
 
 /// Runs the app until `done` returns a value.
-pub fn until<T>(app: &mut App, mut done: impl FnMut(&mut App) -> Option<T>) -> T {
+pub(crate) fn until<T>(app: &mut App, mut done: impl FnMut(&mut App) -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         app.update();
@@ -47,13 +47,17 @@ pub fn until<T>(app: &mut App, mut done: impl FnMut(&mut App) -> Option<T>) -> T
     }
 }
 
-pub fn load(app: &App, path: &Path, change: impl Fn(&mut MeshmapSettings) + Send + Sync + 'static) -> Handle<MeshmapFile> {
+pub(crate) fn load(
+    app: &App,
+    path: &Path,
+    change: impl Fn(&mut MeshmapSettings) + Send + Sync + 'static,
+) -> Handle<MeshmapFile> {
     let server = app.world().resource::<AssetServer>();
     server.load_builder().with_settings(change).load(AssetPath::from_path(path).into_owned())
 }
 
 /// Waits for a load; the text of its error if it failed.
-pub fn wait(app: &mut App, handle: &Handle<MeshmapFile>) -> Result<(), String> {
+pub(crate) fn wait(app: &mut App, handle: &Handle<MeshmapFile>) -> Result<(), String> {
     until(app, |app| match app.world().resource::<AssetServer>().load_state(handle) {
         LoadState::Loaded => Some(Ok(())),
         LoadState::Failed(error) => Some(Err(error.to_string())),

@@ -18,7 +18,7 @@ pub struct MeshmapFile {
     pub format: Format,
     /// All meshes as entities, below a root that turns and scales them.
     pub scene: Handle<WorldAsset>,
-    /// The transform of the scene's root: from the axes and the unit of the file to those of the settings.
+    /// The transform of the scene's root: converts the axes and the unit of the file as the settings ask.
     pub root: Transform,
     /// The meshes: of the finest loaded level first.
     pub meshes: Vec<Handle<MeshmapMesh>>,

@@ -26,7 +26,7 @@ pub(crate) struct Converted {
     pub(crate) damaged: Vec<MeshmapError>,
 }
 
-/// Converts a view whose triangles have one material. `joint_count` is 0 if there is no skin.
+/// Converts a view whose triangles have one material. `joint_count` is 0 without a skin.
 pub(crate) fn convert(
     view: &MeshView,
     settings: &MeshmapSettings,

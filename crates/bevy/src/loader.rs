@@ -1,7 +1,6 @@
 //! The asset loader: a file to labelled assets.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
 
 use bevy_animation::graph::AnimationGraph;
 use bevy_asset::io::Reader;
@@ -19,7 +18,7 @@ use crate::assets::{
 use crate::convert::{conventions, convert};
 use crate::error::MeshmapError;
 use crate::label::MeshmapLabel;
-use crate::read;
+use crate::read::{self, Access};
 use crate::scene;
 use crate::settings::{DamagedParts, Levels, MeshmapSettings};
 use crate::skeleton::Joints;
@@ -40,9 +39,7 @@ pub fn extensions_of(format: Format) -> &'static [&'static str] {
 /// Loads files of all formats. [`MeshmapPlugin`](crate::MeshmapPlugin) registers it.
 #[derive(TypePath)]
 pub struct MeshmapLoader {
-    pub(crate) max_whole: usize,
-    pub(crate) folder: Option<PathBuf>,
-    pub(crate) maps: bool,
+    pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) extensions: Vec<&'static str>,
 }
@@ -58,7 +55,7 @@ impl AssetLoader for MeshmapLoader {
         settings: &MeshmapSettings,
         context: &mut LoadContext<'_>,
     ) -> Result<MeshmapFile, MeshmapError> {
-        let source = read::source(self, reader, settings, context.path()).await?;
+        let source = read::source(&self.access, reader, settings, context.path()).await?;
         let opened = source.identity().is_some().then(|| source.clone());
         let file = MeshFile::from_source_with(source, &self.options)?;
         let mut load =

@@ -25,6 +25,7 @@ use meshmap::{Format, Options};
 
 use crate::assets::{MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapSkin};
 use crate::loader::{MeshmapLoader, extensions_of};
+use crate::read::Access;
 use crate::reload::{StaleCheck, reload_stale};
 use crate::stream::{StreamCache, advance, restart};
 
@@ -38,7 +39,7 @@ pub struct MeshmapPlugin {
     pub options: Options,
     /// The bytes of decoded snapshots that all streams hold together: 256 MiB.
     pub stream_bytes: u64,
-    /// The time between two checks for replaced files, of those that are opened by path.
+    /// The time between two checks for replaced files; only files that were opened by path are checked.
     pub stale_check: Duration,
     folder: Option<PathBuf>,
     maps: bool,
@@ -115,9 +116,7 @@ impl Plugin for MeshmapPlugin {
         app.register_type::<bevy_pbr::MeshMaterial3d<bevy_pbr::StandardMaterial>>();
         let extensions = Format::ALL.iter().flat_map(|format| extensions_of(*format)).copied().collect();
         app.register_asset_loader(MeshmapLoader {
-            max_whole: self.max_whole,
-            folder: self.folder.clone(),
-            maps: self.maps,
+            access: Access { max_whole: self.max_whole, folder: self.folder.clone(), maps: self.maps },
             options: self.options,
             extensions,
         });

@@ -10,7 +10,7 @@ use crate::assets::MeshmapFile;
 #[derive(Resource)]
 pub(crate) struct StaleCheck(pub(crate) Timer);
 
-/// Loads files again whose bytes on disk are no longer those that were opened.
+/// Loads files again that were replaced on disk after they were opened.
 pub(crate) fn reload_stale(
     time: Res<Time>,
     mut check: ResMut<StaleCheck>,

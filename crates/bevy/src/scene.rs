@@ -16,7 +16,7 @@ use crate::assets::MeshmapMesh;
 use crate::settings::{Axes, MeshmapSettings};
 use crate::skeleton::Joints;
 
-/// The transform from the axes and the unit of a file to those of the settings.
+/// The transform that converts the axes and the unit of a file as the settings ask.
 pub(crate) fn root_transform(file: &MeshFile, settings: &MeshmapSettings) -> Transform {
     let up = match settings.axes {
         Axes::Bevy => file.format().conventions().up,

@@ -41,7 +41,7 @@ impl Joints {
         joints
     }
 
-    /// The file does not store the hierarchy, which is that of the viewer's avatar: joints stand side by side.
+    /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
         let mut joints = Self::default();
         let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {

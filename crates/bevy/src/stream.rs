@@ -25,7 +25,7 @@ pub const ATTRIBUTE_PREVIOUS_POSITION: MeshVertexAttribute =
 
 /// Plays the animation of a CGeo proxy: adds a `Mesh3d` to the entity, and writes the positions of each frame into its mesh.
 ///
-/// Only positions change: normals and texture coordinates are those of the first snapshot. The mesh contains all triangles of the
+/// Only positions change: normals and texture coordinates stay as in the first snapshot. The mesh contains all triangles of the
 /// file, so that it has one material. Positions are in the axes of the file, as in scenes: use
 /// [`MeshmapFile::root`] as the transform.
 ///
@@ -72,10 +72,10 @@ impl StreamedProxy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interpolation {
-    /// Between those of the two.
+    /// Interpolated linearly.
     #[default]
     Linear,
-    /// Those of the snapshot before.
+    /// The positions of the earlier snapshot.
     Step,
 }
 

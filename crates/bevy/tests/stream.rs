@@ -1,4 +1,4 @@
-//! Streamed proxies: values, and the cost on the main thread. One test per process, because it measures memory.
+//! Streamed proxies: values, and the cost on the main thread.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
@@ -8,13 +8,14 @@ use std::time::Duration;
 use bevy_asset::Assets;
 use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_meshmap::meshmap::Scratch;
-use bevy_meshmap::meshmap::cgeo::{Proxy, Timing, Wrap};
+use bevy_meshmap::meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
 use bevy_meshmap::{
     ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapPlugin, MotionVectors, StreamStats, StreamedProxy,
 };
 use bevy_time::TimeUpdateStrategy;
 use common::{app, load, until, wait};
 use meshmap_testing::data::{root, valid};
+use meshmap_testing::fixtures::cgeo;
 
 fn positions(mesh: &Mesh, attribute: bevy_mesh::MeshVertexAttribute) -> Vec<[f32; 3]> {
     match mesh.attribute(attribute) {
@@ -78,20 +79,22 @@ fn resident() -> u64 {
     text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// `MESHMAP_STREAM` names a large proxy: ten streams of it run for 1,000 frames of 1/60 second.
+/// Ten files of 60,025 vertices and 24 snapshots run for 1,000 frames of 1/60 second.
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "measures"]
 fn measure_ten_streams() {
-    let path =
-        std::path::PathBuf::from(std::env::var_os("MESHMAP_STREAM").expect("MESHMAP_STREAM names a proxy"));
-    let mut app = app(path.parent().unwrap(), MeshmapPlugin::default());
+    let folder = tempfile::tempdir().unwrap();
+    let (_, snapshots) = cgeo::animation(245, 24);
+    let bytes = cgeo::file(&snapshots, Dialect::default());
+    let mut app = app(folder.path(), MeshmapPlugin::default());
     app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f64(1.0 / 60.0)));
-    let handle = load(&app, path.file_name().unwrap().as_ref(), |_| {});
-    wait(&mut app, &handle).unwrap();
     for index in 0..10 {
-        let stream = StreamedProxy { time: f64::from(index) * 0.1, ..StreamedProxy::new(handle.clone()) };
-        app.world_mut().spawn(stream);
+        let name = format!("{index}.cgeo");
+        std::fs::write(folder.path().join(&name), &bytes).unwrap();
+        let handle = load(&app, name.as_ref(), |_| {});
+        wait(&mut app, &handle).unwrap();
+        app.world_mut().spawn(StreamedProxy { time: f64::from(index) * 0.1, ..StreamedProxy::new(handle) });
     }
     let mut stats = app.world_mut().query::<&StreamStats>();
     until(&mut app, |app| stats.iter(app.world()).all(|stats| stats.shown > 0).then_some(()));

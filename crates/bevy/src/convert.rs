@@ -1,0 +1,129 @@
+//! One group of a mesh view as a Bevy mesh.
+
+use bevy_mesh::{Indices, Mesh, PrimitiveTopology, VertexAttributeValues};
+use meshmap::{Attribute, Conventions, Format, MeshView, Semantic, VOrigin};
+
+use crate::error::MeshmapError;
+use crate::settings::{MeshParts, MeshmapSettings};
+
+/// The winding and texture origin of Bevy. Axes stay: see [`Axes`](crate::Axes).
+pub(crate) fn conventions(format: Format) -> (Conventions, Conventions) {
+    let from = format.conventions();
+    let mut to = Conventions::default();
+    // A convention that the format does not define stays as it is.
+    if from.front_face.is_some() {
+        to.front_face = Conventions::Y_UP_CCW.front_face;
+    }
+    if from.v_origin.is_some() {
+        to.v_origin = Some(VOrigin::Top);
+    }
+    (from, to)
+}
+
+/// A mesh, and the error of each attribute that cannot be decoded.
+pub(crate) struct Converted {
+    pub(crate) mesh: Mesh,
+    pub(crate) damaged: Vec<MeshmapError>,
+}
+
+/// Converts a view whose triangles have one material. `joint_count` is 0 without a skin.
+pub(crate) fn convert(
+    view: &MeshView,
+    settings: &MeshmapSettings,
+    joint_count: usize,
+) -> Result<Converted, MeshmapError> {
+    let MeshParts { normals, tangents, texcoords, colors, skin } = settings.parts;
+    let mut mesh = Mesh::new(PrimitiveTopology::TriangleList, settings.usages);
+    let mut damaged = Vec::new();
+    // Without positions there is nothing to draw, so that their error is the error of the mesh.
+    let positions = view.attribute(&Semantic::Position)?;
+    let positions = positions.map(|positions| positions.to_f32::<3>()).unwrap_or_default();
+    mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, positions);
+    mesh.insert_indices(indices(view)?);
+
+    let mut part = |wanted: bool, semantic: Semantic| -> Option<Attribute> {
+        if !wanted {
+            return None;
+        }
+        view.attribute(&semantic).unwrap_or_else(|error| {
+            damaged.push(error.into());
+            None
+        })
+    };
+    if let Some(values) = part(normals, Semantic::Normal) {
+        mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, values.to_f32::<3>());
+    } else if normals {
+        mesh.compute_smooth_normals();
+    }
+    if let Some(values) = part(tangents, Semantic::Tangent) {
+        mesh.insert_attribute(Mesh::ATTRIBUTE_TANGENT, tangents_of(&values));
+    }
+    for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].into_iter().enumerate() {
+        if let Some(values) = part(texcoords, Semantic::TexCoord(set as u32)) {
+            mesh.insert_attribute(attribute, values.to_f32::<2>());
+        }
+    }
+    if let Some(values) = part(colors, Semantic::Color(0)) {
+        mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
+    }
+    let skin = skin && joint_count > 0;
+    if let Some((joints, weights)) = part(skin, Semantic::Joints(0)).zip(part(skin, Semantic::Weights(0))) {
+        match skin_of(&joints, &weights, joint_count) {
+            Ok((joints, weights)) => {
+                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_INDEX, VertexAttributeValues::Uint16x4(joints));
+                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, weights);
+            }
+            Err(error) => damaged.push(error),
+        }
+    }
+    Ok(Converted { mesh, damaged })
+}
+
+fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
+    let count = view.vertex_count();
+    // Bevy's functions index vertices without a check.
+    if let Some(beyond) = view.indices().iter().find(|index| *index as usize >= count) {
+        return Err(MeshmapError::Damaged(format!(
+            "{}: expected vertex indices less than {count}, found {beyond}; run `meshmap verify` on the file",
+            view.address()
+        )));
+    }
+    Ok(match u16::try_from(count) {
+        Ok(_) => Indices::U16(view.indices().iter().map(|index| index as u16).collect()),
+        Err(_) => Indices::U32(view.indices().to_vec()),
+    })
+}
+
+/// Tangents of 4 components. The sign of the bitangent is 1 if the file does not store it.
+fn tangents_of(values: &Attribute) -> Vec<[f32; 4]> {
+    let sign = |w: f32| if w == 0.0 { 1.0 } else { w };
+    values.iter_f32::<4>().map(|[x, y, z, w]| [x, y, z, sign(w)]).collect()
+}
+
+/// Joint indices and weights. Indices without a weight become 0, because files have anything there.
+#[expect(clippy::type_complexity, reason = "the two arrays of a skinned mesh")]
+fn skin_of(
+    joints: &Attribute,
+    weights: &Attribute,
+    joint_count: usize,
+) -> Result<(Vec<[u16; 4]>, Vec<[f32; 4]>), MeshmapError> {
+    let weights = weights.to_f32::<4>();
+    let mut out = Vec::with_capacity(weights.len());
+    for (joints, weights) in joints.to_uint::<4>()?.into_iter().zip(&weights) {
+        let mut vertex = [0; 4];
+        for ((out, joint), weight) in vertex.iter_mut().zip(joints).zip(weights) {
+            if *weight == 0.0 {
+                continue;
+            }
+            *out = u16::try_from(joint).ok().filter(|joint| usize::from(*joint) < joint_count).ok_or_else(
+                || {
+                    MeshmapError::Unusable(format!(
+                        "joint indices: expected less than {joint_count}, found {joint}"
+                    ))
+                },
+            )?;
+        }
+        out.push(vertex);
+    }
+    Ok((out, weights))
+}

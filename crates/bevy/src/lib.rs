@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod animation;
+mod assets;
+mod convert;
+mod error;
+mod label;
+mod loader;
+mod plugin;
+mod read;
+mod reload;
+mod scene;
+mod settings;
+mod skeleton;
+mod stream;
+
+pub use assets::{
+    MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
+};
+pub use error::MeshmapError;
+pub use label::MeshmapLabel;
+pub use loader::{MeshmapLoader, extensions_of};
+pub use meshmap;
+pub use plugin::MeshmapPlugin;
+pub use settings::{Axes, DamagedParts, Levels, MeshParts, MeshmapSettings};
+pub use stream::{
+    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MotionVectors, StreamCache, StreamStats, StreamedProxy,
+};

@@ -1,0 +1,328 @@
+//! The asset loader: a file to labelled assets.
+
+use std::collections::{BTreeSet, HashMap};
+
+use bevy_animation::graph::AnimationGraph;
+use bevy_asset::io::Reader;
+use bevy_asset::{AssetLoader, LoadContext};
+use bevy_color::Color;
+use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
+use bevy_reflect::TypePath;
+use bevy_world_serialization::WorldAsset;
+use meshmap::{Format, MeshEntry, MeshFile, Options, Role};
+
+use crate::animation::{Clip, clips};
+use crate::assets::{
+    MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
+};
+use crate::convert::{conventions, convert};
+use crate::error::MeshmapError;
+use crate::label::MeshmapLabel;
+use crate::read::{self, Access};
+use crate::scene;
+use crate::settings::{DamagedParts, Levels, MeshmapSettings};
+use crate::skeleton::Joints;
+
+/// The extensions of a format's files, without the dot.
+#[must_use]
+pub fn extensions_of(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::CGeo => &["cgeo"],
+        Format::Iqm => &["iqm"],
+        Format::OpenCtm => &["ctm"],
+        Format::SlMesh => &["slmesh", "llmesh"],
+        Format::Tmf => &["tmf"],
+        _ => &[],
+    }
+}
+
+/// Loads files of all formats. [`MeshmapPlugin`](crate::MeshmapPlugin) registers it.
+#[derive(TypePath)]
+pub struct MeshmapLoader {
+    pub(crate) access: Access,
+    pub(crate) options: Options,
+    pub(crate) extensions: Vec<&'static str>,
+}
+
+impl AssetLoader for MeshmapLoader {
+    type Asset = MeshmapFile;
+    type Settings = MeshmapSettings;
+    type Error = MeshmapError;
+
+    async fn load(
+        &self,
+        reader: &mut dyn Reader,
+        settings: &MeshmapSettings,
+        context: &mut LoadContext<'_>,
+    ) -> Result<MeshmapFile, MeshmapError> {
+        let source = read::source(&self.access, reader, settings, context.path()).await?;
+        let opened = source.identity().is_some().then(|| source.clone());
+        let file = MeshFile::from_source_with(source, &self.options)?;
+        let mut load =
+            Load { file: &file, settings, context, materials: Materials::default(), warnings: Vec::new() };
+        let loaded = load.run()?;
+        Ok(MeshmapFile { opened, ..loaded })
+    }
+
+    fn extensions(&self) -> &[&str] {
+        &self.extensions
+    }
+}
+
+/// The materials of a file, by name and ID.
+#[derive(Default)]
+struct Materials {
+    list: Vec<MeshmapMaterial>,
+    indices: HashMap<(String, u32), usize>,
+}
+
+impl Materials {
+    fn index(&mut self, name: &str, id: u32) -> usize {
+        let next = self.list.len();
+        *self.indices.entry((name.to_owned(), id)).or_insert_with(|| {
+            self.list.push(MeshmapMaterial { name: name.to_owned(), id, color: color(next) });
+            next
+        })
+    }
+}
+
+/// A colour for a material: grey for the first one, then hues that are far from one another.
+fn color(index: usize) -> Color {
+    const GOLDEN_ANGLE: f32 = 137.508;
+    if index == 0 {
+        Color::hsl(0.0, 0.0, 0.7)
+    } else {
+        Color::hsl(index as f32 * GOLDEN_ANGLE % 360.0, 0.5, 0.6)
+    }
+}
+
+/// One load.
+struct Load<'a, 'b> {
+    file: &'a MeshFile,
+    settings: &'a MeshmapSettings,
+    context: &'a mut LoadContext<'b>,
+    materials: Materials,
+    warnings: Vec<String>,
+}
+
+impl Load<'_, '_> {
+    fn run(&mut self) -> Result<MeshmapFile, MeshmapError> {
+        let format = self.file.format();
+        let joints = Joints::of(self.file);
+        let joints = self.keep(joints)?.unwrap_or_default();
+        let meshes = self.meshes(joints.len())?;
+        let (skins, inverse_bindposes) = self.skins(&joints);
+        let (animations, graph) = self.animations(&joints)?;
+
+        let list = std::mem::take(&mut self.materials.list);
+        #[cfg(feature = "pbr")]
+        let standard = self.standard_materials(&list);
+        let add = |(index, material)| {
+            self.context.add_labeled_asset(MeshmapLabel::Material(index).to_string(), material)
+        };
+        let materials = list.into_iter().enumerate().map(add).collect();
+
+        let root = scene::root_transform(self.file, self.settings);
+        let name = self.context.path().path().file_stem().map(|name| name.to_string_lossy().into_owned());
+        let parts = scene::Parts {
+            name: name.unwrap_or_default(),
+            root,
+            meshes: &meshes,
+            joints: &joints,
+            inverse_bindposes,
+            graph: graph.clone(),
+            #[cfg(feature = "pbr")]
+            materials: &standard,
+        };
+        let world = WorldAsset::new(scene::world(&parts, self.settings));
+        let scene = self.context.add_labeled_asset(MeshmapLabel::Scene.to_string(), world);
+        let finest = meshes.iter().filter_map(|mesh| mesh.lod).min();
+        let mut counts: HashMap<Option<u32>, usize> = HashMap::new();
+        let mut handles = Vec::new();
+        for mesh in meshes {
+            let lod = mesh.lod.filter(|lod| Some(*lod) != finest);
+            let count = counts.entry(lod).or_default();
+            let label = MeshmapLabel::Mesh { lod, mesh: *count };
+            *count += 1;
+            handles.push(self.context.add_labeled_asset(label.to_string(), mesh));
+        }
+        Ok(MeshmapFile {
+            format,
+            scene,
+            root,
+            meshes: handles,
+            materials,
+            skins,
+            animations,
+            graph,
+            proxy: self.file.as_cgeo().cloned(),
+            opened: None,
+            warnings: std::mem::take(&mut self.warnings),
+        })
+    }
+
+    /// The value of a part, or `None` with a warning if Bevy cannot use it, or if damaged parts are skipped.
+    fn keep<T, E: Into<MeshmapError>>(&mut self, part: Result<T, E>) -> Result<Option<T>, MeshmapError> {
+        match part.map_err(Into::into) {
+            Ok(value) => Ok(Some(value)),
+            Err(error)
+                if matches!(error, MeshmapError::Unusable(_))
+                    || self.settings.damaged == DamagedParts::Skip =>
+            {
+                tracing::warn!("{}: {error}", self.context.path());
+                self.warnings.push(error.to_string());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The entries of the levels that are wanted, finest first.
+    fn entries(&self) -> Result<Vec<MeshEntry>, MeshmapError> {
+        let wanted = |role: Role| match (self.settings.levels, role) {
+            (Levels::All, Role::Lod(_)) => true,
+            (Levels::One(level), Role::Lod(lod)) => lod == level,
+            _ => role.is_drawn_by_default(),
+        };
+        let mut entries: Vec<_> = self.file.meshes_where(wanted)?.collect();
+        if entries.is_empty() && self.settings.levels == Levels::Finest {
+            // A file may lack its finest level.
+            let lod = |entry: &MeshEntry| if let Role::Lod(lod) = entry.role { Some(lod) } else { None };
+            entries = self.file.meshes()?.filter(|entry| lod(entry).is_some()).collect();
+            let finest = entries.iter().filter_map(lod).min();
+            entries.retain(|entry| lod(entry) == finest);
+        }
+        entries.retain(|entry| !entry.counts.is_some_and(|counts| counts.is_empty()));
+        Ok(entries)
+    }
+
+    fn meshes(&mut self, joint_count: usize) -> Result<Vec<MeshmapMesh>, MeshmapError> {
+        let entries = self.entries()?;
+        let lod_of = |entry: &MeshEntry| if let Role::Lod(lod) = entry.role { Some(lod) } else { None };
+        let levels: BTreeSet<u32> = entries.iter().filter_map(lod_of).collect();
+        let mut counts: HashMap<Option<u32>, usize> = HashMap::new();
+        let mut meshes = Vec::new();
+        for entry in entries {
+            let lod = lod_of(&entry);
+            // The finest level has the labels of files without levels.
+            let label_lod = lod.filter(|lod| levels.first() != Some(lod));
+            let index = counts.get(&label_lod).copied().unwrap_or_default();
+            let primitives = self.primitives(&entry, label_lod, index, joint_count);
+            let Some(primitives) = self.keep(primitives)? else { continue };
+            if primitives.is_empty() {
+                continue;
+            }
+            counts.insert(label_lod, index + 1);
+            meshes.push(MeshmapMesh {
+                name: entry.name,
+                address: entry.address.to_string(),
+                lod,
+                primitives,
+            });
+        }
+        Ok(meshes)
+    }
+
+    fn primitives(
+        &mut self,
+        entry: &MeshEntry,
+        lod: Option<u32>,
+        mesh: usize,
+        joint_count: usize,
+    ) -> Result<Vec<MeshmapPrimitive>, MeshmapError> {
+        let (from, to) = conventions(self.file.format());
+        let view = self.file.mesh(&entry.address)?;
+        if view.is_empty() {
+            return Ok(Vec::new());
+        }
+        let view = view.load()?.turned(from, to)?.by_material()?;
+        let name = view.material().unwrap_or_default().to_owned();
+        let mut primitives = Vec::new();
+        for group in view.groups() {
+            let part = view.group(group.index)?;
+            let converted = convert(&part, self.settings, joint_count)?;
+            for error in converted.damaged {
+                self.keep(Err::<(), _>(error))?;
+            }
+            let label = MeshmapLabel::Primitive { lod, mesh, primitive: primitives.len() };
+            primitives.push(MeshmapPrimitive {
+                mesh: self.context.add_labeled_asset(label.to_string(), converted.mesh),
+                material: self.materials.index(&name, group.material),
+                bounds: part.bounds()?,
+            });
+        }
+        Ok(primitives)
+    }
+
+    fn skins(
+        &mut self,
+        joints: &Joints,
+    ) -> (Vec<bevy_asset::Handle<MeshmapSkin>>, Option<bevy_asset::Handle<SkinnedMeshInverseBindposes>>) {
+        if joints.len() == 0 || !self.settings.parts.skin {
+            return (Vec::new(), None);
+        }
+        let label = MeshmapLabel::InverseBindMatrices(0).to_string();
+        let matrices = SkinnedMeshInverseBindposes::from(joints.inverse.clone());
+        let inverse_bindposes = self.context.add_labeled_asset(label, matrices);
+        let skin = MeshmapSkin {
+            names: joints.names.clone(),
+            parents: joints.parents.clone(),
+            bind_pose: joints.bind_pose.clone(),
+            inverse_bindposes: inverse_bindposes.clone(),
+        };
+        (
+            vec![self.context.add_labeled_asset(MeshmapLabel::Skin(0).to_string(), skin)],
+            Some(inverse_bindposes),
+        )
+    }
+
+    fn animations(
+        &mut self,
+        joints: &Joints,
+    ) -> Result<(Vec<MeshmapAnimation>, Option<bevy_asset::Handle<AnimationGraph>>), MeshmapError> {
+        let model = self.file.as_iqm().filter(|_| self.settings.animations && joints.len() > 0);
+        let Some(model) = model else { return Ok((Vec::new(), None)) };
+        let Some(clips) = self.keep(clips(model, joints))? else { return Ok((Vec::new(), None)) };
+        let mut graph = AnimationGraph::new();
+        let mut animations = Vec::new();
+        for Clip { name, clip, repeats } in clips {
+            let label = MeshmapLabel::Animation(name.clone()).to_string();
+            let clip = self.context.add_labeled_asset(label, clip);
+            let node = graph.add_clip(clip.clone(), 1.0, graph.root);
+            animations.push(MeshmapAnimation { name, clip, node, repeats });
+        }
+        if animations.is_empty() {
+            return Ok((animations, None));
+        }
+        let graph = self.context.add_labeled_asset(MeshmapLabel::AnimationGraph.to_string(), graph);
+        Ok((animations, Some(graph)))
+    }
+
+    #[cfg(feature = "pbr")]
+    fn standard_materials(
+        &mut self,
+        materials: &[MeshmapMaterial],
+    ) -> Vec<bevy_asset::Handle<bevy_pbr::StandardMaterial>> {
+        let standard = |(index, material): (usize, &MeshmapMaterial)| {
+            let value = bevy_pbr::StandardMaterial {
+                base_color: material.color,
+                perceptual_roughness: 0.8,
+                ..Default::default()
+            };
+            self.context.add_labeled_asset(MeshmapLabel::StandardMaterial(index).to_string(), value)
+        };
+        materials.iter().enumerate().map(standard).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_has_an_extension() {
+        for format in Format::ALL {
+            assert!(!extensions_of(format).is_empty(), "{format}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The joints of a file: their hierarchy, bind pose and inverse bind matrices.
+
+use bevy_animation::AnimationTargetId;
+use bevy_ecs::name::Name;
+use bevy_math::{Mat4, Quat, Vec3};
+use bevy_transform::components::Transform;
+use meshmap::{MeshFile, iqm, slmesh};
+
+use crate::error::MeshmapError;
+
+/// The joints of a file. A parent comes before its children.
+#[derive(Default)]
+pub(crate) struct Joints {
+    pub(crate) names: Vec<String>,
+    pub(crate) parents: Vec<Option<usize>>,
+    pub(crate) bind_pose: Vec<Transform>,
+    pub(crate) inverse: Vec<Mat4>,
+}
+
+impl Joints {
+    /// The joints of a file; empty if it has none.
+    pub(crate) fn of(file: &MeshFile) -> Result<Self, MeshmapError> {
+        match file {
+            MeshFile::Iqm(model) => Ok(Self::of_iqm(model)),
+            MeshFile::SlMesh(asset) => {
+                Ok(asset.skin()?.map(|skin| Self::of_slmesh(&skin)).unwrap_or_default())
+            }
+            _ => Ok(Self::default()),
+        }
+    }
+
+    fn of_iqm(model: &iqm::Model) -> Self {
+        let Some(skeleton) = model.skeleton() else { return Self::default() };
+        let mut joints = Self::default();
+        for (joint, inverse) in model.joints().zip(skeleton.inverse_bind_matrices()) {
+            joints.names.push(joint.name.to_string());
+            joints.parents.push(joint.parent.map(|parent| parent as usize));
+            joints.bind_pose.push(transform(joint.trs.normalized()));
+            joints.inverse.push(Mat4::from_cols_array_2d(&iqm::to_columns(inverse)));
+        }
+        joints
+    }
+
+    /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
+    fn of_slmesh(skin: &slmesh::Skin) -> Self {
+        let mut joints = Self::default();
+        let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {
+            return joints;
+        };
+        if names.len() != inverse.len() {
+            return joints;
+        }
+        // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
+        let shape = Mat4::from_cols_array(&skin.bind_shape_matrix.unwrap_or(Mat4::IDENTITY.to_cols_array()));
+        for (name, inverse) in names.iter().zip(inverse.iter()) {
+            let inverse = Mat4::from_cols_array(&inverse);
+            joints.names.push(name.to_string());
+            joints.parents.push(None);
+            let invertible = inverse.determinant().is_normal();
+            let bind = if invertible { inverse.inverse() } else { Mat4::IDENTITY };
+            joints.bind_pose.push(Transform::from_matrix(bind));
+            joints.inverse.push(inverse * shape);
+        }
+        joints
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The name of a joint's entity.
+    pub(crate) fn name(&self, index: usize) -> Name {
+        match self.names.get(index) {
+            Some(name) if !name.is_empty() => Name::new(name.clone()),
+            _ => Name::new(format!("Joint{index}")),
+        }
+    }
+
+    /// The target of a joint's curves. Names need not be unique in a file, so that the index is a part of it.
+    pub(crate) fn target(&self, index: usize) -> AnimationTargetId {
+        AnimationTargetId::from_names([self.name(index), Name::new(index.to_string())].iter())
+    }
+}
+
+/// A transform of a file in Bevy's type.
+pub(crate) fn transform(trs: iqm::Trs) -> Transform {
+    Transform {
+        translation: Vec3::from_array(trs.translate),
+        rotation: Quat::from_array(trs.rotate),
+        scale: Vec3::from_array(trs.scale),
+    }
+}

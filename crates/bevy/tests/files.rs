@@ -1,0 +1,204 @@
+//! Files of all formats, compared with the library.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use bevy_app::App;
+use bevy_asset::{Assets, Handle};
+use bevy_mesh::{Indices, Mesh, Mesh3d, VertexAttributeValues};
+use bevy_meshmap::meshmap::{Error, Format, MeshFile, MeshView, Role, Semantic, VOrigin, Winding};
+use bevy_meshmap::{DamagedParts, MeshmapFile, MeshmapMesh, MeshmapPlugin};
+use bevy_world_serialization::WorldAssetRoot;
+use common::{app, load, until, wait};
+use meshmap_testing::data::files;
+
+fn formats() -> impl Iterator<Item = &'static str> {
+    Format::ALL.iter().map(|format| format.name())
+}
+
+/// The parts of each mesh that is drawn, by the library only.
+fn expected(path: &Path) -> Result<Vec<Vec<MeshView>>, Error> {
+    let file = MeshFile::open(path)?;
+    let from = file.format().conventions();
+    let mut to = from;
+    to.up = None;
+    to.unit = None;
+    to.front_face = from.front_face.map(|_| Winding::CounterClockwise);
+    to.v_origin = from.v_origin.map(|_| VOrigin::Top);
+    let mut meshes = Vec::new();
+    let mut entries: Vec<_> = file.meshes()?.filter(|entry| entry.role.is_drawn_by_default()).collect();
+    if entries.is_empty() {
+        // The finest of the levels that there are.
+        let lod = |role| if let Role::Lod(lod) = role { Some(lod) } else { None };
+        entries = file.meshes()?.filter(|entry| lod(entry.role).is_some()).collect();
+        let finest = entries.iter().filter_map(|entry| lod(entry.role)).min();
+        entries.retain(|entry| lod(entry.role) == finest);
+    }
+    for entry in entries {
+        let mesh = file.mesh(&entry.address)?;
+        if mesh.is_empty() {
+            continue;
+        }
+        let mesh = mesh.turned(from, to)?.by_material()?;
+        let groups = mesh.groups().map(|group| mesh.group(group.index)).collect::<Result<Vec<_>, _>>()?;
+        for group in &groups {
+            group.attribute(&Semantic::Position)?;
+        }
+        meshes.push(groups);
+    }
+    Ok(meshes)
+}
+
+fn bits<const N: usize>(values: &[[f32; N]]) -> Vec<u32> {
+    values.as_flattened().iter().map(|value| value.to_bits()).collect()
+}
+
+fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
+    let name = path.display();
+    let stored = |semantic: &Semantic| view.attribute(semantic).unwrap();
+    let VertexAttributeValues::Float32x3(positions) = mesh.attribute(Mesh::ATTRIBUTE_POSITION).unwrap()
+    else {
+        panic!("{name}: positions of another type");
+    };
+    assert_eq!(
+        bits(positions),
+        bits(&stored(&Semantic::Position).unwrap().to_f32::<3>()),
+        "{name}: positions"
+    );
+    let indices: Vec<u32> = match mesh.indices().unwrap() {
+        Indices::U16(indices) => indices.iter().map(|index| u32::from(*index)).collect(),
+        Indices::U32(indices) => indices.clone(),
+    };
+    assert_eq!(indices, view.indices().to_vec(), "{name}: indices");
+    if let Some(normals) = stored(&Semantic::Normal) {
+        let Some(VertexAttributeValues::Float32x3(found)) = mesh.attribute(Mesh::ATTRIBUTE_NORMAL) else {
+            panic!("{name}: no normals");
+        };
+        assert_eq!(bits(found), bits(&normals.to_f32::<3>()), "{name}: normals");
+    }
+    for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1].into_iter().enumerate() {
+        let Some(texcoords) = stored(&Semantic::TexCoord(set as u32)) else {
+            assert!(mesh.attribute(attribute).is_none(), "{name}: texture coordinates from nowhere");
+            continue;
+        };
+        let Some(VertexAttributeValues::Float32x2(found)) = mesh.attribute(attribute) else {
+            panic!("{name}: no texture coordinates");
+        };
+        assert_eq!(bits(found), bits(&texcoords.to_f32::<2>()), "{name}: texture coordinates");
+    }
+    if let Some(VertexAttributeValues::Float32x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT) {
+        let weights = stored(&Semantic::Weights(0)).unwrap().to_f32::<4>();
+        assert_eq!(bits(found), bits(&weights), "{name}: weights");
+        let Some(VertexAttributeValues::Uint16x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX) else {
+            panic!("{name}: no joint indices");
+        };
+        let joints = stored(&Semantic::Joints(0)).unwrap().to_uint::<4>().unwrap();
+        for ((found, joint), weight) in
+            found.as_flattened().iter().zip(joints.as_flattened()).zip(weights.as_flattened())
+        {
+            assert_eq!(u32::from(*found), if *weight == 0.0 { 0 } else { *joint }, "{name}: joint indices");
+        }
+    }
+}
+
+/// Spawns the scene; returns its meshes.
+fn spawn(app: &mut App, handle: &Handle<MeshmapFile>) -> Vec<Handle<Mesh>> {
+    let scene = app.world().resource::<Assets<MeshmapFile>>().get(handle).unwrap().scene.clone();
+    let root = app.world_mut().spawn(WorldAssetRoot(scene)).id();
+    until(app, |app| app.world().get::<bevy_ecs::hierarchy::Children>(root).map(|_| ()));
+    let mut query = app.world_mut().query::<&Mesh3d>();
+    let handles = query.iter(app.world()).map(|mesh| mesh.0.clone()).collect();
+    app.world_mut().entity_mut(root).despawn();
+    handles
+}
+
+fn valid_files_equal_the_library(root: &Path) {
+    let mut app = app(root, MeshmapPlugin::default());
+    let (mut loaded, mut failed) = (0, 0);
+    for path in formats().flat_map(|format| files(&root.join(format).join("valid"))) {
+        let handle = load(&app, path.strip_prefix(root).unwrap(), |_| {});
+        let result = wait(&mut app, &handle);
+        let expected = expected(&path);
+        match (result, expected) {
+            (Ok(()), Ok(expected)) => {
+                loaded += 1;
+                let mut spawned = spawn(&mut app, &handle);
+                let world = app.world();
+                let file = world.resource::<Assets<MeshmapFile>>().get(&handle).unwrap();
+                let meshes = world.resource::<Assets<MeshmapMesh>>();
+                assert_eq!(file.meshes.len(), expected.len(), "{}: meshes", path.display());
+                for (mesh, groups) in file.meshes.iter().zip(&expected) {
+                    let primitives = &meshes.get(mesh).unwrap().primitives;
+                    assert_eq!(primitives.len(), groups.len(), "{}: primitives", path.display());
+                    for (primitive, view) in primitives.iter().zip(groups) {
+                        compare(&path, world.resource::<Assets<Mesh>>().get(&primitive.mesh).unwrap(), view);
+                        let at = spawned.iter().position(|mesh| *mesh == primitive.mesh);
+                        spawned.swap_remove(at.unwrap_or_else(|| panic!("{}: not spawned", path.display())));
+                    }
+                }
+                assert!(spawned.is_empty(), "{}: {} entities too many", path.display(), spawned.len());
+            }
+            (Err(found), Err(error)) => {
+                failed += 1;
+                // The path is Bevy's to name: the library only knows the bytes.
+                let text = error.to_string();
+                let text = text.trim_start_matches(&format!("{}: ", path.display()));
+                assert!(found.contains(text), "{found}\nis not\n{text}");
+            }
+            (Err(found), Ok(_)) => panic!("{}: {found}", path.display()),
+            (Ok(()), Err(error)) => panic!("{}: loaded, but the library fails: {error}", path.display()),
+        }
+    }
+    println!("{loaded} files loaded, {failed} failed");
+    assert!(loaded > 10 * failed.max(1));
+}
+
+meshmap_testing::test_files!(valid_files_equal_the_library);
+
+fn damaged_files(root: &Path) -> Vec<PathBuf> {
+    let folders =
+        formats().flat_map(|format| [root.join(format).join("bad"), root.join(format).join("regressions")]);
+    folders.filter(|folder| folder.is_dir()).flat_map(|folder| files(&folder)).collect()
+}
+
+/// Whatever the bytes, a load ends with a file or an error, and the app runs on.
+fn damaged_files_never_panic(root: &Path) {
+    let mut app = app(root, MeshmapPlugin::default());
+    let mut failed = 0;
+    for path in damaged_files(root) {
+        for damaged in [DamagedParts::Fail, DamagedParts::Skip] {
+            let path = path.strip_prefix(root).unwrap().to_owned();
+            let handle = load(&app, &path, move |settings| settings.damaged = damaged);
+            match wait(&mut app, &handle) {
+                Ok(()) => drop(spawn(&mut app, &handle)),
+                // Bevy turns a panic of a loader into an error, which must not hide it.
+                Err(error) => {
+                    failed += 1;
+                    assert!(!error.contains("panicked"), "{}: {error}", path.display());
+                }
+            }
+        }
+    }
+    assert!(failed > 20, "only {failed} of the damaged files failed");
+}
+
+meshmap_testing::test_files!(damaged_files_never_panic);
+
+#[test]
+fn every_changed_byte_of_a_small_model_gives_a_file_or_an_error() {
+    let data = std::fs::read(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    for at in (0..data.len()).step_by(data.len() / 200) {
+        let mut changed = data.clone();
+        changed[at] ^= 0xff;
+        let name = format!("{at}.iqm");
+        std::fs::write(folder.path().join(&name), changed).unwrap();
+        let handle = load(&app, Path::new(&name), |settings| settings.damaged = DamagedParts::Skip);
+        if let Err(error) = wait(&mut app, &handle) {
+            assert!(!error.contains("panicked"), "byte {at}: {error}");
+        }
+    }
+}

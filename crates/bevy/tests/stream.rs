@@ -1,0 +1,120 @@
+//! Streamed proxies: values, and the cost on the main thread.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod common;
+
+use std::time::Duration;
+
+use bevy_asset::Assets;
+use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
+use bevy_meshmap::meshmap::Scratch;
+use bevy_meshmap::meshmap::cgeo::{Dialect, Proxy, Timing, Wrap};
+use bevy_meshmap::{
+    ATTRIBUTE_PREVIOUS_POSITION, Interpolation, MeshmapPlugin, MotionVectors, StreamStats, StreamedProxy,
+};
+use bevy_time::TimeUpdateStrategy;
+use common::{app, load, until, wait};
+use meshmap_testing::data::{root, valid};
+use meshmap_testing::fixtures::cgeo;
+
+fn positions(mesh: &Mesh, attribute: bevy_mesh::MeshVertexAttribute) -> Vec<[f32; 3]> {
+    match mesh.attribute(attribute) {
+        Some(VertexAttributeValues::Float32x3(values)) => values.clone(),
+        _ => panic!("no positions"),
+    }
+}
+
+#[test]
+fn shown_frames_equal_the_snapshots_of_the_library() {
+    let path = valid("cgeo", "anim_a.cgeo");
+    let proxy = Proxy::open(&path).unwrap();
+    let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / 24.0, proxy.snapshot_count()));
+    let sources =
+        proxy.snapshot(0).unwrap().mesh().unwrap().vertex_remap().unwrap().sources(0).unwrap().to_vec();
+    let mut app = app(&root(), MeshmapPlugin::default());
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
+    let handle = load(&app, path.strip_prefix(root()).unwrap(), |_| {});
+    wait(&mut app, &handle).unwrap();
+    let stream = StreamedProxy {
+        speed: 0.0,
+        interpolation: Interpolation::Step,
+        motion: MotionVectors::PreviousPositions,
+        ..StreamedProxy::new(handle)
+    };
+    let entity = app.world_mut().spawn(stream).id();
+    let mut before: Option<Vec<[f32; 3]>> = None;
+    for index in (0..proxy.snapshot_count()).chain([0]) {
+        app.world_mut().get_mut::<StreamedProxy>(entity).unwrap().time =
+            timing.time_of(index) - timing.time_of(0);
+        let shown = app.world().get::<StreamStats>(entity).unwrap().shown;
+        let mesh = until(&mut app, |app| {
+            (app.world().get::<StreamStats>(entity).unwrap().shown > shown).then(|| {
+                let mesh = app.world().get::<Mesh3d>(entity).unwrap().0.clone();
+                app.world().resource::<Assets<Mesh>>().get(&mesh).unwrap().clone()
+            })
+        });
+        let (mut stored, mut scratch) = (Vec::new(), Scratch::default());
+        proxy.positions_at(&timing, &[timing.time_of(index)], Wrap::Loop, &mut stored, &mut scratch).unwrap();
+        let expected: Vec<_> = sources.iter().map(|source| stored[*source as usize]).collect();
+        assert_eq!(positions(&mesh, Mesh::ATTRIBUTE_POSITION), expected, "snapshot {index}");
+        if let Some(before) = before.replace(expected) {
+            assert_eq!(positions(&mesh, ATTRIBUTE_PREVIOUS_POSITION), before, "snapshot {index}");
+        }
+    }
+    let stats = app.world().get::<StreamStats>(entity).unwrap();
+    assert_eq!((stats.failed, &stats.last_error), (0, &None));
+}
+
+/// Processor time of the calling thread.
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Bytes of memory that the process occupies.
+#[cfg(target_os = "linux")]
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+/// Ten files of 60,025 vertices and 24 snapshots run for 1,000 frames of 1/60 second.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "measures"]
+fn measure_ten_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, snapshots) = cgeo::animation(245, 24);
+    let bytes = cgeo::file(&snapshots, Dialect::default());
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::from_secs_f64(1.0 / 60.0)));
+    for index in 0..10 {
+        let name = format!("{index}.cgeo");
+        std::fs::write(folder.path().join(&name), &bytes).unwrap();
+        let handle = load(&app, name.as_ref(), |_| {});
+        wait(&mut app, &handle).unwrap();
+        app.world_mut().spawn(StreamedProxy { time: f64::from(index) * 0.1, ..StreamedProxy::new(handle) });
+    }
+    let mut stats = app.world_mut().query::<&StreamStats>();
+    until(&mut app, |app| stats.iter(app.world()).all(|stats| stats.shown > 0).then_some(()));
+    let (mut times, mut memory) = (Vec::new(), Vec::new());
+    for frame in 0..1000 {
+        let wall = std::time::Instant::now();
+        let start = thread_time();
+        app.update();
+        times.push(thread_time() - start);
+        if frame % 100 == 99 {
+            memory.push(resident() >> 20);
+        }
+        std::thread::sleep(Duration::from_secs_f64(1.0 / 60.0).saturating_sub(wall.elapsed()));
+    }
+    times.sort_unstable();
+    let vertices = app.world().resource::<Assets<Mesh>>().iter().map(|(_, mesh)| mesh.count_vertices()).max();
+    let (shown, missed) =
+        stats.iter(app.world()).fold((0, 0), |sum, stats| (sum.0 + stats.shown, sum.1 + stats.missed));
+    println!("{vertices:?} vertices; median {:?}, worst {:?}", times[500], times[999]);
+    println!("{shown} frames shown, {missed} missed; MiB resident each 100 frames: {memory:?}");
+    assert!(times[999] < Duration::from_millis(16), "a frame took {:?} of the main thread", times[999]);
+    assert!(*memory.last().unwrap() < memory[2] + memory[2] / 10 + 8, "memory grows: {memory:?}");
+}

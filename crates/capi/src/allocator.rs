@@ -23,7 +23,7 @@ pub struct mm_allocator {
 // SAFETY: `repr(C)`, and begins with its size; it is read if the caller has set all of it, or set it to 0.
 unsafe impl First for mm_allocator {}
 
-/// Memory of the caller's hooks, which is released unless it is handed over.
+/// Memory that the hooks provided, released unless it is handed over.
 pub(crate) struct Allocated {
     hooks: mm_allocator,
     memory: *mut c_void,

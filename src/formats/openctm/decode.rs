@@ -154,13 +154,13 @@ impl Decode<'_> {
         scratch: &mut Scratch,
     ) -> Result<Ending> {
         self.resize(section, out)?;
-        let mut are_in_range = true;
+        let mut are_in_range = Ok(true);
         let ending = self.words(section, scratch, |words| {
             out.fill([0.0; 3]);
-            are_in_range = normals::add_triangles(positions, triangles, 0, out);
+            are_in_range = normals::add_triangles_of_job(positions, triangles, 0, out);
             normals::restore(words, grid.header.normal_precision.get(), out);
         })?;
-        if !are_in_range {
+        if !are_in_range? {
             self.check_indices(triangles)?;
         }
         Ok(ending)

@@ -7,7 +7,9 @@ use std::f32::consts::PI;
 
 use super::mg2::{rounded, rounded_signed};
 use crate::codec::planes::{LANES, Planes};
+use crate::limits::cancel;
 use crate::num::as_usize;
+use crate::report::Result;
 
 /// One number of each of several vertices or triangles that are computed together, one to a lane of a SIMD register.
 type Lanes = [f32; LANES];
@@ -60,6 +62,23 @@ pub(crate) fn add_triangles(
     }
     add_batch(positions, batch.get(..filled).unwrap_or_default(), first, sums);
     is_less(greatest, positions.len())
+}
+
+/// Like [`add_triangles`], for a job that can be cancelled.
+pub(crate) fn add_triangles_of_job(
+    positions: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    first: usize,
+    sums: &mut [[f32; 3]],
+) -> Result<bool> {
+    /// Triangles between two looks at the flag.
+    const PIECE: usize = 4096 * LANES;
+    let mut are_in_range = true;
+    for piece in triangles.chunks(PIECE) {
+        cancel::check("normals")?;
+        are_in_range &= add_triangles(positions, piece, first, sums);
+    }
+    Ok(are_in_range)
 }
 
 fn is_less(index: u32, count: usize) -> bool {

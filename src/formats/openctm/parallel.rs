@@ -113,7 +113,6 @@ fn predicted_normals(
     planes: &[u8],
     budget: &Budget,
 ) -> Result<Option<Vec<[f32; 3]>>> {
-    cancel::check(section.what)?;
     let (positions, triangles) = (mesh.positions()?, mesh.raw_triangles()?);
     let (positions, triangles) = (positions.to_native(), triangles.to_native());
     let mut normals: Vec<[f32; 3]> = budget
@@ -122,14 +121,15 @@ fn predicted_normals(
     let part = normals.len().div_ceil(rayon::current_num_threads().max(1)).max(LEAST_VERTICES);
     let words = Planes::new(planes);
     let precision = grid.header.normal_precision.get();
-    let add = |(index, normals): (usize, &mut [[f32; 3]])| {
+    let add = |(index, normals): (usize, &mut [[f32; 3]])| -> Result<bool> {
         let first = index.saturating_mul(part);
-        let are_in_range = normals::add_triangles(&positions, &triangles, first, normals);
+        let are_in_range = normals::add_triangles_of_job(&positions, &triangles, first, normals)?;
         normals::restore(&words.from(first), precision, normals);
-        are_in_range
+        Ok(are_in_range)
     };
-    let are_all_in_range = cancel::in_pool(|_| {
-        normals.par_chunks_mut(part).enumerate().map(add).reduce(|| true, |one, other| one && other)
+    let are_all_in_range = cancel::in_pool(|job| {
+        let added = normals.par_chunks_mut(part).enumerate().map(|part| job.task(|| add(part)));
+        added.try_reduce(|| true, |one, other| Ok(one && other))
     });
-    Ok(are_all_in_range.then_some(normals))
+    Ok(are_all_in_range?.then_some(normals))
 }

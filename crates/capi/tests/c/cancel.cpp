@@ -150,7 +150,11 @@ int main(int count, char **arguments) {
             int cancelled = 0;
             const int parts = whole < 5 ? 0 : 8;
             for (int part = 0; part < parts; ++part) {
-                const auto outcome = cancel_after(call, path, whole * part / parts);
+                auto outcome = cancel_after(call, path, whole * part / parts);
+                // A busy machine is late by chance; a loop that does not look at the flag is late each time.
+                for (int again = 0; again < 4 && outcome.milliseconds > limit; ++again) {
+                    outcome = cancel_after(call, path, whole * part / parts);
+                }
                 worst = std::max(worst, outcome.milliseconds);
                 cancelled += outcome.is_cancelled ? 1 : 0;
             }

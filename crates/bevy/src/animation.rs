@@ -35,6 +35,11 @@ pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, Me
         let text = format!("iqm: poses: expected one for each of {} joints, found {width}", joints.len());
         return Err(MeshmapError::Unusable(text));
     }
+    let parents = model.poses().map(|pose| pose.parent.map(|parent| parent as usize));
+    if !parents.eq(joints.parents.iter().copied()) {
+        let text = "iqm: poses: expected the parents of the joints, found others".to_owned();
+        return Err(MeshmapError::Unusable(text));
+    }
     let values = frames.read()?;
     let count = frames.len() as usize;
     let asked = model.anims().fold(0_usize, |sum, anim| sum.saturating_add(anim.num_frames as usize));

@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use bevy_animation::{AnimationClip, AnimationPlayer};
 use bevy_app::App;
-use bevy_asset::{Assets, Handle};
+use bevy_asset::{AssetPath, AssetServer, Assets, Handle};
+use bevy_camera::visibility::VisibilityRange;
 use bevy_math::Mat4;
 use bevy_mesh::Mesh;
 use bevy_mesh::skinning::{SkinnedMesh, SkinnedMeshInverseBindposes};
 use bevy_meshmap::meshmap::iqm::{Model, to_columns};
-use bevy_meshmap::{Axes, MeshmapFile, MeshmapMesh, MeshmapPlugin};
+use bevy_meshmap::{Axes, Levels, MeshmapFile, MeshmapMesh, MeshmapPlugin};
 use bevy_time::TimeUpdateStrategy;
 use bevy_transform::components::GlobalTransform;
 use bevy_world_serialization::WorldAssetRoot;
@@ -73,6 +74,37 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
         }
     }
     assert!(compared > 0);
+}
+
+#[test]
+fn levels_of_detail_have_labels_and_ranges_without_gaps() {
+    let path = valid("slmesh", "nodemv_02_static_4lod.slmesh");
+    let path = path.strip_prefix(root()).unwrap().to_owned();
+    let mut app = app(&root(), MeshmapPlugin::default());
+    let handle = load(&app, &path, |settings| {
+        settings.levels = Levels::All;
+        settings.level_distances = vec![5.0, 3.0];
+    });
+    wait(&mut app, &handle).unwrap();
+    let scene = file(&app, &handle).scene.clone();
+    let server = app.world().resource::<AssetServer>();
+    for label in ["Mesh0/Primitive0", "Lod1/Mesh0/Primitive0", "Lod3/Mesh0/Primitive0"] {
+        let mesh = server.get_handle::<Mesh>(AssetPath::from_path(&path).with_label(label));
+        assert!(mesh.is_some(), "{label}");
+    }
+    app.world_mut().spawn(WorldAssetRoot(scene));
+    let mut query = app.world_mut().query::<&VisibilityRange>();
+    until(&mut app, |app| query.iter(app.world()).next().map(|_| ()));
+    let mut ranges: Vec<_> = query.iter(app.world()).cloned().collect();
+    ranges.sort_by(|a, b| a.start_margin.start.total_cmp(&b.start_margin.start));
+    ranges.dedup();
+    // The second distance is not beyond the first one, so that it is replaced by twice the first.
+    assert_eq!(ranges.len(), 4);
+    assert_eq!((ranges[0].start_margin.start, ranges[3].end_margin.end), (0.0, f32::MAX));
+    for pair in ranges.windows(2) {
+        assert_eq!(pair[0].end_margin, pair[1].start_margin);
+        assert!(pair[0].start_margin.end <= pair[0].end_margin.start);
+    }
 }
 
 #[test]

@@ -21,7 +21,11 @@ fn main() {
         let stream = StreamedProxy { time: index as f64 * 0.2, ..StreamedProxy::new(handle.clone()) };
         entities.push(app.world_mut().spawn((stream, MeshMaterial3d(material), root)).id());
     }
-    run(&mut app, 10);
+    // The first frames wait for shaders, which are compiled in the same task pool.
+    let mut stats = app.world_mut().query::<&StreamStats>();
+    while stats.iter(app.world()).any(|stats| stats.shown + stats.failed == 0) {
+        run(&mut app, 1);
+    }
     let (min, max) = bounds(&mut app);
     let size = (max - min).max_element() * 1.2;
     for (index, entity) in entities.iter().enumerate() {

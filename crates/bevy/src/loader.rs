@@ -303,10 +303,14 @@ impl Load<'_, '_> {
         &mut self,
         materials: &[MeshmapMaterial],
     ) -> Vec<bevy_asset::Handle<bevy_pbr::StandardMaterial>> {
+        // Any side may be the front of a file whose format does not define the winding.
+        let known = self.file.format().conventions().front_face.is_some();
+        let cull_mode = bevy_pbr::StandardMaterial::default().cull_mode.filter(|_| known);
         let standard = |(index, material): (usize, &MeshmapMaterial)| {
             let value = bevy_pbr::StandardMaterial {
                 base_color: material.color,
                 perceptual_roughness: 0.8,
+                cull_mode,
                 ..Default::default()
             };
             self.context.add_labeled_asset(MeshmapLabel::StandardMaterial(index).to_string(), value)

@@ -29,15 +29,12 @@ pub(crate) async fn source(
     path: &AssetPath<'_>,
 ) -> Result<Source, MeshmapError> {
     let on_disk = on_disk(access, path);
-    #[cfg(not(target_arch = "wasm32"))]
     if access.maps
         && settings.map
         && let Some(file) = &on_disk
     {
         return map(file);
     }
-    #[cfg(target_arch = "wasm32")]
-    let _ = settings;
     let mut bytes = Vec::new();
     loop {
         let start = bytes.len();
@@ -70,4 +67,10 @@ fn map(file: &std::path::Path) -> Result<Source, MeshmapError> {
     // SAFETY: `access.maps` is only set by `MeshmapPlugin::with_maps`, whose caller promises that no file in the folder is
     // truncated or written while an asset or a clone of its source lives.
     Ok(unsafe { Source::map(file) }?)
+}
+
+/// The web has no maps, and [`MeshmapPlugin`](crate::MeshmapPlugin) cannot ask for them there.
+#[cfg(target_arch = "wasm32")]
+fn map(file: &std::path::Path) -> Result<Source, MeshmapError> {
+    Ok(Source::open(file)?)
 }

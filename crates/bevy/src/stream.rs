@@ -195,11 +195,10 @@ pub(crate) fn advance(
         let mesh = mesh.map(|mesh| mesh.0.id());
         receive(state, &mut stats, &mut meshes, mesh, bounds);
         let Some(wanted) = seconds(&base.timing, &stream, stream.time) else { continue };
-        if state.shown == Some(wanted) {
-            continue;
+        if state.shown != Some(wanted) {
+            stats.missed += 1;
         }
         if state.frame.is_some() {
-            stats.missed += 1;
             continue;
         }
         // The frame appears in the next run of this system.

@@ -89,7 +89,7 @@ fn levels_of_detail_have_labels_and_ranges_without_gaps() {
     let scene = file(&app, &handle).scene.clone();
     let server = app.world().resource::<AssetServer>();
     for label in ["Mesh0/Primitive0", "Lod1/Mesh0/Primitive0", "Lod3/Mesh0/Primitive0"] {
-        let mesh = server.get_handle::<Mesh>(AssetPath::from_path(&path).with_label(label));
+        let mesh = server.get_handle::<Mesh>(AssetPath::from_path(&path).into_owned().with_label(label));
         assert!(mesh.is_some(), "{label}");
     }
     app.world_mut().spawn(WorldAssetRoot(scene));

@@ -17,7 +17,9 @@ fn main() {
     let mut entities = Vec::new();
     for index in 0..9 {
         let color = Color::hsl(index as f32 * 40.0, 0.5, 0.6);
-        let material = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(color);
+        // The format does not define which side of a triangle is its front.
+        let material = StandardMaterial { base_color: color, cull_mode: None, ..default() };
+        let material = app.world_mut().resource_mut::<Assets<StandardMaterial>>().add(material);
         let stream = StreamedProxy { time: index as f64 * 0.2, ..StreamedProxy::new(handle.clone()) };
         entities.push(app.world_mut().spawn((stream, MeshMaterial3d(material), root)).id());
     }

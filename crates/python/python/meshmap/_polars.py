@@ -21,22 +21,7 @@ def scan(
     drawn: bool = False,
     formats: Sequence[str] | None = None,
 ) -> pl.LazyFrame:
-    """The catalogue of mesh files, or their geometry, as a lazy frame of Polars.
-
-    Columns, limits and predicates are pushed down: files are decoded only for columns that need it, and none after the last
-    row. A predicate that uses only ``path`` or only ``format`` skips files.
-
-    Args:
-        sources: As of ``meshmap.find``.
-        full: Decodes and checks everything, as of ``meshmap.catalog``.
-        hash: Reads the bytes of each file for their SHA-256.
-        geometry: Has a row for each mesh with its arrays, as ``meshmap.geometry``: True, or the names of its columns.
-        drawn: Selects the meshes that viewers show, if ``geometry`` is set.
-        formats: The formats that have rows.
-
-    Raises:
-        FileNotFoundError: A source does not exist, or no source has a mesh file.
-    """
+    """See ``meshmap.scan``."""
     import polars as pl
     from polars.io.plugins import register_io_source
 

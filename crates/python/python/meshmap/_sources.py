@@ -16,16 +16,7 @@ Sources: TypeAlias = Path | Iterable[Path]
 
 
 def find(sources: Sources) -> list[str]:
-    """The mesh files that sources name, in order.
-
-    Args:
-        sources: A path, or several: files, folders (all files below them that hold a mesh), globs such as
-            ``assets/**/*.cgeo``, and addresses such as ``s3://bucket/tree.ctm``. An address that ends with ``/``, or that has
-            ``*``, stands for all objects that it begins, or that it matches; these need a build with the feature ``stores``.
-
-    Raises:
-        FileNotFoundError: A source does not exist, or no source has a mesh file.
-    """
+    """See ``meshmap.find``."""
     return [path for path, _ in found(sources)]
 
 

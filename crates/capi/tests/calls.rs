@@ -977,7 +977,7 @@ fn flags_cancel_the_calls_of_a_thread() {
     assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
 }
 
-/// What an allocator of a test has handed out and taken back.
+/// The memory that an allocator of a test has handed out and taken back.
 #[derive(Default)]
 struct Hooked {
     given: Vec<Box<[u8]>>,

@@ -216,8 +216,8 @@ impl Input {
         self.address().is_some()
     }
 
-    /// The bytes of the file, as of [`source`](Self::source), and what tells the version of a file in a store, once something of it
-    /// was read.
+    /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store, once something of
+    /// it was read.
     #[cfg(feature = "stores")]
     pub(crate) fn source_and_version(
         &self,

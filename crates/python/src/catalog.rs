@@ -374,7 +374,7 @@ impl Iterator for Stream {
         }
         // Whoever asks for the rows may hold the interpreter's lock or not; readers in Python need it.
         let made = attached(|py| detached(py, true, || self.batches.next(self.left)));
-        // What interrupted a reader is not an error of its file.
+        // An interrupt of a reader is not an error of its file.
         let made = self.interrupt.take().map_or(made, Err);
         let batch = match made {
             Ok(Ok(batch)) => batch?,

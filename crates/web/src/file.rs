@@ -190,7 +190,7 @@ impl File {
         .end()
     }
 
-    /// The meshes from one number to another. Of a Second Life asset, the meshes of a block, which is read and kept: the finest
+    /// The meshes from one number to another. For a Second Life asset, these are the meshes of a block, which is read and kept: the finest
     /// one where `level` is empty.
     #[cfg_attr(not(feature = "slmesh"), allow(unused_variables, reason = "no other format has blocks"))]
     pub(crate) fn list(&mut self, level: &str, range: std::ops::Range<usize>) -> Job<String> {

@@ -18,7 +18,7 @@ public:
     void SetFileName(const std::string &name);
     const std::string &GetFileName() const { return this->FileName; }
 
-    // Whether the file has one of the formats, by its content.
+    // True if the file has one of the formats, by its content.
     static bool CanReadFile(const std::string &name);
 
 protected:

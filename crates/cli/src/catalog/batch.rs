@@ -1,5 +1,6 @@
 //! Rows as Arrow tables.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -28,20 +29,16 @@ impl Columns {
     ///
     /// # Errors
     ///
-    /// Returns a message if there is no such column, or if a name occurs twice.
+    /// Returns a message if a name is not the name of a column, or occurs twice.
     pub fn named(names: &[String]) -> Result<Self, String> {
-        let mut columns: Vec<&'static Column> = Vec::with_capacity(names.len());
-        for name in names {
-            let column = COLUMNS.iter().find(|column| column.name == name).ok_or_else(|| {
+        check_unique(names)?;
+        let column = |name: &String| {
+            COLUMNS.iter().find(|column| column.name == name).ok_or_else(|| {
                 let known = COLUMNS.each_ref().map(|column| column.name).join(", ");
                 format!("{name:?} is no column: expected some of {known}")
-            })?;
-            if columns.iter().any(|earlier| earlier.name == name) {
-                return Err(format!("column {name:?} is there twice"));
-            }
-            columns.push(column);
-        }
-        Ok(Self::of(columns))
+            })
+        };
+        Ok(Self::of(names.iter().map(column).collect::<Result<_, _>>()?))
     }
 
     fn of(columns: Vec<&'static Column>) -> Self {
@@ -77,6 +74,15 @@ impl Columns {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         RecordBatch::try_new_with_options(self.schema(), columns, &options)
     }
+}
+
+/// Returns an error if a name occurs twice.
+pub(super) fn check_unique(names: &[String]) -> Result<(), String> {
+    let mut seen = HashSet::new();
+    names
+        .iter()
+        .find(|name| !seen.insert(name.as_str()))
+        .map_or(Ok(()), |name| Err(format!("column {name:?} is there twice")))
 }
 
 pub(super) fn field(column: &Column) -> Field {

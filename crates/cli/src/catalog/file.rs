@@ -23,10 +23,7 @@ use crate::text;
 #[must_use]
 pub fn rows(item: &Item, how: &How) -> Vec<Row> {
     let read = catch_unwind(AssertUnwindSafe(|| read(item, how)));
-    read.unwrap_or_else(|_| {
-        let problem = Problem::other("panic", "a defect of this program; please report the file".to_owned());
-        vec![of_item(item).problem(&problem)]
-    })
+    read.unwrap_or_else(|_| vec![of_item(item).panicked()])
 }
 
 /// A row that names the file.

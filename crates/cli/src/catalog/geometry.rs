@@ -86,11 +86,9 @@ impl Geometry {
     ///
     /// Returns a message if a name is empty or occurs twice.
     pub fn new(names: &[String]) -> Result<Self, String> {
+        batch::check_unique(names)?;
         let mut columns = Vec::with_capacity(names.len());
-        for (index, name) in names.iter().enumerate() {
-            if names.iter().take(index).any(|earlier| earlier == name) {
-                return Err(format!("column {name:?} is there twice"));
-            }
+        for name in names {
             let fact = COLUMNS.iter().find(|column| column.name == name && FACTS.contains(&column.name));
             columns.push(match fact {
                 Some(column) => Kind::Fact(column),
@@ -201,11 +199,10 @@ impl Part {
     /// A list for each mesh.
     fn lists(&self, meshes: Vec<Option<Values>>) -> Result<ArrayRef, ArrowError> {
         let valid: NullBuffer = meshes.iter().map(Option::is_some).collect::<Vec<bool>>().into();
-        let lanes = match self {
-            Self::Index => 3,
-            Self::Floats(_, lanes) => usize::try_from(*lanes).unwrap_or(1),
-            Self::Joints(_) => 4,
-            Self::MaterialId | Self::Own(_) => 1,
+        let items = self.items();
+        let lanes = match items.data_type() {
+            DataType::FixedSizeList(_, lanes) => usize::try_from(*lanes).unwrap_or(1),
+            _ => 1,
         };
         let lengths: Vec<usize> =
             meshes.iter().map(|values| values.as_ref().map_or(0, |values| values.items(lanes))).collect();
@@ -225,7 +222,6 @@ impl Part {
                 Arc::new(ListArray::try_new(item, offsets, Arc::new(Float64Array::from(values)), None)?)
             }
         };
-        let items = self.items();
         let values = match items.data_type() {
             DataType::FixedSizeList(item, lanes) => {
                 Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *lanes, values, None)?)

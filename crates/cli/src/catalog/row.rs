@@ -61,6 +61,11 @@ impl Row {
         Self { error_kind: Some(part.problem.kind()), error: Some(part.line(format)), ..self }
     }
 
+    /// The row of a file or a mesh that this program cannot read because of a defect.
+    pub(super) fn panicked(self) -> Self {
+        self.problem(&Problem::other("panic", "a defect of this program; please report the file".to_owned()))
+    }
+
     pub(super) fn problem(self, problem: &Problem) -> Self {
         match problem {
             Problem::Library(error) => {

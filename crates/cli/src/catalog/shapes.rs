@@ -15,7 +15,6 @@ use super::geometry::{Geometry, Shape, Values};
 use super::item::Item;
 use super::look::too_many;
 use super::row::Row;
-use crate::inputs::Problem;
 
 /// Files that are opened together.
 const FILES: usize = 64;
@@ -82,7 +81,7 @@ impl Shapes {
             let part: Vec<Waiting> = self.waiting.drain(..count).collect();
             let made: Vec<Shape> = part.into_par_iter().map(|waiting| waiting.read(&self.geometry)).collect();
             let added: usize = made.iter().map(Shape::byte_len).sum();
-            // What is decoded together stays well below a table.
+            // The meshes that are decoded together stay well below a table.
             let most = (self.batch_bytes / 4) * count / added.max(1);
             self.together = most.clamp(rayon::current_num_threads(), 256);
             bytes = bytes.saturating_add(added);
@@ -110,7 +109,7 @@ impl Shapes {
             Err(row) => vec![Waiting::Done(*row)],
         };
         catch_unwind(AssertUnwindSafe(meshes))
-            .unwrap_or_else(|_| vec![Waiting::Done(panicked(of_item(item)))])
+            .unwrap_or_else(|_| vec![Waiting::Done(of_item(item).panicked())])
     }
 
     fn listed(&self, file: &MeshFile, row: Row) -> Vec<Waiting> {
@@ -146,7 +145,7 @@ impl Waiting {
             Self::Mesh { file, row, entry } => {
                 let row = described(&row, &entry);
                 let read = catch_unwind(AssertUnwindSafe(|| read(&file, &entry, row.clone(), geometry)));
-                read.unwrap_or_else(|_| Shape::without_parts(panicked(row), geometry))
+                read.unwrap_or_else(|_| Shape::without_parts(row.panicked(), geometry))
             }
         }
     }
@@ -160,10 +159,6 @@ impl Shape {
     fn byte_len(&self) -> usize {
         self.parts.iter().flatten().map(Values::byte_len).sum::<usize>().saturating_add(size_of::<Row>())
     }
-}
-
-fn panicked(row: Row) -> Row {
-    row.problem(&Problem::other("panic", "a defect of this program; please report the file".to_owned()))
 }
 
 /// The facts that the list of meshes contains.

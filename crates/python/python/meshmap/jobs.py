@@ -120,6 +120,15 @@ def missing(paths: Sequence[str], done: pa.Table) -> list[str]:
     return [path for path, row in _versions(paths).items() if version(row) not in kept]
 
 
+def left(sources: _sources.Sources, done: pa.Table | None) -> list[tuple[str, int]]:
+    """The files that sources name, and their sizes; with ``done``, only the files that ``missing`` names."""
+    files = _sources.found(sources)
+    if done is None:
+        return files
+    paths = set(missing([path for path, _ in files], done))
+    return [file for file in files if file[0] in paths]
+
+
 def _versions(paths: Sequence[str]) -> dict[str, dict[str, Any]]:
     """The columns ``path``, ``path_bytes`` and ``identity`` of files."""
     columns = ["path", "path_bytes", "identity"]

@@ -125,10 +125,7 @@ def run(
         FileNotFoundError: A source does not exist, or no source has a mesh file.
     """
     job, schema = jobs.job(name, **options)
-    files = _sources.found(sources)
-    if done is not None:
-        left = set(jobs.missing([path for path, _ in files], done))
-        files = [file for file in files if file[0] in left]
+    files = jobs.left(sources, done)
     groups = _sources.groups(files, task_bytes, 2 * int(ray.cluster_resources().get("CPU", 1)) if ray.is_initialized() else 2)
     if not groups:
         return ray.data.from_arrow(schema.empty_table())

@@ -144,10 +144,7 @@ def run(
     """
     job, columns = jobs.job(name, **options)
     schema = pa.schema([pa.field(field.name, nested(field.type), field.nullable) for field in columns])
-    files = _sources.found(sources)
-    if done is not None:
-        left = set(jobs.missing([path for path, _ in files], done))
-        files = [file for file in files if file[0] in left]
+    files = jobs.left(sources, done)
     groups = _sources.groups(files, task_bytes, tasks())
     # A path is bytes: it need not be UTF-8.
     parts = [([bytearray(os.fsencode(path)) for path in paths],) for paths in groups]

@@ -51,8 +51,8 @@ impl Span for Range<u64> {
     }
 }
 
-/// `1234567` as `1,234,567`: how counts stand in messages.
-pub(crate) fn decimal(number: u64) -> String {
+/// `1234567` as `1,234,567`: how whole numbers stand in messages.
+pub(crate) fn decimal(number: impl Display) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len().saturating_mul(2));
     for (position, digit) in digits.chars().enumerate() {
@@ -63,6 +63,11 @@ pub(crate) fn decimal(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `1 byte`, `1,152 bytes`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", decimal(count), if count == 1 { "" } else { "s" })
 }
 
 /// Two corners: `-1 0 2 .. 1 4 2.5`.

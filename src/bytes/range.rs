@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::num::decimal;
+use crate::num::{counted, decimal};
 use crate::report::{Error, ErrorKind};
 
 /// Merges ranges at most `gap` bytes apart, to save requests.
@@ -39,6 +39,6 @@ pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Byt
 pub(super) fn truncated(range: &Range<u64>, found: u64, what: &'static str) -> Error {
     Error::new(ErrorKind::Truncated, what)
         .at(range.clone())
-        .expected(format!("{} bytes", decimal(range.end.saturating_sub(range.start))))
+        .expected(counted(range.end.saturating_sub(range.start), "byte"))
         .found(decimal(found))
 }

@@ -9,7 +9,7 @@ use super::cancel;
 use super::kept::give_back;
 use super::settings::Limits;
 use super::share::Share;
-use crate::num::{Span, as_u64, as_usize, decimal, size_u64};
+use crate::num::{Span, as_u64, as_usize, counted, decimal, size_u64};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The memory that one call may hold by numbers from a file.
@@ -160,7 +160,8 @@ impl Budget {
 
     fn over_block(&self, stored: u64, bytes: u64, what: &'static str) -> Error {
         let most = self.limits.block(stored);
-        over_limit(what, "max_block_bytes", most, most > self.limits.max_block_bytes).found(decimal(bytes))
+        over_limit(what, "max_block_bytes", most, most > self.limits.max_block_bytes)
+            .found(counted(bytes, "byte"))
     }
 
     /// The error of bytes that are more than what is left.
@@ -168,7 +169,7 @@ impl Budget {
         let most = self.total();
         let held = self.held.load(Ordering::Relaxed);
         let error = over_limit(what, "max_total_bytes", most, most > self.limits.max_total_bytes);
-        error.found(decimal(held.saturating_add(bytes)))
+        error.found(counted(held.saturating_add(bytes), "byte"))
     }
 
     /// Returns zeroed elements for an array that occupies `stored` bytes in the file. Their pages are untouched pages of the
@@ -203,7 +204,7 @@ impl Budget {
 pub(crate) fn exceeded_by_machine(bytes: u64, what: &'static str) -> Error {
     Error::new(ErrorKind::LimitExceeded, what)
         .expected("as much memory as the machine has free")
-        .found(format_args!("{} bytes", decimal(bytes)))
+        .found(counted(bytes, "byte"))
 }
 
 fn over_limit(what: &'static str, limit: &str, most: u64, is_by_ratio: bool) -> Error {
@@ -234,7 +235,7 @@ mod tests {
         budget.spend(0, 60, "x").unwrap();
         let error = budget.spend(0, 60, "x").unwrap_err();
         let expected = "at most 100 bytes (max_total_bytes; raised by Limits::with_max_total_bytes)";
-        assert_eq!((error.expected_text(), error.found_text()), (expected, "120"));
+        assert_eq!((error.expected_text(), error.found_text()), (expected, "120 bytes"));
         assert_eq!(budget.left(), 40);
         budget.spend(0, 40, "x").unwrap();
         assert!(!budget.try_spend(1));

@@ -320,7 +320,10 @@ impl NoStore {
 
 #[cfg(not(feature = "stores"))]
 fn stored(_: &str) -> Result<NoStore, Problem> {
-    Err(Problem::other("unsupported", "addresses are for builds with the feature `stores`".to_owned()))
+    Err(Problem::other(
+        "unsupported",
+        "this build cannot read URLs; build it with `--features stores`".to_owned(),
+    ))
 }
 
 /// The settings for reading files.

@@ -174,7 +174,7 @@ fn an_output_that_says_no_format_is_wrong_usage() {
     let output = folder.path().join("wave");
     let done = convert(&["-o", output.to_str().unwrap()], &[&data::valid("cgeo", "anim_a.cgeo")]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("--to takes glb"), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("pass --to glb"), "{}", text(&done.stderr));
 }
 
 /// The index next to the outputs in a directory.

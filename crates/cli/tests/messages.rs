@@ -85,7 +85,7 @@ fn files_that_are_cut_off_say_how_much_of_what_is_there() {
     let proxy = fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap();
     let (_folder, path) = file("cut.cgeo", &proxy[..300]);
     let words = said("info", &path);
-    assert!(words.contains("cgeo: header (0x5..0x1d8) cut off: 467 bytes"), "{words}");
+    assert!(words.contains("cgeo: header (0x5..0x1d8) is cut off: expected 467 bytes"), "{words}");
     let (_folder, path) = file("cut.cgeo", &proxy[..1500]);
     let words = said("info", &path);
     let wanted = "snapshots[0]: no end tag before the end of the file (0x5dc): cut off, or an unknown dialect; please send \
@@ -129,5 +129,91 @@ fn assert_no_values_as_rust_prints_them(root: &Path) {
                 }
             }
         }
+    }
+}
+
+/// The messages of a line of JSON, wherever they are in it.
+fn messages(value: &serde_json::Value, into: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            into.extend(map.get("message").and_then(|text| text.as_str()).map(str::to_owned));
+            map.values().for_each(|value| messages(value, into));
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|value| messages(value, into)),
+        _ => {}
+    }
+}
+
+/// The rule that the wording of a message breaks.
+fn wording(message: &str) -> Option<&'static str> {
+    // Quoted bytes of the file may hold anything.
+    let own: String = message.split('"').step_by(2).collect();
+    let words: Vec<&str> = own.split_whitespace().collect();
+    let pairs = words.windows(2).map(|pair| (pair[0], pair[1].trim_end_matches([',', ';', ':'])));
+    let is_long = |word: &&str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_digit());
+    // Coordinates have no groups.
+    let is_of_numbers = !message.contains("bounding box");
+    if message.contains('\n') || message.ends_with('.') {
+        return Some("is a line without a full stop");
+    }
+    if own.contains("Limits::") || own.contains("announce") {
+        return Some("is in the words of users");
+    }
+    let mut pairs = pairs.filter(|(count, _)| *count == "1");
+    if pairs.any(|(_, what)| ["bytes", "bits", "elements"].contains(&what)) {
+        return Some("agrees in number");
+    }
+    let mut parts =
+        own.split([' ', ':', ';', '(', ')', '-', '[', ']']).map(|part| part.trim_end_matches(','));
+    (is_of_numbers && parts.any(|part| is_long(&part))).then_some("groups digits")
+}
+
+/// Every message about every bad file is worded by the same rules.
+fn assert_wording(folder: &Path) {
+    let mut all = Vec::new();
+    for format in meshmap::Format::ALL {
+        for kind in ["bad", "regressions"] {
+            let files = folder.join(format.name()).join(kind);
+            if !files.is_dir() {
+                continue;
+            }
+            let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+                .args(["verify", "--json"])
+                .arg(files)
+                .output()
+                .unwrap();
+            for line in String::from_utf8(output.stdout).unwrap().lines() {
+                messages(&serde_json::from_str(line).unwrap(), &mut all);
+            }
+        }
+    }
+    assert!(all.len() > 300, "{}", all.len());
+    let wrong: Vec<String> = all
+        .iter()
+        .filter_map(|message| Some(format!("a message {}: {message}", wording(message)?)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn messages_are_worded_by_the_same_rules() {
+    assert_wording(&data::root());
+}
+
+#[test]
+#[ignore = "corpus"]
+fn corpus_messages_are_worded_by_the_same_rules() {
+    assert_wording(&data::corpus());
+}
+
+#[test]
+fn wrong_wording_is_found() {
+    for message in ["expected 1 bytes", "is 4294967280", "two\nlines", "a stop.", "3 bytes announced"] {
+        assert!(wording(message).is_some(), "{message}");
+    }
+    for message in
+        ["after 1 of 12 decoded bytes", "is 4,294,967,280 (0x1234..0x4321)", "starts with \"12345\""]
+    {
+        assert_eq!(wording(message), None, "{message}");
     }
 }

@@ -415,7 +415,7 @@ fn verify_tells_every_broken_block_and_what_is_intact() {
         assert!(printed.contains(state), "{printed}");
     }
     assert!(printed.contains("     intact  ") && printed.contains("medium_lod, low_lod"), "{printed}");
-    assert!(printed.ends_with("FAIL: 1 of 1 files: 1 broken\n"), "{printed}");
+    assert!(printed.ends_with("FAIL: 1 of 1 file: 1 broken\n"), "{printed}");
     let row = meshmap(&["info"], &[&path, &path]);
     let row = text(&row.stdout);
     assert!(
@@ -647,7 +647,7 @@ fn other_files_are_called_what_they_are() {
     fs::write(&path, &fs::read(data::valid("cgeo", "anim_a.cgeo")).unwrap()[..300]).unwrap();
     let output = meshmap(&["info"], &[&path]);
     assert!(
-        text(&output.stderr).contains("cgeo: header (0x5..0x1d8) cut off: 467 bytes"),
+        text(&output.stderr).contains("cgeo: header (0x5..0x1d8) is cut off: expected 467 bytes"),
         "{}",
         text(&output.stderr)
     );

@@ -145,7 +145,7 @@ fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
 #[cfg(not(feature = "stores"))]
 fn without_stores(py: Python<'_>, address: &str) -> PyErr {
     let message =
-        format!("{address}: addresses are for builds with the feature `stores`; others take reader=");
+        format!("{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader=");
     crate::error::refuse(py, "unsupported", message)
 }
 

@@ -50,17 +50,15 @@ impl Layout {
         let size = prologue.header_size.get();
         if size > MAX_HEADER {
             let error = FILE.malformed("size of the header").at(1..5);
-            let expected = format!("at most {} bytes", decimal(MAX_HEADER.into()));
-            return Err(error.expected(expected).found(decimal(size.into())));
+            let expected = format!("at most {} bytes", decimal(MAX_HEADER));
+            return Err(error.expected(expected).found(decimal(size)));
         }
         let header = span(prologue_size, size.into());
         let data = header.end;
         if let Some(len) = source.len()?.filter(|len| header.end > *len) {
             let error = FILE.error(ErrorKind::Truncated, "header").at(header);
             let there = decimal(len.saturating_sub(prologue_size));
-            return Err(error
-                .expected(format!("{} bytes (size of the header)", decimal(size.into())))
-                .found(there));
+            return Err(error.expected(format!("{} bytes (size of the header)", decimal(size))).found(there));
         }
         let source = source.with_ranges(&[0..data.saturating_add(8)], "header")?;
         let properties = Properties::new(source.get(header.clone(), "header")?);

@@ -13,7 +13,7 @@ use crate::bytes::Source;
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::{Content, Decoders, fault_error};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
-use crate::num::{as_u64, as_usize, size_u64, span};
+use crate::num::{as_u64, as_usize, decimal, size_u64, span};
 use crate::report::Result;
 
 /// The greatest number of sections in a snapshot. The published text has three kinds.
@@ -203,8 +203,9 @@ impl<'a> Sections<'a> {
         let header_end = at.saturating_add(size_u64::<raw::SectionHeader>());
         if header_end > self.rest.end || self.left == 0 {
             let error = lost("tag of a section", tag_range);
+            let most = decimal(MAX_SECTIONS);
             let expected =
-                format!("a section of at most {MAX_SECTIONS}, or the end tag, before {:#x}", self.rest.end);
+                format!("a section of at most {most}, or the end tag, before {:#x}", self.rest.end);
             return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));
         }
         let header: raw::SectionHeader = self.source.read_struct(at, "header of a section")?;

@@ -161,7 +161,8 @@ impl<'a> Stream<'a> {
         if counts.texcoord_sets > MAX_CHANNELS {
             let place = self.place().decoded_at(MAP_CHANNEL_COUNT);
             let error = place.error(ErrorKind::LimitExceeded, "Map Channel Count");
-            return Err(error.expected(format!("at most {MAX_CHANNELS}")).found(counts.texcoord_sets));
+            let [most, found] = [MAX_CHANNELS, counts.texcoord_sets].map(decimal);
+            return Err(error.expected(format!("at most {most}")).found(found));
         }
         Ok(counts)
     }
@@ -553,7 +554,7 @@ impl<'a> Stream<'a> {
     fn too_large(&self, error: Error, counted: &Counted) -> Error {
         let error = match &counted.at {
             Some(at) => {
-                let needs = format!("{}, which needs {} bytes", decimal(counted.number), error.found_text());
+                let needs = format!("{}, which needs {}", decimal(counted.number), error.found_text());
                 error.decoded_at(at.clone()).found(needs)
             }
             None => error,

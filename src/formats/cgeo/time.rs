@@ -235,7 +235,7 @@ impl Timing {
             let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
             if most > MAX_KEYS {
                 out.clear();
-                return Err(refused(format!("at most {MAX_KEYS} times"), decimal(most)));
+                return Err(refused(format!("at most {} times", decimal(MAX_KEYS)), decimal(most)));
             }
             let mut steps = first..last.saturating_add(1);
             while let Some(step) = if a <= b { steps.next() } else { steps.next_back() } {
@@ -251,7 +251,7 @@ impl Timing {
         let count = as_u64(out.len());
         if count > MAX_KEYS {
             out.clear();
-            return Err(refused(format!("at most {MAX_KEYS} times"), decimal(count)));
+            return Err(refused(format!("at most {} times", decimal(MAX_KEYS)), decimal(count)));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::rules::{self, FILE};
 use super::snapshot::Snapshot;
 use crate::decode::Scratch;
 use crate::mesh::Bounds;
-use crate::num::{Span, as_u64, component, interval};
+use crate::num::{Span, as_u64, component, decimal, interval};
 use crate::report::{Address, Finding, Findings, Result};
 
 impl Proxy {
@@ -159,7 +159,8 @@ impl Check {
             let wrong = triangles.corners(stream).filter(|index| u64::from(*index) >= count);
             let places = as_u64(wrong.count());
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
-                let detail = format!("{name}: expected less than {count}, found {greatest}");
+                let [most, found] = [count, greatest.into()].map(decimal);
+                let detail = format!("{name}: expected less than {most}, found {found}");
                 (FILE.of(address()), detail)
             });
         }

@@ -13,7 +13,7 @@ use super::tables::{Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
 use crate::mesh::AttributeList;
-use crate::num::{as_u64, decimal, size_u64, span};
+use crate::num::{as_u64, counted, decimal, size_u64, span};
 use crate::report::{Error, ErrorKind, Finding, Result};
 
 /// Bytes that a lazy source reads first: header and, mostly, every table.
@@ -303,7 +303,7 @@ impl Bound {
         let room = self.filesize.saturating_sub(start).checked_div(size).unwrap_or(0);
         if room == 0 {
             let end = self.filesize;
-            let expected = format!("room for {} bytes before {end:#x} (filesize)", decimal(size));
+            let expected = format!("room for {} before {end:#x} (filesize)", counted(size, "byte"));
             return Err(offset.malformed().expected(expected).found(format_args!("{start:#x}")));
         }
         let wanted = u64::from(count.value);

@@ -11,7 +11,7 @@ use super::rules::{self, FILE};
 use super::tables::{Row, recommended, scalar};
 use crate::bytes::Source;
 use crate::limits::Limits;
-use crate::num::{Span, as_u64, size_u64, span};
+use crate::num::{Span, as_u64, decimal, size_u64, span};
 use crate::report::{ErrorKind, Findings, Place, Result};
 
 impl Layout {
@@ -365,7 +365,8 @@ impl Layout {
             if let (Some((scalar, size)), Some(found)) = (recommended(kind), scalar(array.format.get()))
                 && (found, array.size.get()) != (scalar, size)
             {
-                let detail = || format!("recommended {scalar} x {size}, found {found} x {}", array.size);
+                let detail =
+                    || format!("recommended {scalar} x {size}, found {found} x {}", decimal(array.size));
                 findings.add(rules::UNUSUAL_FORMAT, || (row.field(8, 8), detail()));
             }
         }

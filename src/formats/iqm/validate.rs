@@ -11,7 +11,7 @@ use super::vertex_array::VertexArrayType;
 use crate::bytes::{Array, F16, Scalar};
 use crate::limits::cancel;
 use crate::mesh::scan;
-use crate::num::{Span, as_u64, as_usize, component, interval, span};
+use crate::num::{Span, as_u64, as_usize, component, decimal, interval, span};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
@@ -26,7 +26,8 @@ impl Model {
             None => Ok(()),
             Some(Wrong { place, value, .. }) => {
                 let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-                Err(error.expected(format!("less than {num_vertexes} (num_vertexes)")).found(value))
+                let [most, found] = [num_vertexes, value].map(decimal);
+                Err(error.expected(format!("less than {most} (num_vertexes)")).found(found))
             }
         }
     }
@@ -164,7 +165,8 @@ impl Check<'_> {
         if any_outside(&rest, &(0..num_vertexes))
             && let Some(Wrong { place, value, count }) = self.model.wrong_indices(&triangles)
         {
-            let detail = format!("expected less than {num_vertexes} (num_vertexes), found {value}");
+            let [most, found] = [num_vertexes, value].map(decimal);
+            let detail = format!("expected less than {most} (num_vertexes), found {found}");
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, count, || (place, detail));
         }
         Ok(())

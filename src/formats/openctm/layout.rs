@@ -13,7 +13,7 @@ use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
 use crate::limits::{Budget, Limits};
-use crate::num::{Span, as_u64, as_usize, decimal, size_u64, span};
+use crate::num::{Span, as_u64, as_usize, counted, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
 /// The number of bytes that are read first from a lazy source: all of a typical tile.
@@ -333,7 +333,7 @@ impl Reader<'_> {
         if self.len.is_some_and(|end| range.end > end) || self.end.checked_add(len).is_none() {
             let there = self.len.unwrap_or(u64::MAX).saturating_sub(self.end);
             let error = FILE.at(range).error(ErrorKind::Truncated, what);
-            return Err(error.expected(format!("{} bytes", decimal(len))).found(decimal(there)));
+            return Err(error.expected(counted(len, "byte")).found(decimal(there)));
         }
         self.end = range.end;
         Ok(range)
@@ -453,7 +453,7 @@ impl Reader<'_> {
         if lzma::check_length(decoded_len, packed).is_err() {
             let error = FILE.at(span(start, 4)).malformed("packed size");
             let expected = format!("a stream that can hold {} bytes", decimal(decoded_len));
-            return Err(error.expected(expected).found(format_args!("{} bytes", decimal(packed))));
+            return Err(error.expected(expected).found(counted(packed, "byte")));
         }
         Ok(Section { range, props: Some(header.props), ..section })
     }

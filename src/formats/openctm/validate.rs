@@ -90,7 +90,8 @@ impl<'a> Check<'a> {
         if let Some(found) = found {
             let index = corners.slice_u64(found.first..u64::MAX).get(0).unwrap_or_default();
             self.findings.add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
-                let detail = format!("expected less than {count}, found {index}");
+                let detail =
+                    format!("expected less than {}, found {}", decimal(as_u64(count)), decimal(index));
                 (self.mesh.layout.place_of_word(section, found.first, found.first), detail)
             });
         }

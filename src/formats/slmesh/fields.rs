@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::limits::Limits;
-use crate::num::{as_u64, decimal, span};
+use crate::num::{as_u64, counted, span};
 use crate::report::{Error, Result};
 
 /// A value of a map, by its bytes in the input. The syntax of all that it holds has been checked.
@@ -100,7 +100,7 @@ impl<'a> Value<'a> {
         if span.len().is_multiple_of(size) {
             return Ok(span);
         }
-        let found = format!("{} bytes", decimal(as_u64(span.len())));
+        let found = counted(as_u64(span.len()), "byte");
         Err(self.wrong_count().expected(format!("elements of {size} bytes")).found(found))
     }
 

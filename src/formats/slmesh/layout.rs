@@ -12,7 +12,7 @@ use super::rules::{self, FILE};
 use crate::bytes::{Source, Text};
 use crate::format::Format;
 use crate::limits::{Budget, Limits};
-use crate::num::{Span, as_u64, decimal, span};
+use crate::num::{Span, as_u64, counted, decimal, span};
 use crate::options::Options;
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
 
@@ -34,7 +34,7 @@ pub(crate) fn check_count(count: u32, what: &'static str, parts: &str, range: Ra
         return Ok(());
     }
     let error = FILE.at(range).error(ErrorKind::LimitExceeded, what);
-    Err(error.expected(format!("at most {} {parts}", decimal(MAX_COUNT.into()))).found(decimal(count.into())))
+    Err(error.expected(format!("at most {} {parts}", decimal(MAX_COUNT))).found(decimal(count)))
 }
 
 /// Versions above this are an incompatible format.
@@ -233,7 +233,7 @@ impl Layout {
         if range.end > region_end {
             let there = region_end.saturating_sub(range.start);
             let error = FILE.at(range).error(ErrorKind::Truncated, BLOCK);
-            return Err(error.expected(format!("{} bytes", decimal(size))).found(decimal(there)));
+            return Err(error.expected(counted(size, "byte")).found(decimal(there)));
         }
         Ok(Some(range))
     }

@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use super::rules::FILE;
 use crate::limits::Limits;
-use crate::num::{as_u64, as_usize, decimal, span};
+use crate::num::{as_u64, as_usize, counted, decimal, span};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows.
@@ -182,8 +182,8 @@ impl<'a> Reader<'a> {
 
     fn end(&mut self, is_map: bool) -> Result<Event<'a>> {
         let (tag, what, expected) = match is_map {
-            true => (b'}', "LLSD map", "} after as many entries as it announces"),
-            false => (b']', "LLSD array", "] after as many values as it announces"),
+            true => (b'}', "LLSD map", "} after as many entries as it declares"),
+            false => (b']', "LLSD array", "] after as many values as it declares"),
         };
         let start = self.at;
         let found = self.byte(what)?;
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
             quote @ (b'"' | b'\'') => self.quoted(quote, "LLSD key"),
             found => {
                 let error = self.malformed("LLSD key", start);
-                Err(error.expected("k or a quote, as the map announces more entries").found(shown(found)))
+                Err(error.expected("k or a quote, as the map declares more entries").found(shown(found)))
             }
         }
     }
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         if bytes > rest {
             let start = as_u64(self.at);
             let error = FILE.at(span(start, bytes)).error(ErrorKind::Truncated, what);
-            let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left.into()));
+            let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left));
             return Err(error.expected(expected).found(decimal(rest)));
         }
         if self.depth >= self.max_depth {
@@ -321,7 +321,7 @@ impl<'a> Reader<'a> {
         let start = as_u64(self.at);
         let error = FILE.at(span(start, as_u64(count))).error(ErrorKind::Truncated, what);
         let found = decimal(as_u64(self.input.len().saturating_sub(self.at)));
-        error.expected(format!("{} bytes", decimal(as_u64(count)))).found(found)
+        error.expected(counted(as_u64(count), "byte")).found(found)
     }
 
     fn malformed(&self, what: &'static str, start: usize) -> Error {

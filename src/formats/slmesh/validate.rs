@@ -10,7 +10,7 @@ use super::rules::{self, FILE};
 use super::skin::Skin;
 use crate::bytes::Array;
 use crate::decode::Scratch;
-use crate::num::{as_u64, interval};
+use crate::num::{as_u64, decimal, interval};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Asset {
@@ -169,7 +169,8 @@ fn triangles(face: &Face, findings: &mut Findings) {
         findings.add(rules::ODD_INDICES, || (place(), detail));
     }
     if let Some((corner, index)) = face.wrong_index() {
-        let detail = format!("expected less than {vertices}, found {index} at {corner}");
+        let [most, found, corner] = [as_u64(vertices), index.into(), as_u64(corner)].map(decimal);
+        let detail = format!("expected less than {most}, found {found} at {corner}");
         findings.add(rules::INDEX_OUT_OF_RANGE, || (place(), detail));
         return;
     }

@@ -15,7 +15,7 @@ use crate::bytes::{Source, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
 use crate::limits::{Budget, Limits};
-use crate::num::{Span, as_u64, decimal, size_u64, span};
+use crate::num::{Span, as_u64, counted, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
 /// Bytes that a lazy source reads first.
@@ -202,7 +202,7 @@ impl Reader<'_> {
         if self.len.is_some_and(|len| data.end > len) || data_start.checked_add(data_length).is_none() {
             let there = self.len.unwrap_or(0).saturating_sub(data.start);
             let error = position.place().at(data).error(ErrorKind::Truncated, kind.what());
-            return Err(error.expected(format!("{} bytes", decimal(data_length))).found(decimal(there)));
+            return Err(error.expected(counted(data_length, "byte")).found(decimal(there)));
         }
         let end = data.end;
         let mut segment = Segment {
@@ -227,7 +227,7 @@ impl Reader<'_> {
         let place = || position.place().at(segment.range.clone());
         match segment.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
-                let detail = || format!("type {number} is not one that is written; skipped");
+                let detail = || format!("type {} is not one that is written; skipped", decimal(number));
                 self.findings.add(rules::UNKNOWN_SEGMENT, || (place(), detail()));
             }
             kind if kind.is_of_layout_b() && self.file_layout == FileLayout::A => {
@@ -326,8 +326,8 @@ impl Reader<'_> {
         let (start, end) = (segment.bits, segment.bits.saturating_add(size_u64::<T>()));
         if end > segment.data.end {
             let error = position.place().at(self.data_length_of(segment)).malformed("data_length");
-            let needed = decimal(end.saturating_sub(segment.data.start));
-            let error = error.expected(format!("at least {needed} bytes of {}", segment.kind.what()));
+            let needed = counted(end.saturating_sub(segment.data.start), "byte");
+            let error = error.expected(format!("at least {needed} of {}", segment.kind.what()));
             return Err(error.found(decimal(segment.data.length())));
         }
         segment.bits = end;
@@ -378,9 +378,9 @@ impl Reader<'_> {
         let Some(needed) = needed.filter(|needed| *needed <= there) else {
             let what = if segment.kind == SegmentType::Vertex { "vertex_count" } else { "count" };
             let most = there.saturating_mul(8).checked_div(record).unwrap_or(0);
-            let [most, there] = [most, there].map(decimal);
-            let of = segment.kind.what();
-            let expected = format!("at most {most} elements of {record} bits in the {there} bytes of {of}");
+            let [most, record] = [counted(most, "element"), counted(record, "bit")];
+            let (there, of) = (counted(there, "byte"), segment.kind.what());
+            let expected = format!("at most {most} of {record} in the {there} of {of}");
             let error = place(fields.count.clone()).malformed(what);
             return Err(error.expected(expected).found(decimal(segment.count)));
         };

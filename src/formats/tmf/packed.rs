@@ -14,7 +14,7 @@ use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
 use crate::limits::{Budget, cancel};
 use crate::mesh::Bounds;
-use crate::num::{Span, as_u64, as_usize};
+use crate::num::{Span, as_u64, as_usize, decimal};
 use crate::options::{Options, Parallelism};
 use crate::report::{Address, Error, Place, Result};
 
@@ -408,7 +408,9 @@ impl From<Error> for Failure {
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::Index { place, value } => place.malformed("index").expected(MAX_INDEX).found(value),
+            Failure::Index { place, value } => {
+                place.malformed("index").expected(MAX_INDEX).found(decimal(value))
+            }
             Failure::Error(error) => error,
         }
     }

@@ -8,7 +8,7 @@ use super::rules::{self, FILE};
 use super::segment::SegmentType;
 use super::view::unassigned_arrays;
 use crate::mesh::{Bounds, scan};
-use crate::num::{as_u64, as_usize, component, interval};
+use crate::num::{as_u64, as_usize, component, decimal, interval};
 use crate::report::{Finding, Findings, Result};
 
 impl Document {
@@ -153,7 +153,7 @@ fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) 
     )?;
     if let Some((corner, index)) = wrong {
         findings.add_many(rules::INDEX_OUT_OF_RANGE, places, || {
-            let detail = format!("expected less than {count}, found {index}");
+            let detail = format!("expected less than {}, found {}", decimal(count), decimal(index));
             (stream.place_of(corner), detail)
         });
     }
@@ -164,7 +164,7 @@ fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) 
 fn readable(findings: &mut Findings, outcome: Result<(), Failure>) -> Result<()> {
     match outcome {
         Err(Failure::Index { place, value }) => {
-            let detail = format!("expected {MAX_INDEX}, found {value}");
+            let detail = format!("expected {MAX_INDEX}, found {}", decimal(value));
             findings.add(rules::INDEX_TOO_LARGE, || (place, detail));
             Ok(())
         }

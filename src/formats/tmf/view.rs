@@ -15,7 +15,7 @@ use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
     VertexFormat, VertexRemap, scan,
 };
-use crate::num::{as_u64, size_u64};
+use crate::num::{as_u64, counted, size_u64};
 use crate::report::{Address, Finding, Result};
 
 /// The attributes of a view, each decoded when it is asked for.
@@ -222,7 +222,8 @@ fn add(streams: &mut Vec<Stream>, indices: Array<u32>, count: usize) -> usize {
 }
 
 fn unassigned(semantic: &Semantic, count: usize) -> String {
-    format!("{count} elements of {semantic}, without a way to assign them to vertices")
+    let elements = counted(as_u64(count), "element");
+    format!("{elements} of {semantic}, without a way to assign them to vertices")
 }
 
 /// Adds the custom data with an element for each vertex of the file.

@@ -55,7 +55,10 @@ pub(crate) fn run(
     let Some(target) = wish.to.or_else(|| Target::of_path(&wish.output).filter(|_| is_one)) else {
         let endings = Target::ALL.map(Target::name).join(", ");
         tell(match is_one {
-            true => format!("{}: the ending says no format; --to takes {endings}", text::path(&wish.output)),
+            true => format!(
+                "{}: no target has this file extension; pass --to {endings}",
+                text::path(&wish.output)
+            ),
             false => format!("--to is needed for directories and several files: {endings}"),
         });
         return Ok(Outcome::Usage);

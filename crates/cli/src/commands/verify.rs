@@ -128,7 +128,8 @@ fn verdict_line(sum: Sum, of: u64, is_done: bool, skipped: &str) -> (&'static st
         let files = text::plural(sum.files, "file");
         return ("PASS", Style::Good, format!(": {files}{}{skipped}", with(", ")));
     }
-    ("FAIL", Style::Bad, format!(": {} of {files} files{}{skipped}", text::count(sum.failed), with(": ")))
+    let files = text::plural(sum.files, "file");
+    ("FAIL", Style::Bad, format!(": {} of {files}{}{skipped}", text::count(sum.failed), with(": ")))
 }
 
 /// Checks a file: what is printed of it, and how it did.

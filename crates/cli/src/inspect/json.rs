@@ -132,7 +132,7 @@ struct FindingMessage<'a>(&'a Finding);
 
 impl Serialize for FindingMessage<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}: {}", self.0.rule.name, self.0.detail))
+        serializer.collect_str(&format_args!("{}: {}", self.0.rule.name, words::detail(self.0)))
     }
 }
 

@@ -227,7 +227,7 @@ impl<F> Look<F> {
 /// The text about a part that ends beyond the end of the file.
 pub(super) fn cut_off(range: &Range<u64>, bytes: u64) -> String {
     let (there, all) = (bytes.saturating_sub(range.start), range.end - range.start);
-    format!("cut off: {} announced, there are {}", text::plural(all, "byte"), text::count(there))
+    format!("cut off: expected {}, found {}", text::plural(all, "byte"), text::count(there))
 }
 
 impl Inspection {

@@ -67,10 +67,8 @@ pub(crate) fn winding(
         }
     }
     if against > with {
-        outcome.note(format!(
-            "{against} of {} normals point away from the fronts of their triangles: the triangles may have to be turned around",
-            with + against
-        ));
+        outcome
+            .note("most normals point away from the front faces: the winding is probably reversed, try flip");
     }
 }
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Renders files through the installed extension, to be looked at: `python pictures.py OUT FILE..`
 
-Two frames of what is animated, every level of detail of Second Life meshes, else one picture. A picture without the mesh is an
-error. Needs `bpy`, and a profile with the extension in BLENDER_USER_RESOURCES.
+Two frames of what is animated, every level of detail of Second Life meshes, else one picture. GLB and USD files go through
+Blender's own importers. A picture without the mesh is an error. Needs `bpy`, and a profile with the extension in BLENDER_USER_RESOURCES.
 """
 
 from __future__ import annotations
@@ -80,10 +80,18 @@ def pictures(path: Path, out: Path) -> None:
     stage()
     scene = bpy.context.scene
     is_second_life = path.suffix in (".slmesh", ".llmesh")
-    # The Second Life files of the repository were made for tests, and run clockwise.
-    objects, refusal = import_file(path, **({"all_levels": True, "flip_faces": True} if is_second_life else {}))
-    if refusal:
-        raise SystemExit(f"{path}: {refusal}")
+    if path.suffix == ".glb":
+        bpy.ops.import_scene.gltf(filepath=str(path))
+        # Without the shapes that the importer makes for bones.
+        objects = [each for each in scene.objects if each.visible_get()]
+        scene.frame_end = max((int(action.frame_range[1]) for action in bpy.data.actions), default=1)
+    elif path.suffix == ".usdc":
+        bpy.ops.wm.usd_import(filepath=str(path))
+        objects = list(scene.objects)
+    else:
+        objects, refusal = import_file(path, **({"all_levels": True} if is_second_life else {}))
+        if refusal:
+            raise SystemExit(f"{path}: {refusal}")
     if is_second_life:
         meshes = [each for each in objects if each.type == "MESH"]
         add_camera(meshes)
@@ -95,15 +103,17 @@ def pictures(path: Path, out: Path) -> None:
     rig = next((each for each in objects if each.type == "ARMATURE"), None)
     end = scene.frame_end
     if rig is not None and rig.animation_data is not None:
-        end = int(rig.animation_data.action.frame_end)
+        end = int(rig.animation_data.action.frame_range[1])
         scene.frame_set(1 + (end - 1) // 3)
-    is_animated = rig is not None or any(each.type == "MESH" and each.data.meshmap_playback.is_playing for each in objects)
+    meshes = [each for each in objects if each.type == "MESH"]
+    is_played = any(each.data.meshmap_playback.is_playing or each.data.shape_keys or each.modifiers for each in meshes)
+    is_animated = is_played or rig is not None and rig.animation_data is not None
     add_camera(objects)
-    frames = [1 + (end - 1) // 3, 1 + (end - 1) * 2 // 3] if is_animated else [1]
+    frames = [1 + (end - 1) // 3, 1 + (end - 1) * 2 // 3] if is_animated and end > 1 else [1]
     found = []
     for frame in frames:
         scene.frame_set(frame)
-        found.append(render(out / f"{path.stem}_{frame}.png"))
+        found.append(render(out / f"{path.name}_{frame}.png"))
     if len(found) > 1 and frames[0] != frames[1] and np.array_equal(found[0], found[1]):
         raise SystemExit(f"{path}: frames {frames[0]} and {frames[1]} look the same")
 

@@ -3,6 +3,7 @@
 //! * `walker.iqm`: a figure that walks.
 //! * `flag.cgeo`: a proxy of a flag in the wind.
 //! * `island.slmesh`: an island in four levels of detail.
+//! * `avatar.slmesh`: the same figure with the joints of Second Life, in four levels of detail.
 //! * `coral.ctm`: a coral, compressed with MG1.
 
 use std::f32::consts::{PI, TAU};
@@ -22,6 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     fs::write(folder.join("walker.iqm"), walker())?;
     fs::write(folder.join("flag.cgeo"), flag())?;
     fs::write(folder.join("island.slmesh"), island())?;
+    fs::write(folder.join("avatar.slmesh"), avatar())?;
     fs::write(folder.join("coral.ctm"), coral())?;
     Ok(())
 }
@@ -183,13 +185,13 @@ fn island() -> Vec<u8> {
         .to_bytes()
 }
 
-/// A rounded limb from one point to another: the radius at each share of its length.
-fn limb(from: Vector, to: Vector, radius: impl Fn(f32) -> [f32; 2]) -> Grid {
+/// A rounded limb of `columns` by `rows` vertices from one point to another: the radius at each share of its length.
+fn limb([columns, rows]: [u32; 2], from: Vector, to: Vector, radius: impl Fn(f32) -> [f32; 2]) -> Grid {
     let axis = [0, 1, 2].map(|part| to[part] - from[part]);
     let along = normalized(axis);
     let side = normalized(cross(along, if along[2].abs() > 0.7 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] }));
     let front = cross(along, side);
-    Grid::new(25, 21, move |u, v| {
+    Grid::new(columns, rows, move |u, v| {
         let [wide, deep] = radius(v);
         // Round ends, with more rows than the middle.
         let v = 0.5 - 0.5 * (v.clamp(0.0, 1.0) * PI).cos();
@@ -228,7 +230,8 @@ fn place_of(joint: usize) -> Vector {
     parent.map_or(*translate, |parent| add(place_of(parent as usize), *translate))
 }
 
-fn walker() -> Vec<u8> {
+/// The surfaces of the figure. `size` is the columns and rows of each limb.
+fn figure(size: [u32; 2]) -> Vec<Surface> {
     let mut surfaces: Vec<Surface> = ["skin", "shirt", "trousers", "shoes"]
         .map(|name| Surface {
             name,
@@ -241,14 +244,15 @@ fn walker() -> Vec<u8> {
     // A part that moves with a joint; near its beginning also with the parent.
     let mut part = |surface: usize, joint: u8, from: Vector, to: Vector, radius: &dyn Fn(f32) -> [f32; 2]| {
         let start = place_of(joint.into());
-        let grid = limb(add(start, from), add(start, to), radius);
+        let grid = limb(size, add(start, from), add(start, to), radius);
         let surface = &mut surfaces[surface];
         let first = surface.positions.len() as u32;
         let parent = JOINTS[usize::from(joint)].parent.unwrap_or(0) as u8;
         for index in 0..grid.points.len() {
-            let along = 0.5 - 0.5 * ((index / 25) as f32 / 20.0 * PI).cos();
+            let row = index as u32 / size[0];
+            let along = 0.5 - 0.5 * (row as f32 / (size[1] - 1) as f32 * PI).cos();
             let share = ((0.16 - along).max(0.0) * 3.0 * 255.0) as u8;
-            surface.weights.push([joint, parent, if usize::from(joint) == 9 { 0 } else { share }]);
+            surface.weights.push([joint, parent, share]);
         }
         surface.positions.extend(grid.points);
         surface.normals.extend(grid.normals);
@@ -275,7 +279,84 @@ fn walker() -> Vec<u8> {
             [0.058 - 0.008 * v, 0.055 - 0.02 * v]
         });
     }
-    iqm::Writer::figure(&surfaces, &JOINTS, 24.0, &walk()).to_bytes()
+    surfaces
+}
+
+fn walker() -> Vec<u8> {
+    iqm::Writer::figure(&figure([25, 21]), &JOINTS, 24.0, &walk()).to_bytes()
+}
+
+/// The names of the joints on an avatar of Second Life.
+const AVATAR_JOINTS: [&str; JOINTS.len()] = [
+    "mPelvis",
+    "mChest",
+    "mHead",
+    "mShoulderLeft",
+    "mElbowLeft",
+    "mShoulderRight",
+    "mElbowRight",
+    "mHipLeft",
+    "mKneeLeft",
+    "mAnkleLeft",
+    "mHipRight",
+    "mKneeRight",
+    "mAnkleRight",
+    "mTorso",
+];
+
+/// The side of the cube that holds an avatar. In the file it is 1.
+const SIZE: f32 = 4.0;
+
+fn avatar() -> Vec<u8> {
+    // Avatars look along x.
+    let turned = |[x, y, z]: Vector| [-y, x, z];
+    let level =
+        |size: [u32; 2]| Llsd::Array(figure(size).iter().map(|surface| worn(surface, turned)).collect());
+    let strings = |names: &[&str]| names.iter().map(|name| Llsd::String(name.as_bytes().to_vec())).collect();
+    let matrix = |scale: f64, [x, y, z]: Vector| {
+        let [x, y, z] = [x, y, z].map(f64::from);
+        Llsd::reals([scale, 0.0, 0.0, 0.0, 0.0, scale, 0.0, 0.0, 0.0, 0.0, scale, 0.0, x, y, z, 1.0])
+    };
+    let bind = |joint: usize| matrix(1.0, turned(place_of(joint)).map(|part| -part));
+    let skin = Llsd::Map(vec![
+        ("bind_shape_matrix", matrix(f64::from(SIZE), [0.0; 3])),
+        ("inverse_bind_matrix", Llsd::Array((0..JOINTS.len()).map(bind).collect())),
+        ("joint_names", Llsd::Array(strings(&AVATAR_JOINTS))),
+    ]);
+    slmesh::Writer::default()
+        .key("version", Llsd::Integer(1))
+        .block("skin", &skin)
+        .block("lowest_lod", &level([7, 5]))
+        .block("low_lod", &level([9, 7]))
+        .block("medium_lod", &level([15, 11]))
+        .block("high_lod", &level([25, 21]))
+        .to_bytes()
+}
+
+/// A surface as the face of an asset, with weights.
+fn worn(surface: &Surface, turned: impl Fn(Vector) -> Vector) -> Llsd {
+    let quantized = |value: f32, most: f32| ((value / most * 0.5 + 0.5) * 65535.0).round() as u16;
+    let all = |vectors: &[Vector], most: f32| {
+        let parts = vectors.iter().flat_map(|vector| turned(*vector));
+        Llsd::u16s(parts.map(|part| quantized(part, most)).collect::<Vec<_>>())
+    };
+    let weights = surface.weights.iter().flat_map(|[joint, parent, share]| {
+        let influence = |joint: u8, share: u8| {
+            let [low, high] = (u16::from(share) * 257).to_le_bytes();
+            [joint, low, high]
+        };
+        influence(*joint, 255 - share).into_iter().chain(influence(*parent, *share)).chain([0xff])
+    });
+    let corner = |number: f64| Llsd::reals([number; 3]);
+    // The format has counter-clockwise triangles.
+    let corners = surface.triangles.iter().flat_map(|[a, b, c]| [*a, *c, *b].map(|index| index as u16));
+    Llsd::Map(vec![
+        ("Normal", all(&surface.normals, 1.0)),
+        ("Position", all(&surface.positions, SIZE / 2.0)),
+        ("PositionDomain", Llsd::Map(vec![("Max", corner(0.5)), ("Min", corner(-0.5))])),
+        ("TriangleList", Llsd::u16s(corners.collect::<Vec<_>>())),
+        ("Weights", Llsd::Binary(weights.collect())),
+    ])
 }
 
 /// A cycle of two steps: a rotation of each joint, about the axis that points to the left.

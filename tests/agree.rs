@@ -333,3 +333,23 @@ fn every_way_into_an_asset_gives_the_same() {
         }
     }
 }
+
+/// A block behind the end of an asset is as damaged if the end is found only by reading the block.
+#[test]
+fn meshes_of_cut_assets_are_listed_without_a_length() {
+    let bytes = meshmap_testing::fixtures::slmesh::large(64);
+    let listed = |source: Source| {
+        let file = MeshFile::from_source(source).unwrap();
+        file.meshes().map(|meshes| meshes.map(|entry| entry.address.to_string()).collect::<Vec<_>>())
+    };
+    let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let ends: Vec<u64> = asset.blocks().unwrap().into_iter().map(|block| block.range.end).collect();
+    assert!(ends.iter().filter(|end| **end > 4096).count() > 3, "{ends:?}");
+    for end in ends {
+        for cut in [end as usize - 1, end as usize] {
+            let cut = bytes[..cut].to_vec();
+            let expected = listed(Source::from_bytes(cut.clone())).unwrap();
+            assert_eq!(listed(Source::ranged(Recorder::of_unknown_length(cut))).unwrap(), expected, "{end}");
+        }
+    }
+}

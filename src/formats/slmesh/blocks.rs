@@ -212,10 +212,11 @@ impl Asset {
             Err(error) => return Ok(Err(error)),
         };
         let place = FILE.of(entry.address.clone()).at(range.clone());
-        let is_there = self.source().len()?.is_none_or(|len| range.end <= len);
+        // If the length is unknown, a reader that finds no more bytes shows that the file is damaged.
+        let is_there = self.source().len()?.is_some_and(|len| range.end <= len);
         match self.source().get(range, BLOCK).map_err(|error| place.locate(error)) {
             Ok(stored) => Ok(block_of(entry, place, stored).map(Some)),
-            Err(error) if is_there => Err(error),
+            Err(error) if is_there || error.is_of_reading() => Err(error),
             Err(error) => Ok(Err(error)),
         }
     }

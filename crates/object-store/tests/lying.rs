@@ -1,4 +1,5 @@
 //! Servers that lie or do not answer: each read ends in time, with an error that names the file, or with the right values.
+#![cfg(feature = "http")]
 
 #[path = "server/mod.rs"]
 #[allow(dead_code, reason = "each test uses a part of it")]

@@ -1,4 +1,5 @@
 //! Servers that behave, and servers that do not: the right values or a clear error, never two versions in one.
+#![cfg(feature = "http")]
 
 #[path = "server/mod.rs"]
 #[allow(dead_code, reason = "each test uses a part of it")]

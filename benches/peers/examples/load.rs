@@ -34,7 +34,8 @@ fn read_blocks(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
     let LLSDValue::Map(header) = header else { return Err("the header is not a map".into()) };
     for block in header.values() {
         let LLSDValue::Map(block) = block else { continue };
-        let (Some(LLSDValue::Integer(offset)), Some(LLSDValue::Integer(size))) = (block.get("offset"), block.get("size"))
+        let (Some(LLSDValue::Integer(offset)), Some(LLSDValue::Integer(size))) =
+            (block.get("offset"), block.get("size"))
         else {
             continue;
         };

@@ -35,7 +35,7 @@ struct Plan {
     least: Duration,
     /// Files do not become longer.
     most_bytes: usize,
-    /// Each size is so many times the one before.
+    /// The factor from each size to the next.
     step: usize,
     /// Calls that take longer are not made for larger sizes.
     enough: Duration,
@@ -299,7 +299,7 @@ impl Run {
         self.measured.iter().find(|one| one.name == call).map(|one| one.time)
     }
 
-    /// The rule of memory. What a handle holds of what it decoded is within the total, too.
+    /// The rule of memory. The decoded data that a handle holds is also within the total.
     fn allowed(&self, call: &str) -> i64 {
         if let Some(headers) = self.headers.filter(|_| call == "by ranges: held after opening") {
             // What is read at first may be the body's, and few windows and short texts are kept.
@@ -350,7 +350,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs this program again, and reads what it tells.
+/// Runs this program again, and reads its output.
 fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
     let mut current = String::new();
     let prepare = |command: &mut Command| {
@@ -437,7 +437,7 @@ impl meshmap::ReadRange for Ranges {
     }
 }
 
-/// Runs a command: NAME ARGUMENTS.., and tells what it took.
+/// Runs a command: NAME ARGUMENTS.., and prints its time and memory.
 fn command(arguments: &[String]) -> ExitCode {
     allocator::abort_beyond(MOST_MEMORY);
     // The name of the command, the command, and the file.

@@ -49,7 +49,7 @@ def statements(page: str) -> list[ast.stmt]:
 
 
 def names(folder: Path) -> dict[str, Any]:
-    """What the pages leave to the reader's program."""
+    """The names that the pages leave to the reader's program."""
     wave = folder / "wave.cgeo"
     store = SimpleNamespace(
         head=lambda name: {"size": (folder / name).stat().st_size},

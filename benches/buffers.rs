@@ -1,4 +1,4 @@
-//! Filling vertex and index buffers, beside loops that know the layout and the stored types.
+//! Filling vertex and index buffers, compared with loops that know the layout and the stored types.
 //!
 //! Prints a table of ratios, with the bar that each is held against. The files are generated.
 
@@ -46,7 +46,7 @@ fn model(width: u32, height: u32) -> MeshView {
     file.mesh(&entry.address).expect("a mesh without errors")
 }
 
-/// Interleaved floats: into a slice, and through a callback that copies; beside a plain loop and a copy of as many bytes.
+/// Interleaved floats: into a slice, and through a callback that copies; compared with a plain loop and a copy of as many bytes.
 fn interleaved(table: &mut Table, mesh: &MeshView, names: [&'static str; 3], rounds: usize) {
     let [positions, normals, uvs] =
         [Semantic::Position, Semantic::Normal, Semantic::TexCoord(0)].map(|what| attribute(mesh, &what));
@@ -120,7 +120,7 @@ fn layout_packed() -> VertexLayout {
 /// A face of a Second Life mesh, whose integers become floats.
 fn integers(table: &mut Table) {
     let source = Source::from_bytes(fixtures::slmesh::large(240));
-    // What compresses a thousand times is more than a small file may become.
+    // Content that compresses a thousand times is more than a small file may decode to.
     let options = Options::default().with_limits(Limits::default());
     let asset = slmesh::Asset::from_source_with(source, &options);
     let mesh = asset.expect("a file without errors").lod(Lod::High).expect("a block without errors");

@@ -57,7 +57,7 @@ fn open(criterion: &mut Criterion, mesh: &Path) {
     group.finish();
 }
 
-/// Looking at the data of a file that is mapped anew each time.
+/// Reading the data of a file that is mapped again each time.
 fn check(criterion: &mut Criterion, mesh: &Path) {
     let header = *model(mesh).header();
     let start = header.ofs_triangles.get() as usize;

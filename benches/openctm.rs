@@ -1,6 +1,6 @@
-//! OpenCTM: a RAW body in place, and the compressed methods beside the streams that they consist of.
+//! OpenCTM: a RAW body in place, and the compressed methods compared with the streams that they consist of.
 //!
-//! The files are generated; with `MESHMAP_CORPUS`, those of MG1 and MG2 are the large ones of the corpus in that folder.
+//! The files are generated; with `MESHMAP_CORPUS`, the MG1 and MG2 files are the large ones of the corpus in that folder.
 
 use std::fs;
 use std::hint::black_box;
@@ -36,7 +36,7 @@ fn mesh(file: &bytes::Bytes, parallelism: Parallelism) -> Mesh {
     Mesh::from_source_with(Source::from_bytes(file.clone()), &options).unwrap()
 }
 
-/// What is opened is used; checking it is compared with looking at every number once.
+/// Opening and using arrays; checking them, compared with reading every number once.
 fn raw(criterion: &mut Criterion, file: &bytes::Bytes) {
     let mut group = criterion.benchmark_group("openctm, RAW");
     group.bench_function("open, every array as a view", |bencher| {

@@ -1,4 +1,4 @@
-//! Second Life meshes: the header, a level of detail beside bare inflating, and floats beside a plain loop.
+//! Second Life meshes: the header, a level of detail compared with bare inflating, and floats with a plain loop.
 //!
 //! The file is generated; with `MESHMAP_CORPUS`, it is a large one of the corpus in that folder.
 

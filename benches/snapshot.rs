@@ -97,7 +97,7 @@ fn flat(folder: &Path, table: &mut Table) {
     table.slower("a snapshot of 10 GiB, lazily", "one of 10 MiB", [large_times, small_times], 1.1);
 }
 
-/// A snapshot, base at hand, beside reading and inflating its mesh section with the same inflater.
+/// A snapshot whose base is decoded, compared with reading and inflating its mesh section with the same inflater.
 fn floor(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
     let sections: Vec<_> = (0..proxy.snapshot_count()).map(|index| mesh_section(&proxy, index)).collect();
@@ -115,7 +115,7 @@ fn floor(animation: &Path, table: &mut Table) {
     table.slower("a snapshot, base at hand", "inflating its section", [ours, bare], 1.1);
 }
 
-/// Positions alone, beside the whole mesh.
+/// Only positions, compared with the whole mesh.
 fn positions(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
     let (mut mesh, mut out) = (MeshBuffer::default(), Vec::new());
@@ -151,7 +151,7 @@ fn mesh_section(proxy: &Proxy, index: usize) -> bytes::Bytes {
     proxy.source().read(mesh.content).expect("bytes")
 }
 
-/// Opening, and the positions of one difference, beside inflating the two prefixes that they are in.
+/// Opening, and the positions of one difference, compared with inflating the two prefixes that they are in.
 fn first_frame(folder: &Path, table: &mut Table) {
     let path = two_snapshots(folder, Codec::Zlib);
     let proxy = map(&path);
@@ -159,7 +159,7 @@ fn first_frame(folder: &Path, table: &mut Table) {
     let positions = (SIDE * SIDE) as usize * 12;
     let mut inflate = zlib_rs::Inflate::new(true, 15);
     let mut prefixes = || {
-        // Kind and counts; a difference has the kind alone.
+        // Kind and counts; a difference has only the kind.
         for (section, length) in sections.iter().zip([17 + positions, 1 + positions]) {
             let mut out = vec![0; length];
             inflate.reset(true);
@@ -224,7 +224,7 @@ fn first_view(table: &mut Table) {
     }
 }
 
-/// Positions of a difference that is not compressed, beside one pass over the mapped bytes.
+/// Positions of a difference that is not compressed, compared with one pass over the mapped bytes.
 fn uncompressed(folder: &Path, table: &mut Table) {
     let proxy = map(&two_snapshots(folder, Codec::Stored));
     let sections = [0, 1].map(|index| mesh_section(&proxy, index));
@@ -255,7 +255,7 @@ fn uncompressed(folder: &Path, table: &mut Table) {
     );
 }
 
-/// Four keys of a shutter through a cache, beside the same without one: both decode the positions of four snapshots.
+/// Four keys of a shutter through a cache, compared with the same without one: both decode the positions of four snapshots.
 fn shutter(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
     proxy.base().expect("a first snapshot");
@@ -278,7 +278,7 @@ fn shutter(animation: &Path, table: &mut Table) {
     table.slower("four keys through a cache", "without a cache", [ours, without], 1.1);
 }
 
-/// Positions of 240,000 vertices, played by one thread beside inflating the prefixes that they are in, and by two threads.
+/// Positions of 240,000 vertices, played by one thread, compared with inflating the prefixes that they are in, and by two threads.
 fn play_positions(folder: &Path, table: &mut Table) {
     const SNAPSHOTS: usize = 12;
     let path = folder.join("positions.cgeo");
@@ -349,7 +349,7 @@ fn play(animation: &Path, table: &mut Table) {
     table.faster("playing, 2 threads", "playing, 1 thread", [two, one], 1.7);
 }
 
-/// 64 threads ask a cache for one snapshot that it does not have, beside one thread. The threads are there already.
+/// 64 threads ask a cache for one snapshot that it does not have, compared with one thread. The threads are there already.
 fn ask(animation: &Path, table: &mut Table) {
     let proxy = map(animation);
     proxy.base().expect("a first snapshot");

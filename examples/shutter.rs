@@ -27,7 +27,7 @@ fn main() -> meshmap::Result<()> {
     let timing = proxy.timing().unwrap_or_else(|| Timing::new(0.0, 1.0 / rate, proxy.snapshot_count()));
     let cache = SnapshotCache::new(1 << 30);
 
-    // What was built from the triangles (an acceleration structure) is refitted as long as they are the same ones.
+    // An acceleration structure that was built from the triangles is refitted as long as they are the same ones.
     let first = cache.get(&proxy, 0)?;
     let same = (0..proxy.snapshot_count()).take_while(|index| {
         let topology = proxy.snapshot(*index).and_then(|snapshot| snapshot.topology());
@@ -35,7 +35,7 @@ fn main() -> meshmap::Result<()> {
     });
     println!("{} of {} snapshots have the triangles of the first one", same.count(), proxy.snapshot_count());
 
-    // Twice as long as the animation, which is looped: the motion over the seam is bent there, too.
+    // Twice as long as the animation, which is looped: the motion over the seam is also bent there.
     let seconds = timing.step() * proxy.snapshot_count() as f64 * 2.0;
     let frames: Vec<f64> =
         (0..).map(|frame| frame as f64 / rate).take_while(|time| *time < seconds).collect();
@@ -54,7 +54,7 @@ fn main() -> meshmap::Result<()> {
 
     let (mut keys, mut positions, mut speed) = (0, 0, 0.0_f32);
     for motion in motions {
-        // Where a snapshot has other triangles, there is no motion to it: that frame has none.
+        // A snapshot with other triangles has no motion from the one before: that frame is still.
         let Ok(motion) = motion.inspect_err(|error| println!("{error}")) else { continue };
         keys += motion.keys.len();
         positions += motion.positions.len();

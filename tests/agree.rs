@@ -66,7 +66,7 @@ fn part(bytes: &[u8], range: std::ops::Range<u64>) -> Vec<u8> {
     bytes[at(range.start)..at(range.end)].to_vec()
 }
 
-/// The files of a folder; of those, for Miri, which takes minutes for large ones, so many of the smallest.
+/// The files of a folder; for Miri, which takes minutes for large ones, only some of the smallest.
 fn some_of(folder: &str, for_miri: usize) -> Vec<PathBuf> {
     let mut files = data::folder(folder);
     if cfg!(miri) {
@@ -115,7 +115,7 @@ fn every_way_in_gives_the_same() {
     }
 }
 
-/// One byte a step, of what is asked for first: the job begins anew each time.
+/// One byte a step, of what is asked for first: the job begins again each time.
 #[test]
 fn fragments_of_one_byte_give_the_same() {
     // Hundreds of steps for each take Miri long; there, more at once.

@@ -220,7 +220,7 @@ fn readers_of_unknown_length_are_asked_in_pieces() {
     let reads = recorder.reads.lock().unwrap();
     assert_eq!(reads.len(), 3);
     assert!(reads.iter().all(|range| range.end - range.start <= 16 << 20));
-    // The short answer told the length.
+    // The short answer shows the length.
     assert_eq!(source.len().unwrap(), Some(40 << 20));
 }
 
@@ -292,7 +292,7 @@ fn attribute(file: &str, semantic: &Semantic) -> Attribute {
     file.mesh(&file.meshes().unwrap().next().unwrap().address).unwrap().attribute(semantic).unwrap().unwrap()
 }
 
-/// What `write_chunks` writes, into a buffer filled with 0xEE, and how often it writes.
+/// The output of `write_chunks` in a buffer filled with 0xEE, and the number of writes.
 fn written(attribute: &Attribute, format: VertexFormat, stride: usize) -> meshmap::Result<(Vec<u8>, usize)> {
     let mut buffer = vec![0xEE; attribute.len() * stride];
     let mut calls = 0;
@@ -388,7 +388,7 @@ fn what_is_not_held_names_mesh_and_attribute() {
         "{text}"
     );
     assert_eq!(written(&positions, VertexFormat::FLOAT32X3, 8).unwrap_err().kind(), ErrorKind::OutOfRange);
-    // 32-bit indices that are small fit 8 bits, and those that are not do not.
+    // 32-bit indices that are small fit 8 bits, and large ones do not.
     let joints = attribute("skin_noesis_fmt.iqm", &Semantic::Joints(0));
     assert_eq!(joints.format(), VertexFormat::UINT32X4);
     assert!(written(&joints, VertexFormat::UINT8X4, 4).is_ok());

@@ -210,7 +210,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// What a job on fragments returns, supplied with each range that it asks for.
+/// The result of a job on fragments that are supplied with each range that it asks for.
 fn in_fragments<T>(bytes: &Bytes, job: impl Fn(&Source) -> Result<T>) -> T {
     let fragments = Fragments::new(Some(bytes.len() as u64));
     loop {
@@ -341,13 +341,13 @@ fn findings_are_about_listed_rules() {
     }
 }
 
-/// Counts and boxes of all meshes, compared with those of their views.
+/// Counts and boxes of all meshes, compared with the views.
 ///
-/// * Listed counts equal those of `MeshFile::counts`. Triangles are the view's.
+/// * Listed counts equal `MeshFile::counts`. Triangles are the view's.
 /// * OpenCTM and Second Life mesh: the vertices and the box are the view's.
 /// * IQM: the same, except that a mesh whose indices leave its range of vertices has a view of more vertices.
-/// * CGeo and TMF: views are remapped, and leave out positions that no triangle uses. The box is that of all stored positions,
-///   and contains the view's. They are equal if the view has every stored position.
+/// * CGeo and TMF: views are remapped, and leave out positions that no triangle uses. The box is the bounding box of all stored
+///   positions, and contains the view's. They are equal if the view has every stored position.
 fn assert_counts_and_bounds(path: &Path) {
     let file = MeshFile::open(path).unwrap();
     let format = file.format();

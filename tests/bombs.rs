@@ -1,4 +1,4 @@
-//! How much memory is taken, and how much is read: never on a file's word.
+//! Memory that is taken and bytes that are read: never as many as a file declares.
 
 use std::fs;
 use std::ops::Range;
@@ -70,7 +70,7 @@ fn assert_opening_reads_little(bytes: Vec<u8>) {
     assert!(reads.len() <= 3 && bytes <= 128 << 10, "{reads:?}");
 }
 
-/// Of a mesh whose vertices are the file's, and of one that is remapped and does not use all of them.
+/// The view of a mesh whose vertices are the file's, and of one that is remapped and does not use all of them.
 #[test]
 fn bounds_of_tmf_hold_a_piece_of_the_positions() {
     const SIDE: u64 = 400;
@@ -106,7 +106,7 @@ fn reads_of(bytes: &[u8], job: impl FnOnce(Source)) -> Vec<Range<u64>> {
     std::mem::take(&mut *recorder.reads.lock().unwrap())
 }
 
-/// Beside opening a file whose format is known. Of IQM, the header is in what is read first, and nothing is read again.
+/// Compared with opening a file whose format is known. For IQM, the header is in what is read first, and nothing is read again.
 #[test]
 fn finding_the_format_costs_one_small_read_at_most() {
     let open = |source| drop(MeshFile::from_source(source).unwrap());
@@ -182,7 +182,7 @@ fn bad_files_take_no_more_than_their_size(root: &Path) {
     }
 }
 
-/// Good files, too: nothing is copied to be checked.
+/// Valid files as well: nothing is copied to be checked.
 fn assert_checking_takes_no_more_than_the_files(folder: &Path) {
     for path in data::files(folder) {
         assert_modest(&path.display().to_string(), &fs::read(&path).unwrap());
@@ -445,7 +445,7 @@ mod slmesh {
     fn options() -> Options {
         let limits =
             Limits::default().with_free_ratio(0).with_max_block_bytes(LIMIT).with_max_total_bytes(4 * LIMIT);
-        // What other threads take is not counted.
+        // The memory of other threads is not counted.
         Options::default().with_limits(limits).with_parallelism(Parallelism::Off)
     }
 
@@ -649,7 +649,7 @@ fn documents_that_announce_billions_take_next_to_nothing() {
                 assert!(count.peak < MIB, "kind {kind}, {bits} bits: {count:?}");
             }
         }
-        // Of no bits, any number of elements would fit the file.
+        // With no bits, any number of elements would fit the file.
         if u64::from_le_bytes(count) > 1 << 30 {
             let data = [&[0][..], &count, &[0; 8]].concat();
             let file = bytes::Bytes::from(Writer::b().mesh("").segment(2, 0, &data).to_bytes());
@@ -666,7 +666,7 @@ fn bad_documents_take_next_to_nothing(root: &Path) {
     for path in data::files(&root.join("tmf/bad")) {
         let bytes = bytes::Bytes::from(fs::read(&path).unwrap());
         let (result, count) = counted(|| decode_document(&bytes));
-        // What opens is decoded, and a bit can make a number of it.
+        // A file that opens is decoded, and a bit can become a number.
         let most = MIB + if result.is_ok() { 100 * bytes.len() as i64 } else { bytes.len() as i64 };
         assert!(count.peak < most, "{}: {count:?} {result:?}", path.display());
     }
@@ -812,7 +812,7 @@ mod openctm {
                 file.validate().unwrap()
             });
             assert_eq!(findings, []);
-            // Of one body, twice (a block and its array), and once more where arrays are copied into files' byte order.
+            // One body twice (a block and its array), and once more where arrays are copied into files' byte order.
             assert!(count.peak < 40 * MIB, "{strictness:?}: {count:?}");
         }
     }

@@ -20,13 +20,13 @@ static ALLOCATOR: Counting = Counting;
 
 const MIB: u64 = 1 << 20;
 
-/// What all threads take is counted, so tests come one after the other.
+/// The memory of all threads is counted, so tests run one after the other.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Options whose limits are so many bytes, whatever is stored.
+/// Options with limits of `bytes` bytes, whatever is stored.
 fn limited(bytes: u64) -> Options {
     let limits = Limits::default().with_max_block_bytes(bytes).with_max_total_bytes(bytes);
     Options::default().with_limits(limits.with_free_ratio(0))
@@ -129,7 +129,7 @@ fn bombs_are_refused_before_their_memory_is_taken() {
 #[test]
 fn what_a_block_holds_does_not_depend_on_the_limits() {
     let _alone = alone();
-    // Its length is not stored, so memory grows, and shrinks where there is enough for both.
+    // Its length is not stored, so memory grows, and shrinks if there is enough for both.
     const LENGTH: u64 = MIB;
     let stream = bomb(1, LENGTH);
     let block = Block::new("block", Address::field("block"), 0..stream.len() as u64, Codec::Zlib, None);
@@ -286,7 +286,7 @@ fn snapshots_larger_than_the_capacity_are_played_one_by_one() {
     assert!(peak < 4 * MIB, "{peak}");
 }
 
-/// A reader of a long file: zeros, but for a few bytes.
+/// A reader of a long file: zeros, except for a few bytes.
 struct Sparse {
     len: u64,
     parts: Vec<(u64, Vec<u8>)>,
@@ -369,7 +369,7 @@ fn opening_holds_no_long_comments_of_openctm() {
     assert!(bodies.meshes().all(|body| body.comment().unwrap().as_bytes().len() == COMMENT));
 }
 
-/// A body of so many vertices and one triangle.
+/// A body of `vertices` vertices and one triangle.
 fn openctm_raw(vertices: usize) -> Vec<u8> {
     let mut body = fixtures::openctm::Body::sheet(fixtures::openctm::RAW, 2);
     body.flags = 0;
@@ -449,7 +449,7 @@ fn a_file_keeps_no_more_of_its_bodies_than_a_call_may_decode() {
     let ((), count) = counted_in_process(views);
     assert!((count.live as u64) < 3 * decoded + MIB && count.live as u64 > decoded, "{count:?}");
     assert!((count.peak as u64) < 7 * decoded, "{count:?}");
-    // What is not kept is decoded again.
+    // Data that is not cached is decoded again.
     views();
     let MeshFile::OpenCtm(bodies) = &file else { panic!() };
     let positions: Vec<_> = bodies.meshes().map(|body| body.arrays().unwrap().positions).collect();
@@ -567,7 +567,7 @@ fn views_of_proxies_hold_no_records_beside_their_working_memory() {
     let (view, count) = counted_in_process(|| proxy.mesh_view(&address).unwrap());
     let inflated = meshes[0].complete().len() as u64;
     let triangles = view.triangle_count() as u64;
-    // Of each triangle, three indices and a material.
+    // For each triangle, three indices and a material.
     let result = view.vertex_count() as u64 * 36 + triangles * 16;
     let (peak, live) = (count.peak as u64, count.live as u64);
     assert!(live < result + MIB / 16, "{count:?}, not {result}");

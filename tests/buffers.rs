@@ -18,7 +18,7 @@ fn files(root: &Path) -> impl Iterator<Item = PathBuf> {
 /// The meshes of all good files.
 fn all(root: &Path) -> impl Iterator<Item = (String, MeshView)> {
     files(root).flat_map(|path| {
-        // Containers of assets, bare LLSD and textless files of other kinds lie there, too.
+        // Containers of assets, bare LLSD and textless files of other kinds also lie there.
         let Ok(file) = MeshFile::open(&path) else { return Vec::new() };
         let entries: Vec<_> = file.meshes().unwrap().collect();
         let mesh = |address| {
@@ -29,7 +29,7 @@ fn all(root: &Path) -> impl Iterator<Item = (String, MeshView)> {
     })
 }
 
-/// What is written, where each byte is written once, in order, whole vertices at a time.
+/// The output, of which each byte is written once, in order, whole vertices at a time.
 fn written(mesh: &MeshView, layout: &VertexLayout) -> meshmap::Result<Vec<u8>> {
     let mut out = Vec::new();
     mesh.write_interleaved(layout, |offset, bytes| {

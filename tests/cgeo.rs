@@ -120,7 +120,7 @@ fn triangles_are_found_by_index_and_by_stream() {
     assert_eq!((triangles.get(128), triangles.get(usize::MAX), triangles.texcoords(1)), (None, None, None));
 }
 
-/// Records of another length than that of version 7: what is behind the indices shows in the length of the stream.
+/// Records that are not as long as in version 7: what is behind the indices shows in the length of the stream.
 #[test]
 fn triangle_records_of_other_lengths_are_read() {
     let mesh = Mesh::sheet(4, 1, 0.0);
@@ -346,7 +346,7 @@ fn parts_are_the_same_in_any_order_and_with_the_whole_mesh() {
             assert_eq!(snapshot.texcoords(3).unwrap_err().kind(), ErrorKind::OutOfRange);
             let mesh = snapshot.mesh().unwrap();
             assert_eq!((&mesh.positions, &mesh.texcoords), (&whole.positions, &whole.texcoords));
-            // What was decoded alone is a part of the whole.
+            // Parts that were decoded separately equal parts of the whole.
             let base = proxy.base().unwrap();
             assert_eq!(base.positions.to_vec(), meshes[0].positions);
             assert!(std::ptr::eq(mesh.triangles.as_bytes(), snapshot.triangles().unwrap().as_bytes()));
@@ -370,7 +370,7 @@ fn what_is_not_compressed_is_shown_where_it_lies() {
     }
     assert_eq!(first.positions().unwrap().to_vec(), meshes[0].positions);
     assert!(!lies_in(&second.positions().unwrap()));
-    // What is read from elsewhere is not kept alive by a part of it.
+    // A part does not keep alive what was read for something else.
     let lazy = Proxy::from_source(Source::ranged(Recorder::new(bytes.to_vec()))).unwrap();
     assert_eq!(lazy.snapshot(0).unwrap().positions().unwrap().to_vec(), meshes[0].positions);
     assert_eq!(lazy.snapshot(2).unwrap().positions().unwrap().to_vec(), expected(&meshes, 2));
@@ -396,7 +396,7 @@ fn differences_are_given_as_they_are_stored() {
     }
 }
 
-/// Of a lazy source: header, table and the look for the dialect once; then a snapshot's own bytes, and the first's once.
+/// The reads of a lazy source: header, table and the look for the dialect once; then a snapshot's own bytes, and the first's once.
 #[test]
 fn bytes_that_are_read_are_those_that_are_asked_for() {
     // So large that nothing but the first snapshot's beginning is read ahead.
@@ -602,7 +602,7 @@ mod cache {
         assert_eq!(keys, [0.05, 0.08, 0.12, 0.15]);
         let (mut out, mut expected) = (Vec::new(), Vec::new());
         proxy.positions_at(&timing, &keys, Wrap::Clamp, &mut expected, &mut Scratch::default()).unwrap();
-        // One that keeps nothing, too.
+        // Also a cache that keeps nothing.
         for capacity in [1 << 30, 1] {
             let cache = SnapshotCache::new(capacity);
             cache.positions_at(&proxy, &timing, &keys, Wrap::Clamp, &mut out).unwrap();
@@ -670,7 +670,7 @@ mod cache {
         cache.positions_at(&plain(), &timing, &[0.05], Wrap::Clamp, &mut out).unwrap();
         assert_eq!(cache.stats().decodes, 2);
 
-        // What is read otherwise is decoded otherwise.
+        // Other options decode other values.
         let ignoring = Options::default().with_checksums(meshmap::Checksums::Ignore);
         let small = Options::default().with_limits(Limits::default().with_max_total_bytes(1 << 20));
         let others = [

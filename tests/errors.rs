@@ -1,4 +1,4 @@
-//! What errors say: each thing once, and of which file.
+//! The texts of errors: each fact once, and the file.
 
 use std::error::Error as _;
 use std::fmt::Write;

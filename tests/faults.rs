@@ -17,7 +17,7 @@ fn looked(reader: &std::sync::Arc<Faulty>) -> Looking {
     looking
 }
 
-/// What is wrong with a run whose reader did something wrong, if anything is.
+/// The problem of a run whose reader had a fault, if there is one.
 fn wrong(healthy: &Looking, found: &Looking, fault: Fault, stable: &BTreeSet<Key>) -> Option<String> {
     for key in &found.order {
         let ending = &found.endings[key];

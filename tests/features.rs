@@ -1,4 +1,4 @@
-//! What the optional features add to types of the library.
+//! Additions of the optional features to types of the library.
 
 #[cfg(feature = "serde")]
 mod serde {

@@ -188,7 +188,7 @@ fn matrices_agree_with_plain_ones_in_double_precision() {
             let skinning = skeleton.skinning_matrices(&pose).unwrap();
             for joint in 0..pose.len() {
                 assert_close(&found[joint], &worlds[joint], name);
-                // What skinning does to the bind pose is the pose.
+                // Skinning the bind pose results in the pose.
                 let moved = iqm::multiply(&skinning[joint], &skeleton.bind_matrices()[joint]);
                 assert_close(&moved, &worlds[joint], name);
             }
@@ -687,7 +687,7 @@ fn extensions_in_a_cycle_are_refused() {
     assert!(model.findings().iter().any(|finding| finding.rule == rules::EXTENSION_COUNT));
 }
 
-/// Up to 64 KiB are read in one piece. Of a larger file, detection has read the header, and opening reads the tables.
+/// Up to 64 KiB are read in one piece. In a larger file, detection has read the header, and opening reads the tables.
 #[test]
 fn opening_reads_small_files_whole_and_the_tables_of_large_ones() {
     const HEAD: u64 = 64 << 10;

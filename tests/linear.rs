@@ -254,7 +254,7 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
     assert_searches_are_linear(play(1000), play(4000));
 }
 
-/// What a job over fragments of a file gives, and in how many steps.
+/// The result of a job over fragments of a file, and the number of steps.
 fn in_steps<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> (T, usize) {
     let fragments = Fragments::new(Some(file.len() as u64));
     for steps in 1.. {

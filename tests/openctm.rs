@@ -1,4 +1,4 @@
-//! OpenCTM: what each method stores, and that every array is decoded alone, once, and where it is asked for.
+//! OpenCTM: the contents of each method; every array is decoded separately, once, and only on request.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -121,7 +121,7 @@ fn buffer_of_a_mesh_with_normals_has_none_after_one_without() {
     assert!(buffer.normals.is_empty() && buffer.texcoords.is_empty() && buffer.positions.len() == 16);
 }
 
-/// Of a lazy source: opening reads headers; each array reads its own bytes; MG2's normals read what they need; nothing is
+/// The reads of a lazy source: opening reads headers; each array reads its own bytes; MG2's normals read what they need; nothing is
 /// read twice.
 #[test]
 fn every_stream_is_read_once_and_when_it_is_needed() {
@@ -156,7 +156,7 @@ fn every_stream_is_read_once_and_when_it_is_needed() {
     let reads = || std::mem::take(&mut *reader.reads.lock().unwrap());
     let opening: u64 = reads().iter().map(|range| range.end - range.start).sum();
     assert!(opening < 1 << 20, "{opening} bytes read to open");
-    // What is not LZMA is an error of the stream's; what was read for it is what matters here.
+    // Bytes that are not LZMA are an error of the stream; only the reads matter here.
     let _ = mesh.uv_map(0).unwrap().read();
     assert_eq!(reads(), [blocks[4].range.clone()]);
     let _ = mesh.normals();

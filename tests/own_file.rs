@@ -176,7 +176,7 @@ mod cache {
 
     type Use = fn(&SnapshotCache, &Proxy) -> Result<()>;
 
-    /// What a reader does while the cache waits for it, and whether it is refused.
+    /// The call of a reader while the cache waits for it, and whether it is refused.
     const USES: [(&str, bool, Use); 8] = [
         ("get of the same snapshot", true, |cache, proxy| cache.get(proxy, 5).map(drop)),
         ("get of another snapshot", true, |cache, proxy| cache.get(proxy, 6).map(drop)),

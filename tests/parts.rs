@@ -129,7 +129,7 @@ fn playing_goes_forwards_backwards_and_by_strides() {
         }
     }
     assert_eq!(indices(proxy.play(0..3).stride(0)), [0, 1, 2]);
-    // Backwards, every mesh is the same, too.
+    // Backwards, every mesh is also the same.
     for (index, mesh) in proxy.play(0..11).backwards().parts(Parts::POSITIONS | Parts::NORMALS) {
         let mesh = mesh.unwrap();
         let whole = proxy.snapshot(index).unwrap().mesh().unwrap();
@@ -153,7 +153,7 @@ fn meshes_that_were_played_can_be_kept() {
     for (found, expected) in kept.iter().zip(&expected) {
         assert!(found.positions == expected.positions && found.topology == expected.topology);
     }
-    // Playing ends where the iterator is dropped, and errors of snapshots that do not exist follow those that do.
+    // Playing ends when the iterator is dropped, and errors of absent snapshots follow the existing ones.
     assert!(proxy.play(0..12).into_iter().next().is_some());
     let beyond: Vec<_> = proxy.play(10..14).into_iter().map(|(index, mesh)| (index, mesh.is_ok())).collect();
     assert_eq!(beyond, [(10, true), (11, true), (12, false), (13, false)]);
@@ -320,7 +320,7 @@ impl meshmap::ReadRange for Recorder {
     }
 }
 
-/// How many bytes of a snapshot, from its beginning, its positions need.
+/// The number of bytes from the beginning of a snapshot that its positions need.
 fn prefix_of_positions(index: usize) -> u64 {
     let proxy = Proxy::from_source(Source::from_bytes(large().clone())).unwrap();
     let snapshot = proxy.snapshot(index).unwrap();
@@ -367,7 +367,7 @@ fn files_are_read_as_far_as_the_positions_go() {
         let read = proxy.source().read_stats().bytes - before;
         // A piece of 256 KiB may begin just before the end.
         let most = prefix_of_positions(index) * 9 / 8 + (256 << 10);
-        // The first difference needs the positions of the first snapshot, too.
+        // The first difference also needs the positions of the first snapshot.
         let most = if index == 3 { most + prefix_of_positions(0) * 9 / 8 + (257 << 10) } else { most };
         let range = proxy.snapshot(index).unwrap().range();
         assert!(read <= most && most < 2 * (range.end - range.start), "{index}: {read} of at most {most}");
@@ -460,7 +460,7 @@ mod cache {
         assert_eq!(stats.hits, before.hits + 1);
     }
 
-    /// What is damaged for one who asks for the whole mesh is not for one who asks for positions, however they meet.
+    /// Damage that concerns requests for the whole mesh does not concern requests for positions, in any order.
     #[test]
     #[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
     fn errors_belong_to_the_parts_that_were_asked_for() {

@@ -61,7 +61,7 @@ fn damaged(root: &Path, format: &str) -> impl Iterator<Item = (String, Vec<u8>)>
     data::files(&root.join(format).join("bad")).into_iter().map(named)
 }
 
-/// What an error says that it found, where that is a value.
+/// The found value of an error, if it is a value.
 #[derive(Debug, PartialEq)]
 enum Value {
     Integer(i128),
@@ -113,7 +113,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// What the stream in these bytes decodes to, up to its first `most` bytes; the bytes themselves where it is none.
+/// The first `most` decoded bytes of the stream in these bytes, or the bytes if they are not a stream.
 fn decoded(stored: &[u8], most: usize) -> Vec<u8> {
     let deflated = match stored {
         [0x1f, 0x8b, ..] => &stored[10..],
@@ -142,7 +142,7 @@ fn part<'a>(bytes: &'a [u8], range: &Range<u64>) -> (&'a [u8], bool) {
     (&bytes[at(range.start)..at(range.end)], range.end > bytes.len() as u64)
 }
 
-/// Whether a number is in the bits of bytes, from the lowest on, with less than a byte before and behind it.
+/// `true` if a number is in the bits of bytes, from the lowest on, with less than a byte before and behind it.
 fn bits_are(bytes: &[u8], number: i128) -> bool {
     let all = bytes.iter().rev().take(15).fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
     let len = bytes.len().min(15) as u32 * 8;
@@ -151,7 +151,7 @@ fn bits_are(bytes: &[u8], number: i128) -> bool {
     })
 }
 
-/// Whether bytes are a value, stored in the way of a format.
+/// `true` if bytes are a value, stored in the way of a format.
 fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
     let little = || bytes.iter().rev().fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
     let big = |bytes: &[u8]| bytes.iter().fold(0_i128, |number, byte| number << 8 | i128::from(*byte));
@@ -190,10 +190,10 @@ fn holds(bytes: &[u8], value: &Value, format: &str) -> bool {
     }
 }
 
-/// Whether an error's bytes hold its value; `None` where it has none, or names no bytes.
+/// `true` if an error's bytes hold its value; `None` without a value or without bytes.
 fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool> {
     let is_of_caller = [ErrorKind::OutOfRange, ErrorKind::Mismatch].contains(&error.kind());
-    // Strict reading tells errors inside of findings; they are seen on their own, too.
+    // Strict reading reports errors inside of findings; they are also seen separately.
     let is_told_twice = error.found_text().starts_with(&format!("{format}: "));
     if is_of_caller || is_told_twice {
         return None;
@@ -207,7 +207,7 @@ fn is_told_where_it_is(error: &Error, file: &[u8], format: &str) -> Option<bool>
         None => file.to_vec(),
     };
     let (bytes, goes_on) = part(&content, inside.as_ref().unwrap_or(&range));
-    // Of what is cut off, there are as many bytes as were found.
+    // A truncated part has as many bytes as were found.
     if goes_on {
         return Some(found == Value::Integer(bytes.len() as i128));
     }

@@ -1,4 +1,4 @@
-//! Where bytes come from: what is no file is refused by its name, and nothing waits for it.
+//! Sources of bytes: a path that is not a file is refused, and nothing waits for it.
 #![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 
@@ -42,7 +42,7 @@ fn what_is_no_regular_file_is_refused_and_not_waited_for() {
 #[cfg(feature = "mmap")]
 #[allow(unsafe_code, reason = "nothing writes into what is mapped")]
 fn mapped(path: &Path) -> Option<ErrorKind> {
-    // SAFETY: what is no file is not mapped, and nothing writes into the file that is.
+    // SAFETY: paths that are not files are not mapped, and nothing writes into the mapped file.
     unsafe { Source::map(path) }.err().map(|error| error.kind())
 }
 

@@ -8,7 +8,7 @@ use std::{fs, io};
 use meshmap::{ErrorKind, Format, MeshFile, ReadRange, Source};
 use meshmap_testing::{Recorder, data, exercise};
 
-/// The damaged files of each format, and those that were found by fuzzing in `regressions`, if it has any.
+/// The damaged files of each format, and the files that fuzzing found, in `regressions`.
 #[test]
 fn damaged_files_and_files_found_by_fuzzing_keep_all_promises() {
     let mut regressions = 0;

@@ -1,10 +1,11 @@
-//! The page of rules, which is made from the rules themselves.
+//! The page of rules, which is made from the rules themselves, and the rules on the pages of formats.
 
 use std::fmt::Write as _;
 use std::{env, fs};
 
 use meshmap::{Format, Rule};
 
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules.md");
 
 fn page() -> String {
@@ -40,4 +41,28 @@ fn the_page_has_every_rule() {
     }
     let stored = fs::read_to_string(PAGE).unwrap_or_default().replace('\r', "");
     assert!(stored == page, "docs/rules.md is not what the rules say: run this with MESHMAP_ACCEPT=1");
+}
+
+#[test]
+fn the_page_of_a_format_names_its_rules() {
+    for format in Format::ALL {
+        let page = fs::read_to_string(format!("{DOCS}/formats/{format}.md")).unwrap();
+        let link = format!("`](../rules.md#{format})");
+        let named: Vec<&str> = page
+            .split(&link)
+            .filter_map(|before| Some(before.rsplit_once("[`")?.1))
+            .filter(|name| !name.contains('\n'))
+            .collect();
+        assert!(named.len() >= 3 && page.matches("rules.md").count() == named.len(), "{format}: {named:?}");
+        for name in &named {
+            assert!(format.rules().iter().any(|rule| rule.id == *name), "{format} has no rule {name}");
+        }
+        for rule in format.rules().iter().filter(|rule| rule.writers.is_some()) {
+            assert!(
+                named.contains(&rule.id),
+                "docs/formats/{format}.md lacks {}, which real files break",
+                rule.id
+            );
+        }
+    }
 }

@@ -34,7 +34,7 @@ fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
     bytes.into_iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The value that comes next, as the vectors write it down. Of equal keys the first.
+/// The value that comes next, as the vectors write it down. The first of equal keys counts.
 fn tagged(reader: &mut Reader<'_>, event: &Event<'_>) -> Option<Value> {
     Some(match event {
         Event::Undefined => json!({"undef": 0}),
@@ -85,7 +85,7 @@ fn read_value(bytes: &[u8]) -> Option<Value> {
     tagged(&mut reader, &event)
 }
 
-/// How many arrays are in each other.
+/// The depth of nested arrays.
 fn depth(value: &Value) -> u64 {
     value["array"].as_array().map_or(0, |values| 1 + values.iter().map(depth).max().unwrap_or(0))
 }
@@ -219,7 +219,7 @@ fn best_lod_is_the_next_lower_and_then_the_next_higher() {
     assert_eq!(Lod::ALL.map(|lod| medium.best_lod(lod)), [Some(Lod::Medium); 4]);
     assert_eq!(Lod::ALL.map(|lod| none.best_lod(lod)), [None; 4]);
     assert_eq!(none.triangle_estimate(Lod::Low), None);
-    // What is absent counts as the next higher one.
+    // An absent level counts as the next higher one.
     assert_eq!(medium.triangle_estimate(Lod::Lowest), medium.triangle_estimate(Lod::Medium));
     assert_eq!(medium.triangle_estimate(Lod::High), None);
     let asset = asset(large(40));
@@ -412,7 +412,7 @@ fn first_of_equal_keys_counts_everywhere() {
     assert_eq!((asset.entries().len(), asset.header().len()), (1, 2));
 }
 
-/// Where the bytes of a level of detail are read from, and how many.
+/// The ranges that are read for a level of detail.
 #[test]
 fn one_level_of_detail_costs_the_header_and_its_bytes() {
     let bytes = large(40);
@@ -426,14 +426,14 @@ fn one_level_of_detail_costs_the_header_and_its_bytes() {
     recorder.reads.lock().unwrap().clear();
     assert!(asset.lod_into(Lod::Medium, &mut buffer, &mut scratch).unwrap());
     assert_eq!(*recorder.reads.lock().unwrap(), [ranges[1].clone()]);
-    // What lies within the first bytes is there already.
+    // Blocks within the first bytes are there already.
     assert!(ranges[3].end <= 4096, "{ranges:?}");
     recorder.reads.lock().unwrap().clear();
     asset.lod(Lod::Lowest).unwrap().unwrap();
     assert!(recorder.reads.lock().unwrap().is_empty());
 }
 
-/// Of a file of any format, as of an asset: what is read to find out which one it is, is the header.
+/// A file of any format reads as much as an asset: detection reads the header.
 #[test]
 fn detection_reads_no_more_than_the_header_of_an_asset() {
     let bytes = large(100);
@@ -539,7 +539,7 @@ fn regions_that_are_not_there_are_errors() {
             assert!(read.is_err(), "{region:?}");
         }
     }
-    // What reaches beyond the end of the region is not there.
+    // Blocks beyond the end of the region are absent.
     let range = whole.lod_range(Lod::High).unwrap().unwrap();
     let source = Source::from_bytes(bytes);
     let part = Asset::at(&source, 0..range.end - 1, &Options::default()).unwrap();
@@ -780,7 +780,7 @@ fn blocks_that_are_missing_are_findings() {
         let writer = blocks.iter().fold(Writer::default(), |writer, name| writer.stored(name, b"block"));
         assert_eq!(rules_of(writer), expected, "{blocks:?}");
     }
-    // An entry of no bytes is no block.
+    // An entry of no bytes is not a block.
     let empty =
         Writer::default().key("high_lod", fixtures::slmesh::entry(0, 0)).stored("physics_convex", b"x");
     assert_eq!(rules_of(empty), [rules::HIGH_LOD_MISSING]);

@@ -252,7 +252,7 @@ fn base_is_decoded_once_whoever_asks() {
     assert!(bases.iter().all(|base| std::sync::Arc::ptr_eq(base, &bases[0])));
 }
 
-/// A reader that works in rayon, as one does that fetches parts in parallel; it may panic, too.
+/// A reader that works in rayon, as one does that fetches parts in parallel; it may also panic.
 struct Parallel {
     bytes: bytes::Bytes,
     panics: std::sync::Arc<std::sync::atomic::AtomicBool>,
@@ -409,7 +409,7 @@ mod cache {
         });
     }
 
-    /// A reader of the caller's that takes so many milliseconds.
+    /// A custom reader that takes this number of milliseconds.
     struct Slow(bytes::Bytes, u64);
 
     impl meshmap::ReadRange for Slow {
@@ -658,7 +658,7 @@ fn bodies_are_the_same_for_any_number_of_threads() {
                     let mesh = open(Parallelism::Rayon);
                     pool(threads).install(|| {
                         (0..16).into_par_iter().for_each(|job| {
-                            // Some ask for normals alone, which takes the other arrays from under those who ask for all.
+                            // Some ask only for normals, which takes the other arrays from under those who ask for all.
                             if (job + round) % 3 == 0 {
                                 assert!(mesh.normals().unwrap().unwrap() == view);
                             } else {
@@ -672,7 +672,7 @@ fn bodies_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// Of several arrays that cannot be decoded, the same one is told.
+/// If several arrays cannot be decoded, the same one is always reported.
 #[test]
 #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
 fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
@@ -692,7 +692,7 @@ fn errors_of_bodies_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// The first index that is wrong is the one that is told, whichever thread finds one first.
+/// The first wrong index is reported, whichever thread finds one first.
 #[test]
 fn errors_are_the_same_for_any_number_of_threads() {
     let (first, count) = if cfg!(miri) { (701, 1000) } else { (70_001, 200_000) };

@@ -406,7 +406,7 @@ fn limits_bound_what_is_decoded() {
     let error = document.mesh(0).unwrap().positions().unwrap().read().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     assert_eq!(error.address().unwrap().to_string(), "meshes[0].vertices");
-    // Lists of what the file holds are memory, too.
+    // Lists of the contents of a file are also memory.
     let many = (0..1000).fold(Writer::b(), |writer, _| writer.mesh(""));
     let error = Document::from_source_with(Source::from_bytes(many.to_bytes()), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);

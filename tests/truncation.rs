@@ -90,7 +90,7 @@ fn every_changed_byte_of_a_model_panics_nowhere() {
     }
 }
 
-/// Numbers that overflow where they are added or multiplied, in each field of the header.
+/// Numbers that overflow when they are added or multiplied, in each field of the header.
 #[test]
 fn every_extreme_number_in_the_header_of_a_model_panics_nowhere() {
     for file in small_models() {
@@ -210,7 +210,7 @@ fn every_truncation_of_an_asset_is_an_error() {
             let file = Source::from_bytes(file[..len].to_vec());
             let error = match MeshFile::from_source(file).and_then(|file| file.validate()) {
                 Ok(findings) => {
-                    // What is whole is checked all the same.
+                    // Whole parts are checked anyway.
                     let is_cut = |finding: &&Finding| finding.rule == meshmap::slmesh::rules::BLOCK;
                     let cut = findings.iter().find(is_cut).expect("a file that lacks bytes was read");
                     assert!(cut.detail.contains("truncated"), "{len} bytes: {}", cut.detail);

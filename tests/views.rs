@@ -17,7 +17,7 @@ fn files(root: &Path) -> impl Iterator<Item = (PathBuf, Vec<u8>)> {
     Format::ALL.into_iter().flat_map(paths).map(read).filter(|(_, bytes)| open(bytes).is_some())
 }
 
-/// A file of meshes; containers of assets, bare LLSD and textless files of other kinds lie beside them.
+/// A file of meshes; containers of assets, bare LLSD and textless files of other kinds lie next to them.
 fn open(bytes: &[u8]) -> Option<MeshFile> {
     MeshFile::from_source(Source::from_bytes(bytes.to_vec())).ok()
 }
@@ -305,7 +305,7 @@ fn groups_have_their_own_vertices_and_every_attribute(root: &Path) {
     for (name, _, mesh) in meshes(root) {
         let mesh = mesh.load().unwrap();
         let is_small = mesh.triangle_count() < 10_000;
-        // Each run of a mesh whose materials alternate is a group, too.
+        // Each run of a mesh whose materials alternate is also a group.
         let orders = [Some(mesh.by_material().unwrap()), Some(mesh.clone()).filter(|_| is_small)];
         for whole in orders.into_iter().flatten() {
             let groups: Vec<_> = whole.groups().collect();
@@ -361,7 +361,7 @@ fn groups_fill_vertex_buffers_like_whole_meshes() {
 
 // -- turned ------------------------------------------------------------------------------------------------------------
 
-/// Conventions that the format stores or, if it stores none, those of OBJ.
+/// The conventions of the format or, if it has none, the conventions of OBJ.
 fn conventions(format: Format) -> Conventions {
     let stored = format.conventions();
     let known = Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom);
@@ -419,7 +419,7 @@ fn turned_meshes_have_other_axes_winding_and_coordinates(root: &Path) {
         }
         let infos: Vec<_> = intact(&turned).iter().map(Attribute::format).collect();
         assert!(turned.attributes().iter().map(|info| info.format).eq(infos), "{name}");
-        // There and back, positions are those of the file.
+        // There and back, positions equal the file's.
         let back = turned.turned(to, from).unwrap();
         assert_eq!(back.indices(), mesh.indices(), "{name}");
         if let Some(positions) = mesh.attribute(&Semantic::Position).unwrap() {
@@ -455,7 +455,7 @@ fn conventions_that_are_not_known_are_errors_that_name_them() {
         );
         assert!(error.path().is_some_and(|path| path.ends_with("conv_sphere_obj_MG1.ctm")));
     }
-    // What the target does not state stays, known or not.
+    // Conventions that the target does not state stay, known or not.
     assert!(mesh.turned(stored, Conventions::default()).is_ok());
     assert!(mesh.turned(Conventions::Y_UP_CCW, Conventions::Y_UP_CCW.with_up(Axis::Z)).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Lists the files of `page/`, which `crates/web/build` makes, for the feature `view`. The list is empty if there is no folder.
+//! Lists the files of `page/`, which `crates/web/build` makes, for the feature `view`. The list is empty without the folder.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let body = Bytes::copy_from_slice(data);
     agree(&body);
     calls::assert_bounded(&body);
-    // The first read of a file is so long that it tells the length of a short one, which then is known. What follows
+    // The first read of a file is so long that it shows the length of a short one, which then is known. What follows
     // behind `filesize` keeps it unknown. Half of the files will do, for these runs take longer.
     if data.last().is_some_and(|last| last & 1 == 1) {
         let mut padded = data.to_vec();
@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn agree(body: &Bytes) {
     let memory = Outcome::of(Way::Plain(Source::from_bytes(body.clone())));
-    // Where the length is unknown, the last snapshot of a CGeo file has no end that could be compared.
+    // If the length is unknown, the last snapshot of a CGeo file has no end that could be compared.
     let is_cgeo = match &memory.opened {
         Ok(opened) => opened.format == Format::CGeo,
         Err(error) => error.format() == Some(Format::CGeo),
@@ -74,7 +74,7 @@ fn part(body: &Bytes, range: &Range<u64>) -> Bytes {
     body.slice(at(range.start)..at(range.end))
 }
 
-/// How bytes are come by.
+/// The kind of a source.
 enum Way {
     Plain(Source),
     Stepped { fragments: Fragments, body: Bytes },
@@ -106,7 +106,7 @@ impl Way {
     }
 }
 
-/// What a server of ranges sends: in two pieces, the second one first, and with a few bytes that are there already.
+/// The responses of a server of ranges: in two pieces, the second one first, and with a few bytes that are there already.
 fn supply(fragments: &Fragments, body: &Bytes, range: &Range<u64>) {
     let len = body.len() as u64;
     if range.end > len && fragments.source().len().unwrap().is_none() {
@@ -119,7 +119,7 @@ fn supply(fragments: &Fragments, body: &Bytes, range: &Range<u64>) {
     }
 }
 
-/// What is seen of a file.
+/// The observable parts of a file.
 struct Outcome {
     opened: Result<Opened>,
 }
@@ -142,7 +142,7 @@ impl Outcome {
     fn assert_agrees(&self, other: &Self, tells_length: bool) {
         match (&self.opened, &other.opened) {
             (Ok(one), Ok(other)) => one.assert_agrees(other, tells_length),
-            // A file that is shorter than it says cannot be told where the length is unknown, unless something is
+            // A file that is shorter than it says cannot be recognized if the length is unknown, unless something is
             // read that is not there. Whatever else is wrong with the file may then be seen first.
             (Err(error), _) if !tells_length && error.kind() == ErrorKind::Truncated => {}
             (Err(one), Err(other)) => assert_eq!(one.to_string(), other.to_string()),
@@ -180,7 +180,7 @@ impl Opened {
                 Ok(indices.into_iter().flat_map(u32::to_le_bytes).collect())
             }));
         }
-        // Each snapshot takes a trip of its own.
+        // Each snapshot takes a separate trip.
         let validated = if meshes.len() <= MOST { way.run(|_| file.validate()) } else { Ok(Vec::new()) };
         let (items, findings) = (file.items().collect(), file.findings().to_vec());
         Self { format: file.format(), items, meshes, findings, validated, arrays }
@@ -245,7 +245,7 @@ impl Opened {
     }
 
     fn assert_agrees(&self, other: &Self, tells_length: bool) {
-        // What lies after the end cannot be seen where the length is unknown.
+        // Bytes after the end cannot be seen if the length is unknown.
         let comparable = |findings: &[Finding]| {
             let visible = |finding: &&Finding| tells_length || finding.rule.id != "trailing_bytes";
             findings.iter().filter(visible).cloned().collect::<Vec<_>>()

@@ -109,7 +109,7 @@ fn sum(start: *const u8, length: usize) -> u64 {
     if length == 0 {
         return 0;
     }
-    // SAFETY: the library shows so many bytes.
+    // SAFETY: the library shows this number of bytes.
     let bytes = unsafe { std::slice::from_raw_parts(start, length) };
     bytes.iter().fold(length as u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into()))
 }
@@ -124,7 +124,7 @@ fn text<'a>(start: *const c_char) -> &'a str {
 /// Memory that is lent to the library.
 struct Lent {
     bytes: Box<[u8]>,
-    /// What a reader does wrong.
+    /// The fault of a reader.
     fault: u8,
     amount: usize,
     calls: AtomicUsize,
@@ -132,7 +132,7 @@ struct Lent {
     file: AtomicUsize,
 }
 
-/// What was lent and has not been returned.
+/// Memory that was lent and has not been returned.
 static LENT: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" fn release(user: *mut c_void) {
@@ -205,7 +205,7 @@ fn lend(bytes: &[u8], fault: u8, amount: usize) -> *mut Lent {
     Box::into_raw(Box::new(Lent { bytes: bytes.into(), fault, amount, calls, file }))
 }
 
-/// What callbacks for arrays and texts know.
+/// The state of callbacks for arrays and texts.
 struct Listening {
     left: usize,
     addresses: BTreeSet<CString>,
@@ -267,7 +267,7 @@ impl Caller<'_> {
         let number = match choice {
             0..224 => own().nth(usize::from(choice) % own().count().max(1)).map_or(0, |handle| handle.number),
             224..232 => 0,
-            // Of any kind, open or closed.
+            // A handle of any kind, open or closed.
             232..250 => {
                 let count = self.handles.len().max(1);
                 self.handles.get(usize::from(choice) % count).map_or(0, |handle| handle.number)
@@ -449,7 +449,7 @@ impl Caller<'_> {
         self.show(owner, start.cast(), text(start).len() + 1);
     }
 
-    /// What an owner shows is as it was; from now on it may not be looked at.
+    /// The view of an owner has not changed; from now on it may not be read.
     fn hide(&mut self, owner: usize) {
         self.shown.retain(|shown| {
             let is_own = shown.owner == owner;

@@ -77,7 +77,7 @@ fn text(result: &Result<String>) -> std::result::Result<String, String> {
     result.as_ref().cloned().map_err(Error::to_string)
 }
 
-/// What the fragments of a file should have: the first byte that was supplied at each offset.
+/// The expected contents of the fragments of a file: the first byte that was supplied at each offset.
 #[derive(Default)]
 struct Model {
     len: Option<u64>,

@@ -79,7 +79,7 @@ fn in_pieces(data: &[u8]) {
     assert!(read(helped, &pieces) == (content, is_error, consumed));
 }
 
-/// Reads a stream into pieces of these lengths, over and over, each in memory of its own, up to [`MOST`] bytes and a piece.
+/// Reads a stream into pieces of these lengths, over and over, each in separate memory, up to [`MOST`] bytes and a piece.
 /// Returns what came out, whether there was an error, and where the stream ended, if that was reached.
 fn read(mut stream: Stream<'_>, pieces: &[usize]) -> (Vec<u8>, bool, Option<usize>) {
     let mut content = Vec::new();

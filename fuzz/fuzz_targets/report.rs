@@ -31,7 +31,7 @@ const LINES: [&[&str]; 10] = [
     &["verify", "--json", "--mmap"],
 ];
 
-/// Where the standard output and the standard error of commands go, and the process' own standard error.
+/// The destinations of the standard output and the standard error of commands, and the process' own standard error.
 struct Streams {
     out: File,
     err: File,

@@ -39,7 +39,7 @@ impl Igzip {
     /// Inflates a deflate stream into `out`; returns the length of its content.
     pub(crate) fn inflate(&mut self, stream: &[u8], out: &mut [u8]) -> usize {
         let state = &mut *self.0;
-        // SAFETY: the state is at least as large as the library's, and both buffers are as long as it is told.
+        // SAFETY: the state is at least as large as the library's, and both buffers have the lengths in it.
         let status = unsafe {
             isal_inflate_init(state);
             state.next_in = stream.as_ptr();

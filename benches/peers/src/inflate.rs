@@ -108,7 +108,7 @@ fn of_asset(asset: &Asset, kind: Kind) -> Result<Vec<Packed>, Box<dyn Error>> {
     Ok(all)
 }
 
-/// The deflate stream of a block, without header and checksum, where there is enough of it to be measured.
+/// The deflate stream of a block, without header and checksum, if it is long enough to be measured.
 fn packed(
     name: String,
     kind: Kind,

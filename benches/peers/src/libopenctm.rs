@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::ptr::NonNull;
 
-/// What `CTMcontext` points to.
+/// The target of a `CTMcontext`.
 enum Opaque {}
 
 #[link(name = "openctm")]
@@ -94,7 +94,7 @@ impl Context {
 
     pub(crate) fn indices(&self) -> &[u32] {
         let len = self.integer(TRIANGLE_COUNT) * 3;
-        // SAFETY: the library has loaded so many, and keeps them until the context is freed.
+        // SAFETY: the library has loaded `len` indices, and keeps them until the context is freed.
         unsafe { std::slice::from_raw_parts(ctmGetIntegerArray(self.0.as_ptr(), INDICES), len) }
     }
 

@@ -1,4 +1,4 @@
-//! LZMA: this library's decoder beside others, on the same blocks.
+//! LZMA: this library's decoder compared with others, on the same blocks.
 
 use std::error::Error;
 use std::fs;
@@ -108,13 +108,13 @@ fn liblzma(packed: &Packed) -> Vec<u8> {
     out
 }
 
-/// As small as it may be: that of the encoder, and no larger than the content.
+/// The smallest valid dictionary: the encoder's, and no larger than the content.
 fn dictionary(packed: &Packed) -> u32 {
     let [_, a, b, c, d] = packed.properties;
     u32::from_le_bytes([a, b, c, d]).min(packed.length as u32).max(4096)
 }
 
-/// Blocks that compress like those of meshes: bytes of numbers, the most significant of all numbers first.
+/// Blocks that compress like blocks of meshes: bytes of numbers, the most significant of all numbers first.
 fn generated() -> Vec<(&'static str, Vec<Packed>)> {
     const COUNT: u32 = 300_000;
     let noise = |i: u32| i.wrapping_mul(2_654_435_761) ^ (i.wrapping_mul(2_246_822_519) >> 13);

@@ -1,4 +1,4 @@
-//! meshmap beside what it is measured against, in one run; see README.md.
+//! meshmap compared with other libraries, in one run; see README.md.
 
 mod assimp;
 mod igzip;

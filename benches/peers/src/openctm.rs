@@ -1,4 +1,4 @@
-//! OpenCTM: whole loads beside libopenctm and the crate `openctm`, on one thread and on two.
+//! OpenCTM: whole loads compared with libopenctm and the crate `openctm`, on one thread and on two.
 
 use std::error::Error;
 use std::ffi::CString;
@@ -24,7 +24,7 @@ struct Files {
     raw: PathBuf,
     mg1: PathBuf,
     mg2: PathBuf,
-    /// Of the corpus alone.
+    /// Only in the corpus.
     irregular_mg1: Option<PathBuf>,
 }
 

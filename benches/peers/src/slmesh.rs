@@ -27,7 +27,7 @@ fn large() -> Result<Vec<Bytes>, Box<dyn Error>> {
     Ok(files.iter().map(|name| fs::read(folder.join(name)).map(Bytes::from)).collect::<Result<_, _>>()?)
 }
 
-/// What the rows of the files are called: a level of detail in fresh and in used memory, all blocks in both.
+/// The names of the rows of each file: a level of detail in new and in reused memory, all blocks in both.
 const ROWS: [[&str; 4]; 2] = [
     [
         "slmesh, skinned: high_lod to floats, 1 thread",

@@ -1,4 +1,4 @@
-//! One deflate stream on several threads, beside one thread, and beside two streams on two threads.
+//! One deflate stream on several threads, compared with one thread and with two streams on two threads.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -39,7 +39,7 @@ pub(crate) fn streams() -> Result<(), Box<dyn Error>> {
 
 type Add = fn(&mut [u8], u32);
 
-/// What streams hold: the base of a proxy, and a level of detail; and how a copy of it is made another one.
+/// The contents of streams: the base of a proxy, and a level of detail; and a way to make copies differ.
 fn contents() -> Result<Vec<(&'static str, Bytes, Add)>, Box<dyn Error>> {
     let floats: Add = |content, copy| {
         for number in content.as_chunks_mut::<4>().0 {

@@ -71,7 +71,7 @@ impl Buffers {
     }
 }
 
-/// What one writes who just wants the mesh.
+/// The code of a user who just wants the mesh.
 fn just_call(file: &Bytes, options: &Options) -> meshmap::Result<impl Sized + use<>> {
     let document = Document::from_source_with(Source::from_bytes(file.clone()), options)?;
     let mesh = document.mesh(0).expect("one mesh");

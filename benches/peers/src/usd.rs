@@ -1,4 +1,4 @@
-//! Points of one frame that nothing compresses, beside OpenUSD, which reads them from a .usdc file.
+//! Points of one uncompressed frame, compared with OpenUSD, which reads them from a .usdc file.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -16,7 +16,7 @@ const SIDE: u32 = 490;
 /// Frames that are read in a row for each measurement, so that the pipe to the other process does not count.
 const IN_A_ROW: usize = 20;
 
-/// Writes two frames of points to a .usdc file, then reads the second one as often as it is told to. Points are a view of
+/// Writes two frames of points to a .usdc file, then reads the second one a given number of times. Points are a view of
 /// the file's map; one number of each line of the processor's cache is looked at.
 const SCRIPT: &str = r#"
 import sys

@@ -1,7 +1,7 @@
-//! What zlib, libdeflate, zopfli and miniz_oxide write, at all of their levels, comes out as it went in: by both decoders,
+//! The output of zlib, libdeflate, zopfli and miniz_oxide at all of their levels decodes to the input: by both decoders,
 //! as a whole and as a prefix, on one thread and on several.
 //!
-//! The compressor of zlib is that of zlib-rs, which writes what zlib-ng does.
+//! The crate zlib-rs stands for zlib; it writes the same as zlib-ng.
 
 use std::num::NonZero;
 use std::path::Path;
@@ -116,7 +116,7 @@ fn what_other_deflaters_write_comes_out_as_it_went_in() {
         if content.len() <= 100_000 {
             continue;
         }
-        // The beginning, which zopfli gets through, too.
+        // The beginning, which zopfli also gets through.
         for (name, stream) in streams(&content[..100_000]) {
             check(&format!("the beginning of {content_name} by {name}"), stream, &content[..100_000]);
             count += 1;

@@ -17,7 +17,7 @@ from ..readers.open import read
 from ..readers.options import ReadOptions
 
 MOST_LINES = 40
-"""Lines of a report for one file. The last one has the number of those that are not shown."""
+"""Lines of a report for one file. The last one has the number of lines that are not shown."""
 
 
 class MeshImporter(ImportHelper):

@@ -46,7 +46,7 @@ class Clip:
         return between
 
     def shape(self, index: int) -> int:
-        """The first snapshot with the same triangles. Differences have those of snapshot 0; others are compared once."""
+        """The first snapshot with the same triangles. Differences have the triangles of snapshot 0; others are compared once."""
         if index not in self.shapes:
             self.shapes[index] = self.find_shape(index)
         return self.shapes[index]

@@ -1,7 +1,7 @@
-//! Snapshots of 60,000 vertices through C, beside the same through the library: the shortest of 200 times each, in turns.
+//! Snapshots of 60,000 vertices through C, compared with the library: the shortest of 200 times each, in turns.
 //!
 //! Prints a table of ratios, with the bar that each is held against. With `--only c` or `--only library`, pulls 200 snapshots
-//! one way and measures nothing, for tools that count: `valgrind --tool=dhat --mode=copy` tells the bytes that are copied.
+//! one way and measures nothing, for tools that count: `valgrind --tool=dhat --mode=copy` reports the bytes that are copied.
 #![allow(unsafe_code, reason = "C functions are called")]
 
 use std::hint::black_box;
@@ -16,7 +16,7 @@ use meshmap_testing::measure::{Table, interleave};
 
 const ROUNDS: usize = 200;
 
-/// What was made of a C function's result.
+/// The result of a C function.
 macro_rules! ok {
     ($call:expr) => {
         // SAFETY: places and memory that are there.

@@ -1,4 +1,4 @@
-//! What a render thread calls takes no memory once its scratch is large enough, and never more than the library does.
+//! The calls of a render thread allocate nothing once its scratch is large enough, and never more than the library.
 #![allow(unsafe_code, reason = "C functions are called")]
 
 mod support;
@@ -153,7 +153,7 @@ fn snapshots_take_the_memory_that_the_library_takes_and_none_after_warm_up_where
             assert_eq!(c, 0);
         }
 
-        // What is in a cache.
+        // A snapshot that is in the cache.
         let (cache, library_cache) = (cache(1 << 30), SnapshotCache::new(1 << 30));
         let library = again(|i| drop(library_cache.get(&proxy, i).unwrap()));
         let c = again(|i| {
@@ -183,7 +183,7 @@ fn positions_that_are_not_compressed_are_shown_where_they_lie_and_take_no_memory
         within[i] = lent.contains(&view.data.cast());
     });
     assert_eq!(taken, 0);
-    // Those that do not lie as the processor wants floats are copied.
+    // Arrays that are not aligned for floats are copied.
     assert!(within.contains(&true));
     assert_eq!((mm_scratch_free(scratch), mm_close(file)), (MM_OK, MM_OK));
 }

@@ -606,7 +606,7 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     let stats = stats_of(cache);
     assert_eq!((stats.hits, stats.misses, stats.decodes), (1, 2, 1));
 
-    // Parts alone, and then the others.
+    // Only some parts, and then the others.
     let parts = MM_PARTS_POSITIONS | MM_PARTS_TRIANGLES;
     let of = |place: *mut mm_snapshot| {
         let mut info = sized::<mm_snapshot_info>();
@@ -638,7 +638,7 @@ fn caches_share_decode_once_and_tell_what_they_did() {
     assert_eq!(stats_of(cache).decodes, before + 2);
     ok!(mm_cache_remove(cache, file));
     assert_eq!(status!(mm_cache_try_get(cache, file, 3, MM_PARTS_ALL, place)), MM_ABSENT);
-    // What is shared stays.
+    // Shared data stays.
     let mut c = sized::<mm_view>();
     ok!(mm_snapshot_view(other, MM_CGEO_POSITIONS, 0, &raw mut c));
     assert!(!c.data.is_null() && c.count > 0);

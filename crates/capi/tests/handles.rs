@@ -9,7 +9,7 @@ use meshmap_capi::*;
 use meshmap_testing::data;
 use support::*;
 
-/// The only test here: the number of handles is that of the whole process.
+/// The only test here: handles of the whole process are counted.
 #[test]
 fn without_a_place_for_a_handle_none_is_made() {
     let file = open(&data::valid("cgeo", "anim_a.cgeo"));

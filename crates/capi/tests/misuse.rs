@@ -1,4 +1,4 @@
-//! What callers get wrong is a status, and nothing else happens.
+//! A mistake of a caller is a status, and nothing else happens.
 #![allow(unsafe_code, unused_unsafe, reason = "C functions are called")]
 
 mod support;
@@ -68,7 +68,7 @@ fn handles_that_were_closed_or_are_of_another_kind_are_refused() {
     gives!(MM_ERROR_HANDLE, mm_cgeo_get_counts(others[0], 0, place.cast(), &mut sized()));
     let text = text(last_error().text);
     assert_eq!(text, "expected a handle of mm_scratch, found one of something else");
-    // Addresses of the caller's own.
+    // Pointers to the caller's memory.
     let mut own = [0_u64; 64];
     gives!(MM_ERROR_HANDLE, mm_close(own.as_mut_ptr().cast()));
     gives!(MM_ERROR_HANDLE, mm_mesh_free(usize::MAX as *mut mm_mesh));
@@ -249,7 +249,7 @@ fn readers_that_fail_or_lie_are_errors() {
         let reader =
             mm_reader { user: lie as *mut c_void, length: Some(length), read: Some(read), ..sized() };
         let mut file = null_mut();
-        // SAFETY: callbacks as the header wants them, but for what they tell.
+        // SAFETY: callbacks as the header requires, except for the numbers that they return.
         let status = unsafe { mm_open_reader(&raw const reader, null(), &raw mut file) };
         let expected = match lie {
             2 | 4 | 5 | 7 => [MM_ERROR_IO; 2],

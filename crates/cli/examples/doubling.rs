@@ -35,7 +35,7 @@ struct Plan {
     least: Duration,
     /// Files do not become longer.
     most_bytes: usize,
-    /// Each size is so many times the one before.
+    /// The factor from each size to the next.
     step: usize,
     /// Calls that take longer are not made for larger sizes.
     enough: Duration,
@@ -192,7 +192,7 @@ fn rows(kind: &Kind, plan: &Plan) -> Vec<Row> {
             if measured.peak > run.allowed(&measured.name) && series.verdict.is_empty() {
                 series.verdict = format!("memory: {} are allowed at n = {n}", run.allowed(&measured.name));
             }
-            // What others need is always done.
+            // Calls that others need are always made.
             let needed = ["open", "meshes", "blocks"].iter().any(|name| measured.name.ends_with(name));
             if measured.time > plan.enough && !needed {
                 skipped.insert(measured.name);
@@ -209,7 +209,7 @@ fn rows(kind: &Kind, plan: &Plan) -> Vec<Row> {
             break;
         }
     }
-    // What was not measured at a size is not measured there again: it takes too long.
+    // Calls that were not measured at a size are not measured there again: they take too long.
     let mut left_out = LeftOut::new();
     for n in calls.values().flat_map(|series| series.times.keys()) {
         left_out.entry(*n).or_insert_with(|| {
@@ -246,13 +246,13 @@ fn row(
     again: &mut Again,
 ) -> Row {
     const MOST: f64 = 6.0;
-    // What is too short to be measured took at most `least`.
+    // Calls too short to be measured took at most `least`.
     let ratio_of = |time: Duration, longer: Duration| longer.div_duration_f64(time.max(plan.least));
     let pair = |(n, time): (&usize, &Duration)| {
         let longer = series.times.get(&(n * 4)).filter(|longer| **longer >= plan.least)?;
         Some((*n, *time, ratio_of(*time, *longer)))
     };
-    // The largest files tell best how it goes on.
+    // The largest files show best how time grows.
     let longest = series.times.last_key_value().map_or((0, Duration::ZERO), |(n, time)| (*n, *time));
     let (n, time, mut ratio) =
         series.times.iter().rev().find_map(pair).unwrap_or((longest.0, longest.1, 0.0));
@@ -299,10 +299,10 @@ impl Run {
         self.measured.iter().find(|one| one.name == call).map(|one| one.time)
     }
 
-    /// The rule of memory. What a handle holds of what it decoded is within the total, too.
+    /// The rule of memory. The decoded data that a handle holds is also within the total.
     fn allowed(&self, call: &str) -> i64 {
         if let Some(headers) = self.headers.filter(|_| call == "by ranges: held after opening") {
-            // What is read at first may be the body's, and few windows and short texts are kept.
+            // The first bytes that are read may be the body's, and few windows and short texts are kept.
             return 8 * headers + (192 << 10) + (2 << 20);
         }
         most_memory(&Limits::default(), self.stored as u64) as i64
@@ -350,7 +350,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs this program again, and reads what it tells.
+/// Runs this program again, and reads its output.
 fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
     let mut current = String::new();
     let prepare = |command: &mut Command| {
@@ -377,7 +377,7 @@ fn told(line: &str, run: &mut Run, current: &mut String) {
             let time = time.saturating_sub(time_of_memory(peak));
             run.measured.push(Measured { name: (*name).to_owned(), time, peak });
         }
-        // Commands tell their errors there, too.
+        // Commands also print their errors there.
         _ if line.contains("panicked at") => run.panic = Some(line.to_owned()),
         _ => {}
     }
@@ -412,7 +412,7 @@ fn child(arguments: &[String]) {
     }
     meter.begin("");
     every(&Source::from_bytes(body.clone()), &options, &mut meter);
-    // Where headers are all that opening reads, there are blocks to be read later, which could be read too often.
+    // If opening reads only headers, there are blocks to be read later, which could be read too often.
     let reads_later = kind.headers.is_some() || matches!(kind.format, "cgeo" | "slmesh");
     if reads_later || !short {
         meter.most = 64;
@@ -437,7 +437,7 @@ impl meshmap::ReadRange for Ranges {
     }
 }
 
-/// Runs a command: NAME ARGUMENTS.., and tells what it took.
+/// Runs a command: NAME ARGUMENTS.., and prints its time and memory.
 fn command(arguments: &[String]) -> ExitCode {
     allocator::abort_beyond(MOST_MEMORY);
     // The name of the command, the command, and the file.

@@ -68,7 +68,7 @@ fn parent(arguments: &[String], first: usize) -> ExitCode {
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
     let mut fault = |line: String| {
         println!("{line}");
-        // Of bombs, there are many of a kind.
+        // There are many bombs of a kind.
         *faults.entry(line.rsplit(": ").next().unwrap_or_default().to_owned()).or_default() += 1;
     };
     let mut cases = 0;
@@ -296,7 +296,7 @@ fn cases(short: bool, runner: &mut Runner) {
             if short && body.len() > 1 << 20 {
                 continue;
             }
-            // What is 64 times in a large file is as large 64 times.
+            // An item that is 64 times in a large file is as large 64 times.
             let limits: &[Limits] =
                 if short && body.len() > 256 << 10 { &[small()] } else { &[default, small()] };
             runner.case(&name(path), &body, limits, !short || body.len() < 64 << 10);
@@ -318,7 +318,7 @@ fn cases(short: bool, runner: &mut Runner) {
                 }
             }
         }
-        // Of all files, these would be a hundred million cases.
+        // For all files, these would be a hundred million cases.
         for path in spread(&files, if short { 2 } else { 8 }) {
             let body = std::fs::read(path).expect("a file of tests");
             if body.len() > 16 << 10 {

@@ -32,7 +32,7 @@ fn check_of(command: &str) -> Result<Check, &'static str> {
     })
 }
 
-/// What `verify` reports of a file that is bad: the first problem.
+/// The first problem that `verify` reports of an invalid file.
 #[derive(Debug, PartialEq)]
 struct Problem {
     kind: String,
@@ -181,7 +181,7 @@ fn dump(verdicts: &Verdicts) -> Tally {
     each_file(verdicts, &["dump"])
 }
 
-/// The status alone.
+/// Only the status.
 fn statuses(verdicts: &Verdicts, words: &[&str]) -> Tally {
     verdicts
         .each(|path, problem| expect(run(words, &[path]).status.success() == problem.is_none(), "the status"))
@@ -209,7 +209,7 @@ fn info(verdicts: &Verdicts) -> Tally {
     Tally { contradictions: [quick.contradictions, full.contradictions].concat(), ..full }
 }
 
-/// A good file may have no mesh that the target can hold. Of a bad one, the rest may be written.
+/// A good file may have no mesh that the target can hold. The rest of a bad one may be written.
 fn convert(verdicts: &Verdicts) -> Tally {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();

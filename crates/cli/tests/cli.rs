@@ -21,7 +21,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A folder with a good file, one with findings, a damaged one, a cut one, and one that is no mesh.
+/// A folder with a good file, one with findings, a damaged one, a cut one, and one that is not a mesh.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let copy = |from: &str, to: &str| fs::copy(data::valid("iqm", from), folder.path().join(to)).unwrap();
@@ -149,7 +149,7 @@ fn report_has_bytes_of_a_file_only_with_hex() {
     }
 }
 
-/// What a user pastes into a bug report has no names in it.
+/// A report for a bug contains no names.
 #[test]
 fn report_of_a_proxy_has_the_structure_and_no_names() {
     let path = data::valid("cgeo", "anim_a.cgeo");
@@ -332,7 +332,7 @@ fn missing_files_are_errors() {
     assert_eq!(text(&output.stderr).lines().count(), 1);
 }
 
-/// A reader of the output that goes away is no failure.
+/// A closed output is not a failure.
 #[test]
 fn closed_output_is_no_panic() {
     let path = data::valid("iqm", "skin_multi_anim.iqm");
@@ -375,7 +375,7 @@ fn entries_that_name_one_snapshot_are_looked_at_once() {
     }
 }
 
-/// What the command is told to write to cannot be written to.
+/// The output cannot be written.
 #[test]
 #[cfg(target_os = "linux")]
 fn full_devices_and_closed_pipes_are_no_panic() {

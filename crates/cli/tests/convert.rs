@@ -18,7 +18,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A tree with a mesh at its top, two below whose names differ in their ending alone, a bad one, and a text.
+/// A tree with a mesh at its top, two below whose names differ only in their ending, a bad one, and a text.
 fn tree(folder: &Path) {
     let from = |format: &str, name: &str, to: &str| {
         let to = folder.join("in").join(to);
@@ -243,7 +243,7 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
         );
         child.kill().unwrap();
         child.wait().unwrap();
-        // What is there is whole; what was being written has a name of its own.
+        // Finished files are complete; unfinished files have other names.
         for (path, bytes) in contents(&killed) {
             if !is_part(&path) {
                 assert!(whole[&path] == bytes, "{}", path.display());
@@ -310,7 +310,7 @@ fn conflicts_are_found_before_anything_is_written() {
     let before = contents(folder.path());
     let out = at("out");
     let cases: [(&[&str], PathBuf, &str); 4] = [
-        // One name in two folders, and a file whose own name is that of another output.
+        // One name in two folders, and a file that is named like another output.
         (&["a/x.iqm", "b/x.iqm"], out.clone(), "would both be written to"),
         (&["a/m.glb"], at("a/m.glb"), "an input, which cannot be replaced"),
         (&["a/x.iqm", "a/m.glb"], at("a"), "an input, which cannot be replaced"),
@@ -361,7 +361,7 @@ fn numbers_in_a_file_take_neither_memory_nor_disk() {
             assert!(said.contains("raise the limit with --max-output"), "{said}");
         }
     }
-    // What is left out of a digest is not charged to what comes after it.
+    // Arrays that are left out of a digest are not charged to the arrays after them.
     let digest = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("digest").arg(&file).output().unwrap();
     assert_eq!(digest.status.code(), Some(0), "{}", text(&digest.stderr));
     assert!(text(&digest.stdout).contains("\"left_out\":{\"frames\":"), "{}", text(&digest.stdout));
@@ -409,7 +409,7 @@ fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     let folder = tempfile::tempdir().unwrap();
     let clips = folder.path().join("clips");
     fs::create_dir_all(&clips).unwrap();
-    // A file of animations alone is one without meshes.
+    // A file with only animations is one without meshes.
     for name in ["anim_only_joints.iqm", "anim_constant.iqm"] {
         fs::copy(data::valid("iqm", name), clips.join(name)).unwrap();
     }

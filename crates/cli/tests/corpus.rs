@@ -158,7 +158,7 @@ fn assert_messages_show_no_types(root: &Path) {
     assert!(looked_at > 100, "{looked_at} messages");
 }
 
-/// What the library says of a file, by every way that decodes all of it.
+/// The reports of the library about a file, by every way that decodes all of it.
 fn messages(path: &Path) -> Vec<String> {
     let file = match MeshFile::open(path) {
         Ok(file) => file,
@@ -179,7 +179,7 @@ fn messages(path: &Path) -> Vec<String> {
     messages
 }
 
-/// Whether a text matches `[A-Z][a-z]+(\(| \{)`.
+/// `true` if a text matches `[A-Z][a-z]+(\(| \{)`.
 fn shows_a_type(text: &str) -> bool {
     text.match_indices(|c: char| c.is_ascii_uppercase()).any(|(at, _)| {
         let word = &text[at + 1..];

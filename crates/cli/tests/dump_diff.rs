@@ -142,7 +142,7 @@ fn corpus_one_changed_value_of_a_damaged_file_is_found_at_its_address() {
     }
 }
 
-/// RAW and MG1 store the same numbers; MG2 rounds positions to multiples of its precision, and orders vertices anew.
+/// RAW and MG1 store the same numbers; MG2 rounds positions to multiples of its precision, and reorders vertices.
 #[test]
 fn encodings_of_one_mesh_are_equal_within_their_precision() {
     let pairs = [("tri1_RAW_all", "tri1_MG1_all", "0"), ("cyl_RAW_pn", "cyl_MG2_pn", "0.001")];
@@ -169,7 +169,7 @@ fn assert_equal_within_tolerance(folder: &Path, pairs: &[(&str, &str, &str)]) {
         let output = meshmap(&["diff", "--tolerance", tolerance], &[&files[0], &files[1]], &[]);
         assert_eq!(output.status.code(), Some(0), "{raw} {packed}: {}", text(&output.stdout));
         assert!(text(&output.stdout).ends_with("EQUAL\n"));
-        // A tolerance below its precision tells MG2 from RAW.
+        // A tolerance below its precision distinguishes MG2 from RAW.
         if packed.contains("MG2") {
             let output = meshmap(&["diff", "--tolerance", "0.00001"], &[&files[0], &files[1]], &[]);
             assert_eq!(output.status.code(), Some(1), "{raw} {packed}");

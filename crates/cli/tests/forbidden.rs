@@ -1,4 +1,4 @@
-//! What `verify --fail-on forbidden` fails: files that break the text of their format, as their notes say, and no others.
+//! The files that `verify --fail-on forbidden` fails: files that break the text of their format, as their notes say, and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -159,7 +159,7 @@ const FORBIDDEN: &[Case] = &[
     ("tmf", &["name_not_utf8"], "a custom name that is not UTF-8", &["hand_v2_custom_name_not_utf8_b.tmf"]),
 ];
 
-/// What is forbidden of each file of a folder that fails.
+/// The forbidden findings of each file of a folder that fails.
 fn failing(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
         .args(["verify", "--json", "--fail-on", "forbidden"])

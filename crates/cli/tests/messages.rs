@@ -1,4 +1,4 @@
-//! What the command says of damaged files: what is wrong, where, and what of it still can be used.
+//! The messages of the command about damaged files: the problem, its location, and the parts that can still be used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use meshmap_testing::{data, fixtures};
 
-/// What a command prints of a file, on both channels, without the ends of lines.
+/// The output of a command for a file, on both channels, without the ends of lines.
 fn said(command: &str, path: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg(command).arg(path).output().unwrap();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
@@ -25,7 +25,7 @@ fn bad(path: &str) -> PathBuf {
     data::root().join(path)
 }
 
-/// The stored checksum is that of the file: Adler-32, big-endian, at the end of the block.
+/// The file's stored checksum: Adler-32, big-endian, at the end of the block.
 #[test]
 fn checksums_are_named_and_the_stored_one_is_the_file_s() {
     let path = bad("slmesh/bad/own_a_adler_high_lod.slmesh");

@@ -1,6 +1,6 @@
-//! What the command prints, word by word: files in `snapshots`.
+//! The output of the command, word by word: files in `snapshots`.
 //!
-//! Where that changes on purpose, run `INSTA_UPDATE=always cargo test -p meshmap-cli --test pages` and look at the
+//! If it changes on purpose, run `INSTA_UPDATE=always cargo test -p meshmap-cli --test pages` and look at the
 //! difference.
 
 use std::fmt::Write;
@@ -68,12 +68,12 @@ const DIGESTED: Files = [
     ("tmf", &["v021_one_point.tmf"]),
 ];
 
-/// What a command line prints, as it looks where the working directory is that of the repository.
+/// The output of a command line, run in the repository.
 fn transcript(arguments: &str) -> String {
     transcript_at("100", arguments)
 }
 
-/// Like [`transcript`], where the terminal is so many columns wide.
+/// Like [`transcript`], on a terminal of `columns` columns.
 fn transcript_at(columns: &str, arguments: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_meshmap"))
         .env("COLUMNS", columns)
@@ -183,7 +183,7 @@ fn pages_are_as_wide_as_the_terminal() {
         }
         text += &without_time(transcript_at(columns, "info tests/data/tmf/valid tests/data/slmesh/bad"));
         text += &transcript_at(columns, "verify tests/data/iqm/valid tests/data/iqm/bad");
-        // What is asked of it, and lines on standard error that are for programs, are as long as they are.
+        // Requested values, and lines on standard error for programs, may have any length.
         let wide = columns.parse::<usize>().unwrap().min(120);
         // Without a terminal, rows have whole paths.
         for line in text.lines().filter(|line| !line.starts_with("$ ") && !line.contains("tests/data/")) {

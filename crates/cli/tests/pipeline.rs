@@ -1,4 +1,4 @@
-//! What a pipeline relies on: every broken part is told, by every command; JSON fits its schema; many files come in order.
+//! The guarantees for pipelines: every broken part is reported, by every command; JSON fits its schema; many files come in order.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -38,7 +38,7 @@ fn broken(object: &Value) -> BTreeSet<(String, String)> {
     parts.filter(|(_, state)| !matches!(state.as_str(), "intact" | "not checked")).collect()
 }
 
-/// What of a value does not fit a schema; as much of the language as the schema of the command uses.
+/// The parts of a value that do not fit a schema; as much of the language as the schema of the command uses.
 fn misfits(value: &Value, schema: &Value, place: &str, found: &mut Vec<String>) {
     let mut complaints: Vec<String> = Vec::new();
     for (keyword, wanted) in schema.as_object().unwrap() {
@@ -296,7 +296,7 @@ fn paths_are_whole_without_a_terminal() {
     }
 }
 
-/// One bad file is an object, too.
+/// One bad file is also an object.
 #[test]
 fn there_is_an_object_for_every_file() {
     for path in ["iqm/bad/truncated_half.iqm", "tmf/bad/count_vert_b.tmf"] {
@@ -351,7 +351,7 @@ fn info_and_verify_name_the_same_parts_of_files_that_are_cut() {
         for file in data::folder(&format!("{format}/valid")) {
             let bytes = fs::read(&file).unwrap();
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
-            // What is cut off of this one is of no mesh.
+            // The missing part of this one belongs to no mesh.
             for tenth in (1..10).filter(|tenth| *tenth < 9 || !name.contains("trailing")) {
                 let cut = &bytes[..bytes.len() * tenth / 10];
                 fs::write(folder.path().join(format!("{tenth}_{name}")), cut).unwrap();
@@ -439,7 +439,7 @@ fn equal_lines_are_folded() {
 #[test]
 fn rules_can_be_allowed_and_severities_fail() {
     let far = data::valid("tmf", "v011_last_vertex_far.tmf");
-    // What every writer of the format does is a note, and no reason to fail.
+    // A deviation of every writer of the format is a note, and not a reason to fail.
     let output = meshmap(&["verify", "--fail-on", "suspicious"], &[&far]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
     let odd = data::valid("iqm", "ours_types_a.iqm");
@@ -568,7 +568,7 @@ fn linked_directories_are_counted_and_special_files_do_not_hang() {
     assert_eq!(text(&output.stdout), "PASS: 1 file; skipped: 1 linked directories, 1 special\n");
 }
 
-/// What is known is told when the user has had enough.
+/// Results so far are printed when the user interrupts.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_verify_tells_what_it_knows() {
@@ -576,7 +576,7 @@ fn an_interrupted_verify_tells_what_it_knows() {
     let path = folder.path().join("cut.iqm");
     fs::write(&path, &fixtures::iqm::small()[..1000]).unwrap();
     // Standard input that does not end: the second file is never done.
-    // Where the tests run in the background or by nohup, signals are ignored, and commands leave them so.
+    // If the tests run in the background or by nohup, signals are ignored, and commands leave them so.
     let mut command = Command::new("env");
     if cfg!(target_os = "linux") {
         command.arg("--default-signal=INT,HUP,TERM");
@@ -683,7 +683,7 @@ fn flags_that_do_not_apply_are_told() {
     assert!(text(&output.stderr).contains("are for CGeo files, this one is iqm"), "{}", text(&output.stderr));
 }
 
-/// Characters that turn the direction of writing or end a line are escaped, in names of files, too.
+/// Characters that turn the direction of writing or end a line are escaped, also in names of files.
 #[test]
 fn names_cannot_disturb_the_page() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What differs on Windows: names and forms of paths, and files that are open. `.ci/windows` runs this.
+//! Differences on Windows: names and forms of paths, and files that are open. `.ci/windows` runs this.
 #![cfg(windows)]
 
 use std::fs::{self, File};

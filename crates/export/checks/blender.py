@@ -23,7 +23,7 @@ def mesh_objects():
 
 
 def shown(thing, frame):
-    """Where the vertices are at a frame, in the coordinates of the object."""
+    """The positions of the vertices at a frame, in the coordinates of the object."""
     bpy.context.scene.frame_set(frame)
     mesh = thing.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
     points = numpy.empty(len(mesh.vertices) * 3, numpy.float32)

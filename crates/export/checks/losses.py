@@ -1,4 +1,4 @@
-"""What assimp and trimesh keep of mesh files, beside what `meshmap convert` keeps.
+"""The parts of mesh files that assimp and trimesh keep, compared with `meshmap convert`.
 
     losses.py MESHMAP FOLDER    a line for each format of FOLDER/FORMAT/valid: files, and what is in the GLB that each makes
 """

@@ -70,7 +70,7 @@ if (what === 'morphs') {
   const lines = readFileSync(0, 'utf8').trim().split('\n').map(line => line.split(' ').map(Number));
   const meshes = meshesOf(gltf).filter(mesh => mesh.isSkinnedMesh);
   const numbers = [...new Set(lines.map(([mesh]) => mesh))];
-  // three.js lists the nodes in the order of the scene, which is that of the file.
+  // three.js lists the nodes in the order of the scene, which is the file's order.
   const root = gltf.scene.getObjectByName('meshmap_root').matrixWorld.clone().invert();
   let size = 0, worst = 0;
   for (const [mesh, vertex, x, y, z] of lines) {

@@ -51,7 +51,7 @@ def is_beyond_meshio(path):
 
 
 def ordered(corners):
-    """Triangles in an order that does not depend on that of objects and materials."""
+    """Triangles in an order that does not depend on the order of objects and materials."""
     rows = numpy.asarray(corners, dtype="f4").reshape(-1, 9) + 0.0
     return rows[numpy.lexsort(rows.T)]
 

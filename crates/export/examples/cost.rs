@@ -1,4 +1,4 @@
-//! What converting a CGeo file to GLB costs beside decoding the same parts: `cost FILE [ROUNDS]`.
+//! The cost of converting a CGeo file to GLB, compared with decoding the same parts: `cost FILE [ROUNDS]`.
 //!
 //! Prints the ratio of the least CPU times of both, which alternate on one thread.
 

@@ -1,4 +1,4 @@
-//! What the library reads of mesh files, for checks of what was written: `geometry FOLDER FILE...` writes
+//! The geometry that the library reads of mesh files, for checks of written files: `geometry FOLDER FILE...` writes
 //! `FOLDER/NAME.geometry` of each.
 //!
 //! For each snapshot of a CGeo file, and each mesh of others that is drawn: the numbers of positions and of corners, 32

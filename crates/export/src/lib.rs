@@ -46,3 +46,8 @@ pub use output::Output;
 pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, NonFinite, Target};
 pub use verify::Checked;
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,4 +1,4 @@
-//! What can be chosen: levels of detail, snapshots, integers, nested joints, animations of other files.
+//! The options: levels of detail, snapshots, integers, nested joints, animations of other files.
 
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ fn parts_of_a_gltf_are_named_by_its_json() {
     assert_eq!(json["buffers"][0]["uri"], "two%20words.bin");
     let length = fs::metadata(folder.path().join("two words.bin")).unwrap().len();
     assert_eq!(json["buffers"][0]["byteLength"], length);
-    // The crate, which shares nothing with the writer, finds the part, too.
+    // The crate, which shares nothing with the writer, also finds the part.
     let (document, buffers, _) = gltf_import(&path);
     let primitive = document.meshes().next().unwrap().primitives().next().unwrap();
     let reader = primitive.reader(|buffer| Some(&buffers[buffer.index()]));
@@ -142,7 +142,7 @@ fn index(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap_or_default()).unwrap()
 }
 
-/// Where a node is, with all above it: what its matrices make of the origin.
+/// The position of a node below its parents: its matrices applied to the origin.
 fn place(nodes: &[Value], node: usize) -> [f64; 3] {
     let mut point = [0.0; 3];
     let mut at = Some(node);

@@ -50,7 +50,7 @@ fn square(z: f32) -> [[f32; 3]; 4] {
 
 const SQUARE: [[u32; 3]; 2] = [[0, 1, 2], [0, 2, 3]];
 
-/// How many pixels are not the ground.
+/// The number of pixels that are not the ground.
 fn covered(picture: &Picture) -> usize {
     picture.bytes().as_chunks::<3>().0.iter().filter(|pixel| **pixel != GROUND).count()
 }
@@ -118,7 +118,7 @@ fn a_wireframe_is_drawn_at_edges_alone() {
     let filled = picture(&small(), &file);
     assert_eq!(lines.pixel(48, 55), Some(GROUND));
     assert!(covered(&lines) > 100 && covered(&lines) * 4 < covered(&filled), "{}", covered(&lines));
-    // What is no line is what is farther than two pixels from the outline.
+    // Pixels farther than two pixels from the outline are not lines.
     for row in 3..93 {
         for column in 3..93 {
             let around = (row - 3..=row + 3)
@@ -257,7 +257,7 @@ fn numbers_that_are_not_finite_have_an_address_or_become_0() {
     let error = small().picture(&file).unwrap_err();
     assert!(matches!(&error, Error::NonFinite { .. }), "{error}");
     assert!(error.to_string().starts_with("bodies[0].position[1] is NaN"), "{error}");
-    // What no triangle uses does not count.
+    // Vertices that no triangle uses do not count.
     let (_, rendered) = small().with_non_finite(NonFinite::Zero).picture(&file).unwrap();
     assert!(rendered.notes.iter().any(|note| note.contains("1 numbers")), "{:?}", rendered.notes);
 }
@@ -456,7 +456,7 @@ fn a_turntable_turns_once_around() {
     let frames = frames(&path);
     assert_eq!((frames.len(), rendered.pictures), (8, 8));
     assert_ne!(frames[0], frames[1]);
-    // A cube looks alike after each quarter of a turn, but for rounding.
+    // A cube looks alike after each quarter of a turn, except for rounding.
     let differing = frames[0].iter().zip(&frames[2]).filter(|(a, b)| a.abs_diff(**b) > 8).count();
     assert!(differing * 100 < frames[0].len(), "{differing}");
 }

@@ -185,7 +185,7 @@ fn of_stl(path: &Path) -> Vec<Corner> {
     triangles.flatten().map(|corner| Corner { position: position(corner), ..Corner::default() }).collect()
 }
 
-/// Compares written corners with those of turned meshes; returns how many normals and texture coordinates were compared.
+/// Compares written corners with the corners of turned meshes; returns how many normals and texture coordinates were compared.
 fn compare(name: &str, written: &[Corner], turned: &[Corner]) -> [usize; 2] {
     assert_eq!(written.len(), turned.len(), "{name}: corners");
     let mut compared = [0; 2];
@@ -215,7 +215,7 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
             let name = format!("{} as {}", path.display(), target.name());
             let file = MeshFile::open(&path).unwrap();
             let out = folder.path().join("out").with_extension(target.name());
-            // USD files have the snapshots of CGeo files as samples: the first one alone is plain.
+            // USD files have the snapshots of CGeo files as samples: only the first one is plain.
             let mut convert = Convert::new(target);
             if file.as_cgeo().is_some_and(|proxy| proxy.snapshot_count() > 0) {
                 convert = convert.with_mesh("snapshots[0]".parse().unwrap());
@@ -228,7 +228,7 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
                 Err(error) => panic!("{name}: {error}"),
             }
             let (from, to) = (assumed(file.format()), target.conventions());
-            // The axes of glTF files are those of their root node.
+            // In glTF files, the root node has the axes.
             let mut to_vertices = to;
             to_vertices.up = None;
             let turned =

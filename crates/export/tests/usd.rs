@@ -21,7 +21,7 @@ fn good(root: &Path, format: Format) -> Vec<PathBuf> {
     data::files(&root.join(format.name()).join("valid"))
 }
 
-/// What is written of a file, and what became of it.
+/// The outcome of writing a file, and the written bytes.
 fn written(file: &MeshFile, convert: &Convert) -> Result<(Vec<u8>, Outcome), Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out.usdc");
@@ -218,7 +218,7 @@ fn triangles_that_change_are_sampled_where_they_change() {
         assert_eq!(ints(at("faceVertexIndices")), corners);
         let coords = sheet.texcoords[0].iter().flat_map(|[u, v, _]| [u.to_bits(), v.to_bits()]);
         assert_eq!(bits(at("primvars:st")), coords.collect::<Vec<_>>());
-        // Each triangle has a material, and one alone.
+        // Each triangle has exactly one material.
         let subsets = whole.prims.iter().filter(|prim| prim.kind == "GeomSubset");
         let mut faces: Vec<u32> =
             subsets.flat_map(|subset| ints(subset.arrays["indices"].at(time as f64))).collect();
@@ -385,7 +385,7 @@ fn memory_does_not_grow_with_the_number_of_snapshots() {
         count.peak
     };
     let (few, many) = (peak(4), peak(200));
-    // Of each, where its points, box and normals are.
+    // The offsets of the points, box and normals of each.
     assert!(many < few + 200 * 200, "{few} bytes for 4 snapshots, {many} for 200");
 }
 
@@ -435,7 +435,7 @@ fn triangles_that_are_stored_again_are_one_mesh() {
     assert_eq!(meshes_of(&write(&file, &Convert::new(Target::Glb), "other.glb").unwrap().0), 3);
 }
 
-/// The vertices of one material may be all, and those of the next begin later.
+/// The vertices of one material may be all, and the vertices of the next material begin later.
 #[test]
 fn gltf_has_the_triangles_of_materials_that_share_vertices() {
     let folder = tempfile::tempdir().unwrap();

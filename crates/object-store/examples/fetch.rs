@@ -1,4 +1,4 @@
-//! What a part of a file in a store takes: `fetch ADDRESS [mesh ADDRESS_OF_MESH | snapshot N..]`.
+//! The requests and bytes that a part of a file in a store takes: `fetch ADDRESS [mesh ADDRESS_OF_MESH | snapshot N..]`.
 //!
 //! Prints requests and bytes after each step.
 

@@ -39,3 +39,8 @@ pub use fetch::Settings;
 pub use list::{Listed, list};
 pub use play::Play;
 pub use remote::{Remote, Stats};
+
+/// The examples of the README.
+#[cfg(all(doctest, feature = "http"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

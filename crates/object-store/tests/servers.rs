@@ -14,7 +14,7 @@ use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
 use meshmap_testing::data;
 use server::{Act, serve};
 
-/// Values of all meshes, and what is wrong with those that cannot be read.
+/// Values of all meshes, and the errors of the meshes that cannot be read.
 fn values(file: &MeshFile) -> Vec<u8> {
     let mut values = Vec::new();
     let entries: Vec<_> = match file.meshes() {
@@ -64,7 +64,7 @@ fn every_good_file_has_the_values_that_it_has_on_the_disk() {
             let blocking = Blocking::at(&server.address).unwrap();
             let remote = MeshFile::from_source(blocking.source()).unwrap();
             assert!(values(&remote) == values(&local), "{}", path.display());
-            // No more than the first request brought beside what it was for.
+            // No more than the surplus of the first request.
             assert!(blocking.remote().held() <= 64 << 10);
             seen += 1;
         }

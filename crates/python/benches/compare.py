@@ -107,7 +107,7 @@ def measure(reader: str, path: str, threads: int, seconds: float) -> None:
     load = READERS[reader]
     small = os.environ.get("COMPARE_FIRST", "")
     if small:
-        # What is imported and set up on the first call is not the file's time.
+        # Imports and set-up of the first call are not the file's time.
         load(small)
     forget(path)
     cold = timed(load, path, threads)

@@ -1,4 +1,4 @@
-"""Addresses in place of paths: the values are those of the files. For a wheel with the feature `stores`."""
+"""Addresses in place of paths: the values equal the files'. For a wheel with the feature `stores`."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_is_not_there_is_an_exception_of_the_system(bucket) -> None:  # noq
 
 
 def test_a_forked_child_is_told_to_open_the_address_again(tmp_path: Path) -> None:
-    # Of a short file everything is there after opening.
+    # After opening a short file, everything is there.
     path = tmp_path / "scan.ctm"
     path.write_bytes(openctm_raw(100_000))
     address = "file://" + pathname2url(str(path))

@@ -276,7 +276,7 @@ impl<'py> Floats<'py> {
     pub(crate) fn triples(&mut self) -> Option<&mut [[f32; 3]]> {
         let mut memory = self.buffer.as_slice_ptr().filter(|_| !self.buffer.readonly())?;
         // SAFETY: the buffer is checked to be writable, aligned, contiguous and of `f32`, and stays until `self` is dropped.
-        // Callers of Python that read or write an array while it is filled are told that they race.
+        // The documentation warns callers of Python that read or write an array while it is filled.
         let (triples, rest) = unsafe { memory.as_mut() }.as_chunks_mut::<3>();
         rest.is_empty().then_some(triples)
     }

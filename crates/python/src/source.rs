@@ -103,7 +103,7 @@ pub(crate) fn open(
             detached(py, false, || Source::open(&path))
         };
         let made = made.or_raise(py)?;
-        // Where it is pickled, whoever reads it may be in another folder.
+        // The process that reads the pickled file may be in another folder.
         let absolute = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
         let origin = absolute.into_os_string().into_pyobject(py)?;
         return Ok(opened(made, Some(path), origin.as_any()));

@@ -1,4 +1,4 @@
-"""Where the files of the tests are: those of the repository, and the larger corpus where MESHMAP_CORPUS names it."""
+"""The files of the tests: files of the repository, and the larger corpus if MESHMAP_CORPUS names it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sha256 of every array that a file decodes to, computed from NumPy arrays alone."""
+"""The sha256 of every array that a file decodes to, computed only from NumPy arrays."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ VALID = valid_files()
 
 
 class Ranges:
-    """What a store does."""
+    """The behaviour of a store."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -28,7 +28,7 @@ class Ranges:
 
 
 def differences(path: Path, expected: Path, **options: object) -> list[str]:
-    """What of a file is not as expected."""
+    """The parts of a file that are not as expected."""
     wanted = json.loads(expected.read_text(encoding="utf-8"))
     found = digest(meshmap.open(path, **options))  # type: ignore[arg-type]
     wrong = [

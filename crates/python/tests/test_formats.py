@@ -1,4 +1,4 @@
-"""What each format has of its own."""
+"""The parts that only one format has."""
 
 from __future__ import annotations
 

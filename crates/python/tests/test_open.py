@@ -1,4 +1,4 @@
-"""What can be opened, how, and what files say of themselves."""
+"""The kinds of sources, the ways to open them, and the facts about files."""
 
 from __future__ import annotations
 

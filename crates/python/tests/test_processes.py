@@ -128,7 +128,7 @@ def test_grandchildren_decode_too(tmp_path: Path) -> None:
 
 
 def first_position(path: str) -> list[float]:
-    """What a worker of another process does."""
+    """The work of another process."""
     return [float(number) for number in meshmap.open(path).mesh(0)["position"][0]]
 
 

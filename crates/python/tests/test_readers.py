@@ -118,7 +118,7 @@ def test_interruptions_of_readers_pass_through_every_call(format: str, how: str,
             except BaseException as error:
                 assert error is raised, (name, error)
                 count += 1
-            # What needs no read is not interrupted. Afterwards, the file is as before.
+            # Calls that need no read are not interrupted. Afterwards, the file is as before.
             reader.inside = None
             use(file, tmp_path)
     # Small files are read when they are opened, except for what is read again.
@@ -150,7 +150,7 @@ def test_interruptions_end_a_catalogue_and_are_not_rows() -> None:
 
 
 def within(seconds: float, job: Callable[[], Any]) -> Any:
-    """What a job gives, unless it hangs."""
+    """The result of a job, unless it hangs."""
     results: list[Any] = []
     thread = threading.Thread(target=lambda: results.append(job()), daemon=True)
     thread.start()

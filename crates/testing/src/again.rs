@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How another process came to its end.
+/// The end of another process.
 pub enum End {
     /// By itself, or by a signal.
     Status(ExitStatus),

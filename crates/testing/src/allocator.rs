@@ -10,7 +10,7 @@ pub struct Counting;
 static LIVE: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(0);
 static TOTAL: AtomicI64 = AtomicI64::new(0);
-/// What the process may have live; beyond that it ends.
+/// The maximum number of bytes that the process may have live; it ends if it asks for more.
 static MOST: AtomicI64 = AtomicI64::new(i64::MAX);
 
 thread_local! {
@@ -77,14 +77,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What a job takes on this thread, in a program whose global allocator is [`Counting`].
+/// The memory that a job takes on this thread, in a program whose global allocator is [`Counting`].
 pub fn counted<T>(job: impl FnOnce() -> T) -> (T, Count) {
     COUNT.with(|cell| cell.set(Count { live: 0, peak: 0, total: 0 }));
     let result = job();
     (result, COUNT.with(Cell::get))
 }
 
-/// What a job takes on all threads, in a program whose global allocator is [`Counting`]. One job at a time.
+/// The memory that a job takes on all threads, in a program whose global allocator is [`Counting`]. One job at a time.
 pub fn counted_in_process<T>(job: impl FnOnce() -> T) -> (T, Count) {
     let (live, total) = (LIVE.load(Relaxed), TOTAL.load(Relaxed));
     PEAK.store(live, Relaxed);
@@ -97,7 +97,7 @@ pub fn counted_in_process<T>(job: impl FnOnce() -> T) -> (T, Count) {
     (result, count)
 }
 
-/// What all threads have taken and not given back.
+/// The bytes that all threads have allocated and not freed.
 pub fn live() -> i64 {
     LIVE.load(Relaxed)
 }

@@ -13,7 +13,7 @@ use meshmap::{ReadRange, Result};
 
 use crate::calls::{Caller, Look, Looked};
 
-/// What a reader does wrong, once.
+/// The fault that a reader has once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It returns less than there is.
@@ -26,7 +26,7 @@ pub enum Fault {
     Fails,
     /// It panics, with [`OwnPanic`].
     Panics,
-    /// It tells another length than before.
+    /// It reports another length than before.
     OtherLength,
 }
 
@@ -36,7 +36,7 @@ impl Fault {
         [Self::Short, Self::Long, Self::Late, Self::Fails, Self::Panics, Self::OtherLength];
 }
 
-/// What a reader panics with.
+/// The text with which a reader panics.
 pub struct OwnPanic;
 
 /// A reader of memory that does one thing wrong when it is called for the so-manieth time.
@@ -58,12 +58,12 @@ impl Faulty {
         Self::new(bytes, Fault::Late, usize::MAX)
     }
 
-    /// How many times it was called.
+    /// The number of its calls.
     pub fn calls(&self) -> usize {
         self.calls.load(SeqCst)
     }
 
-    /// Whether it has done it.
+    /// `true` if the fault has happened.
     pub fn is_done(&self) -> bool {
         self.calls() > self.at
     }
@@ -107,10 +107,10 @@ impl ReadRange for Faulty {
     }
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// With a value or an error, of which this is the digest, and with so many errors in it.
+    /// With a value or an error, of which this is the digest, and the number of errors in it.
     Value(u64, usize),
     /// With the panic of the reader.
     OwnPanic,
@@ -126,7 +126,7 @@ pub struct Looking {
     reader: Arc<Faulty>,
     round: usize,
     rounds: usize,
-    /// How every call ended.
+    /// The end of every call.
     pub endings: BTreeMap<Key, Ending>,
     /// The calls in the order in which they were made.
     pub order: Vec<Key>,
@@ -135,7 +135,7 @@ pub struct Looking {
 }
 
 impl Looking {
-    /// Makes all calls on an open file so many times.
+    /// Makes all calls on an open file several times.
     pub fn new(reader: Arc<Faulty>, rounds: usize) -> Self {
         Self { reader, round: 0, rounds, endings: BTreeMap::new(), order: Vec::new(), hit: None }
     }

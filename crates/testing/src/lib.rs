@@ -1,4 +1,4 @@
-//! What the tests, benchmarks and fuzzers of `meshmap` share. Not published.
+//! Code that the tests, benchmarks and fuzzers of `meshmap` share. Not published.
 
 pub mod again;
 pub mod allocator;

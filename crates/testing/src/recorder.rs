@@ -7,21 +7,21 @@ use meshmap::ReadRange;
 
 /// A reader of memory that keeps account of what it was asked for.
 pub struct Recorder {
-    /// What is read.
+    /// The bytes that are read.
     pub bytes: Vec<u8>,
-    /// Whether it answers how long it is.
+    /// `true` if it reports its length.
     pub tells_length: bool,
     /// The ranges that it was asked for, in order.
     pub reads: Mutex<Vec<Range<u64>>>,
 }
 
 impl Recorder {
-    /// A reader that tells its length.
+    /// A reader that reports its length.
     pub fn new(bytes: Vec<u8>) -> Arc<Self> {
         Arc::new(Self { bytes, tells_length: true, reads: Mutex::default() })
     }
 
-    /// A reader that does not tell its length.
+    /// A reader that does not report its length.
     pub fn of_unknown_length(bytes: Vec<u8>) -> Arc<Self> {
         Arc::new(Self { bytes, tells_length: false, reads: Mutex::default() })
     }

@@ -60,7 +60,7 @@ fn arguments(mut rest: impl Iterator<Item = OsString>) -> Result<Arguments, Box<
 fn run(Arguments { file: path, picture, size }: &Arguments) -> Result<String, Box<dyn Error>> {
     let file = MeshFile::open(path)?;
     let gpu = Gpu::open()?;
-    // What the shader reads at its locations 0 and 1. It takes a normal of 0 for none.
+    // The inputs of the shader at its locations 0 and 1. A normal of 0 counts as absent.
     let layout = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3).with_default(
         Semantic::Normal,
         VertexFormat::SNORM8X4,

@@ -4,7 +4,7 @@
 //     render FILE.cgeo OUT.ppm --still SNAPSHOT [SIZE [SAMPLES]]
 //
 // The shutter's keys are at its opening, its closing, and each snapshot that is passed between. Embree takes times that are
-// equally far apart; these are not, so that each piece between two keys is a geometry with a time range of its own. Positions
+// equally far apart; these are not, so that each piece between two keys is a geometry with a separate time range. Positions
 // go from the decoder into Embree's buffers, 16 bytes a vertex.
 #include <meshmap.hpp>
 
@@ -59,7 +59,7 @@ struct Box {
     }
 };
 
-// What is traced: one geometry for each piece of the shutter.
+// The traced scene: one geometry for each piece of the shutter.
 void add_piece(const Device &device, const Scene &scene, const std::vector<meshmap::Triangle> &triangles,
                std::size_t vertices, const float *first, const float *second, float begin, float end) {
     const Geometry geometry(rtcNewGeometry(device.object, RTC_GEOMETRY_TYPE_TRIANGLE));
@@ -177,7 +177,7 @@ void run(const char *file, const char *out, double open, double close, bool is_s
     options.parallelism = MM_PARALLELISM_OFF;
     const auto proxy = meshmap::Proxy::of(meshmap::File::map(file, &options));
     const auto scratch = meshmap::Scratch::make();
-    // One second from one snapshot to the next, whatever the file says: the shutter is told in snapshots.
+    // One second from one snapshot to the next, whatever the file says: the shutter is given in snapshots.
     meshmap::Timing timing{};
     timing.size = sizeof timing;
     timing.clock = MM_CLOCK_STEP;

@@ -11,12 +11,12 @@
 
 namespace {
 
-// What Embree wants of RTC_FORMAT_FLOAT3: 16 bytes from one vertex to the next are read fastest.
+// The stride that Embree reads fastest for RTC_FORMAT_FLOAT3: 16 bytes from one vertex to the next.
 struct alignas(16) Vertex {
     float x, y, z, unused;
 };
 
-// Each thread has a scratch and a place of its own, and the same cache.
+// Each thread has its own scratch and snapshot buffer; all share the cache.
 void pull(const meshmap::Proxy &proxy, const meshmap::Cache &cache, std::size_t first, std::exception_ptr &failure) {
     try {
         const auto place = meshmap::Snapshot::make();

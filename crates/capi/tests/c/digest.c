@@ -110,7 +110,7 @@ static void print_text(FILE *out, const char *text, size_t length)
     fputc('"', out);
 }
 
-/* Where it goes, and how much has gone there: to memory, for nothing is printed of a file that is refused. */
+/* The output, and its length so far: in memory, because nothing is printed for a file that is refused. */
 struct writer {
     FILE *out;
     /* 1 if only the first body of an OpenCTM file is listed. */
@@ -169,7 +169,7 @@ static int print_string(void *user, const char *address, const char *text, size_
     return 0;
 }
 
-/* Of OpenCTM, the digest refuses values that cannot be used. */
+/* For OpenCTM, the digest refuses values that cannot be used. */
 static mm_status refuse_unusable(const mm_file *file)
 {
     mm_finding_list *list = NULL;

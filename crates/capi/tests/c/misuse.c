@@ -1,4 +1,4 @@
-/* What callers get wrong is a status, and nothing else happens: run under valgrind and AddressSanitizer. */
+/* A mistake of a caller is a status, and nothing else happens: run under valgrind and AddressSanitizer. */
 #include <meshmap.h>
 #include <stdio.h>
 #include <stdlib.h>

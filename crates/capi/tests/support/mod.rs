@@ -1,4 +1,4 @@
-//! What the tests of the interface share: calling it, and comparing with the library.
+//! Code that the tests of the interface share: calls, and comparisons with the library.
 #![allow(
     dead_code,
     unsafe_code,
@@ -105,8 +105,8 @@ pub fn cache(capacity: u64) -> *mut mm_cache {
     cache
 }
 
-/// Asks for the count, then for all elements, `stride` bytes apart; checks that one less is refused and nothing beside them is
-/// written.
+/// Asks for the count, then for all elements, `stride` bytes apart; checks that a smaller count is refused, and that nothing else
+/// is written.
 pub fn all<T: Copy + PartialEq + std::fmt::Debug>(
     stride: usize,
     mut call: impl FnMut(*mut T, usize, usize, *mut usize) -> mm_status,

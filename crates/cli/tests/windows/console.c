@@ -2,7 +2,7 @@
  *
  *     console COMMAND_LINE
  *
- * The exit status is that of the command.
+ * The exit status is the command's.
  */
 #define _WIN32_WINNT 0x0A00
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void check(int good, const char *what)
     }
 }
 
-/* What the console shows, until it is closed. */
+/* Copies the output of the console until it is closed. */
 static DWORD WINAPI copy(void *from)
 {
     char bytes[4096];

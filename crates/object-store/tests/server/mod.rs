@@ -1,4 +1,4 @@
-//! A small HTTP server of one file, that can be told to behave badly.
+//! A small HTTP server of one file, that can be made to behave badly.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What the server does with a request.
+/// The treatment of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Right,
@@ -21,7 +21,7 @@ pub(crate) enum Act {
     OtherRange,
     /// The connection ends in the middle of the body.
     Cut,
-    /// A length that is not that of the body.
+    /// A length that differs from the body's.
     LongLength,
     /// A range that says another length of the file.
     OtherTotal,

@@ -21,7 +21,7 @@ def to_lists(arrays: Iterable[NDArray[Any]]) -> list[list[Any]]:
     """Returns each array as nested lists of numbers, equal to the result of its `tolist`, in a fraction of the time.
 
     Python's garbage collector looks at all lists again and again while they become more. It waits until these are made:
-    they hold numbers alone, so there is nothing to be found among them.
+    they hold only numbers, so there is nothing to be found among them.
 
     Args:
         arrays: Arrays of any shape.

@@ -11,7 +11,7 @@ use super::meter::{Measured, Meter};
 
 const MIB: u64 = 1 << 20;
 
-/// The most bytes that a call may have live under these limits, of a file of so many bytes: what the limits allow or 16
+/// The most bytes that a call may have live under these limits, for a file of `stored` bytes: what the limits allow or 16
 /// times what is stored, what is read, what opening keeps, and 1 MiB for each thread.
 pub fn most_memory(limits: &Limits, stored: u64) -> u64 {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) as u64 + 1;
@@ -23,7 +23,7 @@ pub fn most_memory(limits: &Limits, stored: u64) -> u64 {
 ///
 /// # Panics
 ///
-/// Where a call takes more memory, in a program whose global allocator is [`Counting`](crate::allocator::Counting), or more
+/// Panics if a call takes more memory, in a program whose global allocator is [`Counting`](crate::allocator::Counting), or more
 /// time, three times in a row.
 pub fn assert_bounded(body: &Bytes) {
     let limits = Limits::default().with_max_block_bytes(MIB).with_max_total_bytes(4 * MIB);

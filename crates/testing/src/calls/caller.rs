@@ -1,10 +1,10 @@
-//! What becomes of calls.
+//! The treatment of calls and of their results.
 
 use meshmap::Result;
 
 use super::look::Look;
 
-/// What becomes of calls.
+/// The treatment of calls and of their results.
 pub trait Caller {
     /// Makes a call. Returns nothing where it failed, or was not made.
     fn call<T: Look>(&mut self, name: &str, job: impl FnOnce() -> Result<T>) -> Option<T>;
@@ -22,12 +22,12 @@ pub trait Caller {
         usize::MAX
     }
 
-    /// Whether values are looked at.
+    /// `true` if values are inspected.
     fn looks(&self) -> bool {
         false
     }
 
-    /// How many times all calls are made on an open file.
+    /// The number of times that all calls are made on an open file.
     fn rounds(&self) -> usize {
         1
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use meshmap::{Array, Attribute, Bounds, Error, Finding, Item, MeshView, Result, Text};
 
-/// What was seen of a value.
+/// The parts of a value that were seen.
 #[derive(Default)]
 pub struct Looked {
     hasher: DefaultHasher,
@@ -232,7 +232,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Of no values. Without `looks`, none is looked at.
+    /// An empty digest. Without `looks`, no value is inspected.
     pub fn new(looks: bool) -> Self {
         Self { looked: looks.then(Looked::default) }
     }

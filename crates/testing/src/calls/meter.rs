@@ -1,4 +1,4 @@
-//! How long calls take and what memory.
+//! The time and the memory that calls take.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::caller::Caller;
 use super::look::Look;
 use crate::allocator::{counted_in_process, live};
 
-/// What was measured of a call.
+/// The measurements of a call.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// The name of the call.
     pub name: String,
     /// The time of the processor that all threads took.
     pub time: Duration,
-    /// The most bytes that were live at once, beside those that were before.
+    /// The maximum number of bytes that were live at once, in addition to the earlier ones.
     pub peak: i64,
 }
 
 /// Measures calls, in a program whose global allocator is [`Counting`](crate::allocator::Counting).
 pub struct Meter<B: FnMut(&str), D: FnMut(Measured)> {
-    /// What is put before names.
+    /// The text before names.
     pub prefix: &'static str,
     /// Calls that are not made, with their prefix.
     pub skipped: HashSet<String>,
@@ -40,7 +40,7 @@ impl<B: FnMut(&str), D: FnMut(Measured)> Meter<B, D> {
         Self { prefix: "", skipped: HashSet::new(), most: usize::MAX, begun, done, before: live() }
     }
 
-    /// What is live now is not the file's.
+    /// Bytes that are live now are not the file's.
     pub fn begin(&mut self, prefix: &'static str) {
         self.prefix = prefix;
         self.before = live();

@@ -168,7 +168,7 @@ fn meshes(file: &MeshFile, meshes: &[Address], caller: &mut impl Caller) {
     caller.call("mesh that is not there", || Ok(file.mesh(&past).is_err()));
 }
 
-/// Opens and validates in steps, with what is asked for supplied in pieces of so many bytes.
+/// Opens and validates in steps, with the requested bytes supplied in pieces of `piece` bytes.
 pub fn in_steps(body: &bytes::Bytes, piece: usize, options: &Options, caller: &mut impl Caller) {
     let len = body.len() as u64;
     let open = |source: &Source| MeshFile::from_source_with(source.clone(), options);

@@ -41,7 +41,7 @@ fn everything(proxy: &Proxy) {
         if check(snapshot.mesh_into(&mut mesh, &mut scratch)).is_none() {
             continue;
         }
-        // What the whole mesh has, its parts have.
+        // Parts equal the same parts of the whole mesh.
         let (Some(positions), Some(normals), Some(triangles)) = parts else {
             panic!("a part of a good mesh is bad")
         };

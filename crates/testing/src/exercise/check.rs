@@ -1,4 +1,4 @@
-//! What must be true of the values that a reader returns, whatever the bytes were.
+//! Properties of the values that a reader returns, for any bytes.
 
 use meshmap::{
     Address, Array, Attribute, Element, Error, ErrorKind, Finding, IndexFormat, Limits, MeshView, Options,
@@ -90,7 +90,7 @@ fn assert_written(attribute: &Attribute, target: VertexFormat, stride: usize) {
     }
 }
 
-/// What a renderer relies on. Returns the bytes that were looked at.
+/// Checks the properties that a renderer relies on. Returns the number of inspected bytes.
 pub(crate) fn assert_mesh(view: &MeshView) -> usize {
     view.findings().iter().for_each(assert_finding);
     let vertices = view.vertex_count();

@@ -89,13 +89,13 @@ fn mesh(mesh: &Mesh, options: &Options) {
     view(mesh, findings.as_deref());
 }
 
-/// What is decoded into a vector is what is decoded as an array.
+/// Vectors and arrays of the same block are equal.
 fn same<T: Element + Default + Debug + zerocopy::IntoBytes + zerocopy::Immutable>(
     array: Option<&Array<T>>,
     count: usize,
     into: impl FnOnce(&mut Vec<T>) -> Result<()>,
 ) {
-    // What cannot be decoded may be larger than memory is for.
+    // A block that cannot be decoded may declare more than the memory.
     let Some(array) = array else { return };
     assert_eq!(array.len(), count);
     assert_array(array);

@@ -72,8 +72,8 @@ fn mesh(document: &Document, mesh: &Mesh) {
     }
 }
 
-/// Elements on their own and ranges are those of the whole array: every digit that is shown of them, which is every bit
-/// but for those of numbers that are none.
+/// Single elements and ranges equal the elements of the whole array in every printed digit, which is every bit
+/// except in NaN.
 fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
     let Some(array) = array else { return };
     assert!(array.shares(&array.clone()) && array.get(array.len()).unwrap().is_none());
@@ -92,7 +92,7 @@ fn packed<T: PackedElement + Debug>(array: Option<Packed<T>>) {
 }
 
 fn view(view: &MeshView) {
-    // An integer of more bits than an attribute has shows only where it is decoded.
+    // An integer of more bits than an attribute has is found only when it is decoded.
     let decodes = |info: &meshmap::AttributeInfo| check(view.attribute(&info.semantic)).is_some();
     if view.attributes().iter().all(decodes) {
         assert_mesh(view);

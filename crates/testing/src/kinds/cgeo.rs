@@ -139,7 +139,7 @@ fn naming_one(n: usize, sections: usize) -> Vec<u8> {
     out
 }
 
-/// Snapshots with so many empty map channels; all but the first are differences.
+/// `count` snapshots with `n` empty map channels; all except the first are differences.
 pub fn channels(n: usize, count: usize) -> Vec<u8> {
     let mesh = Mesh { triangles: Vec::new(), texcoords: vec![Vec::new(); n], ..Mesh::sheet(2, 0, 0.0) };
     let whole = snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored());
@@ -161,7 +161,7 @@ fn properties(n: usize, line: &str) -> Vec<u8> {
     raw_file(head, std::iter::once(bytes), stored())
 }
 
-/// A small mesh, and so many others of so many vertices, all of them zero.
+/// A small mesh, and `count` others of `vertices` vertices, all of them zero.
 pub fn small_before_large(count: usize, vertices: usize) -> Vec<u8> {
     let dialect = zlib(SizeMeaning::Stored);
     let large = Mesh { positions: vec![[0.0; 3]; vertices], ..Mesh::default() };

@@ -144,14 +144,14 @@ impl Iqm {
         self
     }
 
-    /// A text of so many bytes, which ends with the last one.
+    /// A text of `n` bytes, and the 0 byte that ends it.
     fn long_text(&mut self, n: usize) {
         let mut text = vec![b'x'; n];
         text.push(0);
         self.section(NUM_TEXT, &text, text.len() as u32);
     }
 
-    /// So many texts, and where they are in the text.
+    /// Many texts, and their offsets in the text section.
     fn names(&mut self, n: usize) -> Vec<u32> {
         let mut text = vec![0];
         let mut offsets = Vec::new();

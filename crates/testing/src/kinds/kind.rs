@@ -5,17 +5,17 @@
 pub struct Kind {
     /// The format's name.
     pub format: &'static str,
-    /// What there are many of.
+    /// The item of which there are many.
     pub name: &'static str,
-    /// The file with so many of them.
+    /// Makes the file with the given number of items.
     pub build: fn(usize) -> Vec<u8>,
     /// The most that the format or the library allows.
     pub most: usize,
-    /// Whether items share bytes, so that what is read of all of them is more than the file.
+    /// `true` if items share bytes, so that all items together are larger than the file.
     pub shared: bool,
-    /// The bytes of headers and tables in a file of so many, where most of the file is something else.
+    /// The bytes of headers and tables in a file of a given length, if most of the file is something else.
     pub headers: Option<fn(usize) -> usize>,
-    /// The limit of all that is decoded, in bytes, where it is not the default.
+    /// The limit of all decoded bytes, if it is not the default.
     pub max_total_bytes: Option<u64>,
 }
 

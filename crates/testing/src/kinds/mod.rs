@@ -9,9 +9,9 @@ mod tmf;
 
 pub use cgeo::{channels as cgeo_channels, small_before_large};
 pub use kind::Kind;
-/// An OpenCTM body of so many positions, all of them zero.
+/// An OpenCTM body of `count` positions, all of them zero.
 pub use openctm::bomb as openctm_bomb;
-/// An asset with so many keys, each of which names the same block, of so many zeros.
+/// An asset with many keys, each of which names the same block of zeros.
 pub use slmesh::one_block_of_zeros;
 
 /// Every kind of every format.
@@ -25,7 +25,7 @@ mod tests {
 
     use super::*;
 
-    /// What does not open would be measured for nothing.
+    /// A file that does not open would be measured for nothing.
     #[test]
     fn files_of_every_kind_open() {
         let wrong: Vec<String> = all()

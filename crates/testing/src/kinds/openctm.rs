@@ -31,7 +31,7 @@ pub(super) const KINDS: &[Kind] = &[
     .with_headers(|_| 4096),
 ];
 
-/// A triangle with so many maps, each of a few bytes.
+/// A triangle with `uv` UV maps and `attributes` attribute maps, each of a few bytes.
 fn body(method: [u8; 4], uv: usize, attributes: usize, different: bool) -> Vec<u8> {
     let mut body = Body::sheet(method, 2);
     body.positions.truncate(3);

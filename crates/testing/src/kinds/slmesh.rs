@@ -14,7 +14,7 @@ pub(super) const KINDS: &[Kind] = &[
     .at_most(MOST)
     .shared(),
     Kind::new("slmesh", "keys that name one block x its bytes", |n| {
-        // Of 100 bytes for each key, and a tenth of that stored.
+        // 100 bytes for each key, and a tenth of that stored.
         one_block(
             n,
             miniz_oxide::deflate::compress_to_vec_zlib(&Llsd::Binary(vec![7; n * 100]).to_bytes(), 6),
@@ -130,7 +130,7 @@ fn block_of_bytes() -> Vec<u8> {
     block("high_lod", &block_of(no_geometry()))
 }
 
-/// What is small when compressed is stored as it is, so that the file grows with its content.
+/// Content that compresses well is stored as it is, so that the file grows with its content.
 fn zlib(content: &[u8]) -> Vec<u8> {
     miniz_oxide::deflate::compress_to_vec_zlib(content, 0)
 }
@@ -166,7 +166,7 @@ fn one_block(n: usize, stored: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// The same, of so many bytes.
+/// An asset with `n` keys, each of which names the same block of `bytes` zeros.
 pub fn one_block_of_zeros(n: usize, bytes: usize) -> Vec<u8> {
     one_block(n, miniz_oxide::deflate::compress_to_vec_zlib(&Llsd::Binary(vec![0; bytes]).to_bytes(), 6))
 }

@@ -21,7 +21,7 @@ impl Times {
         self.least.as_secs_f64()
     }
 
-    /// How many times as long as the other, by the shortest times.
+    /// The time relative to the other job, by the minimum times.
     pub fn times_of(self, other: Self) -> f64 {
         self.least.div_duration_f64(other.least)
     }
@@ -56,7 +56,7 @@ struct Row {
     of_least: f64,
     of_median: f64,
     bar: String,
-    /// Nothing where there is no bar.
+    /// `None` without a target.
     reached: Option<bool>,
 }
 

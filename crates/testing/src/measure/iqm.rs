@@ -1,4 +1,4 @@
-//! What measurements of IQM share: large files, and the loop that decoding poses is compared with.
+//! Code that measurements of IQM share: large files, and the loop that decoding poses is compared with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn files(folder: &Path) -> (PathBuf, PathBuf) {
     files
 }
 
-/// What one would write without a library: the channels in the order in which they are stored.
+/// A loop without a library: the channels in the order in which they are stored.
 pub fn plain_loop(poses: &[Pose], stored: &[u8], out: &mut [Trs]) {
     let mut stored = stored.chunks_exact(2).map(|channel| u16::from_le_bytes([channel[0], channel[1]]));
     for frame in out.chunks_exact_mut(poses.len()) {

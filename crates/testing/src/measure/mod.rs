@@ -1,4 +1,4 @@
-//! What measurements share: jobs in turns, the table of their ratios, and what they are compared with.
+//! Code that measurements share: jobs in turns, the table of their ratios, and loops for comparison.
 
 mod interleave;
 pub mod iqm;

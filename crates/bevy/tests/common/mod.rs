@@ -14,16 +14,31 @@ use bevy_transform::TransformPlugin;
 use bevy_world_serialization::WorldSerializationPlugin;
 
 pub(crate) fn app(folder: &Path, plugin: MeshmapPlugin) -> App {
-    let mut app = App::new();
+    app_with(folder, plugin, |_| {})
+}
+
+pub(crate) fn app_with(folder: &Path, plugin: MeshmapPlugin, change: impl Fn(&mut AssetPlugin)) -> App {
+    finish(App::new(), folder, plugin, change)
+}
+
+/// Adds the plugins to an app that may have asset sources already.
+pub(crate) fn finish(
+    mut app: App,
+    folder: &Path,
+    plugin: MeshmapPlugin,
+    change: impl Fn(&mut AssetPlugin),
+) -> App {
+    let mut assets = AssetPlugin {
+        file_path: folder.to_str().expect("a path in UTF-8").to_owned(),
+        unapproved_path_mode: UnapprovedPathMode::Forbid,
+        watch_for_changes_override: Some(false),
+        ..Default::default()
+    };
+    change(&mut assets);
     app.add_plugins((
         TaskPoolPlugin::default(),
         TimePlugin,
-        AssetPlugin {
-            file_path: folder.to_str().expect("a path in UTF-8").to_owned(),
-            unapproved_path_mode: UnapprovedPathMode::Forbid,
-            watch_for_changes_override: Some(false),
-            ..Default::default()
-        },
+        assets,
         WorldSerializationPlugin,
         TransformPlugin,
         AnimationPlugin,

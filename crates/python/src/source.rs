@@ -144,8 +144,9 @@ fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
 
 #[cfg(not(feature = "stores"))]
 fn without_stores(py: Python<'_>, address: &str) -> PyErr {
-    let message =
-        format!("{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader=");
+    let message = format!(
+        "{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader="
+    );
     crate::error::refuse(py, "unsupported", message)
 }
 

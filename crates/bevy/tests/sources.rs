@@ -1,5 +1,5 @@
-//! Assets of sources other than files that are read once: watched files, embedded and memory sources, settings in `.meta` files, and
-//! several worlds.
+//! Assets of sources other than files that are read once: watched and processed files, embedded and memory sources, settings in `.meta`
+//! files, and several worlds.
 #![allow(
     clippy::field_reassign_with_default,
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ use bevy_app::App;
 use bevy_asset::io::embedded::EmbeddedAssetRegistry;
 use bevy_asset::io::memory::{Dir, MemoryAssetReader};
 use bevy_asset::io::{AssetSourceBuilder, AssetSourceId};
-use bevy_asset::{AssetApp, AssetServer, Assets, Handle};
+use bevy_asset::{AssetApp, AssetMode, AssetServer, Assets, Handle};
 use bevy_mesh::Mesh;
 use bevy_meshmap::{MeshmapFile, MeshmapPlugin};
 use common::{app, app_with, load, until, wait};
@@ -85,6 +85,24 @@ fn every_format_loads_from_embedded_and_memory_sources() {
             until(&mut app, |app| (vertices(app) == 0).then_some(()));
         }
     }
+}
+
+#[test]
+fn bevy_s_processor_hands_files_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sources, processed) = (folder.path().join("assets"), folder.path().join("processed"));
+    std::fs::create_dir(&sources).unwrap();
+    let name = "skin_multi_anim.iqm";
+    std::fs::copy(valid("iqm", name), sources.join(name)).unwrap();
+    let mut app = app_with(&sources, MeshmapPlugin::default(), |assets| {
+        assets.mode = AssetMode::Processed;
+        assets.use_asset_processor_override = Some(true);
+        processed.to_str().unwrap().clone_into(&mut assets.processed_file_path);
+    });
+    let handle = load(&app, Path::new(name), |_| {});
+    wait(&mut app, &handle).unwrap();
+    assert!(vertices(&app) > 0);
+    assert!(processed.join(name).is_file(), "the file was not read from the processor's folder");
 }
 
 #[test]

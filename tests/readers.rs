@@ -50,3 +50,41 @@ fn mapped(path: &Path) -> Option<ErrorKind> {
 fn mapped(path: &Path) -> Option<ErrorKind> {
     Source::open(path).err().map(|error| error.kind())
 }
+
+/// On a file system that keeps everything in memory there is nothing to read ahead.
+#[cfg(feature = "mmap")]
+#[test]
+fn a_file_is_read_ahead() {
+    use std::fs::File;
+    use std::io::{ErrorKind, IoSliceMut};
+
+    use meshmap::ReadRange;
+    use rustix::fs::{Advice, fadvise};
+    use rustix::io::{ReadWriteFlags, preadv2};
+
+    const LENGTH: u64 = 4 << 20;
+    let named = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&named, vec![1; LENGTH as usize]).unwrap();
+    let file = File::open(&named).unwrap();
+    file.sync_all().unwrap();
+    fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+    for range in [0..0, LENGTH..u64::MAX, u64::MAX..0, 5..5, 1 << 40..1 << 41] {
+        file.will_read(range);
+    }
+    let at_once = |offset| {
+        let mut byte = [0];
+        preadv2(&file, &mut [IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT)
+    };
+    let range = 1_000_001..3_000_001;
+    let ends = [range.start, range.end - 1];
+    if ends.iter().any(|&end| at_once(end).is_err_and(|error| error.kind() != ErrorKind::WouldBlock)) {
+        eprintln!("not checked: this file system cannot tell what is in memory");
+        return;
+    }
+    file.will_read(range);
+    with_watchdog(Duration::from_secs(20), || {
+        while ends.iter().any(|&end| at_once(end).is_err()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    });
+}

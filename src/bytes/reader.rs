@@ -109,6 +109,26 @@ impl ReadRange for File {
         }
         Ok(filled)
     }
+
+    fn will_read(&self, range: Range<u64>) {
+        read_ahead(self, range);
+    }
+}
+
+/// Advises the system to read bytes of a file into its cache, where it takes advice: through a map that lasts as long as the call,
+/// and that nothing looks into.
+fn read_ahead(file: &File, range: Range<u64>) {
+    #[cfg(all(feature = "mmap", unix, not(miri)))]
+    {
+        /// A damaged file can declare any length.
+        const MOST: u64 = 16 << 20;
+        let len = crate::num::as_usize(range.end.saturating_sub(range.start).min(MOST));
+        if let Ok(map) = memmap2::MmapOptions::new().offset(range.start).len(len).map_raw_read_only(file) {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, 0, len);
+        }
+    }
+    #[cfg(not(all(feature = "mmap", unix, not(miri))))]
+    let _ = (file, range);
 }
 
 #[cfg(unix)]

@@ -16,8 +16,8 @@ use crate::report::Result;
 impl Proxy {
     /// Plays the snapshots of a range in order: decodes some of them ahead of time, in bounded memory.
     ///
-    /// If the file is mapped, the system is asked to read the next snapshots from the disk: up to 16 MiB, but at least one
-    /// snapshot. Custom readers receive the same ranges in [`ReadRange::will_read`](crate::ReadRange::will_read).
+    /// The system is asked to read the next snapshots from the disk: up to 16 MiB, but at least one snapshot. This needs Unix and,
+    /// for files that are not mapped, the feature `mmap`. Custom readers receive the same ranges in [`ReadRange::will_read`](crate::ReadRange::will_read).
     ///
     /// Select the snapshots and the decoding options on the result, then [iterate](Play::into_iter) over it or pass it a
     /// [closure](Play::for_each).

@@ -168,15 +168,15 @@ fn step(body: &[u8], is_known: bool, mut choices: Choices<'_>) {
             Err(error) => break (known, Err(error)),
             Ok(Err(ranges)) => {
                 model.assert_missing(&ranges);
+                // The server has claimed a length that it cannot answer for.
+                if ranges.iter().any(|range| range.end - range.start > LONGEST)
+                    && model.len.is_some_and(|len| len > LONGEST)
+                {
+                    return;
+                }
                 if choices.is_empty() {
                     honest += 1;
                     assert!(honest <= MOST_STEPS, "not done after {MOST_STEPS} honest answers: {ranges:?}");
-                    // The server has claimed a length that it cannot answer for.
-                    if ranges.iter().any(|range| range.end - range.start > LONGEST)
-                        && model.len.is_some_and(|len| len > LONGEST)
-                    {
-                        return;
-                    }
                     ranges.iter().for_each(|range| answer(&fragments, &mut model, body, range));
                 }
                 for range in &ranges {

@@ -203,7 +203,7 @@ impl Block {
                     _ => self.fault(&fault),
                 });
             }
-            more = as_u64(filled).max(4096);
+            more = if as_u64(filled) < LARGE { as_u64(filled).max(4096) } else { as_u64(filled) / 4 };
         }
 
         // Old and new memory do not fit at once: the rest is counted, and then inflated again.
@@ -293,3 +293,6 @@ pub(crate) fn lzma_into(
 
 /// The ratio of content to stream that memory is first taken for.
 const FIRST_GUESS: u64 = 3;
+
+/// Above this many bytes, memory grows by a quarter instead of doubling: what is not filled is cleared all the same.
+const LARGE: u64 = 16 << 20;

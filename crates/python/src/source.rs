@@ -112,7 +112,7 @@ pub(crate) fn open(
         return Err(PyValueError::new_err("mmap=True is for paths"));
     }
     if let Ok(bytes) = source.cast::<PyBytes>() {
-        // Python's own bytes never change, so they are read where they are.
+        // A `bytes` object never changes, so its memory is read directly.
         let bytes = Bytes::from_owner(PyBackedBytes::from(bytes.clone()));
         return Ok(opened(Source::from_bytes(bytes), None, source));
     }
@@ -144,8 +144,9 @@ fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
 
 #[cfg(not(feature = "stores"))]
 fn without_stores(py: Python<'_>, address: &str) -> PyErr {
-    let message =
-        format!("{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader=");
+    let message = format!(
+        "{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader="
+    );
     crate::error::refuse(py, "unsupported", message)
 }
 

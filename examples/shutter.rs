@@ -11,7 +11,7 @@ const OPEN: f64 = 0.5;
 struct Motion {
     /// When the shutter opens and closes, and when the motion bends between.
     keys: Vec<f64>,
-    /// All positions of the first key, then those of the next.
+    /// All positions of the first key, then all positions of the next key, and so on.
     positions: Vec<[f32; 3]>,
     /// The greatest distance that a vertex moves in a second.
     speed: f32,

@@ -554,7 +554,7 @@ fn readers_are_told_what_will_be_played() {
         }
         let mut played = play.into_iter();
         played.next().unwrap().1.unwrap();
-        // All of them lie in 16 MiB. For positions, there is no estimate before the first one is decoded.
+        // All fit into 16 MiB. The size of positions cannot be estimated before the first snapshot is decoded.
         let told = |of: &Foretold| of.1.lock().unwrap().clone();
         let turns: Vec<usize> = if is_backwards { vec![8, 6, 4, 2] } else { vec![4, 6, 8, 10] };
         if parts == Parts::ALL {

@@ -74,7 +74,7 @@ def main(proxy: Path, out: Path) -> None:
     frames = [frame_of(file, number) for number in range(count)]
 
     def cpu_per_frame(work) -> float:
-        """Milliseconds of all threads, also of those that prefetch."""
+        """Milliseconds of CPU time of all threads, including the threads that prefetch."""
         started = time.process_time()
         for each in range(count):
             work(each)

@@ -132,7 +132,7 @@ public:
 
     explicit operator bool() const noexcept { return value_.has_value(); }
     bool has_value() const noexcept { return value_.has_value(); }
-    /** The value; the program ends if there is no value. */
+    /** The value. Aborts the program if the result is an error. */
     T &value() & {
         if (!value_) {
             std::abort();

@@ -62,37 +62,36 @@ fn concat_help(examples: &str) -> String {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show what files are: their parts, counts, sizes and what is broken of them.
+    /// Show the contents of files: parts, counts, sizes and problems.
     #[command(after_help = concat_help("Examples:\n  meshmap info proxy.cgeo\n  meshmap info --json . -g '*.iqm' | \
         jq -r 'select(.error) | .path'\n  meshmap info --report broken.cgeo > report.txt"))]
     Info {
-        /// Files, directories to walk, or `-` for standard input.
+        /// Files, directories to search, or `-` for standard input.
         #[arg(required_unless_present_any = ["schema", "files_from"])]
         paths: Vec<PathBuf>,
-        /// Print one JSON object a line for each file.
+        /// Print a JSON object for each file, one per line.
         #[arg(long)]
         json: bool,
         /// Print the schema of the JSON objects.
         #[arg(long, exclusive = true)]
         schema: bool,
-        /// Decode and check everything: exact numbers, and the same problems as `verify` reports. By default only what costs
-        /// little is read, so that values that are out of range or not finite may be missed; the page says so, and in JSON
-        /// `checked` is false.
+        /// Decode and check everything: exact counts, and the problems that `verify` reports. By default little is read, and
+        /// NaN or values out of range may be missed: the last line reports this, and in JSON `checked` is false.
         #[arg(long)]
         full: bool,
-        /// List every snapshot: time, size and kind (one CGeo file).
+        /// List the time, size and kind of every snapshot of one CGeo file.
         #[arg(long, conflicts_with_all = ["json", "report", "boxes"])]
         snapshots: bool,
-        /// List the box of every snapshot (one CGeo file).
+        /// List the bounding box of every snapshot of one CGeo file.
         #[arg(long, conflicts_with_all = ["json", "report"])]
         boxes: bool,
-        /// Print the structure without geometry and names, for bug reports; also of a file that cannot be opened.
+        /// Print the structure without geometry and names, for bug reports. Also works for files that cannot be opened.
         #[arg(long, conflicts_with_all = ["json", "full"])]
         report: bool,
-        /// Add bytes of a file that cannot be opened to the report. They can hold names.
+        /// Add bytes of a file that cannot be opened to the report. They can contain names.
         #[arg(long, requires = "report")]
         hex: bool,
-        /// Read CGeo files this way: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
+        /// Force the dialect of CGeo files: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
         #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
         dialect: Option<Dialect>,
         #[command(flatten)]
@@ -100,27 +99,27 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Decode and check everything, and end in a verdict: PASS, FAIL or STOPPED.
+    /// Decode and check everything, and print a verdict: PASS, FAIL or STOPPED.
     #[command(after_help = concat_help("Examples:\n  meshmap verify assets/ --fail-on forbidden\n  meshmap verify \
         assets/ --fail-on suspicious --allow slmesh.degenerate\n  meshmap verify --json assets/ | jq -c .findings[]\n  \
         find . -name '*.iqm' -print0 | meshmap verify -q -0 --files-from -") + "\n\n" + MARKS)]
     Verify {
-        /// Files, directories to walk, or `-` for standard input.
+        /// Files, directories to search, or `-` for standard input.
         #[arg(required_unless_present_any = ["rules", "files_from"])]
         paths: Vec<PathBuf>,
-        /// The least that makes a file fail, beside parts that cannot be used.
+        /// Minimum severity that makes a file fail. A part that cannot be used always does.
         #[arg(long, value_enum, value_name = "SEVERITY")]
         fail_on: Option<FailOn>,
-        /// Allow a rule to be broken: its identifier, or FORMAT.IDENTIFIER.
+        /// Ignore this rule: IDENTIFIER, or FORMAT.IDENTIFIER.
         #[arg(long, value_name = "RULE", value_parser = Allowed::parse)]
         allow: Vec<Allowed>,
         /// List the rules, with their severities.
         #[arg(long, exclusive = true)]
         rules: bool,
-        /// Print one JSON object a line for each file, and the verdict on standard error.
+        /// Print a JSON object for each file, one per line, and the verdict on standard error.
         #[arg(long)]
         json: bool,
-        /// Decode everything with both decoders of each codec, and demand the same bytes.
+        /// Decode everything with both decoders of each codec, and compare the bytes.
         #[arg(long)]
         cross_check: bool,
         #[command(flatten)]
@@ -145,13 +144,13 @@ enum Command {
         /// The format of the values.
         #[arg(long = "as", value_enum, value_name = "FORM", default_value = "table")]
         form: dump::Form,
-        /// Only the first elements.
+        /// Print only the first N elements.
         #[arg(long, value_name = "N")]
         head: Option<usize>,
-        /// Least, greatest, mean, what is not a number, and a histogram.
+        /// Print the minimum, the maximum, the mean, the number of NaN values, and a histogram.
         #[arg(long, conflicts_with = "form")]
         stats: bool,
-        /// Write to a file.
+        /// Write to this file instead of standard output.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
         /// Map the file instead of reading it; it must not change meanwhile.
@@ -171,10 +170,10 @@ enum Command {
         /// The other file.
         #[arg(required_unless_present = "schema")]
         b: Option<PathBuf>,
-        /// Numbers that differ by no more are equal.
+        /// Treat numbers as equal that differ by this or less.
         #[arg(long, default_value_t = 0.0, value_parser = parse_tolerance)]
         tolerance: f64,
-        /// Write a PNG of the first in colours of the distances between vertices, where both have the same triangles.
+        /// Write a PNG of the first mesh, coloured by the distances between vertices. Both must have the same triangles.
         #[arg(long, value_name = "FILE")]
         picture: Option<PathBuf>,
         /// Print a JSON object for each pair of files, one per line, and the verdict on standard error.
@@ -188,68 +187,68 @@ enum Command {
     },
     /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
     ///
-    /// Parts that cannot be used are reported as by `verify`, and the rest is written; the exit status is then 1. Files
-    /// larger than 64 MiB are checked only as far as they are converted.
+    /// Parts that cannot be used are reported as in `verify`, and the rest is written; the exit status is then 1. In files
+    /// larger than 64 MiB, only the converted parts are checked.
     #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
     Convert {
-        /// Files, directories to walk, or `-` for standard input.
+        /// Files, directories to search, or `-` for standard input.
         #[arg(required_unless_present_any = ["files_from", "schema"])]
         paths: Vec<PathBuf>,
-        /// The file to write or, of directories and several files, the directory; `-` is standard output.
+        /// The file to write or, for directories and several files, the directory; `-` is standard output.
         #[arg(short, long, value_name = "PATH", required_unless_present = "schema")]
         output: Option<PathBuf>,
         #[arg(long, value_name = "FORMAT", value_parser = parse_target, help = help_of_targets())]
         to: Option<Target>,
-        /// Only the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod; several times for
-        /// several.
+        /// Select the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod. Can be given several
+        /// times.
         #[arg(long, value_name = "ADDRESS")]
         mesh: Vec<Address>,
-        /// The axis that points up: x, y or z [default: what the format says].
+        /// The axis that points up: x, y or z [default: the axis of the format].
         #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
         up: Option<Axis>,
-        /// Turn all triangles around.
+        /// Reverse the winding of all triangles.
         #[arg(long)]
         flip: bool,
-        /// Snapshots of a CGeo file: one, such as 7, or a range with both ends, such as 0..39, or 0..39:2 for
-        /// every second one. Formats without animations take the first.
+        /// Snapshots of a CGeo file: one, such as 7, an inclusive range, such as 0..39, or every second one of it,
+        /// 0..39:2. Targets without animations use the first.
         #[arg(long, value_name = "RANGE", value_parser = parse_snapshots)]
         snapshot: Option<Snapshots>,
-        /// One frame of an IQM animation, counted from 0: the vertices as it moves them, without joints.
+        /// One frame of an IQM animation, counted from 0: moved vertices, without joints.
         #[arg(long, value_name = "N", conflicts_with = "snapshot")]
         frame: Option<u32>,
-        /// The snapshot or the frame that is nearest to this time.
+        /// The snapshot or frame nearest to this time.
         #[arg(long, value_name = "SECONDS", conflicts_with_all = ["frame", "snapshot"], value_parser = parse_time)]
         time: Option<f64>,
-        /// Only the IQM animation of this name; --frame and --time are of the first otherwise.
+        /// Select the IQM animation with this name. Without it, --frame and --time use the first.
         #[arg(long, value_name = "NAME")]
         anim: Option<String>,
-        /// Only each N-th snapshot.
+        /// Use only every N-th snapshot.
         #[arg(long, value_name = "N")]
         every: Option<NonZero<usize>>,
-        /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
+        /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest].
         #[arg(long, value_name = "LEVEL", value_parser = parse_lods)]
         lod: Option<Lods>,
-        /// Add the animations of these IQM files, or of those in these directories whose joints are the same.
+        /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
         #[arg(long, value_name = "PATH", num_args = 1..)]
         with: Vec<PathBuf>,
-        /// Snapshots or frames a second [default: what the file says].
+        /// Snapshots or frames per second [default: the rate of the file].
         #[arg(long, value_name = "RATE", value_parser = parse_rate)]
         fps: Option<f64>,
-        /// The length of 1: mm, cm, m, in, ft, or a number of millimetres [default: what the file says].
+        /// The unit: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the file].
         #[arg(long, value_name = "LENGTH", value_parser = parse_unit)]
         unit: Option<f64>,
-        /// In glTF, the integers of a Second Life asset as they are stored, which not all programs read.
+        /// In glTF, write the integers of a Second Life asset as stored. Not all programs read them.
         #[arg(long)]
         quantized: bool,
-        /// In glTF, the joints of a Second Life asset below their parents.
+        /// In glTF, write the joints of a Second Life asset as children of their parents.
         #[arg(long)]
         nest: bool,
-        /// In glTF, the normals of snapshots, too.
+        /// In glTF, also write the normals of snapshots.
         #[arg(long)]
         morph_normals: bool,
-        /// All values of morph targets, for programs that cannot read sparse ones.
+        /// Write all values of morph targets, for programs that cannot read sparse ones.
         #[arg(long)]
         dense: bool,
         /// Leave out triangles with two equal corners, which crash some programs, and print their number.
@@ -261,13 +260,13 @@ enum Command {
         /// Write 0 for NaN and infinite values.
         #[arg(long)]
         zero_non_finite: bool,
-        /// Read what was written again, compare it with the file, and say what is equal bit for bit.
+        /// Read the output again, compare it with the file, and report what is equal bit for bit.
         #[arg(long)]
         check: bool,
         /// Limit the output for one file to SIZE, such as 4GiB [default: 64MiB, or 256 times the file if that is more].
         #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
         max_output: Option<u64>,
-        /// Show what would be written.
+        /// Print the outputs, and write nothing.
         #[arg(long)]
         dry_run: bool,
         /// Print a JSON object for each file, one per line, and the summary on standard error.
@@ -285,20 +284,20 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Draw files as PNG: one picture, an animation or a contact sheet; or on the terminal.
+    /// Draw files as PNG (one picture, an animation or a contact sheet) or on the terminal.
     #[command(after_help = concat_help("Examples:\n  meshmap render mesh.ctm                         on the terminal\n  \
         meshmap render proxy.cgeo --time 0.49 -o wave.png\n  meshmap render man.iqm --anim idle --animate -o idle.png\n  \
         meshmap render mesh.tmf --turntable 48 -o mesh.png\n  meshmap render assets/ -o pictures/             one for \
         each file\n  meshmap render assets/ --sheet -o sheet.png     one with a tile for each file\n  meshmap render \
         proxy.cgeo --sheet --every 4 -o sheet.png"))]
     Render {
-        /// Files, directories to walk, or `-` for standard input.
+        /// Files, directories to search, or `-` for standard input.
         #[arg(required_unless_present_any = ["files_from", "schema"])]
         paths: Vec<PathBuf>,
-        /// The PNG to write or, of directories and several files, the directory [default: the terminal].
+        /// The PNG to write or, for directories and several files, the directory [default: the terminal].
         #[arg(short, long, value_name = "PATH")]
         output: Option<PathBuf>,
-        /// Write into the output if it exists, instead of replacing it, whatever its name ends in. File managers hold it open.
+        /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.
         #[arg(long, requires = "output", conflicts_with = "motion")]
         thumbnail: bool,
         #[command(flatten)]
@@ -318,17 +317,17 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Show files in the browser, by a server that only this machine can reach.
+    /// Show files in the browser, through a server that only this machine can reach.
     ///
-    /// The page shows what is in the files, plays snapshots and animations, and reads only what it shows. The command ends with the last
-    /// tab of the page. Builds need the feature `view`.
+    /// The page shows the contents of the files, plays snapshots and animations, and reads only the parts that it shows. The command ends
+    /// when the last tab is closed. Builds need the feature `view`.
     #[command(after_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
         view --no-open assets/                 only print the address"))]
     View {
-        /// Files, directories to walk, or `-` for standard input.
+        /// Files, directories to search, or `-` for standard input.
         #[arg(required_unless_present = "files_from")]
         paths: Vec<PathBuf>,
-        /// Print the address of the page, and do not open it.
+        /// Print the URL of the page, and do not open it.
         #[arg(long)]
         no_open: bool,
         #[command(flatten)]
@@ -336,11 +335,11 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Write a table with a row for each mesh of many files: what its headers say, or why it cannot be read.
+    /// Write a table with a row for each mesh of many files: the facts of its headers, or the reason why it cannot be read.
     #[command(after_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
         --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
     Catalog {
-        /// Files, and directories to walk.
+        /// Files, and directories to search.
         #[arg(required_unless_present_any = ["files_from", "schema"])]
         paths: Vec<PathBuf>,
         /// The file to write: .csv or .jsonl, and .parquet or .arrow in builds with the feature `parquet`. Without it, CSV on
@@ -350,7 +349,7 @@ enum Command {
         /// Decode and check everything: every count and box, and the findings and errors that `verify` reports.
         #[arg(long)]
         full: bool,
-        /// Read the bytes of each file for their SHA-256.
+        /// Add the SHA-256 of each file, which reads all its bytes.
         #[arg(long)]
         hash: bool,
         /// Print rows as JSON objects, one per line, without -o; with -o, a summary as a JSON object.
@@ -364,7 +363,7 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Print a sha256 of every decoded array as JSON, to compare readers; nothing of a file that `verify` calls broken.
+    /// Print a SHA-256 of every decoded array as JSON, to compare readers. Fails for files that `verify` reports as broken.
     Digest {
         /// The file, or `-` for standard input.
         path: PathBuf,
@@ -389,23 +388,23 @@ enum Command {
 /// The style of the picture.
 #[derive(clap::Args)]
 struct Drawing {
-    /// Width and height in pixels [default: 1024x1024; of tiles 256x256, or 128x128 if there are more than 400].
+    /// Width and height in pixels [default: 1024x1024; tiles 256x256, or 128x128 if there are more than 400].
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: Option<[u32; 2]>,
-    /// Samples a pixel: 1, 4 or 9.
+    /// Samples per pixel: 1, 4 or 9.
     #[arg(long, value_name = "N", default_value = "4", value_parser = parse_samples)]
     samples: Samples,
     /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
     #[arg(long, value_name = "MODE", default_value = "shaded", value_parser = parse_mode)]
     mode: Mode,
-    /// The axis that points up: x, y or z [default: what the format says].
+    /// The axis that points up: x, y or z [default: the axis of the format].
     #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
     up: Option<Axis>,
-    /// Only the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod; several times for
-    /// several.
+    /// Select the mesh at this address, such as high_lod.faces[0], or the meshes of a part, such as high_lod. Can be given several
+    /// times.
     #[arg(long, value_name = "ADDRESS")]
     mesh: Vec<Address>,
-    /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest there is].
+    /// Level of detail of a Second Life asset: high, medium, low, lowest or all [default: the finest].
     #[arg(long, value_name = "LEVEL", value_parser = parse_lods, conflicts_with = "mesh")]
     lod: Option<Lods>,
     /// The snapshot of a CGeo file, counted from 0.
@@ -414,10 +413,10 @@ struct Drawing {
     /// The frame of an IQM animation, counted from 0.
     #[arg(long, value_name = "N", group = "moment")]
     frame: Option<u32>,
-    /// The snapshot or the frame that is nearest to this time.
+    /// The snapshot or frame nearest to this time.
     #[arg(long, value_name = "SECONDS", group = "moment", value_parser = parse_time)]
     time: Option<f64>,
-    /// The IQM animation of this name [default: the first].
+    /// The IQM animation with this name [default: the first].
     #[arg(long, value_name = "NAME")]
     anim: Option<String>,
     /// Write an APNG of N pictures in which the mesh turns around.
@@ -426,13 +425,13 @@ struct Drawing {
     /// Write an APNG of all snapshots or frames.
     #[arg(long, group = "motion", conflicts_with = "moment")]
     animate: bool,
-    /// Write a contact sheet: of all files or, of a single one, of its snapshots or frames.
+    /// Write a contact sheet of all files or, for a single file, of its snapshots or frames.
     #[arg(long, group = "motion")]
     sheet: bool,
-    /// Only each N-th snapshot or frame.
+    /// Use only every N-th snapshot or frame.
     #[arg(long, value_name = "N", default_value = "1")]
     every: std::num::NonZero<usize>,
-    /// Draw 0 for numbers that are infinite, or none.
+    /// Draw 0 for NaN and infinite values.
     #[arg(long)]
     zero_non_finite: bool,
 }
@@ -470,7 +469,7 @@ impl Drawing {
     }
 }
 
-/// A picture or a conversion with a setting, where that was said.
+/// A picture or a conversion with a setting, if the option was given.
 fn said<B, T>(builder: B, value: Option<T>, set: impl FnOnce(B, T) -> B) -> B {
     match value {
         Some(value) => set(builder, value),
@@ -523,7 +522,7 @@ fn parse_target(text: &str) -> Result<Target, String> {
     target.ok_or_else(|| format!("expected {}", Target::ALL.map(Target::name).join(", ")))
 }
 
-/// Snapshots from a first to a last one, each so many.
+/// A range of snapshots, and the step from one to the next.
 #[derive(Clone, Debug, PartialEq)]
 struct Snapshots {
     range: RangeInclusive<usize>,
@@ -613,19 +612,19 @@ pub fn definition() -> clap::Command {
 
 /// Runs the command line with these arguments, the first of which is the program's name.
 ///
-/// Pages go to standard output, errors to standard error. The status is 0; 1 where at least one file cannot be read or
-/// used, or files differ; 2 where the arguments are wrong; 130 where the command was interrupted.
+/// Pages go to standard output, errors to standard error. The status is 0; 1 if at least one file cannot be read or
+/// used, or files differ; 2 if the arguments are wrong; 130 if the command was interrupted.
 pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> ExitCode {
     ExitCode::from(run_to_status(args))
 }
 
-/// Like [`run`], for programs that end in their own way: gives the status as a number.
+/// Like [`run`], but returns the status as a number, for programs that set the exit status themselves.
 pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
     const FAILURE: u8 = 1;
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Nobody can be told that nobody can be told.
+            // If the error stream is closed, the message is lost.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(FAILURE);
         }
@@ -800,10 +799,10 @@ fn with_list(choice: Choice, list: FileList) -> Choice {
     Choice { list, ..choice }
 }
 
-/// One file alone is decoded by as many threads, too.
+/// Sets the number of threads, which also decode a single file.
 fn threads(choice: &Choice) {
     if let Some(threads) = choice.threads {
-        // Where a program that uses this library has made its pool, that one stays.
+        // A pool that the calling program has already made stays in use.
         drop(rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global());
     }
 }

@@ -14,14 +14,14 @@ use crate::text;
 /// The files below directories that are selected, and how files are read.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Choice {
-    /// Only files below directories whose name, or path where the pattern has a slash, matches; with a leading `!`,
-    /// only those that do not.
+    /// In directories, select the files whose name matches, or whose path if the pattern has a slash. A leading `!` inverts
+    /// the pattern.
     #[arg(short = 'g', long = "glob", value_name = "PATTERN", value_parser = parse_glob)]
     pub(crate) globs: Vec<Glob>,
-    /// Only files of this format: cgeo, iqm, openctm, slmesh or tmf. Others are counted.
+    /// Select files of this format: cgeo, iqm, openctm, slmesh or tmf. Others are counted.
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub(crate) format: Option<Format>,
-    /// Also files and directories below directories whose name begins with a dot.
+    /// Include files and directories whose name begins with a dot.
     #[arg(long)]
     pub(crate) hidden: bool,
     #[arg(skip)]

@@ -41,7 +41,7 @@ fn one_file_is_drawn_where_it_is_said() {
     assert_eq!(done.status.code(), Some(0), "{shown}{}", text(&done.stderr));
     assert!(is_png(&out));
     assert!(shown.contains("80 x 60   snapshot 3 (") && shown.contains("192 triangles"), "{shown}");
-    assert!(shown.contains("! cgeo does not say which axis points up: taken for Z"), "{shown}");
+    assert!(shown.contains("! cgeo does not define the up axis: assuming Z"), "{shown}");
     assert!(shown.lines().last().unwrap().starts_with("DONE: 1 file written"), "{shown}");
 }
 

@@ -1,9 +1,9 @@
 """Imports what was written into Blender (PyPI bpy), and compares positions with the point caches of the same files.
 
-    blender.py FOLDER    for every NAME.pc2 of the folder, with NAME.obj, NAME.glb and NAME.usdc beside it
+    blender.py FOLDER    for every NAME.pc2 of the folder, with NAME.obj, NAME.glb and NAME.usdc next to it
 
-The OBJ with its cache and the USD file are compared at every sample, bit for bit; of the GLB, each shape key has to hold
-positions of its sample alone, and all those that triangles use.
+The OBJ with its cache and the USD file are compared at every sample, bit for bit. In the GLB, each shape key must contain
+only positions of its sample, and all positions that triangles use.
 """
 
 import pathlib

@@ -127,7 +127,7 @@ impl Finder<'_> {
                         Ok(snapshot(proxy, nearest, true))
                     }
                     None => self.refused(
-                        "the file does not say how long a snapshot takes: name it by its number".to_owned(),
+                        "the file does not store the times of snapshots: select one by its index".to_owned(),
                     ),
                 }
             }

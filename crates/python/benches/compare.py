@@ -1,10 +1,10 @@
-"""Beside other packages of PyPI: how long files take, all arrays as float64, int64 or lists, which is what those give.
+"""Measures meshmap and other packages of PyPI: the time for all arrays of a file as float64, int64 or lists, as the others return.
 
     compare.py --python openctm=VENV/bin/python --python python-openctm=.. --python hippolyzer=.. --python meshmap=.. FILE..
 
-Each package is measured in processes of its own, by the Python of a virtual environment that has it. One thread loads a
+Each package is measured in separate processes, by the Python of a virtual environment that has it. One thread loads a
 file, or two threads load it at the same time, of which the time for each load is taken. Cold: the first load of a process,
-of a file that is not in the system's cache. Warm: the shortest of several. meshmap uses no threads of its own here.
+of a file that is not in the system's cache. Warm: the shortest of several. meshmap starts no threads here.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def timed(load: Callable[[str], Any], path: str, threads: int) -> float:
 
 
 def measure(reader: str, path: str, threads: int, seconds: float) -> None:
-    """In a process of its own: the first load, and the shortest of those that follow."""
+    """Runs in a separate process: the first load, and the shortest of the later loads."""
     load = READERS[reader]
     small = os.environ.get("COMPARE_FIRST", "")
     if small:

@@ -58,6 +58,17 @@ impl Origin {
         Ok((again, (self.arguments(py)?, steps.to_vec()).into_pyobject(py)?))
     }
 
+    /// Opens the file again, and decodes these parts of a snapshot.
+    pub(crate) fn decoded<'py>(
+        &self,
+        py: Python<'py>,
+        index: usize,
+        parts: &[&str],
+    ) -> PyResult<Reduced<'py>> {
+        let decoded = py.import("meshmap")?.getattr("_decoded")?;
+        Ok((decoded, (self.arguments(py)?, index, parts.to_vec()).into_pyobject(py)?))
+    }
+
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let options = PyDict::new(py);
         let own = &self.how.options;

@@ -1,6 +1,7 @@
 //! CGeo: snapshots, motion, and the cache of decoded snapshots.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use meshmap::cgeo::{self, Proxy, SnapshotCache};
 use meshmap::{Address, Array, Scalar, Scratch};
@@ -10,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use crate::again::Reduced;
 use crate::buffer::{self, Floats};
-use crate::decoded::{Decoded, PartNames, Triangles};
+use crate::decoded::{Decoded, PartNames, Stored, Triangles};
 use crate::file::{File, each, items, place};
 use crate::living::Living;
 use crate::mesh::Mesh;
@@ -85,7 +86,7 @@ impl CGeoFile {
         Ok(Snapshots { file: slf.unbind(), count })
     }
 
-    /// When the snapshots are, if the file says it.
+    /// The times of the snapshots; None if the file does not store them.
     #[getter]
     fn timing(slf: &Bound<'_, Self>) -> PyResult<Option<TimingInfo>> {
         Ok(proxy(slf)?.timing().map(TimingInfo))
@@ -121,7 +122,7 @@ impl CGeoFile {
         Ok(proxy(slf)?.scale())
     }
 
-    /// The length of 1 in millimetres, if the file says it.
+    /// Millimetres per unit; None if the file does not store a unit.
     #[getter]
     fn unit_millimeters(slf: &Bound<'_, Self>) -> PyResult<Option<f64>> {
         Ok(proxy(slf)?.unit_length().map(|unit| unit.millimeters))
@@ -139,8 +140,8 @@ impl CGeoFile {
 
     /// The positions at several times: `float32 [times, vertices, 3]`, interpolated between snapshots.
     ///
-    /// `times` are seconds; `wrap` says what happens before the first and after the last snapshot: `clamp`, `loop` or
-    /// `ping-pong`; `timing` stands in where the file has no times. Each snapshot is decoded once for the call; with a
+    /// `times` are seconds. `wrap` selects the positions before the first and after the last snapshot: `clamp`, `loop` or
+    /// `ping-pong`. `timing` replaces the times of the file, or adds them if the file has none. Each snapshot is decoded once for the call; with a
     /// `cache`, once for all calls. `out`, a writable float32 array of exactly that shape in native byte order, is filled and
     /// returned if it is given.
     #[pyo3(signature = (times, *, wrap="clamp", timing=None, cache=None, out=None))]
@@ -166,7 +167,7 @@ impl CGeoFile {
         })
     }
 
-    /// The velocity of each vertex at a snapshot, in lengths a second: `float32 [vertices, 3]`, by central differences. `out` is
+    /// The velocity of each vertex at a snapshot, in units per second: `float32 [vertices, 3]`, by central differences. `out` is
     /// filled as in `positions_at`.
     #[pyo3(signature = (snapshot, *, timing=None, cache=None, out=None))]
     fn velocities(
@@ -259,6 +260,10 @@ impl Snapshot {
         self.snapshot.handle.run(py, || work(&snapshot))
     }
 
+    fn stored(&self) -> Stored {
+        Stored { origin: Arc::clone(&self.snapshot.handle.origin), index: self.index }
+    }
+
     fn triples(
         &self,
         py: Python<'_>,
@@ -322,7 +327,7 @@ impl Snapshot {
         Ok(dict)
     }
 
-    /// The box that the file stores, `float32 [2, 3]`: least and greatest; None if it stores none.
+    /// The bounding box that the file stores, `float32 [2, 3]`: minimum and maximum; None if the file has none.
     #[getter]
     fn bounding_box(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let bounds = self.run(py, cgeo::Snapshot::bounding_box)?;
@@ -364,7 +369,8 @@ impl Snapshot {
 
     /// The triangles. A snapshot of differences has the triangles of the first one.
     fn triangles(&self, py: Python<'_>) -> PyResult<Triangles> {
-        self.run(py, cgeo::Snapshot::triangles).map(Triangles)
+        let triangles = self.run(py, cgeo::Snapshot::triangles)?;
+        Ok(Triangles { triangles, stored: self.stored() })
     }
 
     /// Everything of the snapshot, decoded at once; or, with `parts`, some of `positions`, `normals`, `texcoords` and `triangles`. The
@@ -372,7 +378,7 @@ impl Snapshot {
     #[pyo3(signature = (*, parts=None))]
     fn decode(&self, py: Python<'_>, parts: Option<PartNames>) -> PyResult<Decoded> {
         let parts = PartNames::parts(parts)?;
-        self.run(py, |snapshot| snapshot.mesh_parts(parts)).map(|mesh| Decoded::new(&mesh))
+        self.run(py, |snapshot| snapshot.mesh_parts(parts)).map(|mesh| Decoded::new(&mesh, self.stored()))
     }
 
     /// The snapshot as renderers see a mesh: one vertex for each combination of position, normal and map coordinates.
@@ -414,24 +420,24 @@ impl Snapshot {
     }
 }
 
-/// Decoded snapshots, shared by all threads: each is decoded once, and the least used are let go beyond `max_bytes`.
+/// A cache of decoded snapshots, shared by all threads. Each is decoded once; beyond `max_bytes`, the least used are evicted.
 #[pyclass(frozen, name = "SnapshotCache", module = "meshmap")]
 pub struct Cache {
     max_bytes: u64,
-    state: std::sync::Mutex<(u32, std::sync::Arc<SnapshotCache>)>,
+    state: std::sync::Mutex<(u32, Arc<SnapshotCache>)>,
 }
 
 impl Cache {
     /// The cache of this process: what a parent was decoding when it was forked never ends here.
-    fn get(&self) -> PyResult<std::sync::Arc<SnapshotCache>> {
+    fn get(&self) -> PyResult<Arc<SnapshotCache>> {
         let process = std::process::id();
         let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if state.0 != process {
             // That of the parent is kept for ever, as letting go of it could wait for its threads.
-            let fresh = std::sync::Arc::new(SnapshotCache::new(self.max_bytes));
+            let fresh = Arc::new(SnapshotCache::new(self.max_bytes));
             std::mem::forget(std::mem::replace(&mut *state, (process, fresh)));
         }
-        Ok(std::sync::Arc::clone(&state.1))
+        Ok(Arc::clone(&state.1))
     }
 }
 
@@ -439,12 +445,12 @@ impl Cache {
 impl Cache {
     #[new]
     fn new(max_bytes: u64) -> Self {
-        let cache = std::sync::Arc::new(SnapshotCache::new(max_bytes));
+        let cache = Arc::new(SnapshotCache::new(max_bytes));
         Self { max_bytes, state: std::sync::Mutex::new((std::process::id(), cache)) }
     }
 
-    /// A snapshot of a file, decoded if it is not held. With `parts` (some of `positions`, `normals`, `texcoords` and
-    /// `triangles`), these at least: what is not held yet is decoded and added.
+    /// A snapshot of a file, decoded if the cache does not have it. With `parts` (some of `positions`, `normals`, `texcoords` and
+    /// `triangles`), at least these parts: missing parts are decoded and added.
     #[pyo3(name = "get", signature = (file, index, *, parts=None))]
     fn snapshot(
         &self,
@@ -453,8 +459,9 @@ impl Cache {
         parts: Option<PartNames>,
     ) -> PyResult<Decoded> {
         let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
-        let mesh = file.as_super().get().run(file.py(), || cache.get_parts(&proxy, index, parts))?;
-        Ok(Decoded::new(&mesh))
+        let opened = file.as_super().get();
+        let mesh = opened.run(file.py(), || cache.get_parts(&proxy, index, parts))?;
+        Ok(Decoded::new(&mesh, Stored { origin: Arc::clone(&opened.handle.origin), index }))
     }
 
     /// Begins to decode snapshots that will be asked for, and does not wait for them. `parts` are as in `get`.

@@ -1,10 +1,14 @@
 //! Decoded snapshots of CGeo files, and their triangles.
 
+use std::sync::Arc;
+
 use meshmap::Array;
 use meshmap::cgeo::{self, Parts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
+use crate::again::{Origin, Reduced};
 use crate::buffer;
 
 /// Names of parts of a mesh, as Python has them.
@@ -39,7 +43,14 @@ impl PartNames {
     }
 }
 
-/// A decoded snapshot. Arrays are shared by all that take them.
+/// The snapshot that a value was decoded from: a pickled value is decoded again.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) index: usize,
+}
+
+/// A decoded snapshot. Its arrays are not copied when they are read.
 #[pyclass(frozen, module = "meshmap")]
 pub struct Decoded {
     positions: Array<[f32; 3]>,
@@ -48,6 +59,7 @@ pub struct Decoded {
     triangles: cgeo::Triangles,
     is_complete: bool,
     parts: Parts,
+    stored: Stored,
 }
 
 impl Decoded {
@@ -60,7 +72,7 @@ impl Decoded {
         Err(PyValueError::new_err(format!("the {name} were not decoded: ask for them with `parts`")))
     }
 
-    pub(crate) fn new(mesh: &cgeo::Mesh) -> Self {
+    pub(crate) fn new(mesh: &cgeo::Mesh, stored: Stored) -> Self {
         Self {
             positions: mesh.positions.clone(),
             normals: mesh.normals.clone(),
@@ -68,6 +80,7 @@ impl Decoded {
             triangles: mesh.triangles.clone(),
             is_complete: mesh.is_complete,
             parts: mesh.parts,
+            stored,
         }
     }
 }
@@ -99,10 +112,10 @@ impl Decoded {
     #[getter]
     fn triangles(&self) -> PyResult<Triangles> {
         self.has(Parts::TRIANGLES)?;
-        Ok(Triangles(self.triangles.clone()))
+        Ok(Triangles { triangles: self.triangles.clone(), stored: self.stored.clone() })
     }
 
-    /// The names of the parts that were decoded. Others cannot be taken.
+    /// The names of the parts that were decoded. Reading another part raises ValueError.
     #[getter]
     fn parts(&self) -> Vec<&'static str> {
         let there = PartNames::ALL.into_iter().filter(|(_, part)| self.parts.contains(*part));
@@ -115,6 +128,10 @@ impl Decoded {
         self.is_complete
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        self.stored.origin.decoded(py, self.stored.index, &self.parts())
+    }
+
     fn __repr__(&self) -> String {
         format!("<meshmap.Decoded: {}>", self.parts().join(", "))
     }
@@ -122,12 +139,15 @@ impl Decoded {
 
 /// The triangles of a snapshot: an index for each of position, normal and map channel.
 #[pyclass(frozen, module = "meshmap")]
-pub struct Triangles(pub(crate) cgeo::Triangles);
+pub struct Triangles {
+    pub(crate) triangles: cgeo::Triangles,
+    pub(crate) stored: Stored,
+}
 
 #[pymethods]
 impl Triangles {
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.triangles.len()
     }
 
     fn __bool__(&self) -> bool {
@@ -137,22 +157,22 @@ impl Triangles {
     /// Indices of positions, `uint32 [triangles, 3]`.
     #[getter]
     fn positions(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let indices = py.detach(|| Array::from_vec(self.0.positions()));
+        let indices = py.detach(|| Array::from_vec(self.triangles.positions()));
         buffer::of_array(py, indices)
     }
 
     /// Indices of normals, `uint32 [triangles, 3]`; None if the file has none.
     #[getter]
     fn normals(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let indices = py.detach(|| self.0.normals().map(Array::from_vec));
+        let indices = py.detach(|| self.triangles.normals().map(Array::from_vec));
         buffer::of_optional(py, indices)
     }
 
     /// Indices of the coordinates of each map channel, `uint32 [triangles, 3]`.
     #[getter]
     fn texcoords(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        (0..self.0.texcoord_sets())
-            .filter_map(|channel| py.detach(|| self.0.texcoords(channel)))
+        (0..self.triangles.texcoord_sets())
+            .filter_map(|channel| py.detach(|| self.triangles.texcoords(channel)))
             .map(|indices| buffer::of_array(py, Array::from_vec(indices)))
             .collect()
     }
@@ -160,18 +180,25 @@ impl Triangles {
     /// The material of each triangle, `uint32 [triangles]`; None if the file has none.
     #[getter]
     fn material_ids(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let ids = py.detach(|| self.0.material_ids().map(Array::from_vec));
+        let ids = py.detach(|| self.triangles.material_ids().map(Array::from_vec));
         buffer::of_optional(py, ids)
     }
 
     /// The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none.
     #[getter]
     fn edge_visibility(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let edges = py.detach(|| self.0.edge_visibility().map(Array::from_vec));
+        let edges = py.detach(|| self.triangles.edge_visibility().map(Array::from_vec));
         buffer::of_optional(py, edges)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let index = PyTuple::new(py, [self.stored.index])?;
+        let steps =
+            [("snapshots", None), ("__getitem__", Some(index)), ("triangles", Some(PyTuple::empty(py)))];
+        self.stored.origin.part(py, &steps)
+    }
+
     fn __repr__(&self) -> String {
-        format!("<meshmap.Triangles: {}>", self.0.len())
+        format!("<meshmap.Triangles: {}>", self.triangles.len())
     }
 }

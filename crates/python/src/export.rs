@@ -91,35 +91,36 @@ fn non_finite(zero: bool) -> NonFinite {
     if zero { NonFinite::Zero } else { NonFinite::Refuse }
 }
 
-/// Writes a mesh file in another format, which the ending of `output` or `to` says: `glb`, `gltf`, `usdc`, `obj`, `ply`,
-/// `stl` or `pc2`. It appears when it is complete.
+/// Converts a mesh file to `glb`, `gltf`, `usdc`, `obj`, `ply`, `stl` or `pc2`: the extension of `output`, or `to`. The output appears
+/// when it is complete.
 ///
 /// Args:
 ///     source: A file, or what `open` takes.
 ///     output: The path to write, or a binary file object with `write`.
-///     to: The format, where the ending of `output` does not say it.
+///     to: The format, if `output` does not have its extension.
 ///     meshes: Addresses of the meshes to write; by default what viewers show.
-///     up: The axis that points up, whatever the format says.
-///     flip: Turns all triangles around.
+///     up: The axis that points up, instead of the axis of the format.
+///     flip: Reverses the winding of all triangles.
 ///     snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
 ///     every: Takes each n-th of them.
-///     frame, seconds: One moment of what moves: a frame of an IQM animation, or what is nearest to a time.
+///     frame, seconds: One moment of an animation: a frame of an IQM file, or the frame or snapshot nearest to a time.
 ///     anim: The name of the IQM animation.
 ///     lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
-///     fps: Snapshots or frames a second, whatever the file says.
-///     unit_millimeters: What a length of 1 is, in millimetres, whatever the file says.
+///     fps: Snapshots or frames per second, instead of the rate of the file.
+///     unit_millimeters: Millimetres per unit, instead of the unit of the file.
 ///     quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
 ///     dense: Writes all values of morph targets, for programs that cannot read sparse ones.
 ///     morph_normals: Also writes the normals of snapshots.
 ///     drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
 ///     merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
-///     zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
+///     zero_non_finite: Writes 0 for NaN and infinite values, which are an error otherwise.
 ///     max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
 ///         by the `max_total_bytes` of `open`.
 ///
 /// Returns:
-///     What was written: `files`, `vertices`, `triangles`, `degenerate` (those with two equal corners), `snapshots`, `animations`; what was `left_out`; how many numbers
-///     were `changed`, by reason; and `notes`.
+///     A dict. `files` lists the outputs. `vertices`, `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
+///     `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
+///     `notes` lists assumptions.
 #[pyfunction]
 #[pyo3(signature = (
     source, output, *, to=None, meshes=None, up=None, flip=false, snapshots=None, every=1, frame=None, seconds=None, anim=None,
@@ -230,7 +231,7 @@ pub(crate) fn convert<'py>(
     Ok(dict)
 }
 
-/// Draws a mesh file without a GPU: writes a PNG where `output` is given, else gives `uint8 [height, width, 3]`, sRGB.
+/// Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB.
 ///
 /// Args:
 ///     source: A file, or what `open` takes.
@@ -238,17 +239,17 @@ pub(crate) fn convert<'py>(
 ///     size: Width and height in pixels, 1 to 8192; of a contact sheet, the size of each tile.
 ///     samples: Samples of each pixel: 1, 4 or 9.
 ///     mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
-///     up: The axis that points up, whatever the format says.
+///     up: The axis that points up, instead of the axis of the format.
 ///     meshes: Addresses of the meshes to draw; by default what viewers show.
 ///     lod: The level of detail of a Second Life asset.
-///     snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or what is nearest to a
+///     snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or the one nearest to a
 ///         time.
 ///     anim: The name of the IQM animation.
 ///     turntable: Writes an APNG of this number of pictures, in which the mesh turns around once.
 ///     animation: Writes an APNG of all snapshots or frames.
 ///     sheet: Writes a contact sheet of all snapshots or frames.
 ///     every: Takes each n-th of them.
-///     zero_non_finite: Draws 0 for numbers that are infinite or none, which are an error otherwise.
+///     zero_non_finite: Draws 0 for NaN and infinite values, which are an error otherwise.
 ///
 /// Returns:
 ///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.

@@ -184,7 +184,7 @@ impl IqmFile {
         ten(py, transforms, &[count, frames.pose_count(), 10])
     }
 
-    /// The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None if
+    /// The boxes of the frames, `float32 [frames, 8]`: minimum (3), maximum (3), radius in the plane, radius; None if
     /// the file has none.
     #[getter]
     fn frame_bounds(slf: &Bound<'_, Self>) -> PyResult<Option<Py<PyAny>>> {
@@ -299,7 +299,7 @@ pub struct Anim {
     first_frame: u32,
     /// The number of its frames.
     num_frames: u32,
-    /// Frames a second.
+    /// Frames per second.
     framerate: f32,
     /// True if the first frame follows on the last one.
     is_loop: bool,

@@ -225,7 +225,7 @@ impl Mesh {
         Ok(Self::made(Living::new(self.view.handle.clone(), sorted), true))
     }
 
-    /// The box around the positions, `float32 [2, 3]`: least and greatest; None if there are none.
+    /// The bounding box of the positions, `float32 [2, 3]`: minimum and maximum; None if there are no positions.
     #[getter]
     fn bounds(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let view = self.get(py)?;

@@ -18,12 +18,12 @@ static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
 /// The pool of this process.
 ///
-/// That of a parent is known by its process and left alone: its threads are not here, and whoever waits for one of them
-/// waits for ever. There is no lock that a thread could hold while another one forks.
+/// A forked child recognizes its parent's pool by the process ID and does not use it: the threads are not in the child, so a
+/// call would wait for them for ever. No lock is used, because another thread could hold it during the fork.
 fn pool() -> PyResult<&'static ThreadPool> {
     let known = POOL.load(Ordering::Acquire);
     let process = std::process::id();
-    // SAFETY: a pointer that is not null is that of a leaked box, which nobody frees or changes.
+    // SAFETY: a pointer that is not null points to a leaked box, which is never freed or changed.
     #[allow(unsafe_code, reason = "a lock could be held by another thread while the process is forked")]
     if let Some(pool) = unsafe { known.as_ref() }
         && pool.process == process
@@ -35,7 +35,7 @@ fn pool() -> PyResult<&'static ThreadPool> {
         .build()
         .map_err(|error| PyOSError::new_err(format!("meshmap cannot start threads: {error}")))?;
     let made: &'static Pool = Box::leak(Box::new(Pool { process, threads }));
-    // Where two threads make one at the same time, the later one stays; the work of the other one ends in its own.
+    // If two threads make a pool at the same time, the later pool stays; work in the other pool ends there.
     POOL.store(ptr::from_ref(made).cast_mut(), Ordering::Release);
     Ok(&made.threads)
 }

@@ -256,14 +256,14 @@ impl Face {
         buffer::of_optional(py, self.0.raw_texcoords())
     }
 
-    /// The box that positions are stored in, `float32 [2, 3]`: least and greatest.
+    /// The range of stored positions, `float32 [2, 3]`: minimum and maximum.
     #[getter]
     fn position_domain(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let domain = self.0.position_domain();
         buffer::of_floats(py, [domain.min, domain.max].concat(), &[2, 3])
     }
 
-    /// The box that texture coordinates are stored in, `float32 [2, 2]`: least and greatest.
+    /// The range of stored texture coordinates, `float32 [2, 2]`: minimum and maximum.
     #[getter]
     fn texcoord_domain(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let domain = self.0.texcoord_domain();
@@ -399,7 +399,7 @@ impl Skin {
         buffer::of_optional(py, self.0.alt_inverse_bind_matrices.clone())
     }
 
-    /// The offset of the pelvis in metres; None if the skin does not say it.
+    /// The offset of the pelvis in metres; None if the skin does not store it.
     #[getter]
     fn pelvis_offset(&self) -> Option<f32> {
         self.0.pelvis_offset

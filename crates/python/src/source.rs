@@ -112,7 +112,7 @@ pub(crate) fn open(
         return Err(PyValueError::new_err("mmap=True is for paths"));
     }
     if let Ok(bytes) = source.cast::<PyBytes>() {
-        // Python's own bytes never change, so they are read where they are.
+        // A `bytes` object never changes, so its memory is read directly.
         let bytes = Bytes::from_owner(PyBackedBytes::from(bytes.clone()));
         return Ok(opened(Source::from_bytes(bytes), None, source));
     }

@@ -239,6 +239,17 @@ def test_catalogues_and_parts_of_files_are_pickled(iqm: Path, cgeo: Path) -> Non
     proxy = meshmap.CGeoFile.open(cgeo)
     np.testing.assert_array_equal(again(proxy.snapshots[3]).positions(), proxy.snapshots[3].positions())
     assert len(again(proxy.snapshots)) == len(proxy.snapshots)
+    # Decoded snapshots and their triangles, by path and by bytes: also from a cache, and with some of the parts.
+    cache = meshmap.SnapshotCache(1 << 20)
+    for file in (proxy, meshmap.CGeoFile.open(cgeo.read_bytes())):
+        snapshot = file.snapshots[3]
+        for decoded in (snapshot.decode(), cache.get(file, 3), again(snapshot.decode())):
+            np.testing.assert_array_equal(again(decoded).normals, snapshot.normals())
+            np.testing.assert_array_equal(again(decoded.triangles).positions, snapshot.triangles().positions)
+            assert again(decoded).is_complete == snapshot.is_complete
+        for parts in (["positions"], ["triangles"], []):
+            assert again(snapshot.decode(parts=parts)).parts == parts  # type: ignore[arg-type]
+        np.testing.assert_array_equal(again(snapshot.triangles()).material_ids, snapshot.triangles().material_ids)
     for path, _ in valid_files(large=False):
         file = meshmap.open(path)
         if isinstance(file, meshmap.SlMeshFile) and (block := file.lod()) is not None and len(block):

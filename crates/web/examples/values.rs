@@ -1,8 +1,8 @@
-//! What the library reads of files, one line of JSON for each: `values FILE..`, or the names on standard input;
-//! `values --array FILE ADDRESS ATTRIBUTE` writes one array as it is in the checksums.
+//! Prints the meshes that the library reads, one line of JSON per file: `values FILE..`, or the names on standard input.
+//! `values --array FILE ADDRESS ATTRIBUTE` writes one array in the form from which the checksums are made.
 //!
-//! The tests of the package compare this with what the module reads. Of each mesh it has the numbers of vertices and
-//! triangles, and the CRC-32 of all values as f32; of what cannot be read, the message.
+//! The tests of the package compare these lines with the results of the module. A mesh has the numbers of vertices and
+//! triangles, and the CRC-32 of all values as f32; a mesh that cannot be read has the message.
 
 use std::io::{BufRead, Write};
 

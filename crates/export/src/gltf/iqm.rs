@@ -223,9 +223,7 @@ fn times(anim: &Anim, count: usize, job: &Job<'_>, outcome: &mut Outcome) -> Res
         None if stored > 0.0 && stored.is_finite() => stored,
         None => {
             let name = anim.name.to_string_lossy();
-            let what =
-                format!("the animation {name} does not say its frames a second: taken for {USUAL_RATE}");
-            outcome.note(what);
+            outcome.note(format!("the animation {name} has no frame rate: assuming {USUAL_RATE} per second"));
             USUAL_RATE.into()
         }
     };

@@ -145,8 +145,7 @@ impl Render {
         let frame = self.frame();
         let (camera, first) = self.camera_of_all(file, &run.moments, &budget, &mut rendered)?;
         if run.is_rate_assumed {
-            rendered
-                .note(format!("the file does not say how fast it moves: taken for {USUAL_RATE} a second"));
+            rendered.note(format!("the file does not store a frame rate: assuming {USUAL_RATE} per second"));
         }
         let count = u32::try_from(run.moments.len()).unwrap_or(u32::MAX);
         let mut ignored = Rendered::default();

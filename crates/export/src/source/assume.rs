@@ -15,7 +15,7 @@ pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) 
             Format::CGeo => (Axis::Z, "Z"),
             _ => (Axis::Y, "Y"),
         };
-        note(format!("{format} does not say which axis points up: taken for {name}"));
+        note(format!("{format} does not define the up axis: assuming {name}"));
         up
     })
 }
@@ -31,7 +31,7 @@ pub(crate) fn metres(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> f
 /// The unit scale of a CGeo file, in metres.
 pub(crate) fn metres_of(proxy: &Proxy, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
     job.metres(proxy.unit_length().map(|unit| unit.millimeters)).unwrap_or_else(|| {
-        outcome.note("the file does not say what a length of 1 is: taken for a metre");
+        outcome.note("the file does not store a unit: assuming metres");
         1.0
     })
 }
@@ -44,10 +44,9 @@ pub(crate) fn step(proxy: &Proxy, job: &Job<'_>, is_animated: bool, outcome: &mu
         (None, Some(step)) => step,
         (None, None) => {
             if is_animated {
-                let what = format!(
-                    "the file does not say how long a snapshot takes: taken for {USUAL_RATE} a second"
-                );
-                outcome.note(what);
+                outcome.note(format!(
+                    "the file does not store the times of snapshots: assuming {USUAL_RATE} per second"
+                ));
             }
             1.0 / f64::from(USUAL_RATE)
         }

@@ -14,7 +14,7 @@ from __future__ import annotations
 from _collections_abc import Mapping
 from _collections_abc import Sequence as _Sequence
 
-from ._again import _again, _part, _reopen
+from ._again import _again, _decoded, _part, _reopen
 from ._error import Error
 from ._lists import to_lists
 from ._meshmap import (

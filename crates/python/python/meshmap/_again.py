@@ -28,6 +28,13 @@ def _part(
     return part
 
 
+def _decoded(file: tuple[Any, bool, dict[str, Any]], index: int, parts: Sequence[_meshmap._Part]) -> _meshmap.Decoded:
+    """Opens a file again, and decodes these parts of a snapshot."""
+    opened = _reopen(*file)
+    assert isinstance(opened, _meshmap.CGeoFile)
+    return opened.snapshots[index].decode(parts=parts)
+
+
 def _again(function: str, sources: Any, options: dict[str, Any]) -> _meshmap.Catalog:
     """Makes a catalogue again."""
     made: _meshmap.Catalog = getattr(_meshmap, function)(sources, **options)

@@ -213,35 +213,36 @@ def convert(
     zero_non_finite: bool = False,
     max_output_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Writes a mesh file in another format, which the ending of `output` or `to` says: `glb`, `gltf`, `usdc`, `obj`, `ply`,
-    `stl` or `pc2`. It appears when it is complete.
+    """Converts a mesh file to `glb`, `gltf`, `usdc`, `obj`, `ply`, `stl` or `pc2`: the extension of `output`, or `to`. The output appears
+    when it is complete.
 
     Args:
         source: A file, or what `open` takes.
         output: The path to write, or a binary file object with `write`.
-        to: The format, where the ending of `output` does not say it.
+        to: The format, if `output` does not have its extension.
         meshes: Addresses of the meshes to write; by default what viewers show.
-        up: The axis that points up, whatever the format says.
-        flip: Turns all triangles around.
+        up: The axis that points up, instead of the axis of the format.
+        flip: Reverses the winding of all triangles.
         snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
         every: Takes each n-th of them.
-        frame, seconds: One moment of what moves: a frame of an IQM animation, or what is nearest to a time.
+        frame, seconds: One moment of an animation: a frame of an IQM file, or the frame or snapshot nearest to a time.
         anim: The name of the IQM animation.
         lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
-        fps: Snapshots or frames a second, whatever the file says.
-        unit_millimeters: What a length of 1 is, in millimetres, whatever the file says.
+        fps: Snapshots or frames per second, instead of the rate of the file.
+        unit_millimeters: Millimetres per unit, instead of the unit of the file.
         quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
         dense: Writes all values of morph targets, for programs that cannot read sparse ones.
         morph_normals: Also writes the normals of snapshots.
         drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number.
         merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
-        zero_non_finite: Writes 0 for numbers that are infinite or none, which are an error otherwise.
+        zero_non_finite: Writes 0 for NaN and infinite values, which are an error otherwise.
         max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited
             by the `max_total_bytes` of `open`.
 
     Returns:
-        What was written: `files`, `vertices`, `triangles`, `degenerate` (those with two equal corners), `snapshots`, `animations`; what was `left_out`; how many numbers
-        were `changed`, by reason; and `notes`.
+        A dict. `files` lists the outputs. `vertices`, `triangles`, `degenerate` (triangles with two equal corners), `snapshots` and
+        `animations` are counts. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and
+        `notes` lists assumptions.
     """
 @overload
 def render(
@@ -264,7 +265,7 @@ def render(
     every: int = 1,
     zero_non_finite: bool = False,
 ) -> NDArray[np.uint8]:
-    """Draws a mesh file without a GPU: writes a PNG where `output` is given, else gives `uint8 [height, width, 3]`, sRGB.
+    """Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB.
 
     Args:
         source: A file, or what `open` takes.
@@ -272,17 +273,17 @@ def render(
         size: Width and height in pixels, 1 to 8192; of a contact sheet, the size of each tile.
         samples: Samples of each pixel: 1, 4 or 9.
         mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
-        up: The axis that points up, whatever the format says.
+        up: The axis that points up, instead of the axis of the format.
         meshes: Addresses of the meshes to draw; by default what viewers show.
         lod: The level of detail of a Second Life asset.
-        snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or what is nearest to a
+        snapshot, frame, seconds: The moment: a snapshot of a CGeo file, a frame of an IQM animation, or the one nearest to a
             time.
         anim: The name of the IQM animation.
         turntable: Writes an APNG of this number of pictures, in which the mesh turns around once.
         animation: Writes an APNG of all snapshots or frames.
         sheet: Writes a contact sheet of all snapshots or frames.
         every: Takes each n-th of them.
-        zero_non_finite: Draws 0 for numbers that are infinite or none, which are an error otherwise.
+        zero_non_finite: Draws 0 for NaN and infinite values, which are an error otherwise.
 
     Returns:
         The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.
@@ -580,7 +581,7 @@ class Mesh:
         """The material of each triangle, `uint32 [triangles]`; None if the file has none."""
     @property
     def bounds(self) -> _Floats | None:
-        """The box around the positions, `float32 [2, 3]`: least and greatest; None if there are none."""
+        """The bounding box of the positions, `float32 [2, 3]`: minimum and maximum; None if there are no positions."""
     @property
     def findings(self) -> list[Finding]:
         """Rules of the format that the mesh breaks."""
@@ -660,7 +661,7 @@ class CGeoFile(File):
         """The snapshots, a sequence."""
     @property
     def timing(self) -> Timing | None:
-        """When the snapshots are, if the file says it."""
+        """The times of the snapshots; None if the file does not store them."""
     @property
     def object_name(self) -> str | None:
         """The name of the object, if the file has one."""
@@ -678,7 +679,7 @@ class CGeoFile(File):
         """The property `scale` of the header."""
     @property
     def unit_millimeters(self) -> float | None:
-        """The length of 1 in millimetres, if the file says it."""
+        """Millimetres per unit; None if the file does not store a unit."""
     @property
     def properties(self) -> dict[str, str]:
         """The properties of the header, in the order of the file."""
@@ -693,8 +694,8 @@ class CGeoFile(File):
     ) -> _Floats:
         """The positions at several times: `float32 [times, vertices, 3]`, interpolated between snapshots.
 
-        `times` are seconds; `wrap` says what happens before the first and after the last snapshot: `clamp`, `loop` or
-        `ping-pong`; `timing` stands in where the file has no times. Each snapshot is decoded once for the call; with a
+        `times` are seconds. `wrap` selects the positions before the first and after the last snapshot: `clamp`, `loop` or
+        `ping-pong`. `timing` replaces the times of the file, or adds them if the file has none. Each snapshot is decoded once for the call; with a
         `cache`, once for all calls. `out`, a writable float32 array of exactly that shape in native byte order, is filled and
         returned if it is given.
         """
@@ -706,7 +707,7 @@ class CGeoFile(File):
         cache: SnapshotCache | None = None,
         out: _Floats | None = None,
     ) -> _Floats:
-        """The velocity of each vertex at a snapshot, in lengths a second: `float32 [vertices, 3]`, by central differences. `out` is
+        """The velocity of each vertex at a snapshot, in units per second: `float32 [vertices, 3]`, by central differences. `out` is
         filled as in `positions_at`.
         """
 
@@ -738,7 +739,7 @@ class Snapshot:
         """The numbers of `vertices`, `normals`, `triangles` and `texcoord_sets`: a dict."""
     @property
     def bounding_box(self) -> _Floats | None:
-        """The box that the file stores, `float32 [2, 3]`: least and greatest; None if it stores none."""
+        """The bounding box that the file stores, `float32 [2, 3]`: minimum and maximum; None if the file has none."""
     @property
     def point_cloud(self) -> _Floats | None:
         """The points that viewports show, `float32 [points, 3]`; None if there are none."""
@@ -772,7 +773,7 @@ class Snapshot:
 
 @final
 class Decoded:
-    """A decoded snapshot. Arrays are shared by all that take them."""
+    """A decoded snapshot. Its arrays are not copied when they are read."""
     @property
     def positions(self) -> _Floats:
         """`float32 [vertices, 3]`."""
@@ -787,10 +788,11 @@ class Decoded:
         """The triangles."""
     @property
     def parts(self) -> list[_Part]:
-        """The names of the parts that were decoded. Others cannot be taken."""
+        """The names of the parts that were decoded. Reading another part raises ValueError."""
     @property
     def is_complete(self) -> bool:
         """True if the snapshot holds positions; False if it holds differences to the first snapshot."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Triangles:
@@ -812,6 +814,7 @@ class Triangles:
         """The visible edges of each triangle, a bit each, `uint8 [triangles]`; None if the file has none."""
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Timing:
@@ -834,7 +837,7 @@ class Timing:
 
 @final
 class SnapshotCache:
-    """Decoded snapshots, shared by all threads: each is decoded once, and the least used are let go beyond `max_bytes`."""
+    """A cache of decoded snapshots, shared by all threads. Each is decoded once; beyond `max_bytes`, the least used are evicted."""
     def __new__(cls, max_bytes: int) -> Self: ...
     @property
     def stats(self) -> dict[str, int]:
@@ -842,8 +845,8 @@ class SnapshotCache:
     def get(
         self, file: CGeoFile, index: int, *, parts: _Part | Sequence[_Part] | None = None
     ) -> Decoded:
-        """A snapshot of a file, decoded if it is not held. With `parts` (some of `positions`, `normals`, `texcoords` and
-        `triangles`), these at least: what is not held yet is decoded and added.
+        """A snapshot of a file, decoded if the cache does not have it. With `parts` (some of `positions`, `normals`, `texcoords` and
+        `triangles`), at least these parts: missing parts are decoded and added.
         """
     def prefetch(
         self, file: CGeoFile, snapshots: Sequence[int] | NDArray[np.integer[Any]], *, parts: _Part | Sequence[_Part] | None = None
@@ -900,7 +903,7 @@ class IqmFile(File):
         """The number of poses of a frame: one for each joint, in most files."""
     @property
     def frame_bounds(self) -> _Floats | None:
-        """The boxes of the frames, `float32 [frames, 8]`: least (3), greatest (3), radius in the plane, radius; None if
+        """The boxes of the frames, `float32 [frames, 8]`: minimum (3), maximum (3), radius in the plane, radius; None if
         the file has none.
         """
     @property
@@ -986,7 +989,7 @@ class Anim:
         """The number of its frames."""
     @property
     def framerate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
     @property
     def is_loop(self) -> bool:
         """True if the first frame follows on the last one."""
@@ -1177,10 +1180,10 @@ class Face:
         """The texture coordinates as stored, `uint16 [vertices, 2]`: 0 to 65535 over the domain."""
     @property
     def position_domain(self) -> _Floats:
-        """The box that positions are stored in, `float32 [2, 3]`: least and greatest."""
+        """The range of stored positions, `float32 [2, 3]`: minimum and maximum."""
     @property
     def texcoord_domain(self) -> _Floats:
-        """The box that texture coordinates are stored in, `float32 [2, 2]`: least and greatest."""
+        """The range of stored texture coordinates, `float32 [2, 2]`: minimum and maximum."""
     @property
     def indices(self) -> NDArray[np.uint16]:
         """The indices of the corners, `uint16 [indices]`, all below `vertex_count`. Raises `Error` where one is not."""
@@ -1231,7 +1234,7 @@ class Skin:
         """`float32 [joints, 16]`, in the order of the file; None if there are none."""
     @property
     def pelvis_offset(self) -> float | None:
-        """The offset of the pelvis in metres; None if the skin does not say it."""
+        """The offset of the pelvis in metres; None if the skin does not store it."""
 
 @final
 class TmfFile(File):

@@ -27,7 +27,8 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     }
     const normal = geometry.getAttribute('normal');
     const { indices } = mesh;
-    if (!keepWinding && (normal ? runsAgainst(geometry, indices, dequant?.scale) : isClockwise)) {
+    const isRead = normal !== undefined && geometry.hasAttribute('position');
+    if (!keepWinding && (isRead ? runsAgainst(geometry, indices, dequant?.scale) : isClockwise)) {
         for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
     }
     if (dequant && normal) {

@@ -334,6 +334,7 @@ await check('what is no mesh, and what is no address', async () => {
     const first = await text('problem');
     assert.match(await byAddress(`${files.origin}/none`), /cannot/);
     const second = await text('problem');
+    assert.equal(await number('requests'), 1);
     files.manners.cors = false;
     assert.match(await byAddress(`${files.origin}/data/${SMALL.tmf}`), /cannot/);
     files.manners.cors = true;

@@ -164,7 +164,8 @@ export class MeshmapObject extends Group {
             else await object.#readAll();
         } catch (error) {
             object.dispose();
-            throw Object.assign(/** @type {Error} */ (error), { stats: object.file.stats });
+            if (error instanceof MeshmapError) error.stats = object.file.stats;
+            throw error;
         }
         return object;
     }

@@ -46,8 +46,7 @@ function problem(text) {
 /** @param {unknown} error */
 function fail(error) {
     if (error instanceof DOMException && error.name === 'AbortError') return;
-    const stats = /** @type {any} */ (error).stats;
-    if (stats) tell(stats);
+    if (error instanceof MeshmapError && error.stats) tell(error.stats);
     const hint = error instanceof MeshmapError && error.kind === 'crash' ? ' The reader was started again.' : '';
     problem(`${error instanceof Error ? error.message : error}.${hint}`);
 }

@@ -427,12 +427,16 @@ await check('a phone, in the dark', async () => {
     const after = await page.evaluate(() => globalThis.meshmapPage.stage.camera.position.toArray());
     assert.notDeepEqual(after, before);
     await picture('phone-dark');
+    assert.match(await chosen(join(data, 'iqm/valid/anim_only_joints.iqm'), join(data, SMALL.slmesh)), /no mesh to draw/);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 390);
+    await page.screenshot({ path: join(folder, 'phone-list.png'), fullPage: true });
 });
 for (const scheme of ['light', 'dark']) {
     await check(`keyboard, names and contrast, ${scheme}`, async () => {
         const hash = `#${new URLSearchParams({ url: `${files.origin}/data/${SMALL.slmesh}` })}`;
         await fresh({ hash, features: [{ name: 'prefers-color-scheme', value: scheme }] });
         assert.match(await settled(), /shown after/);
+        await picture(scheme);
         const reached = [];
         for (let i = 0; i < 40; i += 1) {
             await page.keyboard.press('Tab');

@@ -90,10 +90,10 @@ async function picture(name) {
     await page.screenshot({ path });
 }
 
-/** How many pixels of the picture are not those of its ground. */
+/** The number of pixels of the picture that differ from its ground. */
 const drawn = () => colours(() => true);
 
-/** How many pixels of the picture have a colour that a function accepts. */
+/** The number of pixels of the picture that have a colour that a function accepts. */
 const colours = (accept) => page.evaluate((accept) => new Promise((done) => {
     const isCounted = (0, eval)(accept);
     const canvas = document.querySelector('#canvas');

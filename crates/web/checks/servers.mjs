@@ -1,5 +1,5 @@
-// Servers that lie, read by Node and by a page of another origin in Chromium: `node servers.mjs`. Prints a table of the outcomes; the exit
-// status is that of the checks.
+// Servers that lie, read by Node and by a page of another origin in Chromium: `node servers.mjs`. Prints a table of the outcomes; exit
+// status 1 if one is wrong.
 //
 // CHROMIUM names the browser.
 import assert from 'node:assert/strict';
@@ -19,7 +19,7 @@ const OPTIONS = { first: 1024, gap: 0, timeout: 0.5, maxWhole: 1 << 20 };
 const TAG = '"one"';
 const MODIFIED = 'Wed, 01 Jul 2026 10:00:00 GMT';
 
-/** What a good server answers; `headers` and `bytes` replace parts of it. */
+/** The answer of a good server; `headers` and `bytes` replace parts of it. */
 function right({ response, start, end }, { status = 206, headers = {}, bytes = body.subarray(start, end) } = {}) {
     const range = status === 206 ? { 'Content-Range': `bytes ${start}-${end - 1}/${body.length}` } : {};
     const all = { ETag: TAG, 'Last-Modified': MODIFIED, 'Content-Length': bytes.length, ...range, ...headers };
@@ -41,7 +41,7 @@ const later = (headers) => (request) => right(request, request.count > 1 ? { hea
 
 const REFUSED = ['network', /a request without a range is answered: the server may compress the file/];
 /**
- * What a server does, and the outcome: `true` if the file is read, else the kind of the error and its message. The last element is the
+ * The behaviour of a server, and the outcome: `true` if the file is read, else the kind of the error and its message. The last element is the
  * outcome in browsers if it differs: they refuse compressed responses to requests for ranges.
  */
 const SERVERS = [

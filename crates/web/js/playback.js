@@ -103,7 +103,7 @@ export class Playback {
 }
 
 /**
- * Writes numbers between those of two arrays.
+ * Interpolates between two arrays.
  *
  * @param {import('three').TypedArray} out
  * @param {Float32Array} from

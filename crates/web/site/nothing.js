@@ -1,4 +1,4 @@
-// What a file contains if nothing of it can be drawn.
+// The description of a file in which nothing can be drawn.
 
 /** Names for readers of the attributes of a geometry. */
 const NAMES = new Map(Object.entries({

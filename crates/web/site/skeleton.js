@@ -7,7 +7,7 @@ export class SkeletonLines extends LineSegments {
         const geometry = new BufferGeometry();
         // Three lines for the cross and one to the parent, of two points each.
         geometry.setAttribute('position', new BufferAttribute(new Float32Array(bones.length * 8 * 3), 3));
-        super(geometry, new LineBasicMaterial({ color: 0xd9480f, depthTest: false, depthWrite: false, transparent: true }));
+        super(geometry, new LineBasicMaterial({ color: 0xe8590c, depthTest: false, depthWrite: false, transparent: true }));
         this.bones = bones;
         /** Half the length of a cross. */
         this.size = 0;

@@ -57,7 +57,7 @@ async function play([mesh], { count, step }) {
     for (let index = 0, next = file.moment(0, 0); ; index = (index + 1) % count) {
         const [moment] = await Promise.all([next, wait()]);
         next = file.moment(0, (index + 1) % count);
-        // Without a moment, the triangles differ from those of the first snapshot: read its mesh.
+        // Without a moment, the triangles differ from the first snapshot: read the mesh.
         if (!moment) continue;
         mesh.updateVerticesData(VertexBuffer.PositionKind, moment.positions);
         if (moment.normals) mesh.updateVerticesData(VertexBuffer.NormalKind, moment.normals);

@@ -54,7 +54,7 @@ const number = async (id) => Number((await text(id)).replace(/,/g, ''));
 
 /** Waits until a file is shown, or cannot be. */
 async function settled(timeout = 60000) {
-    await page.waitForFunction(() => /shown after|cannot be shown/.test(document.querySelector('#status').textContent), { timeout });
+    await page.waitForFunction(() => /shown after|no mesh to draw|cannot be shown/.test(document.querySelector('#status').textContent), { timeout });
     return text('status');
 }
 
@@ -65,20 +65,20 @@ async function byAddress(url) {
     return settled();
 }
 
-async function chosen(path) {
+async function chosen(...paths) {
     await page.$eval('#status', (element) => { element.textContent = ''; });
     const input = await page.$('#file');
-    await input.uploadFile(path);
+    await input.uploadFile(...paths);
     return settled();
 }
 
-/** A file is dropped: what a browser does when a reader lets go of one over the page. */
-async function dropped(path) {
+/** Files are dropped: what a browser does when a reader lets go of them over the page. */
+async function dropped(...paths) {
     await page.$eval('#status', (element) => { element.textContent = ''; });
     const session = await page.createCDPSession();
     const box = await (await page.$('#view')).boundingBox();
     const at = { x: box.x + 50, y: box.y + 50 };
-    const data = { items: [], files: [path], dragOperationsMask: 1 };
+    const data = { items: [], files: paths, dragOperationsMask: 1 };
     for (const type of ['dragEnter', 'dragOver', 'drop']) await session.send('Input.dispatchDragEvent', { type, ...at, data });
     await session.detach();
     return settled();
@@ -90,22 +90,26 @@ async function picture(name) {
     await page.screenshot({ path });
 }
 
-/** How many pixels of the picture are not those of its ground. */
-const drawn = () => page.evaluate(() => new Promise((done) => {
+/** The number of pixels of the picture that differ from its ground. */
+const drawn = () => colours(() => true);
+
+/** The number of pixels of the picture that have a colour that a function accepts. */
+const colours = (accept) => page.evaluate((accept) => new Promise((done) => {
+    const isCounted = (0, eval)(accept);
     const canvas = document.querySelector('#canvas');
     requestAnimationFrame(() => {
         // In the frame in which it was drawn, it can be read.
         const stage = globalThis.meshmapPage.stage;
         stage.renderer.render(stage.scene, stage.camera);
-        const small = Object.assign(document.createElement('canvas'), { width: 160, height: 100 });
-        const context = small.getContext('2d', { willReadFrequently: true });
-        context.drawImage(canvas, 0, 0, 160, 100);
-        const { data } = context.getImageData(0, 0, 160, 100);
+        const { width, height } = canvas;
+        const context = new OffscreenCanvas(width, height).getContext('2d', { willReadFrequently: true });
+        context.drawImage(canvas, 0, 0);
+        const { data } = context.getImageData(0, 0, width, height);
         let count = 0;
-        for (let i = 3; i < data.length; i += 4) count += data[i] > 0 ? 1 : 0;
+        for (let i = 0; i < data.length; i += 4) count += data[i + 3] > 0 && isCounted(data.subarray(i, i + 3)) ? 1 : 0;
         done(count);
     });
-}));
+}), `${accept}`);
 
 /** The positions in three.js, mesh by mesh, as they would be drawn but for the turn of the object. */
 const positions = () => page.evaluate(() => globalThis.meshmapPage.object.children.filter((part) => part.geometry).map((part) => {
@@ -155,7 +159,7 @@ for (const [format, name] of Object.entries(SMALL)) {
     await check(`${format} dropped`, async () => {
         assert.match(await dropped(path), /shown after/);
         const pixels = await drawn();
-        assert.ok(pixels > 300, `${pixels} pixels`);
+        assert.ok(pixels > 10000, `${pixels} pixels`);
         await picture(`${format}-dropped`);
         return `${await compare(path)} positions, ${pixels} pixels`;
     });
@@ -180,10 +184,112 @@ await check('snapshots by the keyboard', async () => {
     await page.waitForFunction((max) => globalThis.meshmapPage.object.snapshot === max, {}, max);
     assert.match(await page.evaluate(() => location.hash), new RegExp(`snapshot=${max}`));
     await compare(join(data, SMALL.cgeo));
-    await page.click('#playing');
-    await page.waitForFunction(() => globalThis.meshmapPage.object.snapshot === 1);
-    await page.click('#playing');
     return text('moment');
+});
+await check('playing is smooth, or by whole snapshots', async () => {
+    const seen = [];
+    for (const isSmooth of [true, false]) {
+        assert.match(await byAddress(`${files.origin}/data/${SMALL.cgeo}`), /shown after/);
+        if (!isSmooth) await page.click('#smooth');
+        const snapshots = page.evaluate(() => new Promise((done) => {
+            const seen = new Set();
+            const look = () => {
+                seen.add(globalThis.meshmapPage.object.snapshot);
+                // Beyond the last one, and again from the first.
+                if (seen.size > 3 && seen.has(0) && [...seen].some((snapshot) => snapshot > 10)) done([...seen]);
+                else requestAnimationFrame(look);
+            };
+            look();
+        }));
+        await page.click('#playing');
+        const shown = await snapshots;
+        await picture(`cgeo-playing-${isSmooth ? 'smooth' : 'whole'}`);
+        await page.click('#playing');
+        assert.equal(shown.some((snapshot) => !Number.isInteger(snapshot)), isSmooth, `${shown}`);
+        const still = await page.evaluate(() => globalThis.meshmapPage.object.snapshot);
+        await new Promise((done) => setTimeout(done, 200));
+        assert.equal(await page.evaluate(() => globalThis.meshmapPage.object.snapshot), still);
+        seen.push(`${shown.length} pictures`);
+    }
+    await page.click('#smooth');
+    return seen.join(', ');
+});
+await check('several files are a list', async () => {
+    const paths = Object.values(SMALL).map((name) => join(data, name));
+    const names = paths.map((path) => basename(path)).sort();
+    for (const give of [chosen, dropped]) {
+        await fresh();
+        assert.match(await give(...paths), new RegExp(`^${names[0]}: shown after`));
+        assert.deepEqual(await page.$$eval('#files option', (options) => options.map(({ textContent }) => textContent)), names);
+        // By the keyboard.
+        await page.focus('#files');
+        for (const name of names.slice(1)) {
+            await page.keyboard.press('ArrowDown');
+            await page.waitForFunction((name) => document.querySelector('#status').textContent.startsWith(`${name}: shown after`), {}, name);
+        }
+    }
+    await picture('list');
+    assert.match(await chosen(paths[0]), /shown after/);
+    assert.equal(await page.$eval('#listed', ({ hidden }) => hidden), true);
+    return names.join(' ');
+});
+await check('files with nothing to draw', async () => {
+    const seen = [];
+    for (const [name, expected] of [
+        ['iqm/valid/anim_only_joints.iqm', 'No mesh to draw: the file contains 12 joints and 2 animations. The picture shows the joints.'],
+        ['iqm/valid/anim_constant.iqm', 'No mesh to draw: the file contains 1 animation.'],
+        ['cgeo/valid/empty_anim_a.cgeo', 'No mesh to draw: the file contains 3 snapshots without vertices.'],
+        ['tmf/valid/v021_tangents_only.tmf', 'No mesh to draw: the file contains 1 mesh with tangents, but without positions.'],
+        ['tmf/valid/v011_empty_file.tmf', 'Nothing to draw: the file contains no meshes.'],
+    ]) {
+        assert.match(await chosen(join(data, name)), /no mesh to draw/);
+        assert.equal(await text('nothing'), expected);
+        const pixels = await drawn();
+        assert.equal(pixels > 0, expected.endsWith('joints.'), `${name}: ${pixels} pixels`);
+        await picture(`nothing-${basename(name)}`);
+        seen.push(await text('status'));
+    }
+    // Every valid file shows pixels or a message.
+    for (const format of Object.keys(SMALL)) {
+        for (const name of readdirSync(join(data, format, 'valid')).filter((name) => !name.endsWith('.json'))) {
+            const status = await chosen(join(data, format, 'valid', name));
+            assert.equal(status.includes('shown after'), await page.$eval('#nothing', ({ hidden }) => hidden), `${name}: ${status}`);
+        }
+    }
+    assert.match(await chosen(join(data, SMALL.iqm)), /shown after/);
+    assert.equal(await page.$eval('#nothing', ({ hidden }) => hidden), true);
+    assert.equal(await page.$eval('#bones', ({ checked }) => checked), false);
+    return seen.join(' | ');
+});
+await check('joints are drawn as lines', async () => {
+    const joints = [];
+    for (const name of [SMALL.iqm, 'slmesh/valid/odd_w05_four_no_terminator.slmesh']) {
+        assert.match(await chosen(join(data, name)), /shown after/);
+        if (!await page.$eval('#bones', ({ checked }) => checked)) await page.click('#bones');
+        const orange = () => colours(([red, green, blue]) => red > 180 && green < 120 && blue < 80);
+        assert.ok(await orange() > 20, `${name}: ${await orange()} pixels`);
+        joints.push(await page.evaluate(() => globalThis.meshmapPage.object.skeleton.bones.length));
+        await picture(`skeleton-${basename(name)}`);
+        await page.click('#bones');
+        assert.equal(await orange(), 0);
+        await page.click('#bones');
+    }
+    // The lines follow the joints.
+    assert.match(await chosen(join(data, SMALL.iqm)), /shown after/);
+    const line = () => page.evaluate(() => [...globalThis.meshmapPage.stage.lines.geometry.getAttribute('position').array].join());
+    const before = await line();
+    await page.select('#clip', '0');
+    await page.waitForFunction((before) => [...globalThis.meshmapPage.stage.lines.geometry.getAttribute('position').array].join() !== before, { polling: 100 }, before);
+    await picture('skeleton-playing');
+    if (corpus) {
+        assert.match(await dropped(join(corpus, 'slmesh/large/11_large_skinned_8x20k.slmesh')), /shown after/);
+        assert.equal(await page.evaluate(() => globalThis.meshmapPage.object.children.filter((child) => child.isSkinnedMesh).length), 8);
+        await picture('skeleton-slmesh');
+    }
+    await page.click('#bones');
+    assert.match(await chosen(join(data, SMALL.cgeo)), /shown after/);
+    assert.equal(await page.$eval('#skeleton', ({ hidden }) => hidden), true);
+    return `${joints} joints`;
 });
 await check('a link to a level of detail', async () => {
     await fresh({ hash: `#${new URLSearchParams({ url: `${files.origin}/data/${SMALL.slmesh}`, level: 'medium_lod' })}` });
@@ -228,6 +334,7 @@ await check('what is no mesh, and what is no address', async () => {
     const first = await text('problem');
     assert.match(await byAddress(`${files.origin}/none`), /cannot/);
     const second = await text('problem');
+    assert.equal(await number('requests'), 1);
     files.manners.cors = false;
     assert.match(await byAddress(`${files.origin}/data/${SMALL.tmf}`), /cannot/);
     files.manners.cors = true;
@@ -254,7 +361,8 @@ if (corpus) {
         assert.match(await settled(), /shown after/);
         const [requests, bytes, length] = [await number('requests'), await number('bytes'), await number('length')];
         assert.ok(bytes < length / 100, `${bytes} of ${length}`);
-        assert.equal(requests, 2);
+        // The header, the skin and the level.
+        assert.equal(requests, 3);
         await picture('lowest-lod');
         const seen = `${requests} requests, ${bytes} of ${length} bytes: ${await text('share')}; ${await text('status')}`;
         await page.click('#levels [value=high_lod]');
@@ -319,12 +427,16 @@ await check('a phone, in the dark', async () => {
     const after = await page.evaluate(() => globalThis.meshmapPage.stage.camera.position.toArray());
     assert.notDeepEqual(after, before);
     await picture('phone-dark');
+    assert.match(await chosen(join(data, 'iqm/valid/anim_only_joints.iqm'), join(data, SMALL.slmesh)), /no mesh to draw/);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 390);
+    await page.screenshot({ path: join(folder, 'phone-list.png'), fullPage: true });
 });
 for (const scheme of ['light', 'dark']) {
     await check(`keyboard, names and contrast, ${scheme}`, async () => {
         const hash = `#${new URLSearchParams({ url: `${files.origin}/data/${SMALL.slmesh}` })}`;
         await fresh({ hash, features: [{ name: 'prefers-color-scheme', value: scheme }] });
         assert.match(await settled(), /shown after/);
+        await picture(scheme);
         const reached = [];
         for (let i = 0; i < 40; i += 1) {
             await page.keyboard.press('Tab');

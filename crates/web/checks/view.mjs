@@ -99,6 +99,9 @@ for (const name of names.slice(1)) {
         const at = () => page.evaluate(() => globalThis.meshmapPage.object.children.map((child) => child.quaternion?.toArray()).join());
         const before = await at();
         await page.waitForFunction((before) => globalThis.meshmapPage.object.children.map((child) => child.quaternion?.toArray()).join() !== before, { polling: 100 }, before);
+        await tab(page, 'bones');
+        await page.keyboard.press('Space');
+        await page.waitForFunction(() => globalThis.meshmapPage.stage.lines?.bones.length === 5);
     }
     await picture(page, name);
 }
@@ -111,7 +114,7 @@ assert.match(page.url(), /#url=file%2F4$/);
 const one = await view(join(data, FILES[0]));
 const second = await open(one.address);
 await shown(second, basename(FILES[0]));
-assert.ok(await second.$eval('#served', ({ hidden }) => hidden));
+assert.ok(await second.$eval('#listed', ({ hidden }) => hidden));
 const problems_before = problems.length;
 const refused = await second.evaluate((address) => fetch(`${address}file/0`).then(() => 'read', () => 'refused'), all.address);
 assert.equal(refused, 'refused');

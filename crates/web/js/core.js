@@ -95,6 +95,7 @@ export class CoreFile {
             return { file, info: value };
         } catch (error) {
             file.close();
+            if (error instanceof MeshmapError) error.stats = file.stats;
             throw error;
         }
     }

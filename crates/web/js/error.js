@@ -29,6 +29,8 @@ export class MeshmapError extends Error {
         this.expected = parts.expected ?? '';
         /** @type {string} */
         this.found = parts.found ?? '';
+        /** Statistics of the fetches until the error, if the file was being read. @type {import('./source.js').Stats | null} */
+        this.stats = null;
     }
 
     /** The parts, which can be posted to another thread. */

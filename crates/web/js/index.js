@@ -42,6 +42,7 @@ export { MeshmapError };
  * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims The animations of an IQM file.
  * @property {number} jointCount The number of joints of an IQM file.
  * @property {string | null} name The object name of a CGeo file.
+ * @property {string[]} blocks The names of the blocks of a Second Life mesh, such as `skin`; else empty.
  *
  * @typedef {{ name: string, level: number | null, byteRange: [number, number] | null }} Level
  */
@@ -84,6 +85,18 @@ export { MeshmapError };
  */
 
 /**
+ * The skin of a Second Life mesh, as stored. A matrix is sixteen numbers, column by column, as `Matrix4.fromArray` of three.js takes it.
+ *
+ * @typedef {object} Skin
+ * @property {string[]} jointNames The joints that the `joints` of vertices refer to.
+ * @property {number[] | null} bindShapeMatrix From the mesh to the space in which it was bound.
+ * @property {Float32Array | null} inverseBindMatrices From that space to each joint.
+ * @property {Float32Array | null} altInverseBindMatrices The positions that joints are moved to, in elements 12, 13 and 14.
+ * @property {boolean} lockScaleIfJointPosition
+ * @property {number | null} pelvisOffset The height that the pelvis is raised by, in metres.
+ */
+
+/**
  * Options for reading a mesh.
  *
  * @typedef {object} MeshOptions
@@ -116,7 +129,7 @@ export async function open(source, options = {}) {
 }
 
 /** Conventions that a format does not specify. */
-const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null };
+const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null, blocks: [] };
 
 /**
  * An object that runs jobs, here or in a worker.
@@ -224,6 +237,20 @@ export class MeshmapFile {
     async frames(anim, { signal } = {}) {
         const { value, arrays } = await this.#runner.run('frames', [anim], signal);
         return { ...value, values: typed('f32', arrays[0]) };
+    }
+
+    /**
+     * The skin of a Second Life mesh; null if the file has none.
+     *
+     * @param {{ signal?: AbortSignal }} [options]
+     * @returns {Promise<Skin | null>}
+     */
+    async skin({ signal } = {}) {
+        const { value, arrays } = await this.#runner.run('skin', [], signal);
+        const { hasSkin, hasInverse, hasAlternative, ...skin } = value;
+        if (!hasSkin) return null;
+        const [inverse, alternative] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
+        return { ...skin, inverseBindMatrices: hasInverse ? inverse : null, altInverseBindMatrices: hasAlternative ? alternative : null };
     }
 
     /** Releases its memory. */

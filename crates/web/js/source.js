@@ -151,9 +151,12 @@ export class UrlSource {
             try {
                 return await this.#once([start, end], signal);
             } catch (error) {
-                const isPassing = error instanceof MeshmapError && error.kind === 'network';
-                if (!isPassing || attempt >= this.settings.retries || signal?.aborted) throw error;
-                const asked = /** @type {{ retryAfter?: number }} */ (error).retryAfter ?? 0;
+                if (!(error instanceof MeshmapError) || error.kind !== 'network' || signal?.aborted) throw error;
+                const { retryAfter: asked = 0, isUnanswered } = /** @type {{ retryAfter?: number, isUnanswered?: boolean }} */ (error);
+                if (attempt >= this.settings.retries) {
+                    if (isUnanswered) error.message += await this.#cause(signal);
+                    throw error;
+                }
                 await pause(Math.max(100 * 2 ** attempt, Math.min(asked, MOST_PATIENCE)), signal);
             }
         }
@@ -268,10 +271,27 @@ export class UrlSource {
             return await fetch(this.url, { cache: 'no-store', ...request, ...init, headers: all, signal });
         } catch (error) {
             if (isAbort(error)) throw error;
-            // Browsers do not say which of these it was.
-            const isOther = typeof location !== 'undefined' && !this.isSameOrigin;
-            const hint = isOther ? '; the server may be unreachable, or not allow this page (CORS)' : '';
-            throw new MeshmapError('network', `${this.url}: no answer: ${reasonOf(error)}${hint}`);
+            throw Object.assign(new MeshmapError('network', `${this.url}: no answer: ${reasonOf(error)}`), { isUnanswered: true });
+        }
+    }
+
+    /**
+     * The likely cause of a missing answer. Browsers report one error for all causes, so that a request without a range is tried: browsers
+     * refuse a compressed response to a request for a range.
+     *
+     * @param {AbortSignal} [signal]
+     */
+    async #cause(signal) {
+        const { protocol } = new URL(this.url);
+        if (protocol !== 'http:' && protocol !== 'https:') return `; addresses with ${protocol} may not be supported here`;
+        if (typeof location === 'undefined') return '';
+        const timeout = AbortSignal.timeout(1000 * this.settings.timeout);
+        this.stats.requests += 1;
+        try {
+            await this.#fetch({ method: 'HEAD' }, signal ? AbortSignal.any([signal, timeout]) : timeout);
+            return '; a request without a range is answered: the server may compress the file (Content-Encoding)';
+        } catch {
+            return this.isSameOrigin ? '' : '; the server may be unreachable, or not allow this page (CORS)';
         }
     }
 

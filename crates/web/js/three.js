@@ -1,9 +1,8 @@
-import {
-    AnimationClip, Bone, BufferAttribute, BufferGeometry, Color, DoubleSide, Float16BufferAttribute, Group, Loader, LoaderUtils,
-    Matrix4, Mesh, MeshStandardMaterial, Points, PointsMaterial, PropertyBinding, Quaternion, QuaternionKeyframeTrack,
-    Skeleton, SkinnedMesh, Sphere, Box3, Vector3, VectorKeyframeTrack,
-} from 'three';
+import { Group, Loader, LoaderUtils } from 'three';
+import { boundsOf, objectOf, setBounds } from './geometry.js';
 import { MeshmapError, open } from './index.js';
+import { Playback, mix } from './playback.js';
+import { clipOf, rigOfJoints, rigOfSkin } from './rig.js';
 
 /**
  * Options of the loader.
@@ -13,11 +12,13 @@ import { MeshmapError, open } from './index.js';
  * @property {number} [snapshot] CGeo: the snapshot that is shown first; 0.
  * @property {number} [ahead] CGeo: the number of snapshots that are read ahead while snapshots are shown at equal steps; 6. Each needs
  *     at most 24 bytes per vertex.
+ * @property {boolean} [interpolate] CGeo: shows positions between two snapshots; true.
+ * @property {boolean} [skin] Second Life: reads the skin, so that meshes become skinned meshes; true.
  * @property {boolean} [yUp] Rotates files whose format has Z up; true.
  * @property {boolean} [keepWinding] Keeps clockwise triangles; false. If a mesh has normals, they determine
  *     the winding; otherwise the format does, if it specifies the winding.
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
- *     lengths; true.
+ *     lengths; true. Meshes with a skin always have floats.
  * @property {boolean} [anims] IQM: reads animations; true.
  * @property {number} [maxMeshes] Maximum number of meshes that are shown; 4,096.
  * @property {(mesh: import('./index.js').Mesh, material: number) => import('three').Material} [material] Makes the material of
@@ -25,6 +26,7 @@ import { MeshmapError, open } from './index.js';
  *
  * @typedef {import('./index.js').OpenOptions & OwnLoaderOptions} LoaderOptions
  * @typedef {import('./index.js').MeshmapFile} MeshmapFile
+ * @typedef {import('three').Mesh<import('three').BufferGeometry>} ProxyMesh
  */
 
 /**
@@ -114,12 +116,12 @@ export class MeshmapObject extends Group {
     #wanted = null;
     /** @type {Promise<void> | null} */
     #following = null;
-    /** The snapshot whose mesh is loaded. */
-    #base = 0;
-    /** The difference between the last two snapshots that were shown. */
-    #step = 0;
-    /** Snapshots that are read, or wait to be shown. @type {Map<number, { moment: ReturnType<MeshmapFile['moment']>, abort: AbortController }>} */
-    #ahead = new Map();
+    /** @type {Playback} */
+    #playback;
+    /** The joints; null if the file has none, `undefined` before they are read. @type {import('./rig.js').Rig | null | undefined} */
+    #rig;
+    /** @type {MeshmapError[]} */
+    #skinErrors = [];
     /** @type {LoaderOptions} */
     #options;
 
@@ -131,14 +133,15 @@ export class MeshmapObject extends Group {
         super();
         this.file = file;
         this.#options = options;
+        this.#playback = new Playback(file, options.ahead ?? 6);
         this.name = file.info.name ?? '';
-        /** @type {AnimationClip[]} */
+        /** @type {import('three').AnimationClip[]} */
         this.animations = [];
         /** The errors of parts that cannot be read; the other parts are shown. @type {MeshmapError[]} */
         this.errors = [];
         /** The level of detail that is shown. @type {string | null} */
         this.level = null;
-        /** The snapshot that is shown. @type {number | null} */
+        /** The snapshot that is shown; a fraction between two snapshots. @type {number | null} */
         this.snapshot = null;
         /** The number of meshes of the file, or of the level. */
         this.meshCount = 0;
@@ -161,7 +164,8 @@ export class MeshmapObject extends Group {
             else await object.#readAll();
         } catch (error) {
             object.dispose();
-            throw Object.assign(/** @type {Error} */ (error), { stats: object.file.stats });
+            if (error instanceof MeshmapError) error.stats = object.file.stats;
+            throw error;
         }
         return object;
     }
@@ -169,6 +173,11 @@ export class MeshmapObject extends Group {
     /** Statistics of the fetches so far. */
     get stats() {
         return this.file.stats;
+    }
+
+    /** The skeleton of an IQM file, or of a Second Life mesh with a skin. */
+    get skeleton() {
+        return this.#rig?.skeleton ?? null;
     }
 
     /**
@@ -180,17 +189,19 @@ export class MeshmapObject extends Group {
         const levels = this.file.info.levels;
         const name = typeof level === 'string' ? level : (levels.find((found) => found.level === level) ?? levels[0])?.name;
         if (name === undefined) throw new MeshmapError('out_of_range', 'the file has no levels of detail');
+        if (this.#rig === undefined) await this.#readSkin();
         await this.#show(await this.#meshes({ level: name }));
         this.level = name;
     }
 
     /**
-     * Shows a snapshot of CGeo. If several snapshots are requested while another one is read, the last is shown.
+     * Shows a snapshot of CGeo. A number between two snapshots shows positions and normals between them, or the nearest snapshot with
+     * the option `interpolate: false`. If several snapshots are requested while another one is read, the last is shown.
      *
      * @param {number} index
      */
     setSnapshot(index) {
-        this.#wanted = index;
+        this.#wanted = this.#options.interpolate === false ? Math.round(index) : index;
         this.#following ??= this.#follow().finally(() => {
             this.#following = null;
         });
@@ -198,13 +209,16 @@ export class MeshmapObject extends Group {
     }
 
     /**
-     * Shows the snapshot that is nearest to a time.
+     * Shows a time: what `setSnapshot` shows for the number of the snapshot at that time.
      *
      * @param {number} seconds
      */
     setTime(seconds) {
         const { count, start, step } = this.file.info.snapshots ?? { count: 0, start: null, step: null };
-        const at = step ? Math.round((seconds - (start ?? 0)) / step) : 0;
+        const number = step ? (seconds - (start ?? 0)) / step : 0;
+        const near = Math.round(number);
+        // A snapshot that is reached by adding steps is that snapshot.
+        const at = Math.abs(number - near) < 1e-6 ? near : number;
         return this.setSnapshot(Math.max(0, Math.min(count - 1, at)));
     }
 
@@ -223,73 +237,76 @@ export class MeshmapObject extends Group {
 
     /** @param {number} index */
     async #moment(index) {
-        const mesh = /** @type {Mesh<BufferGeometry> | undefined} */ (this.children[0]);
-        const moment = mesh && await this.#read(index);
-        const position = mesh?.geometry.getAttribute('position');
-        if (!moment || moment.positions.length !== position?.array.length) {
-            this.#keepAhead([]);
-            await this.#show([await this.#mesh(`snapshots[${index}]`)]);
-            this.#base = index;
-            return;
+        const [from, to] = [Math.floor(index), Math.ceil(index)];
+        const playback = this.#playback;
+        const fits = (/** @type {import('./playback.js').Moment} */ moment) => {
+            const position = this.#proxy?.geometry.getAttribute('position');
+            return moment !== null && moment.positions.length === position?.array.length;
+        };
+        let first = this.#proxy ? await playback.moment(from) : null;
+        if (!fits(first)) {
+            await this.#show([await this.#mesh(`snapshots[${from}]`)]);
+            playback.begin(from);
+            if (to === from) return;
+            first = await playback.moment(from);
         }
-        const { geometry, userData } = /** @type {Mesh<BufferGeometry>} */ (mesh);
-        Object.assign(userData.meshmap, { address: `snapshots[${index}]`, role: { kind: 'snapshot', index, seconds: moment.seconds } });
-        position.array.set(moment.positions);
+        const second = to === from ? first : await playback.moment(to);
+        const mesh = this.#proxy;
+        if (!mesh || !first || !fits(first)) return;
+        // Triangles that differ change at the next snapshot, not between two.
+        this.#write(mesh, index, first, second && fits(second) ? second : first);
+    }
+
+    /** The mesh of the snapshot that is shown. */
+    get #proxy() {
+        return /** @type {ProxyMesh | undefined} */ (this.children[0]);
+    }
+
+    /**
+     * Writes positions and normals between two snapshots.
+     *
+     * @param {ProxyMesh} mesh
+     * @param {number} index
+     * @param {NonNullable<import('./playback.js').Moment>} first
+     * @param {NonNullable<import('./playback.js').Moment>} second
+     */
+    #write({ geometry, userData }, index, first, second) {
+        const share = index - Math.floor(index);
+        const [start, end] = [first.seconds, second.seconds];
+        const seconds = start === null || end === null ? null : start + (end - start) * share;
+        Object.assign(userData.meshmap, { address: `snapshots[${Math.floor(index)}]`, role: { kind: 'snapshot', index, seconds } });
+        const position = geometry.getAttribute('position');
+        mix(position.array, first.positions, second.positions, share);
         position.needsUpdate = true;
         const normal = geometry.getAttribute('normal');
-        if (moment.normals && normal) {
-            normal.array.set(moment.normals);
+        if (normal && first.normals && second.normals) {
+            mix(normal.array, first.normals, second.normals, share);
             normal.needsUpdate = true;
         }
-        setBounds(geometry, boundsOf(moment.positions));
-    }
-
-    /**
-     * Reads the positions and normals of a snapshot. If it is as far from the shown one as that was from the one before, the next
-     * snapshots are read meanwhile; after the last snapshot comes the first.
-     *
-     * @param {number} index
-     */
-    #read(index) {
-        const { count } = this.file.info.snapshots ?? { count: 1 };
-        const step = (index - (this.snapshot ?? index) + count) % count;
-        const ahead = step > 0 && step === this.#step ? this.#options.ahead ?? 6 : 0;
-        this.#step = step;
-        const next = Array.from({ length: Math.min(ahead, count - 1) }, (_, number) => (index + (number + 1) * step) % count);
-        const wanted = [index, ...next];
-        this.#keepAhead(wanted);
-        for (const index of wanted) {
-            if (this.#ahead.has(index)) continue;
-            const abort = new AbortController();
-            const moment = this.file.moment(this.#base, index, { signal: abort.signal });
-            // The call that shows the snapshot reports its error.
-            moment.catch(() => {});
-            this.#ahead.set(index, { moment, abort });
-        }
-        const { moment } = /** @type {{ moment: ReturnType<MeshmapFile['moment']> }} */ (this.#ahead.get(index));
-        this.#ahead.delete(index);
-        return moment;
-    }
-
-    /**
-     * Drops the snapshots that were read ahead, except the wanted ones.
-     *
-     * @param {number[]} wanted
-     */
-    #keepAhead(wanted) {
-        for (const [index, { abort }] of this.#ahead) {
-            if (wanted.includes(index)) continue;
-            abort.abort();
-            this.#ahead.delete(index);
-        }
+        setBounds(geometry, boundsOf(position.array));
     }
 
     async #readAll() {
-        const bones = this.file.info.jointCount > 0 ? await this.#bones() : null;
-        await this.#show(await this.#meshes({}), bones);
-        if (bones && this.#options.anims !== false) await this.#clips(bones.list);
+        const { signal, anims } = this.#options;
+        if (this.file.info.jointCount > 0) this.#rig = rigOfJoints(await this.file.joints({ signal }));
+        else await this.#readSkin();
+        await this.#show(await this.#meshes({}));
+        if (this.#rig && anims !== false) await this.#clips(this.#rig.bones);
         // Everything is there.
         this.file.close();
+    }
+
+    /** Reads the skin of a Second Life mesh, whose geometry is complete without it. */
+    async #readSkin() {
+        const { signal, skin: isWanted } = this.#options;
+        this.#rig = null;
+        if (isWanted === false || !this.file.info.blocks.includes('skin')) return;
+        try {
+            const skin = await this.file.skin({ signal });
+            this.#rig = skin && rigOfSkin(skin);
+        } catch (error) {
+            this.#skinErrors = [errorOfAPart(error)];
+        }
     }
 
     /**
@@ -301,24 +318,23 @@ export class MeshmapObject extends Group {
         const { total, entries } = await this.file.meshes({ ...options, end: this.#options.maxMeshes ?? 4096 });
         this.meshCount = total;
         const meshes = [];
-        this.errors = [];
+        this.errors = [...this.#skinErrors];
         for (const { address } of entries) {
             try {
                 meshes.push(await this.#mesh(address));
             } catch (error) {
-                const isOfThePart = error instanceof MeshmapError && !['network', 'response', 'changed', 'crash'].includes(error.kind);
-                if (!isOfThePart) throw error;
-                this.errors.push(error);
+                this.errors.push(errorOfAPart(error));
             }
         }
-        if (meshes.length === 0 && this.errors.length > 0) throw this.errors[0];
+        if (meshes.length === 0 && this.errors.length > this.#skinErrors.length) throw this.errors[this.#skinErrors.length];
         return meshes;
     }
 
     /** @param {string} address */
     async #mesh(address) {
         const { quantized = true, signal } = this.#options;
-        const options = { quantized, byMaterial: true, signal };
+        // Bones move floats: the matrix of a mesh that they move is the identity.
+        const options = { quantized: quantized && !this.#rig, byMaterial: true, signal };
         const mesh = await this.file.mesh(address, options);
         const dequant = mesh.attributes.position?.dequant;
         // A matrix that flattens or mirrors everything is not suitable for normals.
@@ -330,51 +346,27 @@ export class MeshmapObject extends Group {
      * Replaces the shown meshes.
      *
      * @param {import('./index.js').Mesh[]} meshes
-     * @param {Bones | null} [bones]
      */
-    async #show(meshes, bones = null) {
+    async #show(meshes) {
         this.#clear();
         // Before the meshes, because animations find the first object with a name.
-        if (bones) this.add(...bones.roots);
+        const rig = this.#rig ?? null;
+        if (rig) this.add(...rig.roots);
         const isClockwise = this.file.info.conventions.frontFace === 'clockwise';
         const hue = meshes.length > 1 ? 1 / meshes.length : 0;
-        meshes.forEach((mesh, number) => this.add(objectOf(mesh, { bones, isClockwise, hue: number * hue, ...this.#options })));
+        meshes.forEach((mesh, number) => this.add(objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options })));
     }
 
     #clear() {
         for (const child of [...this.children]) {
-            const { geometry, material } = /** @type {Mesh} */ (child);
+            const { geometry, material } = /** @type {import('three').Mesh} */ (child);
             geometry?.dispose();
             for (const one of [material ?? []].flat()) one.dispose();
             this.remove(child);
         }
     }
 
-    async #bones() {
-        const joints = await this.file.joints({ signal: this.#options.signal });
-        /** @type {Set<string>} */
-        const taken = new Set();
-        const list = joints.map(({ name, translate, rotate, scale }, index) => {
-            const bone = new Bone();
-            const plain = PropertyBinding.sanitizeNodeName(name) || 'joint';
-            bone.name = taken.has(plain) ? `${plain}_${index}` : plain;
-            taken.add(bone.name);
-            bone.position.fromArray(translate);
-            bone.quaternion.fromArray(rotate).normalize();
-            bone.scale.fromArray(scale);
-            return bone;
-        });
-        const roots = list.filter((bone, index) => {
-            const { parent } = joints[index];
-            if (parent !== null) list[parent].add(bone);
-            return parent === null;
-        });
-        roots.forEach((root) => root.updateMatrixWorld(true));
-        const inverses = list.map((bone) => new Matrix4().copy(bone.matrixWorld).invert());
-        return { roots, list, skeleton: new Skeleton(list, inverses) };
-    }
-
-    /** @param {Bone[]} bones */
+    /** @param {import('three').Bone[]} bones */
     async #clips(bones) {
         const { anims } = this.file.info;
         for (const [index, { name, framerate, isLoop }] of anims.entries()) {
@@ -392,208 +384,22 @@ export class MeshmapObject extends Group {
 
     /** Releases the memory of the meshes and the file. */
     dispose() {
-        this.#keepAhead([]);
+        this.#playback.stop();
         this.#clear();
+        this.skeleton?.dispose();
         this.file.close();
     }
 }
 
-/** @typedef {{ roots: Bone[], list: Bone[], skeleton: Skeleton }} Bones */
-
-/** Names of attributes in three.js. */
-const NAMES = new Map([
-    ['position', 'position'], ['normal', 'normal'], ['tangent', 'tangent'], ['color', 'color'], ['texcoord', 'uv'],
-    ['texcoord[1]', 'uv1'], ['texcoord[2]', 'uv2'], ['texcoord[3]', 'uv3'], ['joints', 'skinIndex'], ['weights', 'skinWeight'],
-]);
-
 /**
- * A mesh as an object of three.js; a point cloud if it has no triangles.
+ * Returns the error of a part of a file, with which the other parts can be shown; throws other errors.
  *
- * @param {import('./index.js').Mesh} mesh
- * @param {{ bones: Bones | null, isClockwise: boolean, hue: number } & LoaderOptions} options
+ * @param {unknown} error
  */
-function objectOf(mesh, { bones, isClockwise, hue, keepWinding = false, material: make = materialOf(hue) }) {
-    const geometry = new BufferGeometry();
-    const dequant = mesh.attributes.position?.dequant;
-    for (const [semantic, attribute] of Object.entries(mesh.attributes)) {
-        const name = NAMES.get(semantic);
-        // Shaders take other attributes by the names that glTF gives them.
-        const own = name ?? `_${semantic.toLowerCase().replace(/\W+/g, '_')}`;
-        geometry.setAttribute(own, attributeOf(attribute, name !== undefined));
-    }
-    const normal = geometry.getAttribute('normal');
-    const { indices } = mesh;
-    if (!keepWinding && (normal ? runsAgainst(geometry, indices, dequant?.scale) : isClockwise)) {
-        for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
-    }
-    if (dequant && normal) {
-        // The matrix of the mesh transforms normals by its inverse; the normals are prepared for this.
-        const [x, y, z] = dequant.scale;
-        for (let i = 0; i < normal.count; i += 1) normal.setXYZ(i, normal.getX(i) * x, normal.getY(i) * y, normal.getZ(i) * z);
-    }
-    if (dequant) {
-        geometry.computeBoundingBox();
-        geometry.computeBoundingSphere();
-    } else {
-        setBounds(geometry, mesh.bounds);
-    }
-    if (mesh.triangleCount === 0) {
-        const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
-        return place(points, mesh, dequant);
-    }
-    geometry.setIndex(new BufferAttribute(indices, 1));
-    const materials = [];
-    for (let i = 0; i < mesh.groups.length; i += 3) {
-        const [number, start, count] = mesh.groups.subarray(i, i + 3);
-        geometry.addGroup(start, count, materials.length);
-        materials.push(make(mesh, number));
-    }
-    if (materials.length === 1) geometry.clearGroups();
-    const material = materials.length === 1 ? materials[0] : materials;
-    if (bones && isBoundTo(geometry, bones)) {
-        const skinned = new SkinnedMesh(geometry, material);
-        skinned.bind(bones.skeleton, new Matrix4());
-        // Bones move vertices out of any bounding box that is known here.
-        skinned.frustumCulled = false;
-        return place(skinned, mesh, dequant);
-    }
-    return place(new Mesh(geometry, material), mesh, dequant);
-}
-
-/**
- * @template {import('three').Object3D} T
- * @param {T} object
- * @param {import('./index.js').Mesh} mesh
- * @param {{ scale: number[], offset: number[] } | null | undefined} dequant
- */
-function place(object, mesh, dequant) {
-    object.name = mesh.name || mesh.address;
-    const { address, material, role, findings } = mesh;
-    object.userData.meshmap = { address, material, role, findings };
-    if (dequant) {
-        object.scale.fromArray(dequant.scale);
-        object.position.fromArray(dequant.offset);
-    }
-    return object;
-}
-
-/**
- * Returns `true` if most triangles run clockwise around their normals, in a sample of some thousand triangles.
- *
- * @param {BufferGeometry} geometry
- * @param {Uint16Array | Uint32Array} indices
- * @param {number[]} [scale] The factors that convert positions to lengths.
- */
-function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
-    const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
-    const by = new Vector3().fromArray(scale);
-    const [a, b, c, n] = [new Vector3(), new Vector3(), new Vector3(), new Vector3()];
-    const step = Math.max(1, Math.floor(indices.length / 3 / 4096)) * 3;
-    let votes = 0;
-    for (let i = 0; i + 2 < indices.length; i += step) {
-        a.fromBufferAttribute(position, indices[i]);
-        b.fromBufferAttribute(position, indices[i + 1]).sub(a).multiply(by);
-        c.fromBufferAttribute(position, indices[i + 2]).sub(a).multiply(by);
-        const dot = b.cross(c).dot(n.fromBufferAttribute(normal, indices[i]));
-        votes += dot > 0 ? 1 : dot < 0 ? -1 : 0;
-    }
-    return votes < 0;
-}
-
-/**
- * Returns `true` if every vertex refers only to bones that exist.
- *
- * @param {BufferGeometry} geometry
- * @param {Bones} bones
- */
-function isBoundTo(geometry, bones) {
-    const joints = geometry.getAttribute('skinIndex');
-    if (!joints || !geometry.hasAttribute('skinWeight') || joints.itemSize !== 4) return false;
-    return joints.array.every((/** @type {number} */ joint) => joint >= 0 && joint < bones.list.length);
-}
-
-/**
- * @param {import('./index.js').Attribute} attribute
- * @param {boolean} isShaded `true` if shaders of three.js use it, as floats.
- */
-function attributeOf({ array, itemSize, type, normalized }, isShaded) {
-    if (type === 'f16') return new Float16BufferAttribute(/** @type {Uint16Array} */ (array), itemSize);
-    // Integers of 32 bits would go to shaders as such.
-    const isWide = isShaded && (type === 'u32' || type === 'i32');
-    return new BufferAttribute(isWide ? Float32Array.from(array) : array, itemSize, normalized);
-}
-
-/**
- * The default materials.
- *
- * @param {number} hue
- * @returns {NonNullable<LoaderOptions['material']>}
- */
-const materialOf = (hue) => (mesh, number) => new MeshStandardMaterial({
-    color: new Color().setHSL((hue + number * 0.381966) % 1, hue || number ? 0.35 : 0, mesh.attributes.color ? 1 : 0.62),
-    side: DoubleSide,
-    roughness: 0.75,
-    vertexColors: mesh.attributes.color !== undefined,
-    flatShading: mesh.attributes.normal === undefined,
-});
-
-/**
- * @param {BufferGeometry} geometry
- * @param {{ min: number[], max: number[] } | null} bounds
- */
-function setBounds(geometry, bounds) {
-    const box = new Box3();
-    if (bounds) box.set(new Vector3().fromArray(bounds.min), new Vector3().fromArray(bounds.max));
-    geometry.boundingBox = box;
-    geometry.boundingSphere = box.isEmpty() ? new Sphere() : box.getBoundingSphere(new Sphere());
-}
-
-/**
- * The bounding box of the finite points.
- *
- * @param {Float32Array} points
- */
-function boundsOf(points) {
-    const min = [Infinity, Infinity, Infinity];
-    const max = [-Infinity, -Infinity, -Infinity];
-    for (let i = 0; i < points.length; i += 3) {
-        if (!Number.isFinite(points[i] + points[i + 1] + points[i + 2])) continue;
-        for (let axis = 0; axis < 3; axis += 1) {
-            min[axis] = Math.min(min[axis], points[i + axis]);
-            max[axis] = Math.max(max[axis], points[i + axis]);
-        }
-    }
-    return min[0] <= max[0] ? { min, max } : null;
-}
-
-/**
- * @param {string} name
- * @param {Bone[]} bones
- * @param {{ frameCount: number, values: Float32Array, rate: number, isLoop: boolean }} frames
- */
-function clipOf(name, bones, { frameCount, values, rate, isLoop }) {
-    // A looping animation continues from its last frame to its first.
-    const frames = isLoop && frameCount > 1 ? frameCount + 1 : frameCount;
-    const times = Float32Array.from({ length: frames }, (_, frame) => frame / rate);
-    const column = (/** @type {number} */ bone, /** @type {number} */ first, /** @type {number} */ size) => {
-        const out = new Float32Array(frames * size);
-        for (let frame = 0; frame < frames; frame += 1) {
-            const at = ((frame % frameCount) * bones.length + bone) * 10 + first;
-            out.set(values.subarray(at, at + size), frame * size);
-        }
-        return out;
-    };
-    const quaternion = new Quaternion();
-    const tracks = frameCount === 0 ? [] : bones.flatMap((bone, index) => {
-        const rotations = column(index, 3, 4);
-        for (let i = 0; i < rotations.length; i += 4) quaternion.fromArray(rotations, i).normalize().toArray(rotations, i);
-        return [
-            new VectorKeyframeTrack(`${bone.name}.position`, times, column(index, 0, 3)),
-            new QuaternionKeyframeTrack(`${bone.name}.quaternion`, times, rotations),
-            new VectorKeyframeTrack(`${bone.name}.scale`, times, column(index, 7, 3)),
-        ];
-    });
-    return new AnimationClip(name, -1, tracks);
+function errorOfAPart(error) {
+    const isOfAPart = error instanceof MeshmapError && !['network', 'response', 'changed', 'crash'].includes(error.kind);
+    if (!isOfAPart) throw error;
+    return error;
 }
 
 export { MeshmapError };

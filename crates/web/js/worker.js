@@ -39,7 +39,7 @@ self.onmessage = async ({ data }) => {
     } catch (error) {
         const isAbort = controller.signal.aborted;
         const told = error instanceof MeshmapError ? error : new MeshmapError('crash', String(error));
-        post({ id, error: isAbort ? null : told.toJSON(), isAbort, stats: files.get(number)?.stats ?? null });
+        post({ id, error: isAbort ? null : told.toJSON(), isAbort, stats: files.get(number)?.stats ?? told.stats });
     } finally {
         running.delete(id);
     }

@@ -1,4 +1,6 @@
 import { MeshmapError, MeshmapLoader } from 'meshmap/three';
+import { FileList } from './list.js';
+import { nothingToDraw } from './nothing.js';
 import { Stage } from './stage.js';
 
 /** @param {string} id @returns {any} */
@@ -7,12 +9,11 @@ const number = new Intl.NumberFormat('en');
 const percent = (/** @type {number} */ share) => share > 0 && share < 0.0001 ? 'less than 0.01 %' : `${(share * 100).toFixed(2)} %`;
 const FORMATS = { cgeo: 'CGeo (Corona proxy)', iqm: 'IQM', openctm: 'OpenCTM', slmesh: 'Second Life mesh', tmf: 'TMF' };
 
-/**
- * The files that `meshmap view` serves; empty for the demonstration.
- *
- * @type {{ name: string, url: string }[]}
- */
-let served = [];
+/** The files that `meshmap view` serves, or that were dropped together. */
+const list = new FileList(the('listed'), the('files'), ({ source }) => {
+    if (typeof source === 'string') location.hash = `#${new URLSearchParams({ url: source })}`;
+    else local(source);
+});
 
 /** @type {Stage | null} */
 let stage = null;
@@ -26,7 +27,10 @@ try {
 const shown = { object: null, stage };
 /** @type {any} */ (globalThis).meshmapPage = shown;
 let opening = new AbortController();
-let timer = 0;
+/** `true` if the user wants to see the joints of every file. */
+let wantsBones = false;
+/** The frame that plays the next snapshot; 0 if none plays. */
+let frame = 0;
 
 /** @param {string} text */
 function say(text) {
@@ -42,8 +46,7 @@ function problem(text) {
 /** @param {unknown} error */
 function fail(error) {
     if (error instanceof DOMException && error.name === 'AbortError') return;
-    const stats = /** @type {any} */ (error).stats;
-    if (stats) tell(stats);
+    if (error instanceof MeshmapError && error.stats) tell(error.stats);
     const hint = error instanceof MeshmapError && error.kind === 'crash' ? ' The reader was started again.' : '';
     problem(`${error instanceof Error ? error.message : error}.${hint}`);
 }
@@ -68,7 +71,7 @@ async function open(source, at = {}) {
     opening.abort();
     clear();
     const { signal } = opening = new AbortController();
-    const name = typeof source === 'string' ? served.find(({ url }) => url === source)?.name ?? source : source.name;
+    const name = list.mark(source)?.name ?? (typeof source === 'string' ? source : source.name);
     problem('');
     say(`Opening ${name} …`);
     the('stop').hidden = false;
@@ -84,9 +87,11 @@ async function open(source, at = {}) {
         shown.object = object;
         document.body.classList.add('shown');
         stage?.show(object);
+        skeleton(object);
         describe(object, name, typeof source === 'string' ? null : source.size);
         tell(object.stats);
-        say(`${name}: shown after ${number.format(Math.round(performance.now() - started))} ms.`);
+        const after = `after ${number.format(Math.round(performance.now() - started))} ms`;
+        say(nothingToDraw(object) ? `${name}: read ${after}; no mesh to draw.` : `${name}: shown ${after}.`);
         document.title = `${name.split('/').pop()}: meshmap`;
     } catch (error) {
         if (signal.aborted) return;
@@ -103,7 +108,7 @@ function clear() {
     shown.object?.dispose();
     shown.object = null;
     document.body.classList.remove('shown');
-    for (const id of ['play', 'time', 'clips', 'lod', 'about', 'parts', 'told']) the(id).hidden = true;
+    for (const id of ['nothing', 'skeleton', 'play', 'time', 'clips', 'lod', 'about', 'parts', 'told']) the(id).hidden = true;
     tell({ requests: 0, bytes: 0, length: null });
 }
 
@@ -119,8 +124,8 @@ function describe(object, name, size) {
         ['Format', FORMATS[info.format]],
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
-        ['Up', conventions.up?.toUpperCase() ?? 'not said'],
-        ['Joints', info.jointCount || null],
+        ['Up', conventions.up?.toUpperCase() ?? 'not specified'],
+        ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
     ]);
     the('play').hidden = !(levels.length || anims.length || (snapshots?.count ?? 0) > 1);
     the('time').hidden = (snapshots?.count ?? 0) < 2;
@@ -159,6 +164,21 @@ function option(value, text) {
     return Object.assign(document.createElement('option'), { value, textContent: text });
 }
 
+/** Offers the lines of the joints, and draws them if there is nothing else to draw. @param {import('meshmap/three').MeshmapObject} object */
+function skeleton(object) {
+    const nothing = nothingToDraw(object);
+    the('nothing').textContent = nothing;
+    the('nothing').hidden = !nothing;
+    the('skeleton').hidden = !object.skeleton;
+    the('bones').checked = wantsBones || nothing !== '';
+    bones();
+    if (nothing) stage?.fit();
+}
+
+function bones() {
+    stage?.bones(the('bones').checked && shown.object ? shown.object.skeleton : null);
+}
+
 /**
  * @param {import('meshmap/three').MeshmapObject} object
  * @param {import('meshmap').Level} level
@@ -179,7 +199,7 @@ function choice(object, { name, byteRange }) {
 function meshes(object) {
     const MOST = 100;
     const parts = object.children.filter((/** @type {any} */ child) => child.geometry);
-    the('parts').hidden = false;
+    the('parts').hidden = parts.length === 0;
     the('meshes').replaceChildren(...parts.slice(0, MOST).map((/** @type {any} */ part) => {
         const item = document.createElement('li');
         const label = document.createElement('label');
@@ -240,7 +260,7 @@ function moment(object) {
     const { count, start, step } = object.file.info.snapshots ?? { count: 0, start: null, step: null };
     const index = object.snapshot ?? 0;
     const time = step === null ? '' : `, ${((start ?? 0) + index * step).toFixed(3)} s`;
-    the('moment').textContent = `${index + 1} of ${number.format(count)}${time}`;
+    the('moment').textContent = `${Math.floor(index) + 1} of ${number.format(count)}${time}`;
     the('snapshot').setAttribute('aria-valuetext', the('moment').textContent);
 }
 
@@ -261,8 +281,8 @@ async function goto(object, index) {
 }
 
 function pause() {
-    clearTimeout(timer);
-    timer = 0;
+    cancelAnimationFrame(frame);
+    frame = 0;
     the('playing').setAttribute('aria-pressed', 'false');
     the('playing').textContent = 'Play';
 }
@@ -287,9 +307,7 @@ function follow() {
     const now = new URLSearchParams(location.hash.slice(1));
     const url = now.get('url');
     if (!url) return;
-    const index = served.findIndex((file) => file.url === url);
-    the('files').selectedIndex = index;
-    the('address').value = index < 0 ? url : '';
+    the('address').value = list.mark(url) ? '' : url;
     const level = now.get('level') ?? undefined;
     const snapshot = Number(now.get('snapshot') ?? 0);
     open(url, { ...(level && { level }), snapshot: Number.isSafeInteger(snapshot) && snapshot >= 0 ? snapshot : 0 });
@@ -304,10 +322,8 @@ the('source').addEventListener('submit', (/** @type {Event} */ event) => {
     else location.hash = hash;
 });
 the('file').addEventListener('change', () => {
-    const [file] = the('file').files;
-    if (!file) return;
-    local(file);
-    // The same file may be chosen once more.
+    several([...the('file').files]);
+    // The same files may be chosen once more.
     the('file').value = '';
 });
 the('stop').addEventListener('click', () => {
@@ -317,6 +333,10 @@ the('stop').addEventListener('click', () => {
 });
 the('fit').addEventListener('click', () => stage?.fit());
 the('wire').addEventListener('change', wires);
+the('bones').addEventListener('change', () => {
+    wantsBones = the('bones').checked;
+    bones();
+});
 the('turn').addEventListener('change', () => stage?.turn(the('turn').checked));
 the('clip').addEventListener('change', () => {
     const clip = the('clip').value;
@@ -328,25 +348,34 @@ the('snapshot').addEventListener('input', () => {
 });
 the('playing').addEventListener('click', () => {
     const object = shown.object;
-    if (timer || !object) return pause();
+    if (frame || !object) return pause();
     the('playing').setAttribute('aria-pressed', 'true');
     the('playing').textContent = 'Pause';
     const { count = 0, step = null } = object.file.info.snapshots ?? {};
     const wait = Math.min(1000, Math.max(16, (step ?? 0.04) * 1000));
+    let at = object.snapshot ?? 0;
+    let before = performance.now();
     const next = async () => {
-        const due = performance.now() + wait;
-        const index = ((object.snapshot ?? 0) + 1) % count;
+        const now = performance.now();
+        // No snapshot is left out: if fetching is slow, so is playing.
+        at = (at + Math.min(1, (now - before) / wait)) % count;
+        before = now;
+        const index = the('smooth').checked ? Math.min(at, count - 1) : Math.floor(at);
         await goto(object, index);
-        the('snapshot').value = index;
-        if (timer) timer = window.setTimeout(next, Math.max(0, due - performance.now()));
+        the('snapshot').value = Math.floor(index);
+        if (frame) frame = requestAnimationFrame(next);
     };
-    timer = window.setTimeout(next, 0);
+    frame = requestAnimationFrame(next);
 });
+
+/** Lists files of the user's disk, and opens the first one. @param {File[]} files */
+function several(files) {
+    if (files.length > 0) local(/** @type {File} */ (list.add(files).source));
+}
 
 /** @param {File} file */
 function local(file) {
     the('address').value = '';
-    the('files').selectedIndex = -1;
     history.replaceState(null, '', location.pathname + location.search);
     open(file);
 }
@@ -362,8 +391,7 @@ addEventListener('dragleave', (event) => {
 addEventListener('drop', (event) => {
     event.preventDefault();
     the('view').classList.remove('over');
-    const file = event.dataTransfer?.files[0];
-    if (file) local(file);
+    several([...event.dataTransfer?.files ?? []]);
 });
 
 /** Links to files that lie beside the page. */
@@ -382,16 +410,12 @@ async function serve() {
         tab.close();
         problem('meshmap view has ended: run it again to open files.');
     });
-    served = await (await fetch('files.json')).json();
-    the('files').replaceChildren(...served.map(({ name, url }) => option(url, name)));
-    the('served').hidden = served.length < 2;
+    const served = await (await fetch('files.json')).json();
+    list.serve(served);
     if (location.hash) follow();
     else location.replace(`#${new URLSearchParams({ url: served[0].url })}`);
 }
 
-the('files').addEventListener('change', () => {
-    location.hash = `#${new URLSearchParams({ url: the('files').value })}`;
-});
 if ('served' in document.body.dataset) {
     serve().catch(fail);
 } else {

@@ -1,5 +1,6 @@
 import { AmbientLight, AnimationMixer, Box3, DirectionalLight, Group, PerspectiveCamera, Scene, Sphere, Spherical, Vector3, WebGLRenderer } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { SkeletonLines } from './skeleton.js';
 
 /** The picture: a scene with one object, drawn when something has changed. */
 export class Stage {
@@ -25,8 +26,10 @@ export class Stage {
         this.drawn = 0;
         /** @type {AnimationMixer | null} */
         this.mixer = null;
-        /** @type {import('three').Object3D | null} */
+        /** @type {import('meshmap/three').MeshmapObject | null} */
         this.object = null;
+        /** @type {SkeletonLines | null} */
+        this.lines = null;
         this.frame = 0;
         new ResizeObserver(() => this.resize()).observe(view);
         view.addEventListener('keydown', (event) => this.key(event));
@@ -41,14 +44,28 @@ export class Stage {
         this.draw();
     }
 
-    /** Shows an object in place of another one, or nothing. @param {import('three').Object3D | null} object */
+    /** Shows an object in place of another one, or nothing. @param {import('meshmap/three').MeshmapObject | null} object */
     show(object) {
         if (this.object) this.turned.remove(this.object);
+        this.bones(null);
         this.mixer?.stopAllAction();
         this.mixer = null;
         this.object = object;
         if (object) this.turned.add(object);
         this.fit();
+    }
+
+    /** Draws the joints of a skeleton, or none. @param {import('three').Skeleton | null} skeleton */
+    bones(skeleton) {
+        if (this.lines) {
+            this.scene.remove(this.lines);
+            this.lines.dispose();
+        }
+        this.lines = skeleton && new SkeletonLines(skeleton.bones);
+        if (!this.lines) return this.draw();
+        this.scene.add(this.lines);
+        this.lines.size = this.bounds().radius / 80;
+        this.draw();
     }
 
     /** Plays an animation, or none. @param {import('three').AnimationClip | null} clip */
@@ -69,17 +86,25 @@ export class Stage {
         this.fit();
     }
 
-    /** All of the object, seen from the front. */
-    fit() {
+    /** A sphere around what is drawn: the meshes in their bind pose, or else the joints. */
+    bounds() {
         this.scene.updateMatrixWorld(true);
         const box = new Box3();
         this.object?.traverse((/** @type {any} */ part) => {
             const own = part.geometry?.boundingBox;
-            if (part.visible && own && !own.isEmpty()) box.union(own.clone().applyMatrix4(part.matrixWorld));
+            if (!part.visible || !own || own.isEmpty()) return;
+            const bound = part.isSkinnedMesh ? own.clone().applyMatrix4(part.bindMatrix) : own.clone();
+            box.union(bound.applyMatrix4(part.matrixWorld));
         });
+        if (box.isEmpty() && this.lines) box.setFromPoints(this.lines.places());
         const sphere = box.isEmpty() ? new Sphere(new Vector3(), 1) : box.getBoundingSphere(new Sphere());
         const isUsable = Number.isFinite(sphere.radius) && sphere.center.toArray().every(Number.isFinite);
-        if (!isUsable) sphere.set(new Vector3(), 1);
+        return isUsable ? sphere : sphere.set(new Vector3(), 1);
+    }
+
+    /** All of the object, seen from the front. */
+    fit() {
+        const sphere = this.bounds();
         const radius = Math.max(sphere.radius, 1e-9);
         const half = Math.min(this.camera.fov, this.camera.fov * this.camera.aspect) * Math.PI / 360;
         const distance = radius / Math.sin(half) * 1.05;
@@ -121,6 +146,10 @@ export class Stage {
             const now = performance.now();
             this.mixer?.update((now - this.drawn) / 1000);
             this.drawn = now;
+            if (this.lines) {
+                this.scene.updateMatrixWorld();
+                this.lines.update();
+            }
             this.renderer.render(this.scene, this.camera);
             if (this.mixer) this.draw();
         });

@@ -106,6 +106,10 @@ impl Session {
         reply(self.0.joints())
     }
 
+    pub fn skin(&mut self) -> Outcome<Option<Reply>> {
+        reply(self.0.skin())
+    }
+
     pub fn frames(&mut self, anim: usize) -> Outcome<Option<Reply>> {
         reply(self.0.frames(anim))
     }

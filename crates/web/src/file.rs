@@ -15,6 +15,8 @@ use meshmap::tmf;
 
 use crate::describe;
 use crate::failure::Failure;
+#[cfg(feature = "slmesh")]
+use crate::json::text;
 use crate::json::{Object, list};
 use crate::reply::Job;
 
@@ -180,7 +182,10 @@ impl File {
             #[cfg(feature = "slmesh")]
             Self::SlMesh(file, _) => {
                 let levels = levels(file);
+                let has = |entry: &&slmesh::Entry| matches!(entry.range(), Ok(Some(_)));
+                let names = file.entries().filter(has).map(|entry| text(&entry.name().to_string_lossy()));
                 object
+                    .with("blocks", &list(names))
                     .with("meshCount", &levels.len())
                     .with("levels", &list(levels.into_iter().map(Block::into_json)))
             }

@@ -74,7 +74,7 @@ fn float(value: Option<f64>) -> String {
 }
 
 /// A string in quotes.
-fn text(value: &str) -> String {
+pub(crate) fn text(value: &str) -> String {
     let mut out = "\"".to_owned();
     for character in value.chars() {
         match character {

@@ -18,6 +18,8 @@ mod reply;
 #[cfg(feature = "iqm")]
 mod rig;
 mod session;
+#[cfg(feature = "slmesh")]
+mod skin;
 mod vertices;
 
 pub use failure::{Failure, Parts};

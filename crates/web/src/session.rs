@@ -13,6 +13,8 @@ use crate::playback::{self, Playing};
 use crate::reply::{Job, Reply};
 #[cfg(feature = "iqm")]
 use crate::rig;
+#[cfg(feature = "slmesh")]
+use crate::skin;
 use crate::vertices::{self, Wanted};
 
 /// The memory that a file may take.
@@ -212,6 +214,20 @@ impl Session {
             File::Iqm(file) => Ok(Ok(rig::joints(file))),
             #[allow(unreachable_patterns, reason = "formats that the module lacks")]
             _ => Ok(Err(Failure::new("unsupported", "joints", "an IQM file", "another"))),
+        })
+    }
+
+    /// Job: the skin of a Second Life mesh. The arrays are the inverse bind matrices and the alternative ones, sixteen f32 each.
+    ///
+    /// # Errors
+    ///
+    /// `unsupported` for other formats, and the errors of reading.
+    pub fn skin(&mut self) -> Result<Option<Reply>, Failure> {
+        self.with_file(|file, _| match file {
+            #[cfg(feature = "slmesh")]
+            File::SlMesh(file, _) => skin::read(file),
+            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
+            _ => Ok(Err(Failure::new("unsupported", "skin", "a Second Life mesh", "another format"))),
         })
     }
 

@@ -318,6 +318,45 @@ fn joints_and_frames_are_those_of_the_file() {
 }
 
 #[test]
+fn skins_are_those_of_the_file() {
+    let mut skins = 0;
+    for path in data("slmesh", "valid") {
+        let mut client = Client::new(&path);
+        let info = client.open().unwrap();
+        let asset = meshmap::slmesh::Asset::from_source(Source::from_bytes(client.body.clone())).unwrap();
+        let has_block = list(&info["blocks"]).iter().any(|name| name == "skin");
+        let reply = client.run(Session::skin).unwrap();
+        let found = json(&reply);
+        let Some(skin) = asset.skin().unwrap() else {
+            assert_eq!((&found["hasSkin"], reply.arrays.len()), (&Value::Bool(false), 0));
+            continue;
+        };
+        assert!(has_block);
+        let names = skin.joint_names.iter().flatten().map(|name| name.to_string_lossy().into_owned());
+        assert_eq!(
+            list(&found["jointNames"]).iter().map(text).collect::<Vec<_>>(),
+            names.collect::<Vec<_>>()
+        );
+        let found_shape = found["bindShapeMatrix"]
+            .as_array()
+            .map(|all| all.iter().map(|number| number.as_f64().unwrap() as f32).collect::<Vec<_>>());
+        assert_eq!(found_shape, skin.bind_shape_matrix.map(|matrix| matrix.to_vec()));
+        let all = [&skin.inverse_bind_matrices, &skin.alt_inverse_bind_matrices];
+        let flags = [&found["hasInverse"], &found["hasAlternative"]];
+        for ((stored, flag), bytes) in all.into_iter().zip(flags).zip(&reply.arrays) {
+            assert_eq!(flag, stored.is_some());
+            let numbers = stored.iter().flat_map(|matrices| matrices.iter().flatten().collect::<Vec<_>>());
+            assert_eq!(*bytes, numbers.flat_map(f32::to_le_bytes).collect::<Vec<u8>>());
+        }
+        skins += 1;
+    }
+    assert!(skins > 8, "{skins}");
+    let mut other = Client::new(&data("iqm", "valid")[0]);
+    other.open().unwrap();
+    assert_eq!(other.run(Session::skin).unwrap_err().parts().kind, "unsupported");
+}
+
+#[test]
 fn triangles_by_material_have_one_group_for_each() {
     let mut grouped = 0;
     for path in data("cgeo", "valid") {

@@ -1,0 +1,154 @@
+import {
+    Box3, BufferAttribute, BufferGeometry, Color, DoubleSide, Float16BufferAttribute, Mesh, MeshStandardMaterial, Points, PointsMaterial,
+    Sphere, Vector3,
+} from 'three';
+import { isBoundTo, skinnedMesh } from './rig.js';
+
+/** Names of attributes in three.js. */
+const NAMES = new Map([
+    ['position', 'position'], ['normal', 'normal'], ['tangent', 'tangent'], ['color', 'color'], ['texcoord', 'uv'],
+    ['texcoord[1]', 'uv1'], ['texcoord[2]', 'uv2'], ['texcoord[3]', 'uv3'], ['joints', 'skinIndex'], ['weights', 'skinWeight'],
+]);
+
+/**
+ * A mesh as an object of three.js; a point cloud if it has no triangles.
+ *
+ * @param {import('./index.js').Mesh} mesh
+ * @param {{ rig: import('./rig.js').Rig | null, isClockwise: boolean, hue: number } & import('./three.js').LoaderOptions} options
+ */
+export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, material: make = materialOf(hue) }) {
+    const geometry = new BufferGeometry();
+    const dequant = mesh.attributes.position?.dequant;
+    for (const [semantic, attribute] of Object.entries(mesh.attributes)) {
+        const name = NAMES.get(semantic);
+        // Shaders take other attributes by the names that glTF gives them.
+        const own = name ?? `_${semantic.toLowerCase().replace(/\W+/g, '_')}`;
+        geometry.setAttribute(own, attributeOf(attribute, name !== undefined));
+    }
+    const normal = geometry.getAttribute('normal');
+    const { indices } = mesh;
+    const isRead = normal !== undefined && geometry.hasAttribute('position');
+    if (!keepWinding && (isRead ? runsAgainst(geometry, indices, dequant?.scale) : isClockwise)) {
+        for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
+    }
+    if (dequant && normal) {
+        // The matrix of the mesh transforms normals by its inverse; the normals are prepared for this.
+        const [x, y, z] = dequant.scale;
+        for (let i = 0; i < normal.count; i += 1) normal.setXYZ(i, normal.getX(i) * x, normal.getY(i) * y, normal.getZ(i) * z);
+    }
+    if (dequant) {
+        geometry.computeBoundingBox();
+        geometry.computeBoundingSphere();
+    } else {
+        setBounds(geometry, mesh.bounds);
+    }
+    if (mesh.triangleCount === 0) {
+        const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
+        return place(points, mesh, dequant);
+    }
+    geometry.setIndex(new BufferAttribute(indices, 1));
+    const materials = [];
+    for (let i = 0; i < mesh.groups.length; i += 3) {
+        const [number, start, count] = mesh.groups.subarray(i, i + 3);
+        geometry.addGroup(start, count, materials.length);
+        materials.push(make(mesh, number));
+    }
+    if (materials.length === 1) geometry.clearGroups();
+    const material = materials.length === 1 ? materials[0] : materials;
+    if (rig && isBoundTo(geometry, rig)) return place(skinnedMesh(geometry, material, rig), mesh, dequant);
+    return place(new Mesh(geometry, material), mesh, dequant);
+}
+
+/**
+ * @template {import('three').Object3D} T
+ * @param {T} object
+ * @param {import('./index.js').Mesh} mesh
+ * @param {{ scale: number[], offset: number[] } | null | undefined} dequant
+ */
+function place(object, mesh, dequant) {
+    object.name = mesh.name || mesh.address;
+    const { address, material, role, findings } = mesh;
+    object.userData.meshmap = { address, material, role, findings };
+    if (dequant) {
+        object.scale.fromArray(dequant.scale);
+        object.position.fromArray(dequant.offset);
+    }
+    return object;
+}
+
+/**
+ * Returns `true` if most triangles run clockwise around their normals, in a sample of some thousand triangles.
+ *
+ * @param {BufferGeometry} geometry
+ * @param {Uint16Array | Uint32Array} indices
+ * @param {number[]} [scale] The factors that convert positions to lengths.
+ */
+function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
+    const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
+    const by = new Vector3().fromArray(scale);
+    const [a, b, c, n] = [new Vector3(), new Vector3(), new Vector3(), new Vector3()];
+    const step = Math.max(1, Math.floor(indices.length / 3 / 4096)) * 3;
+    let votes = 0;
+    for (let i = 0; i + 2 < indices.length; i += step) {
+        a.fromBufferAttribute(position, indices[i]);
+        b.fromBufferAttribute(position, indices[i + 1]).sub(a).multiply(by);
+        c.fromBufferAttribute(position, indices[i + 2]).sub(a).multiply(by);
+        const dot = b.cross(c).dot(n.fromBufferAttribute(normal, indices[i]));
+        votes += dot > 0 ? 1 : dot < 0 ? -1 : 0;
+    }
+    return votes < 0;
+}
+
+/**
+ * @param {import('./index.js').Attribute} attribute
+ * @param {boolean} isShaded `true` if shaders of three.js use it, as floats.
+ */
+function attributeOf({ array, itemSize, type, normalized }, isShaded) {
+    if (type === 'f16') return new Float16BufferAttribute(/** @type {Uint16Array} */ (array), itemSize);
+    // Integers of 32 bits would go to shaders as such.
+    const isWide = isShaded && (type === 'u32' || type === 'i32');
+    return new BufferAttribute(isWide ? Float32Array.from(array) : array, itemSize, normalized);
+}
+
+/**
+ * The default materials.
+ *
+ * @param {number} hue
+ * @returns {NonNullable<import('./three.js').LoaderOptions['material']>}
+ */
+const materialOf = (hue) => (mesh, number) => new MeshStandardMaterial({
+    color: new Color().setHSL((hue + number * 0.381966) % 1, hue || number ? 0.35 : 0, mesh.attributes.color ? 1 : 0.62),
+    side: DoubleSide,
+    roughness: 0.75,
+    vertexColors: mesh.attributes.color !== undefined,
+    flatShading: mesh.attributes.normal === undefined,
+});
+
+/**
+ * @param {BufferGeometry} geometry
+ * @param {{ min: number[], max: number[] } | null} bounds
+ */
+export function setBounds(geometry, bounds) {
+    const box = new Box3();
+    if (bounds) box.set(new Vector3().fromArray(bounds.min), new Vector3().fromArray(bounds.max));
+    geometry.boundingBox = box;
+    geometry.boundingSphere = box.isEmpty() ? new Sphere() : box.getBoundingSphere(new Sphere());
+}
+
+/**
+ * The bounding box of the finite points.
+ *
+ * @param {import('three').TypedArray} points
+ */
+export function boundsOf(points) {
+    const min = [Infinity, Infinity, Infinity];
+    const max = [-Infinity, -Infinity, -Infinity];
+    for (let i = 0; i < points.length; i += 3) {
+        if (!Number.isFinite(points[i] + points[i + 1] + points[i + 2])) continue;
+        for (let axis = 0; axis < 3; axis += 1) {
+            min[axis] = Math.min(min[axis], points[i + axis]);
+            max[axis] = Math.max(max[axis], points[i + axis]);
+        }
+    }
+    return min[0] <= max[0] ? { min, max } : null;
+}

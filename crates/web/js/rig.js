@@ -1,0 +1,175 @@
+import {
+    AnimationClip, Bone, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh, Vector3,
+    VectorKeyframeTrack,
+} from 'three';
+import { parentsOf } from './avatar.js';
+
+/**
+ * The joints of a file in the bind pose.
+ *
+ * @typedef {object} Rig
+ * @property {Bone[]} roots The joints without a parent.
+ * @property {Bone[]} bones All joints, in the order of the file.
+ * @property {Skeleton} skeleton
+ * @property {Matrix4} bindMatrix Converts positions of a mesh to the space in which the joints are.
+ * @property {boolean} normalizes `true` if the weights of a vertex are scaled to the sum 1.
+ */
+
+/**
+ * The joints of an IQM file.
+ *
+ * @param {Awaited<ReturnType<import('./index.js').MeshmapFile['joints']>>} joints
+ * @returns {Rig}
+ */
+export function rigOfJoints(joints) {
+    const bones = named(joints.map(({ name }) => name));
+    joints.forEach(({ translate, rotate, scale }, index) => {
+        const bone = bones[index];
+        bone.position.fromArray(translate);
+        bone.quaternion.fromArray(rotate).normalize();
+        bone.scale.fromArray(scale);
+    });
+    const roots = nest(bones, joints.map(({ parent }) => parent));
+    roots.forEach((root) => root.updateMatrixWorld(true));
+    const inverses = bones.map((bone) => new Matrix4().copy(bone.matrixWorld).invert());
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix: new Matrix4(), normalizes: false };
+}
+
+/**
+ * The joints of a Second Life mesh; null without matrices for all joints, as in the viewer. The file does not store the hierarchy:
+ * joints whose names are known are children of each other as in the viewer's avatar.
+ *
+ * @param {import('./index.js').Skin} skin
+ * @returns {Rig | null}
+ */
+export function rigOfSkin({ jointNames, inverseBindMatrices, bindShapeMatrix }) {
+    if (jointNames.length === 0 || inverseBindMatrices?.length !== jointNames.length * 16) return null;
+    // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
+    const inverses = jointNames.map((_, index) => new Matrix4().fromArray(inverseBindMatrices, index * 16));
+    const places = inverses.map((inverse) => (inverse.determinant() ? new Matrix4().copy(inverse).invert() : new Matrix4()));
+    const bones = named(jointNames);
+    const parents = parentsOf(jointNames).map((parent, index) => {
+        const local = parent === null ? null : new Matrix4().copy(places[parent]).invert().multiply(places[index]);
+        const isChild = local !== null && setMatrix(bones[index], local);
+        if (!isChild) setMatrix(bones[index], places[index]);
+        return isChild ? parent : null;
+    });
+    const roots = nest(bones, parents);
+    const bindMatrix = bindShapeMatrix ? new Matrix4().fromArray(bindShapeMatrix) : new Matrix4();
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix, normalizes: true };
+}
+
+/**
+ * Bones with names that tracks of animations can refer to: plain, and each only once.
+ *
+ * @param {string[]} names
+ */
+function named(names) {
+    /** @type {Set<string>} */
+    const taken = new Set();
+    return names.map((name, index) => {
+        const bone = new Bone();
+        const plain = PropertyBinding.sanitizeNodeName(name) || 'joint';
+        bone.name = taken.has(plain) ? `${plain}_${index}` : plain;
+        taken.add(bone.name);
+        return bone;
+    });
+}
+
+/**
+ * Adds bones to their parents; returns the bones without a parent.
+ *
+ * @param {Bone[]} bones
+ * @param {(number | null)[]} parents
+ */
+function nest(bones, parents) {
+    return bones.filter((bone, index) => {
+        const parent = parents[index];
+        if (parent !== null) bones[parent].add(bone);
+        return parent === null;
+    });
+}
+
+/**
+ * Sets position, rotation and scale of a bone; returns `false` if they cannot express the matrix, because it is sheared.
+ *
+ * @param {Bone} bone
+ * @param {Matrix4} matrix
+ */
+function setMatrix(bone, matrix) {
+    matrix.decompose(bone.position, bone.quaternion, bone.scale);
+    bone.updateMatrix();
+    const size = Math.max(...matrix.elements.map(Math.abs));
+    return bone.matrix.elements.every((number, at) => Math.abs(number - matrix.elements[at]) <= 1e-4 * size);
+}
+
+/**
+ * Returns `true` if every vertex refers only to bones that exist.
+ *
+ * @param {import('three').BufferGeometry} geometry
+ * @param {Rig} rig
+ */
+export function isBoundTo(geometry, { bones }) {
+    const joints = geometry.getAttribute('skinIndex');
+    if (!joints || !geometry.hasAttribute('skinWeight') || joints.itemSize !== 4) return false;
+    return joints.array.every((/** @type {number} */ joint) => joint >= 0 && joint < bones.length);
+}
+
+/**
+ * A mesh that the bones move.
+ *
+ * @param {import('three').BufferGeometry} geometry
+ * @param {import('three').Material | import('three').Material[]} material
+ * @param {Rig} rig
+ */
+export function skinnedMesh(geometry, material, { skeleton, bindMatrix, normalizes }) {
+    const skinned = new SkinnedMesh(geometry, material);
+    skinned.bind(skeleton, bindMatrix);
+    if (normalizes) skinned.normalizeSkinWeights();
+    const normal = geometry.getAttribute('normal');
+    const linear = new Matrix3().setFromMatrix4(bindMatrix);
+    if (normal && linear.determinant() && !linear.equals(new Matrix3())) {
+        // Shaders transform normals by the bind matrix itself; its inverse transpose is correct. The normals are prepared for this.
+        const prepared = linear.clone().transpose().multiply(linear).invert();
+        const at = new Vector3();
+        for (let i = 0; i < normal.count; i += 1) {
+            at.fromBufferAttribute(normal, i).applyMatrix3(prepared).normalize();
+            normal.setXYZ(i, at.x, at.y, at.z);
+        }
+    }
+    // Bones move vertices out of any bounding box that is known here.
+    skinned.frustumCulled = false;
+    return skinned;
+}
+
+/**
+ * The frames of an animation as a clip.
+ *
+ * @param {string} name
+ * @param {Bone[]} bones
+ * @param {{ frameCount: number, values: Float32Array, rate: number, isLoop: boolean }} frames
+ */
+export function clipOf(name, bones, { frameCount, values, rate, isLoop }) {
+    // A looping animation continues from its last frame to its first.
+    const frames = isLoop && frameCount > 1 ? frameCount + 1 : frameCount;
+    const times = Float32Array.from({ length: frames }, (_, frame) => frame / rate);
+    const column = (/** @type {number} */ bone, /** @type {number} */ first, /** @type {number} */ size) => {
+        const out = new Float32Array(frames * size);
+        for (let frame = 0; frame < frames; frame += 1) {
+            const at = ((frame % frameCount) * bones.length + bone) * 10 + first;
+            out.set(values.subarray(at, at + size), frame * size);
+        }
+        return out;
+    };
+    const quaternion = new Quaternion();
+    const tracks = frameCount === 0 ? [] : bones.flatMap((bone, index) => {
+        const rotations = column(index, 3, 4);
+        for (let i = 0; i < rotations.length; i += 4) quaternion.fromArray(rotations, i).normalize().toArray(rotations, i);
+        return [
+            new VectorKeyframeTrack(`${bone.name}.position`, times, column(index, 0, 3)),
+            new QuaternionKeyframeTrack(`${bone.name}.quaternion`, times, rotations),
+            new VectorKeyframeTrack(`${bone.name}.scale`, times, column(index, 7, 3)),
+        ];
+    });
+    return new AnimationClip(name, -1, tracks);
+}

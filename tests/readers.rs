@@ -73,7 +73,7 @@ fn a_file_is_read_ahead() {
         eprintln!("not checked: this file system does not tell what it reads from a disk");
         return;
     }
-    for range in [0..0, LENGTH..u64::MAX, u64::MAX..0, 5..5, 1 << 40..1 << 41] {
+    for range in [0..0, LENGTH..u64::MAX, 5..5, 1 << 40..1 << 41] {
         file.will_read(range);
     }
     let before = bytes_from_disk();

@@ -15,7 +15,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "blender" / "meshmap_io"))
 
-from readers import avatar  # noqa: E402
 from readers.arrays import check_facing, drop_triangles  # noqa: E402
 from readers.model import Channel, MeshData  # noqa: E402
 from readers.notes import Notes, Unusable  # noqa: E402
@@ -103,17 +102,6 @@ def test_places_wrap_as_in_the_package() -> None:
 
 def test_frames_become_places() -> None:
     assert Pace(first_frame=10, speed=2, offset=1).place(12, 24, 1 / 48) == pytest.approx(9)
-
-
-def test_every_joint_of_the_avatar_ends_at_the_pelvis() -> None:
-    for joint in [*avatar.PARENT, "mTail6", "mHandPinky3Right", "mWing4FanLeft", "mHindLimb4Left", "mToeRight"]:
-        for _ in range(20):
-            above = avatar.parent(joint)
-            if above is None:
-                break
-            joint = above
-        assert joint == "mPelvis"
-    assert avatar.parents(["mHead", "mPelvis", "table leg", "mChest"]) == [3, None, None, 1]
 
 
 def test_zips_are_made_from_the_wheels_that_exist(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from . import avatar
 from .arrays import finite, ints
 from .model import Channel, MeshData, Model, Skeleton
 from .notes import Notes
@@ -112,7 +111,7 @@ def read_skeleton(skin: meshmap.Skin, notes: Notes) -> Skeleton | None:
             notes.add(f"the joint {names[index]} has a singular matrix: its bone is at the origin")
         else:
             bind[index] = np.linalg.inv(matrix)
-    return Skeleton(names, avatar.parents(names), bind, shape)
+    return Skeleton(names, skin.joint_parents, bind, shape)
 
 
 def as_columns(matrices: np.ndarray) -> np.ndarray:

@@ -381,6 +381,13 @@ impl Skin {
         self.0.joint_names.iter().flatten().map(|name| name.to_string_lossy().into_owned()).collect()
     }
 
+    /// For each joint, the index of the nearest joint above it in the viewer's avatar that the skin also has; None for joints
+    /// without one. Assets do not store the hierarchy.
+    #[getter]
+    fn joint_parents(&self) -> Vec<Option<usize>> {
+        slmesh::joint_parents(&self.joint_names())
+    }
+
     /// `float32 [16]`, in the order of the file; None if there is none.
     #[getter]
     fn bind_shape_matrix(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {

@@ -165,7 +165,7 @@ def test_animations_of_other_skeletons_are_a_mismatch(iqm: Path) -> None:
 
 
 def test_levels_of_detail_and_hulls_of_second_life() -> None:
-    seen = {"skin": 0, "hulls": 0, "physics": 0, "lods": 0}
+    seen = {"skin": 0, "parents": 0, "hulls": 0, "physics": 0, "lods": 0}
     for path, _ in valid_files(large=False):
         if path.parts[-3] != "slmesh":
             continue
@@ -182,6 +182,10 @@ def test_levels_of_detail_and_hulls_of_second_life() -> None:
         if (skin := file.skin) is not None:
             seen["skin"] += 1
             assert len(skin.joint_names) > 0
+            assert len(skin.joint_parents) == len(skin.joint_names)
+            if skin.joint_names == ["mPelvis", "mTorso"]:
+                seen["parents"] += 1
+                assert skin.joint_parents == [None, 0]
         if (hulls := file.physics_convex) is not None and hulls.hull_sizes is not None:
             seen["hulls"] += 1
             assert [len(hull) for hull in hulls.hulls] == list(hulls.hull_sizes)

@@ -332,7 +332,7 @@ test('normals of skinned meshes are normal to the surface where the bind shape i
     geometry.setAttribute('normal', new Float32BufferAttribute(corners.flatMap(() => normal.toArray()), 3));
     geometry.setAttribute('skinWeight', new Float32BufferAttribute(new Array(12).fill(1), 4));
     const bindShapeMatrix = new Matrix4().makeRotationX(0.5).scale(new Vector3(3, 0.5, 1)).toArray();
-    const rig = rigOfSkin({ jointNames: ['mPelvis'], inverseBindMatrices: Float32Array.from(new Matrix4().toArray()), bindShapeMatrix });
+    const rig = rigOfSkin({ jointNames: ['mPelvis'], jointParents: [null], inverseBindMatrices: Float32Array.from(new Matrix4().toArray()), bindShapeMatrix });
     const skinned = skinnedMesh(geometry, [], rig);
     // As in the shader of three.js.
     const drawn = new Vector3().fromBufferAttribute(geometry.getAttribute('normal'), 0).transformDirection(skinned.bindMatrix);

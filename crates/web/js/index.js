@@ -89,6 +89,8 @@ export { MeshmapError };
  *
  * @typedef {object} Skin
  * @property {string[]} jointNames The joints that the `joints` of vertices refer to.
+ * @property {(number | null)[]} jointParents For each joint, the index of the nearest joint above it in the viewer's avatar that the
+ *     skin also has; null for joints without one. The file does not store the hierarchy.
  * @property {number[] | null} bindShapeMatrix From the mesh to the space in which it was bound.
  * @property {Float32Array | null} inverseBindMatrices From that space to each joint.
  * @property {Float32Array | null} altInverseBindMatrices The positions that joints are moved to, in elements 12, 13 and 14.

@@ -2,7 +2,6 @@ import {
     AnimationClip, Bone, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh, Vector3,
     VectorKeyframeTrack,
 } from 'three';
-import { parentsOf } from './avatar.js';
 
 /**
  * The joints of a file in the bind pose.
@@ -36,19 +35,18 @@ export function rigOfJoints(joints) {
 }
 
 /**
- * The joints of a Second Life mesh; null without matrices for all joints, as in the viewer. The file does not store the hierarchy:
- * joints whose names are known are children of each other as in the viewer's avatar.
+ * The joints of a Second Life mesh; null without matrices for all joints, as in the viewer.
  *
  * @param {import('./index.js').Skin} skin
  * @returns {Rig | null}
  */
-export function rigOfSkin({ jointNames, inverseBindMatrices, bindShapeMatrix }) {
+export function rigOfSkin({ jointNames, jointParents, inverseBindMatrices, bindShapeMatrix }) {
     if (jointNames.length === 0 || inverseBindMatrices?.length !== jointNames.length * 16) return null;
     // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
     const inverses = jointNames.map((_, index) => new Matrix4().fromArray(inverseBindMatrices, index * 16));
     const places = inverses.map((inverse) => (inverse.determinant() ? new Matrix4().copy(inverse).invert() : new Matrix4()));
     const bones = named(jointNames);
-    const parents = parentsOf(jointNames).map((parent, index) => {
+    const parents = jointParents.map((parent, index) => {
         const local = parent === null ? null : new Matrix4().copy(places[parent]).invert().multiply(places[index]);
         const isChild = local !== null && setMatrix(bones[index], local);
         if (!isChild) setMatrix(bones[index], places[index]);

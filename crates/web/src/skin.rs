@@ -10,8 +10,13 @@ pub(crate) fn read(file: &slmesh::Asset) -> Job<Reply> {
     let Some(skin) = file.skin()? else {
         return Ok(Ok(Reply::from(Object::new().with("hasSkin", &false).end())));
     };
-    let names = skin.joint_names.iter().flatten().map(|name| text(&name.to_string_lossy()));
-    let object = Object::new().with("hasSkin", &true).with("jointNames", &list(names));
+    let names: Vec<_> = skin.joint_names.iter().flatten().map(|name| name.to_string_lossy()).collect();
+    let parent = |parent: Option<usize>| parent.map_or("null".to_owned(), |parent| parent.to_string());
+    let parents = slmesh::joint_parents(&names).into_iter().map(parent);
+    let object = Object::new()
+        .with("hasSkin", &true)
+        .with("jointNames", &list(names.iter().map(|name| text(name))))
+        .with("jointParents", &list(parents));
     let object = match &skin.bind_shape_matrix {
         Some(matrix) => object.floats("bindShapeMatrix", matrix),
         None => object.with("bindShapeMatrix", &"null"),

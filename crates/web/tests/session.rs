@@ -333,10 +333,11 @@ fn skins_are_those_of_the_file() {
         };
         assert!(has_block);
         let names = skin.joint_names.iter().flatten().map(|name| name.to_string_lossy().into_owned());
-        assert_eq!(
-            list(&found["jointNames"]).iter().map(text).collect::<Vec<_>>(),
-            names.collect::<Vec<_>>()
-        );
+        let names: Vec<String> = names.collect();
+        assert_eq!(list(&found["jointNames"]).iter().map(text).collect::<Vec<_>>(), names);
+        let parents = list(&found["jointParents"]);
+        let parents: Vec<_> = parents.iter().map(|parent| parent.as_u64().map(|at| at as usize)).collect();
+        assert_eq!(parents, meshmap::slmesh::joint_parents(&names));
         let found_shape = found["bindShapeMatrix"]
             .as_array()
             .map(|all| all.iter().map(|number| number.as_f64().unwrap() as f32).collect::<Vec<_>>());

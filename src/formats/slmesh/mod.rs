@@ -36,6 +36,7 @@
 
 mod array_list;
 mod asset;
+mod avatar;
 mod blocks;
 mod buffer;
 mod containers;
@@ -59,6 +60,7 @@ mod view;
 mod weights;
 
 pub use asset::Asset;
+pub use avatar::joint_parents;
 pub use buffer::{FaceBuffer, MeshBuffer};
 pub use containers::{CacheEntry, UploadCache};
 pub use cost::CostData;

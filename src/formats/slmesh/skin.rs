@@ -21,7 +21,7 @@ use crate::report::{Finding, Findings, Result};
 pub struct Skin {
     /// "joint_names": the names of the joints of [`Weights`](super::Weights), in the viewer's skeleton.
     ///
-    /// `None` if the names are not stored.
+    /// `None` if the names are not stored. [`joint_parents`](super::joint_parents) finds their parents.
     pub joint_names: Option<Vec<Text>>,
     /// "bind_shape_matrix": from the mesh to the space in which it was bound.
     pub bind_shape_matrix: Option<[f32; 16]>,

@@ -4,7 +4,6 @@
 //! scale of its unit.
 
 mod attributes;
-mod avatar;
 mod cgeo;
 mod document;
 mod file;

@@ -1,15 +1,15 @@
 //! Second Life meshes: faces, and their skin.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use meshmap::slmesh::{Asset, Skin as Stored};
+use meshmap::slmesh::{Asset, Skin as Stored, joint_parents};
 use meshmap::{Dequant, ErrorKind, Format, MeshFile, MeshView, Role, Segment};
 
 use super::attributes::Geometry;
 use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
 use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use};
 use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
-use super::{attributes, avatar, weights};
+use super::{attributes, weights};
 use crate::error::{Error, Result};
 use crate::matrix;
 use crate::outcome::Outcome;
@@ -194,7 +194,8 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
         }
         bound.push(place);
     }
-    let parents = if job.nest { parents(&names, bound.len()) } else { vec![None; bound.len()] };
+    let bound_names = names.get(..bound.len()).unwrap_or_default();
+    let parents = if job.nest { joint_parents(bound_names) } else { vec![None; bound.len()] };
     let first = gltf.document.nodes.len();
     let mut joints = Joints { nodes: Vec::new(), roots: Vec::new(), inverse: with_shape };
     let mut parented = Vec::new();
@@ -227,25 +228,4 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
         }
     }
     Ok(Some(joints).filter(|joints| !joints.nodes.is_empty()))
-}
-
-/// The nearest ancestor of each joint in the avatar's skeleton that the asset also has.
-fn parents(names: &[String], count: usize) -> Vec<Option<usize>> {
-    let indices: HashMap<&str, usize> =
-        (0..count).rev().filter_map(|index| Some((names.get(index)?.as_str(), index))).collect();
-    let parent_of = |(index, name): (usize, &String)| {
-        // If several joints have one name, the others stay in place.
-        if indices.get(name.as_str()) != Some(&index) {
-            return None;
-        }
-        let mut above = avatar::parent(name);
-        while let Some(name) = above {
-            if let Some(parent) = indices.get(name.as_str()) {
-                return Some(*parent);
-            }
-            above = avatar::parent(&name);
-        }
-        None
-    };
-    names.iter().take(count).enumerate().map(parent_of).collect()
 }

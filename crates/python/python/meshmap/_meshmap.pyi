@@ -1224,6 +1224,11 @@ class Skin:
     def joint_names(self) -> list[str]:
         """The names of the joints; empty if the skin has none."""
     @property
+    def joint_parents(self) -> list[int | None]:
+        """For each joint, the index of the nearest joint above it in the viewer's avatar that the skin also has; None for joints
+        without one. Assets do not store the hierarchy.
+        """
+    @property
     def bind_shape_matrix(self) -> _Floats | None:
         """`float32 [16]`, in the order of the file; None if there is none."""
     @property

@@ -1,12 +1,48 @@
-//! The skeleton of avatars of Second Life: which joint hangs on which. Source: `avatar_skeleton.xml` of the viewer.
+//! The skeleton of avatars of Second Life: the parent of each joint. Source: `avatar_skeleton.xml` of the viewer.
 
-/// The joint that this one hangs on; `None` for the pelvis, and for names that the skeleton does not have.
-pub(super) fn parent(joint: &str) -> Option<String> {
+use std::collections::HashMap;
+
+/// Returns, for each joint, the index of the nearest joint above it in the viewer's avatar that the list also has: assets do not store
+/// the hierarchy of their joints.
+///
+/// `None` for joints without one, and for names that the avatar does not have. If several joints have one name, all but the first get
+/// `None`. Source: `avatar_skeleton.xml` of the viewer.
+///
+/// # Examples
+///
+/// ```
+/// use meshmap::slmesh::joint_parents;
+///
+/// let names = ["mHead", "mPelvis", "table leg", "mChest"];
+/// assert_eq!(joint_parents(&names), [Some(3), None, None, Some(1)]);
+/// ```
+#[must_use]
+pub fn joint_parents<N: AsRef<str>>(names: &[N]) -> Vec<Option<usize>> {
+    let indices: HashMap<&str, usize> =
+        names.iter().enumerate().rev().map(|(index, name)| (name.as_ref(), index)).collect();
+    let parent_of = |(index, name): (usize, &N)| {
+        if indices.get(name.as_ref()) != Some(&index) {
+            return None;
+        }
+        let mut above = parent(name.as_ref());
+        while let Some(name) = above {
+            if let Some(parent) = indices.get(name.as_str()) {
+                return Some(*parent);
+            }
+            above = parent(&name);
+        }
+        None
+    };
+    names.iter().enumerate().map(parent_of).collect()
+}
+
+/// The parent of a joint of the avatar; `None` for the pelvis and for unknown names.
+fn parent(joint: &str) -> Option<String> {
     let (middle, side) = match joint.strip_suffix("Left") {
         Some(middle) => (middle, "Left"),
         None => joint.strip_suffix("Right").map_or((joint, ""), |middle| (middle, "Right")),
     };
-    // Limbs and fingers are chains that count.
+    // Limbs and fingers, whose joints are numbered from the root.
     let chains = [
         "mHandThumb",
         "mHandIndex",
@@ -22,8 +58,8 @@ pub(super) fn parent(joint: &str) -> Option<String> {
         let Some(number) = middle.strip_prefix(chain).and_then(|number| number.parse::<u32>().ok()) else {
             continue;
         };
-        if number > 1 {
-            return Some(format!("{chain}{}{side}", number - 1));
+        if let Some(above) = number.checked_sub(1).filter(|above| *above > 0) {
+            return Some(format!("{chain}{above}{side}"));
         }
     }
     if let Some(volume) = volume(joint) {
@@ -64,7 +100,7 @@ fn volume(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Joints of both sides that hang on one of their own side.
+/// Joints that are children of a joint on the same side, without `Left` and `Right`.
 const SIDES: [(&str, &str); 14] = [
     ("mShoulder", "mCollar"),
     ("mElbow", "mShoulder"),
@@ -82,7 +118,7 @@ const SIDES: [(&str, &str); 14] = [
     ("mWing4", "mWing3"),
 ];
 
-/// The other joints, by the one that they hang on.
+/// The other joints, by their parent.
 const JOINTS: [(&[&str], &str); 16] = [
     (&["mSpine1", "mHipLeft", "mHipRight", "mGroin", "mTail1", "mHindLimbsRoot"], "mPelvis"),
     (&["mSpine2"], "mSpine1"),
@@ -154,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_joint_hangs_on_the_pelvis_in_the_end() {
+    fn every_joint_ends_at_the_pelvis() {
         let listed = JOINTS.iter().flat_map(|(children, _)| children.iter().map(|child| (*child).to_owned()));
         let sides = ["Left", "Right"];
         let both = SIDES.iter().flat_map(|(child, _)| sides.map(|side| format!("{child}{side}")));

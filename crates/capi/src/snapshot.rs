@@ -189,13 +189,14 @@ impl Decoded {
         scratch: *mut mm_scratch,
         places: &mut Places<'_>,
     ) -> Result<()> {
-        match self.floats(wanted)? {
+        // Looked at even if the array needs none, so that a bad handle is always an error.
+        with(scratch, |working| match self.floats(wanted)? {
             Some(floats) => places.write(floats),
-            None => with(scratch, |working| {
+            None => {
                 let Working { corners, ids, edges, .. } = working;
                 places.write(wanted.of_triangles(self.triangles()?, (corners, ids, edges))?)
-            }),
-        }
+            }
+        })
     }
 }
 

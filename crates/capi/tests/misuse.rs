@@ -68,6 +68,15 @@ fn handles_that_were_closed_or_are_of_another_kind_are_refused() {
     gives!(MM_ERROR_HANDLE, mm_cgeo_get_counts(others[0], 0, place.cast(), &mut sized()));
     let text = text(last_error().text);
     assert_eq!(text, "expected a handle of mm_scratch, found one of something else");
+    // Nothing of the scratch is needed, and it is looked at all the same: the place is empty, positions are floats.
+    for array in [MM_CGEO_POSITIONS, MM_CGEO_POSITION_INDICES] {
+        let (wrong, mut count) = (place.cast(), 0);
+        gives!(MM_ERROR_HANDLE, mm_snapshot_copy(place, array, 0, wrong, null_mut(), 0, 0, &mut count));
+        gives!(
+            MM_ERROR_HANDLE,
+            mm_cache_read(cache, others[0], 0, array, 0, wrong, null_mut(), 0, 0, &mut count)
+        );
+    }
     // Pointers to the caller's memory.
     let mut own = [0_u64; 64];
     gives!(MM_ERROR_HANDLE, mm_close(own.as_mut_ptr().cast()));

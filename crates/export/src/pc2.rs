@@ -20,6 +20,10 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     let Some(proxy) = file.as_cgeo() else {
         return Err(not_held("only snapshots of CGeo files are point caches".to_owned()));
     };
+    if !job.meshes.is_empty() {
+        let what = "a point cache has whole snapshots: select a range of them, not meshes by their addresses";
+        return Err(not_held(what.to_owned()));
+    }
     let snapshots = job.snapshots(proxy)?;
     let first = proxy.snapshot(snapshots.first().copied().unwrap_or_default())?;
     let (first_index, points) = (first.index(), first.counts()?.vertices);

@@ -264,6 +264,20 @@ fn a_check_finds_what_was_damaged() {
     }
 }
 
+/// It would have other vertices than those that are asked for.
+#[test]
+fn a_point_cache_of_selected_meshes_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.pc2");
+    let convert = Convert::new(Target::Pc2).with_mesh("snapshots[3]".parse().unwrap());
+    let error = convert.write_file(&open("cgeo", "anim_a.cgeo"), &path).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "pc2: a point cache has whole snapshots: select a range of them, not meshes by their addresses"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn a_frame_is_written_as_the_library_moves_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -57,7 +57,7 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
                 None => Ok(()),
             }
         }
-        // Written from the snapshots of a CGeo file, whatever meshes are asked for: see `cgeo::check_pc2`.
+        // Written of whole CGeo files only: see `cgeo::check_pc2`.
         Target::Pc2 => {
             tally.differs(|| "a point cache is compared with all snapshots of a CGeo file".to_owned());
             Ok(())

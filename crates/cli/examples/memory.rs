@@ -26,7 +26,7 @@ use meshmap_testing::{bombs, data};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const USAGE: &str = "usage: memory [--from NUMBER] [--short] [FILTER..]: cases from a number on whose name has one of the filters in it";
+const USAGE: &str = "usage: memory [--from NUMBER] [--share K/N] [--short] [FILTER..]: cases from a number on, of each N the one with remainder K, whose name has one of the filters in it";
 const MIB: i64 = 1 << 20;
 const MOST_MEMORY: i64 = 6 << 30;
 /// The processor time that a command may take, and for each byte of the file: LZMA makes 6,000 bytes of one.
@@ -42,11 +42,16 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut from = |option: &str| {
+    let mut value = |option: &str| {
         let is_named = arguments.first().is_some_and(|argument| argument == option) && arguments.len() > 1;
-        is_named.then(|| arguments.drain(..2).nth(1).and_then(|from| from.parse().ok()).unwrap_or(0))
+        is_named.then(|| arguments.drain(..2).nth(1).unwrap_or_default())
     };
-    let (child, first) = (from("--child"), from("--from").unwrap_or(0));
+    let number = |text: String| text.parse().unwrap_or(0);
+    let (child, first) = (value("--child").map(number), value("--from").map_or(0, number));
+    let Some(share) = value("--share").map_or(Some([0, 1]), |share| parse_share(&share)) else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
     let short = arguments.first().is_some_and(|argument| argument == "--short");
     let filters = &arguments[usize::from(short)..];
     if filters.iter().any(|filter| filter.starts_with('-')) {
@@ -55,14 +60,21 @@ fn main() -> ExitCode {
     }
     if let Some(from) = child {
         allocator::abort_beyond(MOST_MEMORY);
-        cases(short, &mut Runner { from, next: 0, filters });
+        cases(short, &mut Runner { from, share, next: 0, filters });
         return ExitCode::SUCCESS;
     }
-    parent(&arguments, first)
+    parent(&arguments, first, share)
+}
+
+/// K and N of `K/N`, where K is less than N.
+fn parse_share(text: &str) -> Option<[usize; 2]> {
+    let (k, n) = text.split_once('/')?;
+    let share = [k.parse().ok()?, n.parse().ok()?];
+    (share[0] < share[1]).then_some(share)
 }
 
 /// Runs the cases in another process, and goes on in a new one after a case that ended it.
-fn parent(arguments: &[String], first: usize) -> ExitCode {
+fn parent(arguments: &[String], first: usize, share: [usize; 2]) -> ExitCode {
     let printed = Printed(std::env::temp_dir().join(format!("meshmap-memory-{}.out", std::process::id())));
     let mut from = first;
     let mut faults: BTreeMap<String, usize> = BTreeMap::new();
@@ -76,14 +88,15 @@ fn parent(arguments: &[String], first: usize) -> ExitCode {
         let first = from;
         let (mut case, mut call, mut panic) = (String::new(), String::new(), None);
         let prepare = |command: &mut Command| {
-            command.arg("--child").arg(first.to_string()).args(arguments);
+            let share = share.map(|number| number.to_string()).join("/");
+            command.arg("--child").arg(first.to_string()).arg("--share").arg(share).args(arguments);
             command.env(Printed::VARIABLE, &printed.0).stdout(printed.file());
         };
         let end = again::run(prepare, PATIENCE, |line| match line.split_once(' ') {
             Some(("@case", rest)) => {
                 let (index, name) = rest.split_once(' ').unwrap_or((rest, ""));
                 (from, case) = (index.parse::<usize>().unwrap_or(from) + 1, name.to_owned());
-                if from.is_multiple_of(1000) {
+                if cases % 1000 == 999 {
                     eprintln!("case {from}: {case}");
                 }
                 cases += 1;
@@ -106,6 +119,7 @@ fn parent(arguments: &[String], first: usize) -> ExitCode {
 
 struct Runner<'a> {
     from: usize,
+    share: [usize; 2],
     next: usize,
     filters: &'a [String],
 }
@@ -119,7 +133,9 @@ impl Runner<'_> {
     fn begins(&mut self, name: &str) -> bool {
         let index = self.next;
         self.next += 1;
+        let [k, n] = self.share;
         let wanted = index >= self.from
+            && index % n == k
             && (self.filters.is_empty() || self.filters.iter().any(|filter| name.contains(filter.as_str())));
         if wanted {
             eprintln!("@case {index} {name}");
@@ -357,11 +373,12 @@ fn known(short: bool, runner: &mut Runner) {
     bomb("cgeo: 64 snapshots of 20,000 empty map channels", &kinds::cgeo_channels(20_000, 64), small());
     bomb("openctm: 200 bodies of 8 MB", &kinds::openctm_bomb(700_000).repeat(200), Limits::default());
 
-    let meshes = 2_000_000_u32;
+    // Each command takes seconds for 8 MB.
+    let meshes = if short { 100_000_u32 } else { 2_000_000 };
     let mut empty = Writer::b().to_bytes();
     empty[11..15].copy_from_slice(&meshes.to_le_bytes());
     empty.resize(empty.len() + meshes as usize * 4, 0);
-    runner.commands("bomb of tmf: 8 MB of empty meshes", &empty, &[Limits::default()]);
+    runner.commands(&format!("bomb of tmf: {meshes} empty meshes"), &empty, &[Limits::default()]);
 }
 
 /// Files of a few hundred KiB whose numbers, multiplied with each other, are gigabytes.

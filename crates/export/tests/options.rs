@@ -264,7 +264,7 @@ fn a_check_finds_what_was_damaged() {
     }
 }
 
-/// It would have other vertices than those that are asked for.
+/// It would have the vertices of all meshes.
 #[test]
 fn a_point_cache_of_selected_meshes_is_refused() {
     let folder = tempfile::tempdir().unwrap();

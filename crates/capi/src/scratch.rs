@@ -55,6 +55,11 @@ pub(crate) fn with<T>(scratch: *mut mm_scratch, job: impl FnOnce(&mut Working) -
     job(&mut working)
 }
 
+/// Fails unless this is a scratch or NULL.
+pub(crate) fn check(scratch: *mut mm_scratch) -> Result<()> {
+    handle::get_if_any::<Held>(scratch).map(drop)
+}
+
 /// Makes a scratch.
 ///
 /// Ownership: `*out` is the caller's, for mm_scratch_free. Threads: any. Errors: MM_ERROR_ARGUMENT.

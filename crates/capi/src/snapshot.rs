@@ -13,7 +13,7 @@ use crate::file::{File, mm_file};
 use crate::format::unknown;
 use crate::handle::{self, Kind};
 use crate::memory::{First, Places, put, put_sized};
-use crate::scratch::{Working, mm_scratch, with};
+use crate::scratch::{self, Working, mm_scratch, with};
 use crate::view::mm_view;
 
 /// A place for a decoded snapshot of a CGeo file, which is filled again and again. One for each thread that fills; others may
@@ -189,14 +189,15 @@ impl Decoded {
         scratch: *mut mm_scratch,
         places: &mut Places<'_>,
     ) -> Result<()> {
-        // Looked at even if the array needs none, so that a bad handle is always an error.
-        with(scratch, |working| match self.floats(wanted)? {
+        // Even if the array needs none, a bad handle is an error.
+        scratch::check(scratch)?;
+        match self.floats(wanted)? {
             Some(floats) => places.write(floats),
-            None => {
+            None => with(scratch, |working| {
                 let Working { corners, ids, edges, .. } = working;
                 places.write(wanted.of_triangles(self.triangles()?, (corners, ids, edges))?)
-            }
-        })
+            }),
+        }
     }
 }
 

@@ -83,7 +83,7 @@ fn parent(arguments: &[String], first: usize, share: [usize; 2]) -> ExitCode {
         // There are many bombs of a kind.
         *faults.entry(line.rsplit(": ").next().unwrap_or_default().to_owned()).or_default() += 1;
     };
-    let mut cases = 0;
+    let mut cases = 0_usize;
     loop {
         let first = from;
         let (mut case, mut call, mut panic) = (String::new(), String::new(), None);
@@ -96,10 +96,10 @@ fn parent(arguments: &[String], first: usize, share: [usize; 2]) -> ExitCode {
             Some(("@case", rest)) => {
                 let (index, name) = rest.split_once(' ').unwrap_or((rest, ""));
                 (from, case) = (index.parse::<usize>().unwrap_or(from) + 1, name.to_owned());
-                if cases % 1000 == 999 {
+                cases += 1;
+                if cases.is_multiple_of(1000) {
                     eprintln!("case {from}: {case}");
                 }
-                cases += 1;
             }
             Some(("@begun", name)) => call = name.to_owned(),
             Some(("@bad", text)) => fault(format!("{case}: {text}")),

@@ -4,10 +4,11 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use meshmap::cgeo::{Proxy, Snapshot};
 use meshmap::iqm::Model;
 use meshmap::openctm::Bodies;
 use meshmap::tmf::Document;
-use meshmap::{ErrorKind, Limits, MeshFile, Options, Semantic, Source};
+use meshmap::{ErrorKind, Fragments, Limits, MeshFile, Options, Result, Semantic, Source};
 use meshmap_testing::allocator::{Counting, counted};
 use meshmap_testing::{Recorder, data, fixtures, test_files};
 
@@ -243,6 +244,64 @@ fn extensions_all_over_a_lazy_file_take_few_reads() {
     let bytes: u64 = reads.iter().map(|range| range.end - range.start).sum();
     assert!(reads.len() < 20 && bytes < 4 * file.len() as u64, "{reads:?}");
     assert_modest("256 extensions", &file);
+}
+
+/// Also in a snapshot whose length is estimated from the one before, and where there is no mesh.
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn thousands_of_sections_in_a_snapshot_take_few_reads() {
+    const UNKNOWN: u32 = 0x1234_5678;
+    const MOST: usize = 60;
+    let jobs: [fn(&Snapshot) -> Result<usize>; 4] = [
+        |snapshot| Ok(snapshot.positions()?.len()),
+        |snapshot| Ok(snapshot.counts()?.triangles as usize),
+        |snapshot| Ok(usize::from(snapshot.bounding_box()?.is_some())),
+        |snapshot| Ok(snapshot.sections()?.len()),
+    ];
+    for dialect in fixtures::cgeo::dialects() {
+        let (_, mut snapshots) = fixtures::cgeo::animation(20, 4);
+        for sections in &mut snapshots[2..] {
+            sections.splice(..0, std::iter::repeat_n((UNKNOWN, Vec::new()), 3_000));
+        }
+        snapshots[3].pop();
+        let file = fixtures::cgeo::file(&snapshots, dialect);
+        for job in jobs {
+            let recorder = Recorder::new(file.clone());
+            let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
+            let fragments = Fragments::new(Some(file.len() as u64));
+            let (stepped, _) = in_steps(&fragments, &file, |source| Proxy::from_source(source.clone())).unwrap();
+            for index in 0..snapshots.len() {
+                recorder.reads.lock().unwrap().clear();
+                let found = job(&proxy.snapshot(index).unwrap()).map_err(|error| error.to_string());
+                let reads = recorder.reads.lock().unwrap().len();
+                let snapshot = stepped.snapshot(index).unwrap();
+                let steps = in_steps(&fragments, &file, |_| job(&snapshot)).map_err(|error| error.to_string());
+                let trips = steps.as_ref().map_or(0, |(_, trips)| *trips);
+                assert!(reads <= MOST && trips <= MOST, "{dialect}, {index}: {reads} reads, {trips} trips");
+                assert_eq!(found, steps.map(|(value, _)| value), "{dialect}, {index}");
+            }
+        }
+    }
+}
+
+/// The result of a job, and how often it had to wait for bytes.
+fn in_steps<T>(
+    fragments: &Fragments,
+    file: &[u8],
+    job: impl Fn(&Source) -> Result<T>,
+) -> Result<(T, usize)> {
+    for trips in 0..100_000 {
+        match fragments.step(&job)?.into_result() {
+            Ok(value) => return Ok((value, trips)),
+            Err(ranges) => {
+                for range in ranges {
+                    let bytes = file[range.start as usize..range.end as usize].to_vec();
+                    fragments.supply(range.start, bytes)?;
+                }
+            }
+        }
+    }
+    panic!("bytes never suffice");
 }
 
 #[test]

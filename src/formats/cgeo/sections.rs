@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use zerocopy::FromBytes;
+use zerocopy::little_endian::U32;
 
 use super::layout::expect_tag;
 use super::raw;
 use super::rules::FILE;
-use crate::bytes::Source;
+use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, Decoder, Fault, FaultKind};
 use crate::decode::{Content, Decoders, fault_error};
 use crate::dialect::{Dialect, OffsetTarget, SizeMeaning};
@@ -18,6 +19,9 @@ use crate::report::Result;
 
 /// The greatest number of sections in a snapshot. The published text has three kinds.
 pub(crate) const MAX_SECTIONS: usize = 4096;
+
+/// More than there are kinds. Sections after this number are kept in a list, and their headers are read many at a time.
+const FEW: usize = 8;
 
 /// The first byte of a complete mesh.
 pub(crate) const COMPLETE: u8 = 1;
@@ -163,6 +167,8 @@ pub(crate) struct Sections<'a> {
     decoders: &'a mut Decoders,
     /// The bytes from here on, if they are needed to follow the sections.
     bytes: Option<(u64, Bytes)>,
+    /// Reads the headers after the first few.
+    walk: Option<Walk>,
 }
 
 impl<'a> Sections<'a> {
@@ -182,6 +188,7 @@ impl<'a> Sections<'a> {
             left: MAX_SECTIONS,
             decoders,
             bytes: None,
+            walk: None,
         }
     }
 
@@ -196,7 +203,7 @@ impl<'a> Sections<'a> {
                 .expected(format!("it before {:#x}, where the snapshot ends", self.rest.end))
                 .found("none"));
         }
-        let tag = super::layout::tag(self.source, at, "tag of a section")?;
+        let tag = self.read_struct::<U32>(at, "tag of a section")?.get();
         if tag == raw::TAG_ANIMATION_SNAPSHOT_END {
             return Ok(None);
         }
@@ -208,7 +215,7 @@ impl<'a> Sections<'a> {
                 format!("a section of at most {most}, or the end tag, before {:#x}", self.rest.end);
             return Err(error.expected(expected).found(format_args!("tag {tag:#x}")));
         }
-        let header: raw::SectionHeader = self.source.read_struct(at, "header of a section")?;
+        let header: raw::SectionHeader = self.read_struct(at, "header of a section")?;
         let section = match self.dialect.size {
             SizeMeaning::Inflated => Some(self.inflated(&header, at)?),
             size => Section::stored(&header, at, size),
@@ -225,6 +232,13 @@ impl<'a> Sections<'a> {
         Ok(Some(section))
     }
 
+    fn read_struct<T: FromBytes>(&mut self, at: u64, what: &'static str) -> Result<T> {
+        if MAX_SECTIONS.saturating_sub(self.left) < FEW {
+            return self.source.read_struct(at, what);
+        }
+        self.walk.get_or_insert_with(|| self.source.walk()).read_struct(at, what)
+    }
+
     /// The start of the next section, or of the end tag.
     pub(crate) fn position(&self) -> u64 {
         self.rest.start
@@ -239,8 +253,6 @@ impl<'a> Sections<'a> {
     /// Returns the section with this tag, after `skip` others with it, if checking the first few sections is enough; `None` if more
     /// sections have to be checked.
     pub(crate) fn among_few(&mut self, tag: u32, skip: usize) -> Result<Option<Option<Section>>> {
-        /// More than there are kinds; not worth the memory of a list.
-        const FEW: usize = 8;
         if self.dialect.size == SizeMeaning::Inflated {
             return Ok(None);
         }

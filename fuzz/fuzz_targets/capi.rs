@@ -932,7 +932,7 @@ impl Caller<'_> {
 
     fn cgeo(&mut self) {
         let (file, snapshot, choice) = (self.handle(Kind::File), self.index(), self.script.byte());
-        if choice % 16 < 3 {
+        if choice % 16 < 4 {
             match choice % 16 {
                 0 => drop(self.sized::<mm_cgeo_info>(|out| unsafe { mm_cgeo_get_info(file, out) })),
                 1 => {
@@ -943,6 +943,7 @@ impl Caller<'_> {
                         mm_cgeo_property(file, name, out, capacity, length)
                     });
                 }
+                2 => drop(self.sized::<mm_cgeo_dialect>(|out| unsafe { mm_cgeo_get_dialect(file, out) })),
                 _ => {
                     self.plain(|out: *mut mm_topology| unsafe { mm_cgeo_topology(file, snapshot, out) });
                     let (mut complete, mut samples) = (9, 0);
@@ -954,15 +955,15 @@ impl Caller<'_> {
         }
         let scratch = self.handle_or_null(Kind::Scratch);
         match choice % 16 {
-            3 => {
+            4 => {
                 self.sized::<mm_cgeo_counts>(|out| unsafe {
                     mm_cgeo_get_counts(file, snapshot, scratch, out)
                 });
             }
-            4 => drop(
+            5 => drop(
                 self.plain(|out: *mut mm_bounds| unsafe { mm_cgeo_bounds(file, snapshot, scratch, out) }),
             ),
-            5 | 6 => {
+            6 | 7 => {
                 let (array, set) = self.array();
                 let view = self.sized::<mm_view>(|out| unsafe {
                     let status = mm_cgeo_view(file, snapshot, array, set, scratch, out);
@@ -974,7 +975,6 @@ impl Caller<'_> {
                     sum(view.data.cast(), view.byte_length);
                 }
             }
-            7 => drop(self.sized::<mm_cgeo_dialect>(|out| unsafe { mm_cgeo_get_dialect(file, out) })),
             _ => {
                 let (array, set) = self.array();
                 self.fill(element(array), |out, stride, capacity, count| unsafe {

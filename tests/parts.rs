@@ -174,6 +174,10 @@ fn large() -> &'static bytes::Bytes {
 
 /// The same meshes, stored otherwise.
 fn large_with(dialect: Dialect) -> bytes::Bytes {
+    fixtures::cgeo::file(&large_snapshots(), dialect).into()
+}
+
+fn large_snapshots() -> Vec<fixtures::cgeo::Snapshot> {
     let (_, mut snapshots) = fixtures::cgeo::animation(1, 1);
     snapshots.clear();
     let noise = |seed: u32| {
@@ -195,11 +199,12 @@ fn large_with(dialect: Dialect) -> bytes::Bytes {
         moved.normals.iter_mut().flatten().for_each(|number| *number += next());
         snapshots.push(vec![(TAG_MESH_DATA, moved.difference(&base))]);
     }
-    fixtures::cgeo::file(&snapshots, dialect).into()
+    snapshots
 }
 
 /// The tag of the section of a mesh.
 const TAG_MESH_DATA: u32 = meshmap::cgeo::raw::TAG_MESH_DATA;
+const TAG_POINTCLOUD: u32 = meshmap::cgeo::raw::TAG_POINTCLOUD;
 
 fn bits_of(mesh: &MeshBuffer) -> Vec<u8> {
     let arrays = [&mesh.positions, &mesh.normals].into_iter().chain(&mesh.texcoords);
@@ -371,6 +376,35 @@ fn files_are_read_as_far_as_the_positions_go() {
         let most = if index == 3 { most + prefix_of_positions(0) * 9 / 8 + (257 << 10) } else { most };
         let range = proxy.snapshot(index).unwrap().range();
         assert!(read <= most && most < 2 * (range.end - range.start), "{index}: {read} of at most {most}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "compressing what is inflated takes Miri minutes")]
+fn files_are_not_read_where_a_large_point_cloud_is() {
+    let mut snapshots = large_snapshots();
+    let mut cloud = fixtures::cgeo::Mesh::sheet(250, 1, 0.0);
+    cloud.positions.iter_mut().flatten().for_each(|number| *number = number.sin());
+    for snapshot in &mut snapshots {
+        snapshot.insert(0, (TAG_POINTCLOUD, cloud.point_cloud(1)));
+    }
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("cloud.cgeo");
+    std::fs::write(&path, fixtures::cgeo::file(&snapshots, Dialect::default())).unwrap();
+    let proxy = Proxy::open(&path).unwrap();
+    let read = |index: usize| {
+        let before = proxy.source().read_stats().bytes;
+        proxy.snapshot(index).unwrap().positions().unwrap();
+        proxy.source().read_stats().bytes - before
+    };
+    // The first difference shows where the meshes begin.
+    read(1);
+    let mesh = proxy.snapshot(2).unwrap().blocks().unwrap().pop().unwrap().range.start;
+    assert!(mesh - proxy.snapshot(2).unwrap().range().start > 300_000);
+    for index in 2..5 {
+        let most = prefix_of_positions(index) * 9 / 8 + (64 << 10);
+        let read = read(index);
+        assert!(read <= most, "{index}: {read} of at most {most}");
     }
 }
 

@@ -35,11 +35,14 @@ impl Asked {
         while self.next < order.len() && (self.lengths.is_empty() || self.bytes < AHEAD) {
             // Before a snapshot has been decoded, nothing is known of how much of the others is needed.
             let Ok(snapshot) = proxy.snapshot(order.at(self.next)) else { return };
-            let Some(range) = snapshot.likely_range(parts) else { return };
-            self.bytes = self.bytes.saturating_add(range.length());
-            self.lengths.push_back(range.length());
+            let Some(ranges) = snapshot.likely_ranges(parts) else { return };
+            let length = ranges.iter().map(Span::length).fold(0, u64::saturating_add);
+            self.bytes = self.bytes.saturating_add(length);
+            self.lengths.push_back(length);
             self.next = self.next.saturating_add(1);
-            proxy.source().will_read(range);
+            for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+                proxy.source().will_read(range);
+            }
         }
     }
 }

@@ -46,9 +46,30 @@ impl Snapshot {
             return Some(self.start()..self.extent.end);
         }
         // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
-        let length = self.proxy.prefixes().estimate(last)?;
-        let end = self.start().saturating_add(length).saturating_add(length / LONGER);
-        Some(self.start()..end.clamp(self.extent.start, self.extent.end))
+        let length = self.proxy.prefixes().estimate(last, false)?;
+        Some(self.beginning(length.saturating_add(length / LONGER)))
+    }
+
+    /// The ranges that will be read to decode these parts: of a file only the headers and the beginning of the mesh, if a large point
+    /// cloud is between them; otherwise the [likely range](Self::likely_range).
+    pub(super) fn likely_ranges(&self, parts: Parts) -> Option<[Range<u64>; 2]> {
+        let last = parts.last();
+        let source = &self.proxy.layout().source;
+        let whole = self.likely_range(parts)?;
+        if self.index == 0 || !source.is_file() || !self.may_end_before(last) {
+            return Some([whole, 0..0]);
+        }
+        let prefixes = self.proxy.prefixes();
+        let read = self.beginning(prefixes.estimate(last, true)?);
+        Some(match prefixes.far_mesh() {
+            Some(mesh) => [self.beginning(FEW), read.start.saturating_add(mesh).min(read.end)..read.end],
+            None => [read, 0..0],
+        })
+    }
+
+    fn beginning(&self, length: u64) -> Range<u64> {
+        let end = self.start().saturating_add(length);
+        self.start()..end.clamp(self.extent.start, self.extent.end)
     }
 
     /// Returns `true` if a mesh that is decoded up to this part can be read in part.
@@ -72,11 +93,11 @@ impl Snapshot {
         scratch: &mut Scratch,
         job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
-        let needed = Cell::new(0);
+        let needed = Cell::new((0, 0));
         let job = |section: &Section, stream: &mut Stream<'_>, skipped: &mut [u8]| {
             let result = job(section, stream, skipped);
             let before = section.content.start.saturating_sub(self.start());
-            needed.set(before.saturating_add(stream.used()));
+            needed.set((before, before.saturating_add(stream.used())));
             result
         };
         let result = match self.first_bytes(last) {
@@ -84,7 +105,8 @@ impl Snapshot {
             Some(length) => self.in_part(length, budget, scratch, job),
         };
         if result.is_ok() && self.index > 0 {
-            self.proxy.prefixes().learn(last, needed.get());
+            let (mesh, bytes) = needed.get();
+            self.proxy.prefixes().learn(last, mesh, bytes);
         }
         result
     }
@@ -104,8 +126,9 @@ impl Snapshot {
         {
             return None;
         }
-        let estimate = if self.index > 0 { self.proxy.prefixes().estimate(last) } else { None };
-        if !source.is_file() {
+        let is_file = source.is_file();
+        let estimate = if self.index > 0 { self.proxy.prefixes().estimate(last, is_file) } else { None };
+        if !is_file {
             return estimate.filter(|length| *length < self.extent.length());
         }
         // There may be a hole behind a short snapshot, which would be read with it.
@@ -125,22 +148,33 @@ impl Snapshot {
         job: impl FnOnce(&Section, &mut Stream<'_>, &mut [u8]) -> Result<T>,
     ) -> Result<T> {
         let source = &self.proxy.layout().source;
-        let end = self.start().saturating_add(length).min(self.extent.end);
         let located = |error| self.place().locate(error);
-        let light = source.with_ranges(&[self.start()..end], "snapshot").map_err(located)?;
+        let read = |range: Range<u64>| {
+            if source.is_file() {
+                // Otherwise the system may read ahead, and more than this.
+                source.will_read(range.clone());
+            }
+            source.with_ranges(&[range], "snapshot").map_err(located)
+        };
+        // The headers alone, if there is a large point cloud before the mesh.
+        let is_far = source.is_file() && self.proxy.prefixes().far_mesh().is_some();
+        let first = self.beginning(if is_far { length.min(FEW) } else { length });
+        let light = read(first.clone())?;
         let section = self.find(&light, raw::TAG_MESH_DATA, self.sample, &mut scratch.decoders)?;
         let Some(section) = section else {
             return self.mesh_stream_with(budget, scratch, job);
         };
-        let (light, end) = if section.content.start.saturating_add(HEADERS) < end {
-            (light, end)
+        let content = section.content.clone();
+        let headers_end = content.start.saturating_add(HEADERS);
+        let (light, end) = if headers_end < first.end {
+            (light, first.end)
         } else {
-            // There is a large point cloud before the mesh.
-            let content = section.content.clone();
-            let end = content.start.saturating_add(length).min(content.end);
-            (source.with_ranges(&[content.start..end], "snapshot").map_err(located)?, end)
+            let estimated = self.start().saturating_add(length);
+            let end = if headers_end < estimated { estimated } else { content.start.saturating_add(length) };
+            let end = end.min(content.end);
+            (read(content.start..end)?, end)
         };
-        let there = section.content.start..end.min(section.content.end);
+        let there = content.start..end.min(content.end);
         let rest = Rest::new(source, &section, there.end);
         let bytes = light.get(there, "TAG_MESH_DATA").map_err(located)?;
         let result = with_skipped(scratch, |scratch, skipped| {

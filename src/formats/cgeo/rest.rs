@@ -12,15 +12,20 @@ use crate::report::Error;
 /// Bytes that are read at a time from a file.
 pub(super) const PIECE: u64 = 256 << 10;
 
-/// The maximum growth of the next prefix over the last one: one part in this number.
+/// The maximum growth of the next prefix over the last ones: one part in this number.
 pub(super) const LONGER: u64 = 8;
 
-/// The lengths in bytes, from the beginning of the last difference, that its positions and its normals needed; 0 as long as
-/// unknown.
+/// The same for files, where reading on costs less than another request to a store.
+const LONGER_IN_FILES: u64 = 16;
+
+/// What the last differences needed, in bytes from the beginning of each; 0 as long as unknown.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
+    /// The greatest lengths, which decrease slowly: after a short difference, a long one may follow.
     positions: AtomicU64,
     normals: AtomicU64,
+    /// The beginning of the last mesh.
+    mesh: AtomicU64,
 }
 
 impl Prefixes {
@@ -33,15 +38,26 @@ impl Prefixes {
     }
 
     /// About how many bytes are needed.
-    pub(super) fn estimate(&self, last: Part) -> Option<u64> {
+    pub(super) fn estimate(&self, last: Part, is_file: bool) -> Option<u64> {
         let known = self.of(last)?.load(Ordering::Relaxed);
-        (known > 0).then(|| known.saturating_add(known / LONGER))
+        let growth = if is_file { known / LONGER_IN_FILES } else { known / LONGER };
+        (known > 0).then(|| known.saturating_add(growth))
     }
 
-    pub(super) fn learn(&self, last: Part, bytes: u64) {
-        if let Some(prefix) = self.of(last) {
-            prefix.store(bytes, Ordering::Relaxed);
-        }
+    /// About where the mesh begins, if there is so much before it that it pays to skip that.
+    pub(super) fn far_mesh(&self) -> Option<u64> {
+        const FAR: u64 = 64 << 10;
+        let known = self.mesh.load(Ordering::Relaxed);
+        Some(known.saturating_sub(known / LONGER_IN_FILES)).filter(|mesh| *mesh >= FAR)
+    }
+
+    pub(super) fn learn(&self, last: Part, mesh: u64, bytes: u64) {
+        /// One part in this number is forgotten with each difference.
+        const SLOWLY: u64 = 32;
+        let Some(prefix) = self.of(last) else { return };
+        let known = prefix.load(Ordering::Relaxed);
+        prefix.store(bytes.max(known.saturating_sub(known / SLOWLY)), Ordering::Relaxed);
+        self.mesh.store(mesh, Ordering::Relaxed);
     }
 }
 
@@ -101,6 +117,10 @@ impl<'a> Rest<'a> {
         let wanted = if self.is_file { PIECE.max(so_far / LONGER) } else { u64::MAX };
         let end = start.saturating_add(wanted).min(self.end);
         self.next.store(end, Ordering::Relaxed);
+        if self.is_file {
+            // Otherwise the system reads ahead, and more than this.
+            self.source.will_read(start..end);
+        }
         match self.source.get(start..end, "TAG_MESH_DATA") {
             Ok(bytes) => Some(self.read.push([unused, &bytes].concat())),
             Err(error) => {

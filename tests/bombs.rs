@@ -269,13 +269,15 @@ fn thousands_of_sections_in_a_snapshot_take_few_reads() {
             let recorder = Recorder::new(file.clone());
             let proxy = Proxy::from_source(Source::ranged(recorder.clone())).unwrap();
             let fragments = Fragments::new(Some(file.len() as u64));
-            let (stepped, _) = in_steps(&fragments, &file, |source| Proxy::from_source(source.clone())).unwrap();
+            let (stepped, _) =
+                in_steps(&fragments, &file, |source| Proxy::from_source(source.clone())).unwrap();
             for index in 0..snapshots.len() {
                 recorder.reads.lock().unwrap().clear();
                 let found = job(&proxy.snapshot(index).unwrap()).map_err(|error| error.to_string());
                 let reads = recorder.reads.lock().unwrap().len();
                 let snapshot = stepped.snapshot(index).unwrap();
-                let steps = in_steps(&fragments, &file, |_| job(&snapshot)).map_err(|error| error.to_string());
+                let steps =
+                    in_steps(&fragments, &file, |_| job(&snapshot)).map_err(|error| error.to_string());
                 let trips = steps.as_ref().map_or(0, |(_, trips)| *trips);
                 assert!(reads <= MOST && trips <= MOST, "{dialect}, {index}: {reads} reads, {trips} trips");
                 assert_eq!(found, steps.map(|(value, _)| value), "{dialect}, {index}");
@@ -285,11 +287,7 @@ fn thousands_of_sections_in_a_snapshot_take_few_reads() {
 }
 
 /// The result of a job, and how often it had to wait for bytes.
-fn in_steps<T>(
-    fragments: &Fragments,
-    file: &[u8],
-    job: impl Fn(&Source) -> Result<T>,
-) -> Result<(T, usize)> {
+fn in_steps<T>(fragments: &Fragments, file: &[u8], job: impl Fn(&Source) -> Result<T>) -> Result<(T, usize)> {
     for trips in 0..100_000 {
         match fragments.step(&job)?.into_result() {
             Ok(value) => return Ok((value, trips)),

@@ -1,8 +1,8 @@
 //! Reading as much of a mesh as its first arrays need.
 //!
 //! Positions come first in the stream of a mesh, then normals. A source that is not in memory is read no further than the stream is
-//! inflated: a file piece by piece; a store, which takes long for each request, in one request whose length is taken from the
-//! difference before.
+//! inflated. The length of the first read is estimated from the differences before. A store, which takes long for each request, gets
+//! one request; of a file, the estimate is closer, and the rest follows piece by piece.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -32,7 +32,7 @@ impl Snapshot {
     /// The byte range to fetch before a call of [`mesh_parts_into`](Self::mesh_parts_into) with these parts.
     ///
     /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the length that the last decoded
-    /// snapshot needed, plus a quarter. If the estimate is too short, `mesh_parts_into` reads the rest. Returns `None` if there is no
+    /// snapshots needed, plus a quarter. If the estimate is too short, `mesh_parts_into` reads the rest. Returns `None` if there is no
     /// estimate yet, because no snapshot after the first one has been decoded.
     ///
     /// Returns the [whole snapshot](Self::range) for the first snapshot, for map channels, and for dialects that store the inflated
@@ -50,8 +50,7 @@ impl Snapshot {
         Some(self.beginning(length.saturating_add(length / LONGER)))
     }
 
-    /// The ranges that will be read to decode these parts: of a file only the headers and the beginning of the mesh, if a large point
-    /// cloud is between them; otherwise the [likely range](Self::likely_range).
+    /// The [likely range](Self::likely_range), without a large point cloud of a file before the mesh. The second one may be empty.
     pub(super) fn likely_ranges(&self, parts: Parts) -> Option<[Range<u64>; 2]> {
         let last = parts.last();
         let source = &self.proxy.layout().source;

@@ -6,6 +6,7 @@ use meshmap::iqm::{Anim, Model};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
+use crate::outcome::one_line;
 use crate::pose::Pose;
 
 /// The snapshots or frames per second of a file that does not specify them.
@@ -214,7 +215,7 @@ fn frame(anim: &Anim, number: u32) -> Named {
     let seconds = f64::from(number) / f64::from(anim.framerate);
     let time =
         if seconds.is_finite() && seconds >= 0.0 { format!(" ({seconds:.3} s)") } else { String::new() };
-    let name = format!("{} frame {number}{time}", anim.name.to_string_lossy());
+    let name = one_line(format!("{} frame {number}{time}", anim.name.to_string_lossy()));
     Named { moment: Moment::Frame(anim.first_frame.saturating_add(number)), name }
 }
 

@@ -78,9 +78,14 @@ impl Outcome {
     }
 }
 
-/// Lists a line once, if there are not too many. Names in it may contain control characters, which are escaped.
+/// Escapes a text with control characters, which names may contain.
+pub(crate) fn one_line(text: String) -> String {
+    if text.contains(char::is_control) { text.escape_debug().to_string() } else { text }
+}
+
+/// Lists a line once, if there are not too many.
 pub(crate) fn add(line: String, lines: &mut Vec<String>, more: &mut u64) {
-    let line = if line.contains(char::is_control) { line.escape_debug().to_string() } else { line };
+    let line = one_line(line);
     if lines.contains(&line) {
         return;
     }

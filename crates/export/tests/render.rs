@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use meshmap::{Axis, Format, MeshFile, Parallelism, Source};
 use meshmap_export::{Error, Mode, NonFinite, Picture, Render, Samples, Sheet};
-use meshmap_testing::data;
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
+use meshmap_testing::{data, fixtures};
 use sha2::{Digest, Sha256};
 
 const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
@@ -405,6 +405,19 @@ fn frames_and_snapshots_move() {
         "{}",
         rendered.moment
     );
+}
+
+#[test]
+fn names_of_animations_are_one_line() {
+    let mut bytes = fixtures::iqm::small();
+    let file = MeshFile::from_source(Source::from_bytes(bytes.clone())).unwrap();
+    let name = file.as_iqm().unwrap().anims().next().unwrap().name.to_string_lossy().into_owned();
+    let at =
+        bytes.windows(name.len() + 1).position(|text| text == [name.as_bytes(), b"\0"].concat()).unwrap();
+    bytes[at] = b'\n';
+    let file = MeshFile::from_source(Source::from_bytes(bytes)).unwrap();
+    let (_, rendered) = small().with_frame(2).picture(&file).unwrap();
+    assert!(rendered.moment.starts_with(&format!("\\n{} frame 2", &name[1..])), "{}", rendered.moment);
 }
 
 /// The pictures of a PNG.

@@ -225,7 +225,7 @@ pub struct Rendered {
     pub pictures: u32,
     /// The number of triangles; for an animation, the number in its last picture.
     pub triangles: u64,
-    /// The snapshot or the frame; empty for what does not move, and for the bind pose.
+    /// The snapshot or the frame, in one line; empty for what does not move, and for the bind pose.
     pub moment: String,
     /// The largest distance between two compared vertices, for a comparison.
     pub largest_distance: Option<f64>,

@@ -34,8 +34,6 @@ enum Phase {
         distance: usize,
         left: usize,
     },
-    /// Nothing: a match reached before the stream.
-    TooFar,
     Ended,
 }
 
@@ -168,6 +166,8 @@ impl Deflate {
         (until, stop): (usize, Position),
     ) -> Result<(), Problem> {
         let mut is_first = self.is_between_blocks();
+        // A match that reaches too far.
+        let mut too_far = usize::MAX;
         while *at < until {
             match self.phase {
                 Phase::Header if !is_first && bits.position(input) >= stop => break,
@@ -200,7 +200,8 @@ impl Deflate {
                     self.phase = Phase::Stored(left.saturating_sub(count));
                 }
                 Phase::Symbols => {
-                    let soft = until.saturating_add(Self::MARGIN).min(out.len());
+                    let soft = until.saturating_add(Self::MARGIN).min(too_far).min(out.len());
+                    let before = (*bits, *at);
                     let room = out.get_mut(..soft).unwrap_or_default();
                     let Self { processor, tables, history, .. } = &*self;
                     // Inlined, so that it is made of the processor's instructions.
@@ -216,7 +217,9 @@ impl Deflate {
                         )
                     };
                     if let Err(fast::TooFar) = result {
-                        self.phase = Phase::TooFar;
+                        // Once more, up to this match, and then bit by bit: so it is found where the match begins.
+                        too_far = *at;
+                        (*bits, *at) = before;
                     } else if *at < until {
                         self.literals(bits, out, at);
                         if *at < until {
@@ -231,7 +234,6 @@ impl Deflate {
                     let left = left.saturating_sub(length);
                     self.phase = if left > 0 { Phase::Match { distance, left } } else { Phase::Symbols };
                 }
-                Phase::TooFar => return Err(TOO_FAR),
                 Phase::Ended => break,
             }
         }

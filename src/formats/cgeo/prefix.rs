@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use super::parts::{Part, Parts};
 use super::raw;
 use super::reading::with_skipped;
-use super::rest::{LONGER, PIECE, Rest};
+use super::rest::{LONGER, LONGER_IN_FILES, PIECE, Rest};
 use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::stream::Stream;
@@ -59,7 +59,8 @@ impl Snapshot {
             return Some([whole, 0..0]);
         }
         let prefixes = self.proxy.prefixes();
-        let read = self.beginning(prefixes.estimate(last, true)?);
+        let length = prefixes.estimate(last, true)?;
+        let read = self.beginning(length.saturating_add(length / LONGER_IN_FILES));
         Some(match prefixes.far_mesh() {
             Some(mesh) => [self.beginning(FEW), read.start.saturating_add(mesh).min(read.end)..read.end],
             None => [read, 0..0],

@@ -16,7 +16,7 @@ pub(super) const PIECE: u64 = 256 << 10;
 pub(super) const LONGER: u64 = 8;
 
 /// The same for files, where reading on costs less than another request to a store.
-const LONGER_IN_FILES: u64 = 16;
+pub(super) const LONGER_IN_FILES: u64 = 32;
 
 /// What the last differences needed, in bytes from the beginning of each; 0 as long as unknown.
 #[derive(Debug, Default)]

@@ -17,6 +17,10 @@ const OUTPUT_RATIO: u64 = 256;
 const FREE_PICTURES: u64 = 4096;
 const BYTES_OF_PICTURE: u64 = 16;
 
+/// Elements that all pictures of a small file may always have together, and elements for each stored byte of a large file.
+const FREE_ELEMENTS: u64 = 32 << 20;
+const ELEMENTS_OF_BYTE: u64 = 64;
+
 /// The memory and output that one call may still use. Clones charge the same call.
 ///
 /// Memory is charged before it is allocated: either kept until the call ends, such as parts of a document, or given back by a
@@ -36,6 +40,8 @@ struct Counts {
     max_output: u64,
     max_written: u64,
     max_pictures: u64,
+    /// Elements of all pictures.
+    max_elements: u64,
     /// Bytes of geometry read for the output.
     geometry: AtomicU64,
     written: AtomicU64,
@@ -49,21 +55,28 @@ impl Budget {
         let max_memory = limits.max_total_bytes.max(stored.saturating_mul(limits.free_ratio));
         let usual = FREE_OUTPUT.max(stored.saturating_mul(OUTPUT_RATIO));
         let max_output = max_output.unwrap_or(usual);
-        Self::new(max_memory, max_output, max_output, FREE_PICTURES.max(stored / BYTES_OF_PICTURE))
+        let max_pictures = FREE_PICTURES.max(stored / BYTES_OF_PICTURE);
+        let max_elements = FREE_ELEMENTS.max(stored.saturating_mul(ELEMENTS_OF_BYTE));
+        Self::new(max_memory, [max_output; 2], max_pictures, max_elements)
     }
 
     /// The budget of a call that draws a file: the size of each picture is the caller's choice.
     pub(crate) fn of_pictures(file: &MeshFile) -> Self {
-        let Counts { max_memory, max_output, max_pictures, .. } = *Self::of(file, None).0;
-        Self::new(max_memory, max_output, u64::MAX, max_pictures)
+        let Counts { max_memory, max_output, max_pictures, max_elements, .. } = *Self::of(file, None).0;
+        Self::new(max_memory, [max_output, u64::MAX], max_pictures, max_elements)
     }
 
     /// A budget for what a caller asks for by itself, such as a picture of a size.
     pub(crate) fn unlimited() -> Self {
-        Self::new(u64::MAX, u64::MAX, u64::MAX, u64::MAX)
+        Self::new(u64::MAX, [u64::MAX; 2], u64::MAX, u64::MAX)
     }
 
-    fn new(max_memory: u64, max_output: u64, max_written: u64, max_pictures: u64) -> Self {
+    fn new(
+        max_memory: u64,
+        [max_output, max_written]: [u64; 2],
+        max_pictures: u64,
+        max_elements: u64,
+    ) -> Self {
         let [kept, working, geometry, written] = [const { AtomicU64::new(0) }; 4];
         Self(Arc::new(Counts {
             max_memory,
@@ -72,6 +85,7 @@ impl Budget {
             max_output,
             max_written,
             max_pictures,
+            max_elements,
             geometry,
             written,
         }))
@@ -144,9 +158,11 @@ impl Budget {
         self.0.geometry.store(0, Ordering::Relaxed);
     }
 
-    /// Checks the number of pictures.
-    pub(crate) fn check_pictures(&self, count: u64) -> Result<()> {
-        add(&AtomicU64::new(0), count, self.0.max_pictures, Limit::Pictures, "snapshots or frames")
+    /// Checks the number of pictures, in each of which so many elements take no bytes of their own.
+    pub(crate) fn check_pictures(&self, count: u64, elements: u64) -> Result<()> {
+        let most = self.0.max_elements.checked_div(elements).unwrap_or(u64::MAX).max(1);
+        let most = self.0.max_pictures.min(most);
+        add(&AtomicU64::new(0), count, most, Limit::Pictures, "snapshots or frames")
     }
 
     /// Forgets all charges: everything has been dropped, and is written again from the beginning.
@@ -184,7 +200,7 @@ mod tests {
 
     #[test]
     fn scopes_give_memory_back_and_no_output() {
-        let budget = Budget::new(100, 50, 50, 9);
+        let budget = Budget::new(100, [50; 2], 9, 40);
         budget.charge(10, "a").unwrap();
         let scope = budget.scope();
         assert!(budget.collect([1_u8; 91].into_iter(), "b").is_err());
@@ -199,6 +215,8 @@ mod tests {
         assert!(matches!(error, Error::LimitExceeded { limit: Limit::Output, most: 50, needed: 51, .. }));
         budget.restart();
         budget.write(50).unwrap();
-        assert!(budget.check_pictures(9).is_ok() && budget.check_pictures(10).is_err());
+        assert!(budget.check_pictures(9, 0).is_ok() && budget.check_pictures(10, 0).is_err());
+        assert!(budget.check_pictures(8, 5).is_ok() && budget.check_pictures(9, 5).is_err());
+        assert!(budget.check_pictures(1, 99).is_ok());
     }
 }

@@ -177,10 +177,11 @@ impl Finder<'_> {
 
     /// Each `every`-th moment of an animated file; `None` if nothing is animated.
     pub(crate) fn all(self, file: &MeshFile, every: usize, budget: &Budget) -> Result<Option<Run>> {
-        let check = |count: usize| budget.check_pictures(count.div_ceil(every.max(1)) as u64);
+        let check =
+            |count: usize, elements| budget.check_pictures(count.div_ceil(every.max(1)) as u64, elements);
         let (moments, rate) = match (file.as_cgeo(), file.as_iqm()) {
             (Some(proxy), _) if proxy.snapshot_count() > 1 => {
-                check(proxy.snapshot_count())?;
+                check(proxy.snapshot_count(), 0)?;
                 let moments =
                     (0..proxy.snapshot_count()).step_by(every).map(|index| snapshot(proxy, index, false));
                 let step = proxy.timing().map(|timing| timing.step());
@@ -192,7 +193,7 @@ impl Finder<'_> {
                 if anim.num_frames == 0 || anim.frames().end > model.frames().len() {
                     return Ok(None);
                 }
-                check(anim.num_frames as usize)?;
+                check(anim.num_frames as usize, elements(model))?;
                 let moments = (0..anim.num_frames).step_by(every).map(|number| frame(&anim, number));
                 let has_rate = anim.framerate > 0.0 && anim.framerate.is_finite();
                 (moments.collect(), has_rate.then(|| f64::from(anim.framerate)))
@@ -202,6 +203,12 @@ impl Finder<'_> {
         let delay = delay(rate.unwrap_or(USUAL_RATE.into()), every);
         Ok(Some(Run { moments, delay, is_rate_assumed: rate.is_none() }))
     }
+}
+
+/// Vertices, triangles and joints. A joint counts as 128: it takes longest, and one that moves takes bytes in each frame.
+fn elements(model: &Model) -> u64 {
+    let joints = model.joint_count().saturating_mul(128);
+    joints.saturating_add(model.vertex_count()).saturating_add(model.triangle_count()) as u64
 }
 
 fn snapshot(proxy: &Proxy, index: usize, is_nearest: bool) -> Named {

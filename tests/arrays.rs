@@ -14,7 +14,7 @@ use meshmap::{
     Address, ArrayData, ArrayEntry, Bounds, ErrorKind, Format, Fragments, IndexFormat, Limits, MeshFile,
     Options, Result, Semantic, Source, VertexFormat, VertexLayout, iqm,
 };
-use meshmap_testing::{Recorder, data, exercise};
+use meshmap_testing::{Recorder, data, exercise, in_steps};
 
 /// The valid files of a format in the repository.
 fn valid(format: Format) -> Vec<PathBuf> {
@@ -210,22 +210,6 @@ fn crc32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// The result of a job on fragments that are supplied with each range that it asks for.
-fn in_fragments<T>(bytes: &Bytes, job: impl Fn(&Source) -> Result<T>) -> T {
-    let fragments = Fragments::new(Some(bytes.len() as u64));
-    loop {
-        match fragments.step(&job).unwrap().into_result() {
-            Ok(done) => return done,
-            Err(ranges) => {
-                for range in ranges {
-                    let part = bytes.slice(range.start as usize..range.end as usize);
-                    fragments.supply(range.start, part).unwrap();
-                }
-            }
-        }
-    }
-}
-
 fn assert_sources_agree(path: &Path) {
     println!("{}", path.display());
     let bytes = memory(path);
@@ -234,7 +218,8 @@ fn assert_sources_agree(path: &Path) {
     let reader = Source::ranged(Recorder::of_unknown_length(bytes.to_vec()));
     assert_eq!(described(&MeshFile::from_source(reader).unwrap()).unwrap(), expected);
     let job = |source: &Source| described(&MeshFile::from_source(source.clone())?);
-    assert_eq!(in_fragments(&bytes, job), expected);
+    let fragments = Fragments::new(Some(bytes.len() as u64));
+    assert_eq!(in_steps(&fragments, &bytes, job).unwrap().0, expected);
     #[cfg(feature = "mmap")]
     {
         #[allow(unsafe_code, reason = "the files of the repository do not change while tests run")]

@@ -10,7 +10,7 @@ use meshmap::{Codec, ErrorKind, Fragments, Options, Source, Strictness};
 use meshmap::{MeshFile, iqm, openctm, tmf};
 
 use meshmap_testing::allocator::{Counting, counted};
-use meshmap_testing::{Recorder, fixtures, kinds};
+use meshmap_testing::{Recorder, fixtures, in_steps, kinds};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -255,20 +255,8 @@ fn playing_one_snapshot_again_and_again_does_not_walk_its_sections_each_time() {
 }
 
 /// The result of a job over fragments of a file, and the number of steps.
-fn in_steps<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> (T, usize) {
-    let fragments = Fragments::new(Some(file.len() as u64));
-    for steps in 1.. {
-        match fragments.step(&job).unwrap().into_result() {
-            Ok(done) => return (done, steps),
-            Err(ranges) => {
-                for range in ranges {
-                    let part = file[range.start as usize..range.end as usize].to_vec();
-                    fragments.supply(range.start, part).unwrap();
-                }
-            }
-        }
-    }
-    unreachable!()
+fn in_fragments<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> (T, usize) {
+    in_steps(&Fragments::new(Some(file.len() as u64)), file, job).unwrap()
 }
 
 #[test]
@@ -276,7 +264,8 @@ fn in_steps<T>(file: &[u8], job: impl Fn(&Source) -> meshmap::Result<T>) -> (T, 
 fn checking_fragments_of_many_snapshots_takes_few_steps() {
     let (_, snapshots) = fixtures::cgeo::animation(2, 500);
     let file = fixtures::cgeo::file(&snapshots, cgeo::Dialect::default());
-    let (findings, steps) = in_steps(&file, |source| cgeo::Proxy::from_source(source.clone())?.validate());
+    let (findings, steps) =
+        in_fragments(&file, |source| cgeo::Proxy::from_source(source.clone())?.validate());
     assert!(findings.iter().all(|finding| finding.severity() < meshmap::Severity::Unusable), "{findings:?}");
     assert!(steps < 16, "{steps}");
 }
@@ -287,7 +276,7 @@ fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
     const COUNT: usize = 200_000;
     let file = build("custom vertex arrays of different names", COUNT);
     let open = |source: &Source| iqm::Model::from_source(source.clone());
-    let (model, steps) = in_steps(&file, open);
+    let (model, steps) = in_fragments(&file, open);
     assert_eq!(model.vertex_arrays().len(), COUNT);
     assert!(steps < 8, "{steps}");
 
@@ -301,7 +290,7 @@ fn names_in_a_long_text_are_neither_a_step_nor_a_read_each() {
 #[test]
 fn a_long_name_takes_few_steps() {
     let file = build("a name that fills the file", 1 << 16);
-    let (model, steps) = in_steps(&file, |source| iqm::Model::from_source(source.clone()));
+    let (model, steps) = in_fragments(&file, |source| iqm::Model::from_source(source.clone()));
     assert_eq!(model.meshes().next().unwrap().name.as_bytes().len(), 64 << 16);
     assert!(steps < 20, "{steps}");
 }
@@ -315,7 +304,7 @@ fn arrays_of_many_segments_are_neither_a_step_nor_a_read_each() {
         let mesh = tmf::Document::from_source(source.clone())?.mesh(0).unwrap();
         mesh.position_indices().unwrap().read()
     };
-    let (indices, steps) = in_steps(&file, read);
+    let (indices, steps) = in_fragments(&file, read);
     assert_eq!(indices.len(), 3 * COUNT + 3);
     assert!(steps < 20, "{steps}");
 

@@ -12,8 +12,10 @@ pub mod fixtures;
 pub mod kinds;
 pub mod measure;
 mod recorder;
+mod steps;
 mod watchdog;
 
 pub use drawn::drawn;
 pub use recorder::Recorder;
+pub use steps::in_steps;
 pub use watchdog::with_watchdog;

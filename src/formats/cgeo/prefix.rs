@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use super::parts::{Part, Parts};
 use super::raw;
 use super::reading::with_skipped;
-use super::rest::{LONGER, LONGER_IN_FILES, PIECE, Rest};
+use super::rest::{PIECE, Rest, grown};
 use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::stream::Stream;
@@ -31,7 +31,7 @@ const HEADERS: u64 = 64;
 impl Snapshot {
     /// The byte range to fetch before a call of [`mesh_parts_into`](Self::mesh_parts_into) with these parts.
     ///
-    /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the length that the last decoded
+    /// Positions and normals need only the beginning of a snapshot. Its length is estimated: the maximum length that the last decoded
     /// snapshots needed, plus a quarter. If the estimate is too short, `mesh_parts_into` reads the rest. Returns `None` if there is no
     /// estimate yet, because no snapshot after the first one has been decoded.
     ///
@@ -41,32 +41,36 @@ impl Snapshot {
     /// The range starts with the start tag, which in some dialects stands in the 4 bytes before the snapshot's offset.
     #[must_use]
     pub fn likely_range(&self, parts: Parts) -> Option<Range<u64>> {
-        let last = parts.last();
-        if self.index == 0 || !self.may_end_before(last) {
-            return Some(self.start()..self.extent.end);
-        }
-        // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
-        let length = self.proxy.prefixes().estimate(last, false)?;
-        Some(self.beginning(length.saturating_add(length / LONGER)))
+        self.likely(parts.last(), false)
     }
 
-    /// The [likely range](Self::likely_range), without a large point cloud of a file before the mesh. The second one may be empty.
+    /// The [likely range](Self::likely_range) in two parts. A large point cloud of a file lies between them; otherwise the second is
+    /// empty.
     pub(super) fn likely_ranges(&self, parts: Parts) -> Option<[Range<u64>; 2]> {
-        let last = parts.last();
-        let source = &self.proxy.layout().source;
-        let whole = self.likely_range(parts)?;
-        if self.index == 0 || !source.is_file() || !self.may_end_before(last) {
-            return Some([whole, 0..0]);
-        }
-        let prefixes = self.proxy.prefixes();
-        let length = prefixes.estimate(last, true)?;
-        let read = self.beginning(length.saturating_add(length / LONGER_IN_FILES));
-        Some(match prefixes.far_mesh() {
-            Some(mesh) => [self.beginning(FEW), read.start.saturating_add(mesh).min(read.end)..read.end],
-            None => [read, 0..0],
+        let (last, is_file) = (parts.last(), self.proxy.layout().source.is_file());
+        let range = self.likely(last, is_file)?;
+        let mesh = self.proxy.prefixes().far_mesh().filter(|_| is_file && self.has_prefix(last));
+        Some(match mesh {
+            Some(mesh) => [self.beginning(FEW), range.start.saturating_add(mesh).min(range.end)..range.end],
+            None => [range, 0..0],
         })
     }
 
+    fn likely(&self, last: Part, is_file: bool) -> Option<Range<u64>> {
+        if !self.has_prefix(last) {
+            return Some(self.start()..self.extent.end);
+        }
+        // The estimate may have grown by the time of the call, which reads as much as the estimate asks for.
+        let length = self.proxy.prefixes().estimate(last, is_file)?;
+        Some(self.beginning(grown(length, is_file)))
+    }
+
+    /// Returns `true` if the length that a mesh up to this part needs is estimated from the snapshots before.
+    fn has_prefix(&self, last: Part) -> bool {
+        self.index > 0 && self.may_end_before(last)
+    }
+
+    /// This number of bytes from the beginning, or all that there are.
     fn beginning(&self, length: u64) -> Range<u64> {
         let end = self.start().saturating_add(length);
         self.start()..end.clamp(self.extent.start, self.extent.end)
@@ -156,7 +160,7 @@ impl Snapshot {
             }
             source.with_ranges(&[range], "snapshot").map_err(located)
         };
-        // The headers alone, if there is a large point cloud before the mesh.
+        // Only the headers, if there is a large point cloud before the mesh.
         let is_far = source.is_file() && self.proxy.prefixes().far_mesh().is_some();
         let first = self.beginning(if is_far { length.min(FEW) } else { length });
         let light = read(first.clone())?;

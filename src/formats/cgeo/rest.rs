@@ -13,12 +13,17 @@ use crate::report::Error;
 pub(super) const PIECE: u64 = 256 << 10;
 
 /// The maximum growth of the next prefix over the last ones: one part in this number.
-pub(super) const LONGER: u64 = 8;
+const LONGER: u64 = 8;
 
 /// The same for files, where reading on costs less than another request to a store.
-pub(super) const LONGER_IN_FILES: u64 = 32;
+const LONGER_IN_FILES: u64 = 32;
 
-/// What the last differences needed, in bytes from the beginning of each; 0 as long as unknown.
+/// The maximum length of the prefix that follows one of this length.
+pub(super) fn grown(length: u64, is_file: bool) -> u64 {
+    length.saturating_add(if is_file { length / LONGER_IN_FILES } else { length / LONGER })
+}
+
+/// Lengths in bytes, from the beginning of a snapshot, that the last differences needed; 0 as long as unknown.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
     /// The greatest lengths, which decrease slowly: after a short difference, a long one may follow.
@@ -40,8 +45,7 @@ impl Prefixes {
     /// About how many bytes are needed.
     pub(super) fn estimate(&self, last: Part, is_file: bool) -> Option<u64> {
         let known = self.of(last)?.load(Ordering::Relaxed);
-        let growth = if is_file { known / LONGER_IN_FILES } else { known / LONGER };
-        (known > 0).then(|| known.saturating_add(growth))
+        (known > 0).then(|| grown(known, is_file))
     }
 
     /// About where the mesh begins, if there is so much before it that it pays to skip that.

@@ -158,7 +158,7 @@ impl Budget {
         self.0.geometry.store(0, Ordering::Relaxed);
     }
 
-    /// Checks the number of pictures, in each of which so many elements take no bytes of their own.
+    /// Checks the number of pictures. Each draws `elements` elements, for which the file need not have stored bytes.
     pub(crate) fn check_pictures(&self, count: u64, elements: u64) -> Result<()> {
         let most = self.0.max_elements.checked_div(elements).unwrap_or(u64::MAX).max(1);
         let most = self.0.max_pictures.min(most);

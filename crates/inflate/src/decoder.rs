@@ -166,7 +166,7 @@ impl Deflate {
         (until, stop): (usize, Position),
     ) -> Result<(), Problem> {
         let mut is_first = self.is_between_blocks();
-        // A match that reaches too far.
+        // The end of the output before a match that reaches too far.
         let mut too_far = usize::MAX;
         while *at < until {
             match self.phase {

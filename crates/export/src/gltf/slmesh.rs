@@ -219,7 +219,7 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
         let node = add_node(gltf, Node { name, matrix: local, ..Node::default() })?;
         joints.nodes.push(node);
     }
-    let is_below = |joint: usize| parented.iter().any(|(_, index)| *index == joint);
+    let is_below = |joint: usize| parented.binary_search_by_key(&joint, |(_, index)| *index).is_ok();
     joints.roots =
         (0..joints.nodes.len()).filter(|joint| !is_below(*joint)).map(|joint| first + joint).collect();
     for (parent, index) in &parented {

@@ -1,5 +1,6 @@
 //! CGeo: all snapshots of what was written.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -93,13 +94,15 @@ fn check_channels(runs: &[(usize, usize, usize)], snapshots: usize, gltf: &mut G
         return;
     }
     let Some(channels) = tally.read(gltf.channels(0)) else { return };
+    let mut values = HashMap::new();
+    for Channel { node, path, values: numbers, .. } in &channels {
+        values.entry((*node, path.as_str())).or_insert(numbers);
+    }
     for (at, (mesh, first, targets)) in runs.iter().enumerate() {
         let end = runs.get(at + 1).map_or(snapshots, |(_, next, _)| *next);
         let node = gltf.node_of(*mesh);
-        let find = |path: &str| {
-            let is_it = |channel: &&Channel| channel.node == node && channel.path == path;
-            channels.iter().find(is_it).map(|channel| channel.values.as_slice())
-        };
+        let find = |path| values.get(&(node, path)).map(|numbers: &&Vec<f64>| numbers.as_slice());
+        let (all_weights, all_scales) = (find("weights"), find("scale"));
         let shown = |key: usize| (*first..end).contains(&key);
         let mut key_differs = |key: usize, is_same: bool| {
             if is_same {
@@ -109,14 +112,14 @@ fn check_channels(runs: &[(usize, usize, usize)], snapshots: usize, gltf: &mut G
             }
         };
         for key in (0..snapshots).filter(|key| *targets > 0 && shown(*key)) {
-            let weights = find("weights").and_then(|all| all.get(key * targets..(key + 1) * targets));
+            let weights = all_weights.and_then(|all| all.get(key * targets..(key + 1) * targets));
             // The first snapshot has no target; after the last one, it stays.
             let target = (key - first).min(*targets).checked_sub(1);
             let is_one = |(at, weight): (usize, &f64)| *weight == f64::from(u8::from(Some(at) == target));
             key_differs(key, weights.is_some_and(|weights| weights.iter().enumerate().all(is_one)));
         }
         for key in (0..snapshots).filter(|_| runs.len() > 1) {
-            let scale = find("scale").and_then(|all| all.get(key * 3..key * 3 + 3));
+            let scale = all_scales.and_then(|all| all.get(key * 3..key * 3 + 3));
             key_differs(key, scale == Some(&[f64::from(u8::from(shown(key))); 3]));
         }
     }

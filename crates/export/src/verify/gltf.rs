@@ -18,6 +18,8 @@ type Result<T> = std::result::Result<T, String>;
 pub(super) struct Gltf {
     json: Value,
     buffers: Vec<Buffer>,
+    /// The first node that shows each mesh.
+    node_of_mesh: HashMap<usize, usize>,
     /// The attributes of the previous primitive, by accessor: primitives of many materials share their vertices.
     before: Attributes,
 }
@@ -113,7 +115,13 @@ impl Gltf {
                 uris.map(open).collect::<Result<_>>()?
             }
         };
-        Ok(Self { json, buffers, before: Attributes::default() })
+        let mut node_of_mesh = HashMap::new();
+        for (node, of) in list(&json, "nodes").iter().enumerate() {
+            if let Some(mesh) = index(&of["mesh"]) {
+                node_of_mesh.entry(mesh).or_insert(node);
+            }
+        }
+        Ok(Self { json, buffers, node_of_mesh, before: Attributes::default() })
     }
 
     pub(super) fn mesh_count(&self) -> usize {
@@ -252,9 +260,9 @@ impl Gltf {
         list(&self.json["scenes"][0], "nodes")
     }
 
-    /// The node that shows a mesh.
+    /// The first node that shows a mesh.
     pub(super) fn node_of(&self, mesh: usize) -> Option<usize> {
-        self.nodes().iter().position(|node| index(&node["mesh"]) == Some(mesh))
+        self.node_of_mesh.get(&mesh).copied()
     }
 
     /// The joints of a skin, as numbers of nodes.

@@ -10,6 +10,7 @@ const SECTIONS: usize = 4090;
 pub(super) const KINDS: &[Kind] = &[
     Kind::new("cgeo", "snapshots, stored", |n| snapshots(n, Codec::Stored)),
     Kind::new("cgeo", "snapshots, zlib", |n| snapshots(n, Codec::Zlib)),
+    Kind::new("cgeo", "snapshots of changing triangles", changing_triangles),
     Kind::new("cgeo", "boxes in a snapshot", |n| sections(n, raw::TAG_BOUNDING_BOX, SizeMeaning::Stored))
         .at_most(SECTIONS),
     Kind::new("cgeo", "clouds in a snapshot", |n| sections(n, raw::TAG_POINTCLOUD, SizeMeaning::Stored))
@@ -95,6 +96,17 @@ fn snapshots(n: usize, codec: Codec) -> Vec<u8> {
     let second = snapshot_bytes(&snapshot(&mesh, mesh.difference(&mesh)), dialect);
     let all = (0..n).map(|index| if index == 0 { first.clone() } else { second.clone() });
     raw_file(header(n, dialect), all, dialect)
+}
+
+/// No snapshot has the triangles of the one before.
+fn changing_triangles(n: usize) -> Vec<u8> {
+    let bytes = |size| {
+        let mesh = Mesh::sheet(size, 0, 0.0);
+        snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored())
+    };
+    let [small, large] = [bytes(2), bytes(3)];
+    let all = (0..n).map(|index| if index % 2 == 0 { small.clone() } else { large.clone() });
+    raw_file(header(n, stored()), all, stored())
 }
 
 fn section(tag: u32) -> (u32, Vec<u8>) {

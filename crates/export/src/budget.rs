@@ -94,13 +94,25 @@ impl Budget {
     /// Charges memory that is about to be allocated, and that is given back when the scope around it ends.
     pub(crate) fn charge(&self, bytes: u64, what: &'static str) -> Result<()> {
         let most = self.0.max_memory.saturating_sub(self.0.kept.load(Ordering::Relaxed));
-        add(&self.0.working, bytes, most, Limit::Memory, what)
+        add(&self.0.working, bytes, most, Limit::Memory, what)?;
+        #[cfg(test)]
+        self.remember();
+        Ok(())
     }
 
     /// Charges memory that is about to be allocated, and held until the call ends.
     pub(crate) fn keep(&self, bytes: u64, what: &'static str) -> Result<()> {
         let most = self.0.max_memory.saturating_sub(self.0.working.load(Ordering::Relaxed));
-        add(&self.0.kept, bytes, most, Limit::Memory, what)
+        add(&self.0.kept, bytes, most, Limit::Memory, what)?;
+        #[cfg(test)]
+        self.remember();
+        Ok(())
+    }
+
+    #[cfg(test)]
+    fn remember(&self) {
+        let charged = self.0.kept.load(Ordering::Relaxed) + self.0.working.load(Ordering::Relaxed);
+        tests::MOST_CHARGED.set(tests::MOST_CHARGED.get().max(charged));
     }
 
     /// Charges memory for this many elements.
@@ -195,8 +207,14 @@ impl Drop for Scope {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        pub(crate) static MOST_CHARGED: Cell<u64> = const { Cell::new(0) };
+    }
 
     #[test]
     fn scopes_give_memory_back_and_no_output() {

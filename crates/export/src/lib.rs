@@ -19,6 +19,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod budget;
+#[cfg(test)]
+mod charged;
 mod convert;
 mod destination;
 mod error;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView, Semantic};
 
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
@@ -24,7 +25,7 @@ struct Column {
 
 pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    let columns = columns(&views, pose.is_some(), outcome);
+    let columns = columns(&views, pose.is_some(), &job.budget, outcome)?;
     let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
     let faces: usize = views.iter().map(|view| kept_count(view, job)).sum();
     if u32::try_from(vertices).is_err() {
@@ -82,7 +83,15 @@ fn has_materials(views: &[MeshView]) -> bool {
 }
 
 /// The attributes that all meshes have, in the order of the first mesh.
-fn columns(views: &[MeshView], are_posed: bool, outcome: &mut Outcome) -> Vec<Column> {
+fn columns(
+    views: &[MeshView],
+    are_posed: bool,
+    budget: &Budget,
+    outcome: &mut Outcome,
+) -> Result<Vec<Column>> {
+    /// A column and its array, and one of its names, in lists and tables that have grown.
+    const OF_COLUMN: u64 = 128;
+    const OF_NAME: u64 = 112;
     let mut columns: Vec<Column> = Vec::new();
     let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
     let infos = views.iter().flat_map(MeshView::attributes);
@@ -101,12 +110,16 @@ fn columns(views: &[MeshView], are_posed: bool, outcome: &mut Outcome) -> Vec<Co
         }
         let components = usize::try_from(info.format.components).unwrap_or(4).min(4);
         let mut names = names(semantic, components);
+        for name in &names {
+            budget.keep(OF_NAME + 3 * name.len() as u64, "names of attributes")?;
+        }
+        budget.keep(OF_COLUMN, "attributes of all meshes")?;
         names.iter_mut().for_each(|name| *name = free(name, &mut taken));
         columns.push(Column { semantic: semantic.clone(), names });
     }
     // Positions come first, because readers look for them there, even if other attributes are stored before them.
     columns.sort_by_key(|column| column.semantic != Semantic::Position);
-    columns
+    Ok(columns)
 }
 
 fn names(semantic: &Semantic, components: usize) -> Vec<String> {

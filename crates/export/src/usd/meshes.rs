@@ -45,7 +45,7 @@ pub(super) fn write<W: Write + Seek>(
         let address = view.address().to_string();
         let face = Some(&address).filter(|_| format == Format::SlMesh).map(|address| face(address));
         let name = face.as_deref().unwrap_or_else(|| job.name_of(view.name()));
-        out.charge_prim(name.len() + address.len() + 64 * view.attributes().len())?;
+        out.charge_prim(name.len() + address.len() + 80 * view.attributes().len())?;
         let mut prim = mesh(names.add(name, &address)).displayed(name);
         let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
         let mut writer = Writer { view: &view, pose: pose.as_ref(), format, job, out, outcome, own };

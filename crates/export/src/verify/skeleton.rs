@@ -1,12 +1,13 @@
 //! The joints of a file, and the skins of glTF.
 
-use meshmap::{Dequant, MeshFile};
+use meshmap::{Dequant, MeshFile, Text};
 
 use super::gltf::{Gltf, index};
 use super::place::{
     Columns, ORIGIN, Place, are_near, columns, largest, of_columns, of_node, of_trs, product, within,
 };
-use crate::error::Result;
+use crate::budget::Budget;
+use crate::error::{Error, Result};
 
 /// The joints that vertices follow.
 pub(super) struct Skeleton {
@@ -23,16 +24,23 @@ struct Joint {
 
 impl Skeleton {
     /// `None` for files whose vertices follow no joints.
-    pub(super) fn of(file: &MeshFile) -> Result<Option<Self>> {
+    pub(super) fn of(file: &MeshFile, budget: &Budget) -> Result<Option<Self>> {
+        let name = |name: &Text| {
+            // A byte that is no UTF-8 becomes three.
+            budget.keep((name.as_bytes().len() as u64).saturating_mul(3), "names of joints")?;
+            Ok::<_, Error>(name.to_string_lossy().into_owned())
+        };
         if let Some(model) = file.as_iqm() {
+            // With the two matrices of the library.
+            budget.charge_for::<(Joint, [[f32; 12]; 2])>(model.joint_count(), "joints")?;
             let skeleton = model.skeleton();
+            let mut joints: Vec<Joint> = Vec::with_capacity(model.joint_count());
             let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
-            let mut joints: Vec<Joint> = Vec::new();
             for (joint, inverse) in model.joints().zip(inverse) {
                 let own = of_trs(&joint.trs);
                 let parent = joint.parent.and_then(|parent| joints.get(parent as usize)?.place);
                 joints.push(Joint {
-                    name: joint.name.to_string_lossy().into_owned(),
+                    name: name(&joint.name)?,
                     place: Some(parent.map_or(own, |parent| within(&parent, &own))),
                     inverse: columns(&inverse.map(|row| row.map(f64::from))),
                 });
@@ -45,15 +53,16 @@ impl Skeleton {
             return Ok(None);
         };
         let shape = skin.bind_shape_matrix.map_or(columns(&ORIGIN), |shape| shape.map(f64::from));
-        let joint = |(name, inverse): (&meshmap::Text, [f32; 16])| {
+        budget.charge_for::<Joint>(names.len(), "joints")?;
+        let mut joints = Vec::with_capacity(names.len());
+        for (joint, inverse) in names.iter().zip(inverse.iter()) {
             let bound = inverse.map(f64::from);
-            Joint {
-                name: name.to_string_lossy().into_owned(),
+            joints.push(Joint {
+                name: name(joint)?,
                 place: inverted(&of_columns(&bound)),
                 inverse: product(&bound, &shape),
-            }
-        };
-        let joints: Vec<Joint> = names.iter().zip(inverse.iter()).map(joint).collect();
+            });
+        }
         Ok(Some(Self { joints }).filter(|this| this.len() > 0))
     }
 

@@ -219,7 +219,10 @@ fn stage<'a>(bytes: &'a [u8], budget: &Budget, tally: &mut Tally) -> Result<Opti
     const OF_TABLE_BYTE: u64 = 24;
     let tables = usdc::table_bytes(bytes).unwrap_or_default();
     budget.charge(tables.saturating_mul(OF_TABLE_BYTE), "names and paths of the written file")?;
-    let stage = tally.read(usdc::read(bytes));
+    let Some(tables) = tally.read(usdc::Tables::read(bytes)) else { return Ok(None) };
+    let Some(samples) = tally.read(tables.sample_bytes()) else { return Ok(None) };
+    budget.charge(samples, "samples of the written file")?;
+    let stage = tally.read(usdc::stage(&tables));
     let prims = stage.iter().flat_map(|stage| &stage.prims);
     charge::numbers(prims.map(Prim::largest_bytes).max().unwrap_or_default(), budget)?;
     Ok(stage)

@@ -97,11 +97,16 @@ const MOST_FIELDS: usize = 32;
 const MOST_DEPTH: usize = 8;
 
 /// Reads a file. An error says what is wrong.
+#[allow(dead_code, reason = "a check charges the samples in between")]
 pub(crate) fn read(bytes: &[u8]) -> Result<Stage<'_>> {
-    let tables = Tables::read(bytes)?;
+    stage(&Tables::read(bytes)?)
+}
+
+/// The content of a file with these tables.
+pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
     let mut stage = Stage { numbers: BTreeMap::new(), words: BTreeMap::new(), prims: Vec::new() };
     // As many samples as there is room for in the file.
-    let mut room = bytes.len() / 8;
+    let mut room = tables.bytes.len() / 8;
     for (spec, path) in tables.specs.iter().zip(&tables.paths) {
         let fields = tables.fields_of(spec.set)?;
         let field = |name: &str| fields.iter().find(|(of, _)| of == &name).map(|(_, value)| *value);
@@ -196,7 +201,7 @@ struct Spec {
     kind: i32,
 }
 
-struct Tables<'a> {
+pub(crate) struct Tables<'a> {
     bytes: &'a [u8],
     tokens: Vec<String>,
     strings: Vec<u32>,
@@ -207,7 +212,7 @@ struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    fn read(bytes: &'a [u8]) -> Result<Self> {
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<Self> {
         let sections = sections(bytes)?;
         let section = |name: &str| {
             let mut key = [0; 16];
@@ -226,6 +231,20 @@ impl<'a> Tables<'a> {
         tables.paths = tables.paths(section("PATHS")?)?;
         tables.specs = specs(section("SPECS")?, tables.paths.len())?;
         Ok(tables)
+    }
+
+    /// The memory for the samples of all arrays.
+    #[allow(dead_code, reason = "tests charge nothing")]
+    pub(crate) fn sample_bytes(&self) -> Result<u64> {
+        let mut count = 0_u64;
+        for spec in &self.specs {
+            for (name, value) in self.fields_of(spec.set)? {
+                if name == "timeSamples" {
+                    count = count.saturating_add(self.samples(value)?.2 as u64);
+                }
+            }
+        }
+        Ok(count.saturating_mul(size_of::<(f64, Array<'_>)>() as u64))
     }
 
     fn token(&self, number: impl TryInto<usize>) -> Result<&str> {
@@ -347,20 +366,9 @@ impl<'a> Tables<'a> {
     }
 
     fn times(&self, value: Value, room: &mut usize) -> Result<Vec<(f64, Array<'a>)>> {
-        let at = value.expect(TIME_SAMPLES, false)?;
-        let mut place = Cursor::at(self.bytes, at)?;
-        let to_times = at.checked_add(place.number()?).ok_or("times beyond the end")?;
-        let mut place = Cursor::at(self.bytes, to_times)?;
-        let times = Value(place.number()?).expect(DOUBLES, false)?;
-        let to_values = to_times.checked_add(8).and_then(|at| at.checked_add(place.number().ok()?));
-        let mut values = Cursor::at(self.bytes, to_values.ok_or("samples beyond the end")?)?;
-        let mut times = Cursor::at(self.bytes, times)?;
-        let count = values.count()?;
-        if times.count()? != count {
-            return Err("another number of times than of samples".to_owned());
-        }
+        let (mut times, mut values, count) = self.samples(value)?;
         *room = room.checked_sub(count).ok_or("more samples than there is room for")?;
-        let mut samples: Vec<(f64, Array<'a>)> = Vec::new();
+        let mut samples: Vec<(f64, Array<'a>)> = Vec::with_capacity(count);
         let mut kind = None;
         for _ in 0..count {
             let time = f64::from_bits(times.number()?);
@@ -374,6 +382,23 @@ impl<'a> Tables<'a> {
             samples.push((time, self.array(value)?));
         }
         Ok(samples)
+    }
+
+    /// The times of samples, their values, and how many there are.
+    fn samples(&self, value: Value) -> Result<(Cursor<'a>, Cursor<'a>, usize)> {
+        let at = value.expect(TIME_SAMPLES, false)?;
+        let mut place = Cursor::at(self.bytes, at)?;
+        let to_times = at.checked_add(place.number()?).ok_or("times beyond the end")?;
+        let mut place = Cursor::at(self.bytes, to_times)?;
+        let times = Value(place.number()?).expect(DOUBLES, false)?;
+        let to_values = to_times.checked_add(8).and_then(|at| at.checked_add(place.number().ok()?));
+        let mut values = Cursor::at(self.bytes, to_values.ok_or("samples beyond the end")?)?;
+        let mut times = Cursor::at(self.bytes, times)?;
+        let count = values.count()?;
+        if times.count()? != count {
+            return Err("another number of times than of samples".to_owned());
+        }
+        Ok((times, values, count))
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
         _ => None,
     };
     let is_gltf = matches!(job.target, Target::Glb | Target::Gltf) && frame.is_none();
-    let skeleton = if is_gltf { Skeleton::of(file)? } else { None };
+    let skeleton = if is_gltf { Skeleton::of(file, &job.budget)? } else { None };
     let joints = skeleton.as_ref().map_or(0, Skeleton::len);
     let origin = Origin { rules: Rules::of(file.format(), job), frame, joints };
     match job.target {

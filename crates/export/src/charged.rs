@@ -1,0 +1,114 @@
+//! Calls take no more memory than they charge.
+//!
+//! Each kind of file has very many of one thing, so that memory for it that is not charged shows.
+
+use std::path::Path;
+
+use meshmap::cgeo::Dialect;
+use meshmap::{MeshFile, Options, Parallelism, Source};
+use meshmap_testing::allocator::{Counting, counted};
+use meshmap_testing::fixtures::{cgeo, iqm, openctm, slmesh, tmf};
+use meshmap_testing::kinds;
+
+use crate::budget::Budget;
+use crate::budget::tests::MOST_CHARGED;
+use crate::error::Result;
+use crate::source::select;
+use crate::{Convert, Lods, NonFinite, Render, Target};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Items of a file. A hundred bytes for each of them are more than [`FREE`].
+const ITEMS: usize = 16_000;
+
+/// Memory that does not depend on the file, such as buffers.
+const FREE: i64 = 1 << 20;
+
+/// The files that the calls read: many tiny items of a kind, and a large mesh of each format.
+fn files() -> Vec<(String, Vec<u8>)> {
+    const SIDE: u16 = 250;
+    let side = u32::from(SIDE);
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for kind in kinds::all() {
+        files.push((format!("{}/{}", kind.format, kind.name), (kind.build)(ITEMS.min(kind.most))));
+    }
+    let large = [
+        ("cgeo", cgeo::file(&cgeo::animation(side, 3).1, Dialect::default())),
+        ("iqm", iqm::Writer::sheets(1, side, side).animated(40, 50).to_bytes()),
+        ("openctm", openctm::Body::sheet(*b"RAW\0", SIDE).to_bytes()),
+        ("slmesh", slmesh::large(SIDE)),
+        ("tmf", tmf::grid(side.into())),
+    ];
+    files.extend(large.map(|(format, body)| (format!("{format}/a large mesh"), body)));
+    files
+}
+
+type Call = Box<dyn Fn(&MeshFile, &Path) -> Result<()>>;
+
+fn calls() -> Vec<(String, Call)> {
+    let mut calls: Vec<(String, Call)> = Vec::new();
+    let mut add_conversion = |name: &str, convert: Convert| {
+        let write = convert.clone();
+        calls.push((
+            format!("writing {name}"),
+            Box::new(move |file, path| write.write_file(file, path).map(drop)),
+        ));
+        let check = move |file: &MeshFile, path: &Path| convert.check_file(file, path).map(drop);
+        calls.push((format!("checking {name}"), Box::new(check)));
+    };
+    for target in Target::ALL {
+        add_conversion(target.name(), Convert::new(target).with_non_finite(NonFinite::Zero));
+    }
+    let all = Convert::new(Target::Glb).with_non_finite(NonFinite::Zero).with_lods(Lods::All);
+    let all = all.with_quantized(true).with_nested_joints(true).with_morph_normals(true);
+    add_conversion("glb with everything", all);
+    let render =
+        Render::new().with_size(24, 24).with_non_finite(NonFinite::Zero).with_parallelism(Parallelism::Off);
+    for (name, render) in [
+        ("a picture", render.clone()),
+        ("a sheet", render.clone().with_sheet().with_every(16)),
+        ("an animation", render.with_animation().with_every(16)),
+    ] {
+        let write =
+            move |file: &MeshFile, path: &Path| render.write_file(file, path.with_extension("png")).map(drop);
+        calls.push((name.to_owned(), Box::new(write)));
+    }
+    calls
+}
+
+#[test]
+#[ignore = "takes minutes: .ci/memory runs it"]
+fn calls_take_no_more_than_they_charge() {
+    let folder = std::env::temp_dir().join(format!("meshmap-charged-{}", std::process::id()));
+    let options = Options::default().with_parallelism(Parallelism::Off);
+    let mut wrong = Vec::new();
+    for (of, body) in files() {
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, call) in calls() {
+            let Ok(file) = MeshFile::from_source_with(Source::from_bytes(body.clone()), &options) else {
+                continue;
+            };
+            let extension = name.split(' ').nth(1).unwrap_or_default();
+            let path = folder.join("out").with_extension(extension);
+            // What the file object caches is there after the first call, and does not count.
+            if call(&file, &path).is_err() {
+                continue;
+            }
+            // The library charges the views to limits of its own.
+            let (_, views) = counted(|| {
+                select::drawn(&file, &[], Lods::All, 0, &Budget::unlimited(), &mut |_| ()).map(drop)
+            });
+            MOST_CHARGED.set(0);
+            let (result, taken) = counted(|| call(&file, &path));
+            result.unwrap();
+            let charged = i64::try_from(MOST_CHARGED.get()).unwrap();
+            let excess = taken.peak - views.peak - charged;
+            if excess > FREE {
+                wrong.push(format!("{of}: {name} takes {} bytes, and charges {charged}", taken.peak));
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

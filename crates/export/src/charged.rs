@@ -91,11 +91,11 @@ fn calls_take_no_more_than_they_charge() {
             };
             let extension = name.split(' ').nth(1).unwrap_or_default();
             let path = folder.join("out").with_extension(extension);
-            // What the file object caches is there after the first call, and does not count.
+            // The first call fills the caches of the file object, which do not count.
             if call(&file, &path).is_err() {
                 continue;
             }
-            // The library charges the views to limits of its own.
+            // The library has another budget, to which it charges the views.
             let (_, views) = counted(|| {
                 select::drawn(&file, &[], Lods::All, 0, &Budget::unlimited(), &mut |_| ()).map(drop)
             });

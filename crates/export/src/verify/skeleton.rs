@@ -26,7 +26,7 @@ impl Skeleton {
     /// `None` for files whose vertices follow no joints.
     pub(super) fn of(file: &MeshFile, budget: &Budget) -> Result<Option<Self>> {
         let name = |name: &Text| {
-            // A byte that is no UTF-8 becomes three.
+            // A byte outside of UTF-8 becomes three.
             budget.keep((name.as_bytes().len() as u64).saturating_mul(3), "names of joints")?;
             Ok::<_, Error>(name.to_string_lossy().into_owned())
         };

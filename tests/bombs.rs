@@ -295,6 +295,88 @@ fn lists_of_a_million_extensions_are_refused_for_no_more_than_their_size() {
 }
 
 #[test]
+fn arrays_beyond_the_end_of_a_source_of_unknown_length_take_no_memory() {
+    /// A reader that does not know its length.
+    struct Endless(bytes::Bytes);
+
+    impl meshmap::ReadRange for Endless {
+        fn len(&self) -> std::io::Result<Option<u64>> {
+            Ok(None)
+        }
+
+        fn read(&self, range: Range<u64>) -> std::io::Result<bytes::Bytes> {
+            let at = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.0.len());
+            Ok(self.0.slice(at(range.start)..at(range.end)))
+        }
+    }
+
+    let patch = |mut file: Vec<u8>, numbers: &[(usize, u32)]| {
+        for (at, number) in numbers {
+            file[*at..at + 4].copy_from_slice(&number.to_le_bytes());
+        }
+        // More than is read when a file is opened, which would show the length.
+        file.resize(file.len() + (96 << 10), 0);
+        bytes::Bytes::from(file)
+    };
+    let iqm = fixtures::iqm::Writer::sheets(1, 2, 2).animated(4, 2).to_bytes();
+    let files = [
+        // The length of the file, and frames of 80 bytes.
+        ("iqm", patch(iqm, &[(20, u32::MAX), (92, 40_000_000)])),
+        // The length of a segment, the number of vertices in it, each of 24 bits.
+        ("tmf", patch(tmf_of_one_segment(1 << 40, 1 << 38), &[])),
+    ];
+    for (format, file) in files {
+        let read = |source: Source| -> Result<()> {
+            match format {
+                "iqm" => Model::from_source(source)?.frames().read().map(drop),
+                _ => Document::from_source(source)?.mesh(0)?.positions().unwrap().read().map(drop),
+            }
+        };
+        let (result, count) = counted(|| read(Source::ranged(Endless(file.clone()))));
+        assert_eq!(result.unwrap_err().kind(), ErrorKind::Truncated, "{format}");
+        assert!(count.peak < 16 * MIB, "{format}: {count:?}");
+
+        // The length is known after the file is opened, and shorter than the array.
+        let fragments = Fragments::new(None);
+        let (result, count) = counted(|| {
+            loop {
+                match fragments.step(|source| read(source.clone()))?.into_result() {
+                    Ok(()) => return Ok(()),
+                    Err(ranges) => {
+                        let len = file.len() as u64;
+                        if ranges.iter().any(|range| range.end > len) {
+                            fragments.set_len(len)?;
+                        }
+                        for range in ranges {
+                            let [start, end] = [range.start.min(len), range.end.min(len)];
+                            fragments.supply(start, file.slice(start as usize..end as usize))?;
+                        }
+                    }
+                }
+            }
+        });
+        let error: meshmap::Error = result.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Truncated, "{format}");
+        assert!(count.peak < 16 * MIB, "{format}: {count:?}");
+    }
+}
+
+/// A mesh with one segment of vertices that has this length and this number of vertices.
+fn tmf_of_one_segment(length: u64, vertices: u64) -> Vec<u8> {
+    let mut file = fixtures::tmf::Writer::a()
+        .mesh("")
+        .vertices([0., 1., 0., 1., 0., 1.], [8, 8, 8], &[[0, 1, 2]])
+        .to_bytes();
+    // The number of vertices, six bounds of 64 bits, three widths, and a vertex.
+    let stored: u64 = 8 + 48 + 3 + 3;
+    let place = file.windows(8).position(|bytes| bytes == stored.to_le_bytes()).expect("the length");
+    file[place..place + 8].copy_from_slice(&length.to_le_bytes());
+    // After the compression.
+    file[place + 9..place + 17].copy_from_slice(&vertices.to_le_bytes());
+    file
+}
+
+#[test]
 fn frames_beyond_the_limit_are_refused_before_memory_is_taken() {
     // A pose whose channels are constant costs nothing in the file, however many frames there are.
     let mut file = fs::read(data::valid("iqm", "anim_constant.iqm")).unwrap();

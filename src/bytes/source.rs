@@ -336,6 +336,25 @@ impl Source {
         }
     }
 
+    /// Fails if the source ends before these ranges, which may be unknown when a file is opened. The limits grow with the
+    /// bytes of an array, and memory is taken before they are read: not for bytes that only the file claims to have.
+    pub(crate) fn require(&self, ranges: &[Range<u64>], what: &'static str) -> Result<()> {
+        let is_filled = |range: &&Range<u64>| !range.is_empty();
+        let Some(last) = ranges.iter().filter(is_filled).max_by_key(|range| range.end) else { return Ok(()) };
+        let len = self.len()?;
+        match &self.backing {
+            Backing::Memory(_) => return Ok(()),
+            _ if len.is_some_and(|len| last.end <= len) => return Ok(()),
+            Backing::Fragments(_) if len.is_none() => return self.want(ranges.iter().cloned(), what),
+            Backing::Fragments(_) | Backing::Reader(_) => {}
+        }
+        if self.get(last.end.saturating_sub(1)..last.end, what).is_ok() {
+            return Ok(());
+        }
+        // The error of reading has the number of bytes that there are.
+        self.get(last.clone(), what).map(drop)
+    }
+
     /// Lets the system, or the caller's reader, fetch bytes that will be used soon.
     pub(crate) fn will_read(&self, range: Range<u64>) {
         match &self.backing {

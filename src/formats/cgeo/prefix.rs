@@ -178,6 +178,9 @@ impl Snapshot {
             let end = end.min(content.end);
             (read(content.start..end)?, end)
         };
+        // The section is read in part, and counts as a whole.
+        let last = content.end.saturating_sub(1)..content.end;
+        source.require(&[last], "TAG_MESH_DATA").map_err(located)?;
         let there = content.start..end.min(content.end);
         let rest = Rest::new(source, &section, there.end);
         let bytes = light.get(there, "TAG_MESH_DATA").map_err(located)?;

@@ -164,6 +164,7 @@ impl Frames {
     pub fn read(&self) -> Result<Vec<Trs>> {
         let count = u64::from(self.frames).saturating_mul(as_u64(self.poses.len()));
         let stored = self.bytes(0..self.frames)?;
+        self.source.require(std::slice::from_ref(&stored), "frames[]")?;
         let budget = Budget::of_part(&self.options.limits, &stored);
         let out = budget.vec(stored.length(), count, "frames[]");
         let mut out = out.map_err(|error| FILE.locate(error))?;

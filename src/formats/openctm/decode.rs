@@ -246,6 +246,8 @@ impl Decode<'_> {
     }
 
     fn resize_to<T: FromZeros + Clone>(&self, section: &Section, count: u64, out: &mut Vec<T>) -> Result<()> {
+        let required = self.source.require(std::slice::from_ref(&section.range), section.what);
+        required.map_err(|error| self.layout.place_of(section).locate(error))?;
         self.budget.count_read(&section.range);
         self.budget
             .resize(out, section.range.length(), count, section.what)

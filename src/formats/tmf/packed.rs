@@ -198,12 +198,20 @@ impl<T: PackedElement> Packed<T> {
     }
 
     pub(crate) fn read_within(&self, budget: &Budget) -> Result<Array<T>> {
-        self.ranges().for_each(|range| budget.count_read(&range));
-        let stored = self.ranges().fold(0, |sum: u64, range| sum.saturating_add(range.length()));
+        let stored = self.count_read(budget)?;
         let out = budget.vec(stored, self.len, "array of a mesh");
         let mut out = out.map_err(|error| self.place().locate(error))?;
         self.read_into(&mut out)?;
         Ok(Array::from_vec(out))
+    }
+
+    /// Counts the bytes of all elements as read, and returns their number.
+    fn count_read(&self, budget: &Budget) -> Result<u64> {
+        let ranges: Vec<_> = self.ranges().collect();
+        let required = self.file.source.require(&ranges, "array of a mesh");
+        required.map_err(|error| self.place().locate(error))?;
+        ranges.iter().for_each(|range| budget.count_read(range));
+        Ok(ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.length())))
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -470,8 +478,7 @@ const PIECE: usize = 64 << 10;
 impl Packed<[f32; 3]> {
     /// The box around the elements, or around the elements that `used` names; `Ok(None)` if an axis has no finite number.
     pub(crate) fn bounds(&self, used: Option<&[u32]>, budget: &Budget) -> Result<Option<Bounds>> {
-        self.ranges().for_each(|range| budget.count_read(&range));
-        let stored = self.ranges().fold(0, |sum: u64, range| sum.saturating_add(range.length()));
+        let stored = self.count_read(budget)?;
         let spend = |error| self.place().locate(error);
         let used = used.map(|used| {
             let mut words = budget.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;

@@ -54,7 +54,7 @@ rules! {
     /// A vertex is not moved by any joint: it has no influences, or all its weights are 0.
     WEIGHTLESS = suspicious("weightless", "vertex without a weight");
     /// A joint index is not less than the skin's number of joints. The viewer uses the last joint.
-    JOINT_OUT_OF_RANGE = unusable("joint_out_of_range", "joint out of range");
+    JOINT_OUT_OF_RANGE = forbidden("joint_out_of_range", "joint out of range");
     /// The skin's numbers of inverse bind matrices and of joints differ. The viewer then drops all joints.
     MATRIX_COUNT = suspicious("matrix_count", "inverse_bind_matrix");
     /// The skin's numbers of alternative inverse bind matrices and of joints differ.

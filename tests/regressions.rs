@@ -1,4 +1,4 @@
-//! Files that were found by fuzzing, each named by what was wrong with the library.
+//! Files that were found by fuzzing, or made like those that users had trouble with, each named by what was wrong.
 
 use std::ops::Range;
 use std::path::PathBuf;

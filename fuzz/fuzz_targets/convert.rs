@@ -33,8 +33,8 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     let convert = Convert::new(target)
         .with_max_output_bytes(most)
         .with_drop_degenerate(drop)
-        .with_merge_materials(merge);
-    let convert = with_options(file, convert, &mut choices);
+        .with_merge_materials(merge && !matches!(target, Target::Ply | Target::Stl));
+    let convert = with_options(file, (convert, target), &mut choices);
     let folder = Folder::new("convert");
     let path = folder.file(&format!("out.{}", target.name()));
     let outcome = match convert.write_file(file, &path) {
@@ -81,17 +81,20 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     }
 }
 
-fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) -> Convert {
+fn with_options(file: &MeshFile, (convert, target): (Convert, Target), choices: &mut Choices<'_>) -> Convert {
     let [zero, flip, dense, quantized, nest, morph_normals, attach, named] = choices.flags();
     // By default numbers that are not finite become 0, because the first one in a file would end the conversion.
     let non_finite = if zero { NonFinite::Refuse } else { NonFinite::Zero };
+    // Options that a target has no use for are an error, which would end the conversion as well.
+    let is_gltf = matches!(target, Target::Glb | Target::Gltf);
+    let has_units = is_gltf || target == Target::Usdc;
     let mut convert = convert
         .with_non_finite(non_finite)
         .with_flip(flip)
-        .with_dense(dense)
-        .with_quantized(quantized)
-        .with_nested_joints(nest)
-        .with_morph_normals(morph_normals)
+        .with_dense(dense && is_gltf)
+        .with_quantized(quantized && is_gltf)
+        .with_nested_joints(nest && is_gltf)
+        .with_morph_normals(morph_normals && is_gltf)
         .with_lods(choices.of(&[
             Lods::Finest,
             Lods::All,
@@ -99,7 +102,8 @@ fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) ->
             Lods::Only(3),
             Lods::Only(u32::MAX),
         ]));
-    if let Some(up) = choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]) {
+    let up = choices.of(&[None, Some(Axis::X), Some(Axis::Y), Some(Axis::Z)]);
+    if let Some(up) = up.filter(|_| has_units) {
         convert = convert.with_up(up);
     }
     let number = NUMBERS[choices.below(NUMBERS.len())];
@@ -114,6 +118,7 @@ fn with_options(file: &MeshFile, convert: Convert, choices: &mut Choices<'_>) ->
     };
     convert = match choices.byte() % 8 {
         0..4 => convert,
+        4..7 if !has_units => convert,
         4 => convert.with_rate(number),
         5 => convert.with_unit(number),
         6 => convert.with_rate(number).with_unit(number),

@@ -205,7 +205,7 @@ enum Command {
         /// times.
         #[arg(long, value_name = "ADDRESS")]
         mesh: Vec<Address>,
-        /// The axis that points up: x, y or z [default: the axis of the format].
+        /// The axis that points up, for glTF and USD: x, y or z [default: the axis of the format].
         #[arg(long, value_name = "AXIS", value_parser = parse_axis)]
         up: Option<Axis>,
         /// Reverse the winding of all triangles.
@@ -233,10 +233,10 @@ enum Command {
         /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
         #[arg(long, value_name = "PATH", num_args = 1..)]
         with: Vec<PathBuf>,
-        /// Snapshots or frames per second [default: the rate of the file].
+        /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].
         #[arg(long, value_name = "RATE", value_parser = parse_rate)]
         fps: Option<f64>,
-        /// The unit: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the file].
+        /// The unit, for glTF and USD: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the file].
         #[arg(long, value_name = "LENGTH", value_parser = parse_unit)]
         unit: Option<f64>,
         /// In glTF, write the integers of a Second Life asset as stored. Not all programs read them.
@@ -248,7 +248,7 @@ enum Command {
         /// In glTF, also write the normals of snapshots.
         #[arg(long)]
         morph_normals: bool,
-        /// Write all values of morph targets, for programs that cannot read sparse ones.
+        /// In glTF, write all values of morph targets, for programs that cannot read sparse ones.
         #[arg(long)]
         dense: bool,
         /// Leave out triangles with two equal corners, which crash some programs, and print their number.

@@ -34,6 +34,51 @@ fn tree(folder: &Path) {
 }
 
 #[test]
+fn an_option_that_the_target_has_no_use_for_is_an_error_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    tree(folder.path());
+    let out = folder.path().join("out");
+    for (arguments, option) in [
+        (&["--to", "stl", "--up", "z"][..], "up"),
+        (&["--to", "ply", "--unit", "mm"], "unit"),
+        (&["--to", "obj", "--fps", "30"], "fps"),
+        (&["--to", "usdc", "--quantized"], "quantized"),
+        (&["--to", "pc2", "--nest"], "nest"),
+    ] {
+        let done =
+            convert(&[arguments, &["-o", out.to_str().unwrap()]].concat(), &[&folder.path().join("in")]);
+        let error = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{error}");
+        assert!(error.contains(&format!("the option {option} has no effect; it is for ")), "{error}");
+        assert!(!out.exists());
+    }
+}
+
+/// The viewer of Second Life uses the last joint.
+#[test]
+fn a_joint_that_is_not_there_is_a_finding_and_the_file_can_be_used() {
+    use meshmap_testing::fixtures::slmesh::{Llsd, Writer, sheet, skin};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("joints.slmesh");
+    let lod = Llsd::Array(vec![sheet(4, 5)]);
+    let bytes = Writer::default().block("high_lod", &lod).block("skin", &skin(2)).to_bytes();
+    fs::write(&path, bytes).unwrap();
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).arg(&path).output().unwrap()
+    };
+    let verified = run(&["verify"]);
+    assert!(verified.status.success(), "{}", text(&verified.stdout));
+    assert!(text(&run(&["verify", "--fail-on", "forbidden"]).stdout).contains("joint out of range"));
+    let digest = run(&["digest"]);
+    assert!(text(&digest.stdout).contains("faces[0].weights"), "{}", text(&digest.stderr));
+    let output = folder.path().join("joints.glb");
+    let converted = convert(&["--check", "-o", output.to_str().unwrap()], &[&path]);
+    assert!(converted.status.success(), "{}", text(&converted.stdout));
+    assert!(text(&converted.stdout).contains("joints that are not there, now the last joint"));
+}
+
+#[test]
 fn one_file_is_written_where_it_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("wave.glb");

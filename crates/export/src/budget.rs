@@ -176,14 +176,6 @@ impl Budget {
         let most = self.0.max_pictures.min(most);
         add(&AtomicU64::new(0), count, most, Limit::Pictures, "snapshots or frames")
     }
-
-    /// Forgets all charges: everything has been dropped, and is written again from the beginning.
-    pub(crate) fn restart(&self) {
-        let Counts { kept, working, geometry, written, .. } = &*self.0;
-        for count in [kept, working, geometry, written] {
-            count.store(0, Ordering::Relaxed);
-        }
-    }
 }
 
 fn add(count: &AtomicU64, bytes: u64, most: u64, limit: Limit, what: &'static str) -> Result<()> {
@@ -231,8 +223,6 @@ pub(crate) mod tests {
         assert!(budget.charge(1, "d").is_err());
         let error = budget.write(1).unwrap_err();
         assert!(matches!(error, Error::LimitExceeded { limit: Limit::Output, most: 50, needed: 51, .. }));
-        budget.restart();
-        budget.write(50).unwrap();
         assert!(budget.check_pictures(9, 0).is_ok() && budget.check_pictures(10, 0).is_err());
         assert!(budget.check_pictures(8, 5).is_ok() && budget.check_pictures(9, 5).is_err());
         assert!(budget.check_pictures(1, 99).is_ok());

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use meshmap::MeshFile;
+use meshmap::cgeo::Proxy;
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -15,17 +16,23 @@ impl Convert {
     /// # Errors
     ///
     /// [`Read`](crate::Error::Read) and [`Write`](crate::Error::Write) where that fails,
-    /// [`NotHeld`](crate::Error::NotHeld) where the target cannot hold the mesh,
+    /// [`NotHeld`](crate::Error::NotHeld) where the target cannot hold the mesh, [`Unused`](crate::Error::Unused) for a setting
+    /// that the target has no use for,
     /// [`NonFinite`](crate::Error::NonFinite) for such a number, and [`LimitExceeded`](crate::Error::LimitExceeded) if the
     /// conversion needs more memory or output than it may take.
     pub fn write_file(&self, file: &MeshFile, path: impl AsRef<Path>) -> Result<Outcome> {
         let (path, mut outcome) = (path.as_ref(), Outcome::default());
         let job = &self.job(file);
         // Refused before anything is written.
+        self.check_settings()?;
         let moment = self.still(file)?.named.name;
         let takes_animations = matches!(self.target, Target::Glb | Target::Gltf) || self.is_still();
         if !self.animations.is_empty() && !takes_animations {
             outcome.leave_out("the animations of other files");
+        }
+        let has_unit = matches!(self.target, Target::Glb | Target::Gltf | Target::Usdc);
+        if let Some(unit) = file.as_cgeo().and_then(Proxy::unit_length).filter(|_| !has_unit) {
+            outcome.leave_out(format!("the unit, {} mm", unit.millimeters));
         }
         match self.target {
             Target::Glb | Target::Gltf => gltf::write(file, job, path, &mut outcome)?,

@@ -1,5 +1,7 @@
 use std::{fmt, io};
 
+use crate::settings::Target;
+
 /// The reason why a file was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,7 +39,17 @@ pub enum Error {
         /// The limit.
         most: usize,
     },
-    /// A NaN or infinite number of the file, which may not be replaced.
+    /// A setting that would change nothing in files of the target.
+    #[error("{}: the option {setting} has no effect; it is for {}", target.name(), list(targets))]
+    Unused {
+        /// The target.
+        target: Target,
+        /// The name of the setting, as the command has it.
+        setting: &'static str,
+        /// The targets that have a use for it.
+        targets: &'static [Target],
+    },
+    /// A NaN or infinite number of the positions of the file, which may not be replaced.
     #[error(
         "{address} is {value}, which files of this kind cannot hold; `NonFinite::Zero` writes 0 in its place"
     )]
@@ -59,6 +71,17 @@ pub enum Error {
         /// The required amount, as far as it is known.
         needed: u64,
     },
+}
+
+/// The names of targets in a sentence.
+fn list(targets: &[Target]) -> String {
+    match targets {
+        [others @ .., last] if !others.is_empty() => {
+            let others: Vec<&str> = others.iter().map(|target| target.name()).collect();
+            format!("{} and {}", others.join(", "), last.name())
+        }
+        targets => targets.iter().map(|target| target.name()).collect(),
+    }
 }
 
 /// A remedy for a file that has only animations.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::settings::Job;
-use crate::source::check::{finite, kept_count, turned, winding};
+use crate::source::check::{finite, kept_count, turned, usable, winding};
 use crate::source::names::free;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
@@ -48,12 +48,12 @@ pub(crate) fn write_cgeo(proxy: &Proxy, job: &Job<'_>, path: &Path, outcome: &mu
     let out = &mut output;
     begin(path, out)?;
     writeln!(out, "o {}", token(job.name_of(&name), "mesh"))?;
-    let mut checked = |values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
-        let mut values = values;
-        finite(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
-        Ok(values)
+    let mut positions = positions.to_vec();
+    finite(&mut positions, || format!("snapshots[{snapshot}].positions"), job, outcome)?;
+    let mut checked = |mut values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
+        let is_usable = usable(&mut values, || format!("snapshots[{snapshot}].{what}"), job, outcome)?;
+        Ok(if is_usable { values } else { Vec::new() })
     };
-    let positions = checked(positions.to_vec(), "positions")?;
     let normals = checked(normals.to_vec(), "normals")?;
     let coords = match map_channels.first() {
         Some(channel) => checked(channel.to_vec(), "map_channels[0]")?,
@@ -148,21 +148,32 @@ fn write_views(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcom
         };
         writeln!(out, "o {}", token(&name, &address))?;
         for info in view.attributes() {
-            let is_held =
-                matches!(info.semantic, Semantic::Position | Semantic::Normal | Semantic::TexCoord(0));
+            let is_held = matches!(
+                info.semantic,
+                Semantic::Position | Semantic::Normal | Semantic::TexCoord(0) | Semantic::Color(0)
+            );
             if !is_held {
                 outcome.leave_out(info.semantic.to_string());
             }
         }
-        let mut array = |semantic: Semantic| -> Result<Option<Vec<[f32; 3]>>> {
+        let positions = read::positions(view, pose.as_ref(), job, outcome)?;
+        let mut array = |semantic: Semantic| -> Result<Option<Vec<[f32; 4]>>> {
             let Some(attribute) = view.attribute(&semantic)? else { return Ok(None) };
-            Ok(Some(read::array(view, &attribute, pose.as_ref(), job, outcome)?))
+            read::optional(view, &attribute, pose.as_ref(), job, outcome)
         };
-        let positions = array(Semantic::Position)?.unwrap_or_default();
         let coords = array(Semantic::TexCoord(0))?;
-        let normals = array(Semantic::Normal)?;
-        lines(out, "v", &positions)?;
-        for [u, v, _] in coords.iter().flatten() {
+        let three = |[x, y, z, _]: [f32; 4]| [x, y, z];
+        let normals: Option<Vec<[f32; 3]>> =
+            array(Semantic::Normal)?.map(|normals| normals.into_iter().map(three).collect());
+        let colors = array(Semantic::Color(0))?;
+        match &colors {
+            Some(colors) => colored_lines(out, &positions, colors)?,
+            None => lines(out, "v", &positions)?,
+        }
+        if colors.iter().flatten().any(|[.., alpha]| *alpha != 1.0) {
+            outcome.leave_out("the opacity of colours");
+        }
+        for [u, v, ..] in coords.iter().flatten() {
             writeln!(out, "vt {u} {}", if flips_v { 1.0 - v } else { *v })?;
         }
         if flips_v {
@@ -232,6 +243,14 @@ fn begin(path: &Path, out: &mut impl Write) -> Result<()> {
 fn lines(out: &mut impl Write, what: &str, triples: &[[f32; 3]]) -> Result<()> {
     for [x, y, z] in triples {
         writeln!(out, "{what} {x} {y} {z}")?;
+    }
+    Ok(())
+}
+
+/// Positions with the colours of their vertices, which is not in the format's text, but what most programs read and write.
+fn colored_lines(out: &mut impl Write, positions: &[[f32; 3]], colors: &[[f32; 4]]) -> Result<()> {
+    for ([x, y, z], [r, g, b, _]) in positions.iter().zip(colors) {
+        writeln!(out, "v {x} {y} {z} {r} {g} {b}")?;
     }
     Ok(())
 }

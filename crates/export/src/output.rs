@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -124,6 +124,29 @@ impl Output {
         let part = Part { path: file.path().to_owned(), file: Some(file), budget: budget.clone() };
         parts.paths.insert(part.path.clone());
         Ok(Self { path: path.to_owned(), destination, file: BufWriter::with_capacity(256 << 10, part) })
+    }
+
+    /// Moves `length` bytes of the file, which are its end, from one offset to another, which is then followed by nothing else.
+    /// Moved bytes are not charged again.
+    pub(crate) fn move_end(&mut self, from: u64, to: u64, length: u64) -> io::Result<()> {
+        self.file.flush()?;
+        let Some(file) = self.file.get_mut().file.as_mut().map(NamedTempFile::as_file_mut) else {
+            return Ok(());
+        };
+        let mut buffer = vec![0; 1 << 20];
+        let mut moved = 0;
+        while moved < length {
+            let step = (length - moved).min(buffer.len() as u64);
+            // What moves towards the end begins there, so that nothing is overwritten before it has moved.
+            let at = if to > from { length - moved - step } else { moved };
+            let part = buffer.get_mut(..usize::try_from(step).unwrap_or(0)).unwrap_or_default();
+            file.seek(SeekFrom::Start(from + at))?;
+            file.read_exact(part)?;
+            file.seek(SeekFrom::Start(to + at))?;
+            file.write_all(part)?;
+            moved += step;
+        }
+        file.set_len(to + length)
     }
 
     /// Moves the complete file to its path.
@@ -254,6 +277,26 @@ mod tests {
         assert!(!left.exists() && written.is_none_or(|path| path.exists()));
         output.finish().unwrap();
         assert!(folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn the_end_of_a_file_moves_in_both_directions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        // Longer than the buffer, so that parts overlap.
+        let end: Vec<u8> =
+            (0..(5 << 19) + 3).map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for (from, to) in [(100, 7), (7, 100), (3, 3), (0, 2 << 20)] {
+            let mut output = Output::create(&path).unwrap();
+            output.write_all(&vec![9; from]).unwrap();
+            output.write_all(&end).unwrap();
+            output.move_end(from as u64, to as u64, end.len() as u64).unwrap();
+            output.seek(SeekFrom::Start(0)).unwrap();
+            output.write_all(&vec![1; to]).unwrap();
+            output.finish().unwrap();
+            let bytes = fs::read(&path).unwrap();
+            assert!(bytes[..to].iter().all(|byte| *byte == 1) && bytes[to..] == end, "{from} to {to}");
+        }
     }
 
     #[test]

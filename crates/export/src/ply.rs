@@ -6,26 +6,32 @@ use std::path::Path;
 
 use meshmap::{MeshFile, MeshView, Semantic};
 
-use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::output::Output;
 use crate::pose::Pose;
-use crate::settings::Job;
+use crate::settings::{Job, NonFinite};
 use crate::source::check::{kept, kept_count, turned};
 use crate::source::names::free;
 use crate::source::read;
 use crate::source::select::{self, Meshes};
 
-/// An attribute, and the names of the properties that hold it. All are floats.
+/// An attribute, and the names of the properties that hold it.
 struct Column {
     semantic: Semantic,
     names: Vec<String>,
 }
 
+impl Column {
+    /// The colours that other programs know are bytes; all else are floats.
+    fn are_bytes(&self) -> bool {
+        self.semantic == Semantic::Color(0)
+    }
+}
+
 pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut Outcome) -> Result<()> {
     let Meshes { views, pose } = select::meshes(file, job, outcome)?;
-    let columns = columns(&views, pose.is_some(), &job.budget, outcome)?;
+    let columns = columns((&views, pose.as_ref()), job, outcome)?;
     let vertices: usize = views.iter().map(MeshView::vertex_count).sum();
     let faces: usize = views.iter().map(|view| kept_count(view, job)).sum();
     if u32::try_from(vertices).is_err() {
@@ -37,8 +43,11 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
     let mut output = Output::create_within(path, &job.budget)?;
     let out = &mut output;
     write!(out, "ply\nformat binary_little_endian 1.0\ncomment meshmap\nelement vertex {vertices}\n")?;
-    for name in columns.iter().flat_map(|column| &column.names) {
-        writeln!(out, "property float {name}")?;
+    for column in &columns {
+        let kind = if column.are_bytes() { "uchar" } else { "float" };
+        for name in &column.names {
+            writeln!(out, "property {kind} {name}")?;
+        }
     }
     write!(out, "element face {faces}\nproperty list uchar uint vertex_indices\n")?;
     if materials {
@@ -84,14 +93,15 @@ fn has_materials(views: &[MeshView]) -> bool {
 
 /// The attributes that all meshes have, in the order of the first mesh.
 fn columns(
-    views: &[MeshView],
-    are_posed: bool,
-    budget: &Budget,
+    (views, pose): (&[MeshView], Option<&Pose>),
+    job: &Job<'_>,
     outcome: &mut Outcome,
 ) -> Result<Vec<Column>> {
     /// A column and its array, and one of its names, in lists and tables that have grown.
     const OF_COLUMN: u64 = 128;
     const OF_NAME: u64 = 112;
+    let budget = &job.budget;
+    let are_posed = pose.is_some_and(Pose::is_frame);
     let mut columns: Vec<Column> = Vec::new();
     let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
     let infos = views.iter().flat_map(MeshView::attributes);
@@ -108,6 +118,9 @@ fn columns(
             outcome.leave_out(format!("{semantic}, which not every mesh has"));
             continue;
         }
+        if *semantic != Semantic::Position && !are_finite(views, semantic, job, outcome)? {
+            continue;
+        }
         let components = usize::try_from(info.format.components).unwrap_or(4).min(4);
         let mut names = names(semantic, components);
         for name in &names {
@@ -122,6 +135,21 @@ fn columns(
     Ok(columns)
 }
 
+/// Returns `true` if an attribute can be written of every mesh: otherwise it is reported as left out.
+fn are_finite(views: &[MeshView], semantic: &Semantic, job: &Job<'_>, outcome: &mut Outcome) -> Result<bool> {
+    if job.non_finite == NonFinite::Zero {
+        return Ok(true);
+    }
+    for view in views {
+        let _scope = job.budget.scope();
+        let Some(attribute) = view.attribute(semantic)? else { continue };
+        if read::optional::<4>(view, &attribute, None, job, outcome)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn names(semantic: &Semantic, components: usize) -> Vec<String> {
     let numbered = |names: &[&str], set: u32| {
         let end = if set == 0 { String::new() } else { set.to_string() };
@@ -131,6 +159,7 @@ fn names(semantic: &Semantic, components: usize) -> Vec<String> {
         Semantic::Position => numbered(&["x", "y", "z"], 0),
         Semantic::Normal => numbered(&["nx", "ny", "nz"], 0),
         Semantic::TexCoord(set) => numbered(&["s", "t"], *set),
+        Semantic::Color(0) => numbered(&["red", "green", "blue", "alpha"][..components.clamp(3, 4)], 0),
         Semantic::Color(set) => numbered(&["r", "g", "b", "a"][..components.clamp(3, 4)], *set),
         other => {
             let name: String =
@@ -152,24 +181,45 @@ fn write_vertices(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let _scope = job.budget.scope();
+    let positions = read::positions(view, pose, job, outcome)?;
     let mut arrays = Vec::new();
-    for Column { semantic, names } in columns {
-        let Some(attribute) = view.attribute(semantic)? else { continue };
-        let mut values = read::array::<4>(view, &attribute, pose, job, outcome)?;
+    for column in columns.iter().filter(|column| column.semantic != Semantic::Position) {
+        let Some(attribute) = view.attribute(&column.semantic)? else { continue };
+        let values = read::optional::<4>(view, &attribute, pose, job, outcome)?;
         drop(attribute);
-        if flips_v && matches!(semantic, Semantic::TexCoord(_)) {
+        let mut values = values.unwrap_or_default();
+        if flips_v && matches!(column.semantic, Semantic::TexCoord(_)) {
             values.iter_mut().for_each(|[_, v, ..]| *v = 1.0 - *v);
             outcome.change("texture coordinates v, now 1 - v", values.len() as u64);
         }
-        arrays.push((values, names.len()));
+        arrays.push((values, column));
     }
+    let mut rounded = 0;
     for vertex in 0..view.vertex_count() {
-        for (values, components) in &arrays {
+        out.write_all(
+            positions.get(vertex).copied().unwrap_or_default().map(f32::to_le_bytes).as_flattened(),
+        )?;
+        for (values, column) in &arrays {
             let element = values.get(vertex).copied().unwrap_or_default();
-            for number in element.iter().take(*components) {
+            let components = column.names.len();
+            if column.are_bytes() {
+                let bytes = element.map(byte);
+                let is_exact = bytes.map(|byte| f32::from(byte) / 255.0) == element;
+                rounded += u64::from(!is_exact);
+                out.write_all(bytes.get(..components).unwrap_or_default())?;
+                continue;
+            }
+            for number in element.iter().take(components) {
                 out.write_all(&number.to_le_bytes())?;
             }
         }
     }
+    outcome.change("colours, rounded to 8 bits", rounded);
     Ok(())
+}
+
+/// The nearest byte to a colour from 0 to 1.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 255")]
+fn byte(color: f32) -> u8 {
+    (f64::from(color).clamp(0.0, 1.0) * 255.0).round() as u8
 }

@@ -1,7 +1,7 @@
-//! The joints of an IQM model in a frame, and what they do to vertices.
+//! Transforms of vertices: the joints of an IQM model in a frame, and the bind shape of a Second Life mesh.
 
-use meshmap::Semantic;
 use meshmap::iqm::{Matrix, Model, Trs};
+use meshmap::{ErrorKind, MeshFile, MeshView, Semantic};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -30,9 +30,12 @@ impl Kind {
     }
 }
 
-/// The transforms of each vertex from the bind pose into a frame, by joint.
-pub(crate) struct Pose {
-    matrices: Vec<Matrix>,
+/// The transform of vertices that follow joints, from the stored positions.
+pub(crate) enum Pose {
+    /// From the bind pose into a frame: a matrix for each joint.
+    Frame(Vec<Matrix>),
+    /// Into the bind pose: one matrix for all vertices. Joints move a vertex from there.
+    BindShape([[f64; 4]; 3]),
 }
 
 impl Pose {
@@ -56,12 +59,58 @@ impl Pose {
         if let Some(hierarchy) = Hierarchy::of(model) {
             hierarchy.rebase(&mut pose, target)?;
         }
-        Ok(Self { matrices: skeleton.skinning_matrices(&pose)? })
+        Ok(Self::Frame(skeleton.skinning_matrices(&pose)?))
+    }
+
+    /// The bind shape of a Second Life mesh, unless it changes nothing.
+    ///
+    /// The viewer applies it to all faces with weights before their joints. Without it, an avatar is as small as the domain of
+    /// its positions.
+    pub(crate) fn bind_shape(file: &MeshFile, leave_out: impl FnOnce(String)) -> Result<Option<Self>> {
+        let skin = match file.as_slmesh().map(|asset| asset.skin()) {
+            Some(Ok(Some(skin))) => skin,
+            // The geometry is complete without a skin that is damaged.
+            Some(Err(error)) if !matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Truncated) => {
+                return Err(error.into());
+            }
+            _ => return Ok(None),
+        };
+        let Some(columns) = skin.bind_shape_matrix else { return Ok(None) };
+        let rows = [0, 1, 2].map(|row| [0, 1, 2, 3].map(|column| f64::from(columns[column * 4 + row])));
+        if let Some(number) = rows.as_flattened().iter().find(|number| !number.is_finite()) {
+            leave_out(format!("the bind shape of the skin, which has the number {number}"));
+            return Ok(None);
+        }
+        let is_identity = (0..12).all(|at| rows[at / 4][at % 4] == f64::from(u8::from(at / 4 == at % 4)));
+        Ok((!is_identity).then_some(Self::BindShape(rows)))
+    }
+
+    /// Returns `true` if vertices are written where joints have moved them.
+    pub(crate) fn is_frame(&self) -> bool {
+        matches!(self, Self::Frame(_))
+    }
+
+    /// Moves the values of an attribute of a mesh, if its vertices follow joints.
+    pub(crate) fn apply_to<const N: usize>(
+        &self,
+        view: &MeshView,
+        kind: Kind,
+        values: &mut [[f32; N]],
+        budget: &Budget,
+    ) -> Result<()> {
+        let _scope = budget.scope();
+        budget.charge_for::<[f32; 8]>(values.len(), "joints and weights")?;
+        if let (Some(joints), Some(weights)) =
+            (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?)
+        {
+            self.apply(kind, (&joints.to_f32(), &weights.to_f32()), values);
+        }
+        Ok(())
     }
 
     /// Moves what vertices have by their joints and weights.
     ///
-    /// Those without weights stay as they are.
+    /// In a frame, those without weights stay as they are.
     pub(crate) fn apply<const N: usize>(
         &self,
         kind: Kind,
@@ -69,9 +118,11 @@ impl Pose {
         values: &mut [[f32; N]],
     ) {
         for (value, (joints, weights)) in values.iter_mut().zip(joints.iter().zip(weights)) {
-            let (Some(matrix), Some(value)) = (self.blend(*joints, *weights), value.first_chunk_mut()) else {
-                continue;
+            let matrix = match self {
+                Self::Frame(matrices) => blend(matrices, *joints, *weights),
+                Self::BindShape(matrix) => Some(*matrix),
             };
+            let (Some(matrix), Some(value)) = (matrix, value.first_chunk_mut()) else { continue };
             let from: [f64; 3] = value.map(f64::from);
             *value = match kind {
                 #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
@@ -83,25 +134,23 @@ impl Pose {
             };
         }
     }
+}
 
-    /// The mean of matrices by their weights; `None` without any.
-    fn blend(&self, joints: [f32; 4], weights: [f32; 4]) -> Option<[[f64; 4]; 3]> {
-        let (mut blended, mut sum) = ([[0.0; 4]; 3], 0.0);
-        for (joint, weight) in joints.into_iter().zip(weights) {
-            // Saturates, and joints that are not there move nothing.
-            let Some(matrix) =
-                self.matrices.get(joint as usize).filter(|_| weight > 0.0 && weight.is_finite())
-            else {
-                continue;
-            };
-            let weight = f64::from(weight);
-            sum += weight;
-            for (out, number) in blended.iter_mut().flatten().zip(matrix.iter().flatten()) {
-                *out += f64::from(*number) * weight;
-            }
+/// The mean of matrices by their weights; `None` without any.
+fn blend(matrices: &[Matrix], joints: [f32; 4], weights: [f32; 4]) -> Option<[[f64; 4]; 3]> {
+    let (mut blended, mut sum) = ([[0.0; 4]; 3], 0.0);
+    for (joint, weight) in joints.into_iter().zip(weights) {
+        // Saturates, and joints that are not there move nothing.
+        let Some(matrix) = matrices.get(joint as usize).filter(|_| weight > 0.0 && weight.is_finite()) else {
+            continue;
+        };
+        let weight = f64::from(weight);
+        sum += weight;
+        for (out, number) in blended.iter_mut().flatten().zip(matrix.iter().flatten()) {
+            *out += f64::from(*number) * weight;
         }
-        (sum > 0.0).then(|| blended.map(|row| row.map(|number| number / sum)))
     }
+    (sum > 0.0).then(|| blended.map(|row| row.map(|number| number / sum)))
 }
 
 /// A normal turned by what moves the points: by the cofactors, so that scales of three sizes do not tilt it.

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Named, Still, Wanted, When};
 use crate::vector::is_degenerate;
 
+/// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
+pub(crate) const ROUGHNESS: f32 = 0.8;
+
 /// A format that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -193,8 +196,8 @@ impl Convert {
         self
     }
 
-    /// Uses this axis as the up axis, instead of the format's. It is rotated to Y in GLB, and
-    /// stored in USD.
+    /// Uses this axis as the up axis, instead of the format's. It is rotated to Y in glTF, and
+    /// stored in USD. Other targets have no up axis: see [`check_settings`](Self::check_settings).
     #[must_use]
     pub fn with_up(self, up: Axis) -> Self {
         Self { up: Some(up), ..self }
@@ -212,7 +215,7 @@ impl Convert {
         Self { non_finite, ..self }
     }
 
-    /// Writes all values of morph targets, for programs that cannot read sparse ones.
+    /// Writes all values of morph targets of glTF, for programs that cannot read sparse ones.
     #[must_use]
     pub fn with_dense(self, dense: bool) -> Self {
         Self { dense, ..self }
@@ -230,13 +233,13 @@ impl Convert {
         Self { every: every.max(1), ..self }
     }
 
-    /// Snapshots, or frames, a second, whatever the file says.
+    /// Snapshots, or frames, a second, whatever the file says. Only glTF and USD have times.
     #[must_use]
     pub fn with_rate(self, rate: f64) -> Self {
         Self { rate: Some(rate), ..self }
     }
 
-    /// Takes this for what a length of 1 means, in millimetres, whatever the file says.
+    /// Takes this for what a length of 1 means, in millimetres, whatever the file says. Only glTF and USD have a unit.
     #[must_use]
     pub fn with_unit(self, millimeters: f64) -> Self {
         Self { millimeters: Some(millimeters), ..self }
@@ -255,14 +258,14 @@ impl Convert {
         Self { quantized, ..self }
     }
 
-    /// Nests the joints of a Second Life asset under their parents in the avatar's skeleton. Otherwise all joints are
+    /// Nests the joints of a Second Life asset in glTF under their parents in the avatar's skeleton. Otherwise all joints are
     /// siblings.
     #[must_use]
     pub fn with_nested_joints(self, nest: bool) -> Self {
         Self { nest, ..self }
     }
 
-    /// Also writes the normals of snapshots as morph targets.
+    /// Also writes the normals of snapshots as morph targets of glTF.
     #[must_use]
     pub fn with_morph_normals(self, morph_normals: bool) -> Self {
         Self { morph_normals, ..self }
@@ -276,7 +279,7 @@ impl Convert {
     }
 
     /// Writes one material for all material IDs of a CGeo file, and the IDs as an attribute: `_MATERIAL_ID` of vertices in
-    /// glTF, `primvars:material_id` of triangles in USD.
+    /// glTF, `primvars:material_id` of triangles in USD. OBJ loses the IDs; PLY has no materials, only IDs, and STL has neither.
     #[must_use]
     pub fn with_merge_materials(self, merge_materials: bool) -> Self {
         Self { merge_materials, ..self }
@@ -324,6 +327,35 @@ impl Convert {
     #[must_use]
     pub fn with_max_output_bytes(self, bytes: u64) -> Self {
         Self { max_output_bytes: Some(bytes), ..self }
+    }
+
+    /// Checks that the target has a use for each setting, before anything is read or written.
+    /// [`write_file`](Self::write_file) does so as well.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Unused`](Error::Unused) for the first setting that would change nothing.
+    pub fn check_settings(&self) -> Result<()> {
+        const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
+        const WITH_UNITS: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
+        const WITH_MATERIALS: &[Target] =
+            &[Target::Glb, Target::Gltf, Target::Obj, Target::Pc2, Target::Usdc];
+        let settings = [
+            ("up", self.up.is_some(), WITH_UNITS),
+            ("unit", self.millimeters.is_some(), WITH_UNITS),
+            ("fps", self.rate.is_some(), WITH_UNITS),
+            ("dense", self.dense, GLTF),
+            ("quantized", self.quantized, GLTF),
+            ("nest", self.nest, GLTF),
+            ("morph-normals", self.morph_normals, GLTF),
+            ("merge-materials", self.merge_materials, WITH_MATERIALS),
+        ];
+        let is_unused =
+            |(_, is_set, targets): &&(_, bool, &[Target])| *is_set && !targets.contains(&self.target);
+        match settings.iter().find(is_unused) {
+            Some((setting, _, targets)) => Err(Error::Unused { target: self.target, setting, targets }),
+            None => Ok(()),
+        }
     }
 
     /// Begins a conversion of this file.

@@ -36,8 +36,7 @@ pub(crate) fn write(file: &MeshFile, job: &Job<'_>, path: &Path, outcome: &mut O
                 outcome.leave_out(info.semantic.to_string());
             }
         }
-        let Some(positions) = view.attribute(&Semantic::Position)? else { continue };
-        let positions: Vec<[f32; 3]> = read::array(view, &positions, pose.as_ref(), job, outcome)?;
+        let positions = read::positions(view, pose.as_ref(), job, outcome)?;
         let corners = triangles(view, job, turns);
         outcome.wrote(positions.len(), corners.len());
         outcome.count_degenerate(view.indices().triangles(), job.drop_degenerate);

@@ -54,7 +54,8 @@ fn degenerate_triangles_are_counted_or_dropped() {
 fn merged_materials_are_one_and_an_attribute() {
     let folder = tempfile::tempdir().unwrap();
     let file = open("cgeo", "anim_a.cgeo");
-    for target in Target::ALL {
+    let has_materials = |target: &Target| !matches!(target, Target::Ply | Target::Stl);
+    for target in Target::ALL.into_iter().filter(has_materials) {
         let path = folder.path().join("out").with_extension(target.name());
         let outcome = write(&file, &Convert::new(target).with_merge_materials(true), &path);
         let is_left_out = outcome.left_out.iter().any(|line| line == "material IDs");

@@ -117,10 +117,28 @@ fn faults_of_skins_and_animations_are_found() {
         json["animations"][0]["channels"][0]["target"]["node"] = json!(node + 1);
     });
     written.json_fault("the name of an animation", |json| json["animations"][0]["name"] = json!("other"));
+    written.json_fault("a channel that another animation has", |json| {
+        let moving = json["animations"][1]["channels"].as_array_mut().unwrap();
+        moving.pop();
+    });
     written.json_fault("an animation that is missing", |json| {
         json["animations"].as_array_mut().unwrap().pop();
     });
     written.json_fault("a material", |json| json["materials"][0]["name"] = json!("other"));
+}
+
+#[test]
+fn faults_of_the_joint_that_rests_are_found() {
+    let written = Written::gltf("iqm", "../regressions/vertices_without_weights.iqm");
+    let json = written.json();
+    let rest = json["skins"][0]["joints"][1].as_u64().unwrap() as usize;
+    assert_eq!(json["nodes"][rest]["name"], "meshmap_rest");
+    written.json_fault("its place", |json| json["nodes"][rest]["translation"] = json!([0.0, 9.0, 0.0]));
+    written.json_fault("its name", |json| json["nodes"][rest]["name"] = json!("other"));
+    let still = Written::gltf("iqm", "../regressions/clips_in_which_nothing_moves.iqm");
+    still.json_fault("an animation in which nothing moves", |json| {
+        json["animations"].as_array_mut().unwrap().remove(0);
+    });
 }
 
 #[test]
@@ -139,13 +157,25 @@ fn faults_of_colours_are_found() {
     other[..4].copy_from_slice(&(colors[0][0] - 0.25).to_le_bytes());
     written.byte_fault("colours in USD", &stored, &other);
 
+    let written = Written::of("iqm", "exm_comment.iqm", Convert::new(Target::Obj), "obj");
+    written.fault("colours in OBJ", &written.path, |bytes| {
+        let line = bytes.windows(3).position(|window| window == b"\nv ").unwrap() + 1;
+        let end = line + bytes[line..].iter().position(|byte| *byte == b'\n').unwrap();
+        bytes[end - 1] ^= 1;
+    });
+
     let written = Written::of("iqm", "exm_comment.iqm", Convert::new(Target::Ply), "ply");
     written.fault("colours in PLY", &written.path, |bytes| {
         let end = bytes.windows(11).position(|window| window == b"end_header\n").unwrap();
         let header = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let columns = header.lines().filter_map(|line| line.strip_prefix("property float "));
-        let column = columns.into_iter().position(|name| name == "r").unwrap();
-        bytes[end + 11 + column * 4 + 2] ^= 0x40;
+        let before = header.lines().take_while(|line| *line != "property uchar red");
+        let size = |line: &str| match line {
+            line if line.starts_with("property float ") => 4,
+            line if line.starts_with("property uchar ") => 1,
+            _ => 0,
+        };
+        let at: usize = before.map(size).sum();
+        bytes[end + 11 + at] ^= 0x40;
     });
 }
 
@@ -157,6 +187,10 @@ fn faults_of_second_life_skins_and_levels_of_detail_are_found() {
     let joint = json["skins"][0]["joints"][0].as_u64().unwrap() as usize;
     written.json_fault("the name of a joint", |json| json["nodes"][joint]["name"] = json!("other"));
     written.number_fault("weights", &json["meshes"][0]["primitives"][0]["attributes"]["WEIGHTS_0"]);
+    // The bind shape is in positions and normals.
+    for name in ["POSITION", "NORMAL"] {
+        written.number_fault(name, &json["meshes"][0]["primitives"][0]["attributes"][name]);
+    }
 
     let levels = Convert::new(Target::Gltf).with_lods(Lods::All);
     let written = Written::of("slmesh", "nodemv_02_static_4lod.slmesh", levels, "gltf");

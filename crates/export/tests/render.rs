@@ -194,7 +194,7 @@ const CGEO: &str = "090933418ea1fc3d3098563c1e3803d5daedc5da55cbb0b657f9da0b489c
 const IQM: &str = "60419b56ded4ed96c91055dab18b053a690158353dec3e78f6ec3fcdca0c460c";
 const IQM_FRAME: &str = "b3940ee168e0efde0b3e5f908443bf2841b784e80320e413fda85b74fadfd119";
 const OPENCTM: &str = "cc0d444833274d9fb1520b781ac80a17c96bc406ad785130558ddbfd0cd83c66";
-const SLMESH: &str = "729377e10837e6bbb8df3b18cf1443cd2af71bddbca6796197ef415dcb658b8d";
+const SLMESH: &str = "5144f0e9e77572b1031ca722501277d4bc5155750e79863ed9ab75d566ddc042";
 const TMF: &str = "3d8a052cabc70a28f92ad5dfa4fc81cbd17536d5de10e8ce423f0416921b4576";
 
 #[test]

@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use meshmap::Format;
 use meshmap_export::Limit;
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
@@ -105,6 +105,7 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
             }
             None => PyOSError::new_err(error.to_string()),
         },
+        meshmap_export::Error::Unused { .. } => PyValueError::new_err(error.to_string()),
         meshmap_export::Error::NonFinite { address, value } => {
             let message = format!("{address} is {value}; zero_non_finite=True writes 0 in its place");
             refuse(py, "not_finite", message)

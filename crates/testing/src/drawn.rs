@@ -19,3 +19,10 @@ pub fn drawn(file: &MeshFile) -> Vec<MeshView> {
     let views = entries.map(|entry| file.mesh(&entry.address).unwrap());
     views.filter(|view| !view.is_empty()).collect()
 }
+
+/// `true` for a Second Life mesh whose faces with weights have their places by a matrix: the bind shape, which writers apply.
+pub fn has_bind_shape(file: &MeshFile) -> bool {
+    let skin = file.as_slmesh().and_then(|asset| asset.skin().ok().flatten());
+    let shape = skin.and_then(|skin| skin.bind_shape_matrix);
+    shape.is_some_and(|shape| shape != std::array::from_fn(|at| f32::from(u8::from(at % 5 == 0))))
+}

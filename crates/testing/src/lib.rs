@@ -15,7 +15,7 @@ mod recorder;
 mod steps;
 mod watchdog;
 
-pub use drawn::drawn;
+pub use drawn::{drawn, has_bind_shape};
 pub use recorder::Recorder;
 pub use steps::in_steps;
 pub use watchdog::with_watchdog;

@@ -63,6 +63,10 @@ pub(crate) fn run(
         });
         return Ok(Outcome::Usage);
     };
+    if let Err(error) = (wish.convert)(target).check_settings() {
+        tell(error);
+        return Ok(Outcome::Usage);
+    }
     let jobs = if is_one {
         let [input] = found.files.as_slice() else { return Ok(Outcome::Bad) };
         vec![Job { input: input.clone(), output: wish.output.clone() }]
@@ -278,6 +282,10 @@ fn to_output(found: &Found, wish: &Wish, choice: &Choice, out: &mut impl Write) 
         tell(format_args!("--to is needed for standard output, which takes {}", names.join(", ")));
         return Ok(Outcome::Usage);
     };
+    if let Err(error) = (wish.convert)(target).check_settings() {
+        tell(error);
+        return Ok(Outcome::Usage);
+    }
     if wish.dry_run {
         tell(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);

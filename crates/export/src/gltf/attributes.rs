@@ -41,8 +41,17 @@ pub(super) fn primitive(
         outcome.leave_out(format!("{}, which has no triangles", view.address()));
         return Ok(None);
     }
-    let mut writer =
-        Writer { gltf, view, pose, rules, job, outcome, dequant: None, attributes: BTreeMap::new() };
+    let mut writer = Writer {
+        gltf,
+        view,
+        pose,
+        is_skinned: influences.is_some(),
+        rules,
+        job,
+        outcome,
+        dequant: None,
+        attributes: BTreeMap::new(),
+    };
     let positions = writer.positions()?;
     writer.normals(&positions, &corners)?;
     for info in view.attributes() {
@@ -62,6 +71,7 @@ struct Writer<'a> {
     gltf: &'a mut Gltf,
     view: &'a MeshView,
     pose: Option<&'a Pose>,
+    is_skinned: bool,
     rules: &'a Rules,
     job: &'a Job<'a>,
     outcome: &'a mut Outcome,
@@ -70,8 +80,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
-        read::array(self.view, attribute, self.pose, self.job, self.outcome)
+    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Vec<[f32; N]>>> {
+        read::optional(self.view, attribute, self.pose, self.job, self.outcome)
     }
 
     fn add(&mut self, name: &str, accessor: Index) {
@@ -80,21 +90,29 @@ impl Writer<'_> {
 
     fn positions(&mut self) -> Result<Vec<[f32; 3]>> {
         let Some(attribute) = self.view.attribute(&Semantic::Position)? else { return Ok(Vec::new()) };
-        let positions = self.array::<3>(&attribute)?;
         let accessor = match self.integers(&attribute) {
             Some((integers, dequant)) => {
                 self.dequant = Some(dequant);
+                // The matrices of the skin, or of the node, move them.
+                self.pose = None;
                 self.gltf.quantized_positions(&integers)?
             }
-            None => self.gltf.floats(&positions, Use::Vertices, true)?,
+            None => {
+                let positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
+                let accessor = self.gltf.floats(&positions, Use::Vertices, true)?;
+                self.add("POSITION", accessor);
+                return Ok(positions);
+            }
         };
         self.add("POSITION", accessor);
-        Ok(positions)
+        read::positions(self.view, None, self.job, self.outcome)
     }
 
     /// Positions as stored integers, if they are written this way.
     fn integers(&mut self, attribute: &Attribute) -> Option<(Array<[u16; 3]>, Dequant)> {
-        if !self.job.quantized {
+        // Without a skin, no matrix could have the bind shape.
+        let is_moved = self.pose.is_some() && !self.is_skinned && self.view.has(&Semantic::Weights(0));
+        if !self.job.quantized || is_moved {
             return None;
         }
         let dequant = attribute.dequant().filter(|_| attribute.format().normalized);
@@ -109,7 +127,7 @@ impl Writer<'_> {
 
     fn normals(&mut self, positions: &[[f32; 3]], corners: &[[u32; 3]]) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::Normal)? else { return Ok(()) };
-        let mut normals = self.array::<3>(&attribute)?;
+        let Some(mut normals) = self.array::<3>(&attribute)? else { return Ok(()) };
         let normal_of = |triangle: usize, corner: usize| {
             normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
         };
@@ -142,8 +160,8 @@ impl Writer<'_> {
 
     fn tangents(&mut self) -> Result<()> {
         let Some(attribute) = self.view.attribute(&Semantic::Tangent)? else { return Ok(()) };
-        let mut tangents = self.array::<4>(&attribute)?;
-        if !self.view.has(&Semantic::Normal) || !make_unit_tangents(&mut tangents, self.outcome) {
+        let Some(mut tangents) = self.array::<4>(&attribute)? else { return Ok(()) };
+        if !self.attributes.contains_key("NORMAL") || !make_unit_tangents(&mut tangents, self.outcome) {
             self.outcome.leave_out("tangents that have no normals, no length or no sign");
             return Ok(());
         }
@@ -170,7 +188,7 @@ impl Writer<'_> {
             self.add(&format!("TEXCOORD_{set}"), accessor);
             return Ok(());
         }
-        let mut coords = self.array::<2>(&attribute)?;
+        let Some(mut coords) = self.array::<2>(&attribute)? else { return Ok(()) };
         if self.rules.flips_v {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
             self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
@@ -189,7 +207,7 @@ impl Writer<'_> {
             self.add(&format!("COLOR_{set}"), accessor);
             return Ok(());
         }
-        let colors = self.array::<4>(&attribute)?;
+        let Some(colors) = self.array::<4>(&attribute)? else { return Ok(()) };
         let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
         let accessor = self.gltf.floats(&colors, Use::Vertices, false)?;
         // A value outside of 0..=1 is not a colour in glTF.
@@ -205,7 +223,7 @@ impl Writer<'_> {
             self.outcome.leave_out(format!("{semantic}, which glTF has no type for"));
             return Ok(());
         }
-        let values = self.array::<4>(&attribute)?;
+        let Some(values) = self.array::<4>(&attribute)? else { return Ok(()) };
         // Integers are exact up to here.
         if !scalar.is_float() && values.as_flattened().iter().any(|number| number.abs() >= 16_777_216.0) {
             self.outcome.leave_out(format!("{semantic}, whose integers are too large for floats"));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use meshmap::cgeo::{Mesh as Stored, Proxy};
-use meshmap::{Format, Scratch, VertexRemap};
+use meshmap::{Array, Format, Scratch, VertexRemap};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Mesh, Node, Primitive, Sampler, Target};
 use super::file::{Gltf, OF_MESH, OF_TARGET, Use};
@@ -14,15 +14,11 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::source::assume;
-use crate::source::check::{finite, turned, winding};
+use crate::source::check::{finite, turned, usable, winding};
 use crate::source::topology::Topology;
 
 /// The most morph targets that WebGL 2 can hold.
 const MOST_TARGETS: usize = 256;
-
-/// Approximate size of the JSON of a file, and of each primitive of each snapshot.
-const JSON: u64 = 16 << 10;
-const JSON_OF_TARGET: u64 = 400;
 
 /// Maximum number of materials with separate vertices; more materials share them, because the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
@@ -134,6 +130,7 @@ impl Writer<'_> {
         let mut positions = origin.positions.to_vec();
         let is_stored = first == 0 || self.are_first(&positions)?;
         finite(&mut positions, || format!("snapshots[{first}].positions"), self.job, self.outcome)?;
+        self.leave_out_non_finite(&mut origin, first)?;
         // Corners of the remap and of the parts, and the elements of each vertex, of which there are at most as many.
         let ids = origin.triangles.material_ids().filter(|_| self.job.merge_materials).map(Ids::new);
         let streams = origin.texcoords.len().saturating_add(2 + usize::from(ids.is_some()));
@@ -166,14 +163,8 @@ impl Writer<'_> {
             self.outcome.leave_out(format!("snapshots[{first}], which has no triangles"));
             return Ok((None, 0));
         }
-        let times = (others.len() as u64 + 1) * if self.job.morph_normals { 2 } else { 1 };
-        let parts_of_time = match parts.len() as u64 {
-            count if parts.len() <= MOST_SEPARATE => count * JSON_OF_TARGET,
-            count => JSON_OF_TARGET + count * JSON_OF_SHARED + count * JSON_OF_TARGET / times,
-        };
-        self.gltf.expect_json(JSON + parts_of_time * times)?;
         let (mut primitives, normals) =
-            self.primitives((&mut origin, first), &positions, (&remap, ids.as_ref()), &parts)?;
+            self.primitives(&origin, &positions, (&remap, ids.as_ref()), &parts)?;
         let normals = normals.filter(|_| self.job.morph_normals);
         drop(origin.texcoords);
         let mut topology = Topology::of(self.proxy.snapshot(first)?)?;
@@ -232,6 +223,22 @@ impl Writer<'_> {
         Ok((Some(Run { node, first: place, targets: used }), used))
     }
 
+    /// Replaces values that are not finite with 0, or removes the normals and map channels that have such values.
+    fn leave_out_non_finite(&mut self, origin: &mut Stored, index: usize) -> Result<()> {
+        let channels = origin.texcoords.iter_mut().enumerate();
+        let channels = channels.map(|(channel, values)| (format!("map_channels[{channel}]"), values));
+        for (name, array) in std::iter::once(("normals".to_owned(), &mut origin.normals)).chain(channels) {
+            if array.iter().flatten().all(f32::is_finite) {
+                continue;
+            }
+            let mut values = array.to_vec();
+            let address = || format!("snapshots[{index}].{name}");
+            let is_usable = usable(&mut values, address, self.job, self.outcome)?;
+            *array = Array::from_vec(if is_usable { values } else { Vec::new() });
+        }
+        Ok(())
+    }
+
     /// A target of each part: a difference for each vertex, or for the one that `sources` says.
     fn add_targets(
         &mut self,
@@ -272,7 +279,10 @@ impl Writer<'_> {
     ) -> Result<Vec<[f32; 3]>> {
         let mut normals = Vec::new();
         self.proxy.snapshot(index)?.normals_into(&mut normals, &mut self.scratch)?;
-        finite(&mut normals, || format!("snapshots[{index}].normals"), self.job, self.outcome)?;
+        let address = || format!("snapshots[{index}].normals");
+        if !usable(&mut normals, address, self.job, self.outcome)? {
+            return Ok(vec![[0.0; 3]; origin.len()]);
+        }
         let mut normals = remap.gather(1, &normals)?;
         let corners: Vec<[u32; 3]> = parts.iter().flat_map(|part| part.corners(0)).collect();
         make_unit(&mut normals, &remap.gather(0, positions)?, &corners, self.outcome);
@@ -322,7 +332,7 @@ impl Writer<'_> {
     /// A primitive for each part, without targets; and the normals that were written.
     fn primitives(
         &mut self,
-        (origin, index): (&mut Stored, usize),
+        origin: &Stored,
         positions: &[[f32; 3]],
         (remap, ids): (&VertexRemap, Option<&Ids>),
         parts: &[Part],
@@ -331,9 +341,7 @@ impl Writer<'_> {
         let vertices = remap.gather(0, positions)?;
         let mut stream = 1;
         let normals = if origin.triangles.has_normals() && !origin.normals.is_empty() {
-            let mut normals = origin.normals.to_vec();
-            finite(&mut normals, || format!("snapshots[{index}].normals"), self.job, self.outcome)?;
-            let mut normals = remap.gather(stream, &normals)?;
+            let mut normals = remap.gather(stream, &origin.normals.to_vec())?;
             stream += 1;
             let normal_of = |triangle: usize, corner: usize| {
                 normals.get(*corners.get(triangle)?.get(corner)? as usize).copied()
@@ -345,14 +353,8 @@ impl Writer<'_> {
             None
         };
         let mut channels = Vec::new();
-        for (channel, values) in origin.texcoords.iter().enumerate() {
-            if values.is_empty() {
-                continue;
-            }
-            let mut values = values.to_vec();
-            let address = || format!("snapshots[{index}].map_channels[{channel}]");
-            finite(&mut values, address, self.job, self.outcome)?;
-            let values = remap.gather(stream, &values)?;
+        for values in origin.texcoords.iter().filter(|values| !values.is_empty()) {
+            let values = remap.gather(stream, &values.to_vec())?;
             stream += 1;
             let coords: Vec<[f32; 2]> = values.iter().map(|[u, v, _]| [*u, 1.0 - v]).collect();
             self.outcome.leave_out("the third texture coordinate");
@@ -397,8 +399,8 @@ impl Writer<'_> {
             if is_whole {
                 shared = Some(attributes.clone());
             }
-            let name = has_ids.then(|| self.job.material_of(part.material));
-            let material = name.map(|name| material(self.gltf, &name)).transpose()?;
+            let name = if has_ids { self.job.material_of(part.material) } else { String::new() };
+            let material = Some(material(self.gltf, &name)?);
             self.gltf.charge(1, OF_MESH)?;
             primitives.push(Primitive { attributes, indices, material, targets: Rc::default() });
         }

@@ -124,8 +124,17 @@ fn targets<S: Serializer>(targets: &Rc<Vec<Target>>, serializer: S) -> Result<S:
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Material {
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) name: String,
     pub(super) double_sided: bool,
+    pub(super) pbr_metallic_roughness: Surface,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Surface {
+    pub(super) metallic_factor: f32,
+    pub(super) roughness_factor: f32,
 }
 
 #[derive(Serialize)]

@@ -58,19 +58,17 @@ pub(super) struct Gltf {
 }
 
 enum Container {
-    /// One file: the JSON, for which room is kept, and the numbers.
-    Binary { output: Output, reserved: u64 },
+    /// One file: the numbers, before which the JSON is put at the end.
+    Binary { output: Output },
     /// The JSON is a separate file; the numbers are in these files next to it.
     Parts { path: PathBuf, most: u64, files: Vec<Output> },
 }
 
 impl Gltf {
-    /// Begins a GLB, with room for this much JSON.
-    pub(super) fn binary(path: &Path, reserved: u64, budget: &Budget) -> Result<Self> {
-        let reserved = reserved.next_multiple_of(4);
-        let mut output = Output::create_within(path, budget)?;
-        output.seek(SeekFrom::Start(HEADER + CHUNK + reserved + CHUNK))?;
-        Ok(Self::new(Container::Binary { output, reserved }, budget))
+    /// Begins a GLB.
+    pub(super) fn binary(path: &Path, budget: &Budget) -> Result<Self> {
+        let output = Output::create_within(path, budget)?;
+        Ok(Self::new(Container::Binary { output }, budget))
     }
 
     /// Begins a file of JSON, with the numbers in files next to it.
@@ -98,17 +96,6 @@ impl Gltf {
         self.charge(1, size.saturating_add((name.len() as u64).saturating_mul(OF_NAME_BYTE)))
     }
 
-    /// Keeps room for this much JSON, unless numbers have been written already.
-    pub(super) fn expect_json(&mut self, bytes: u64) -> Result<()> {
-        if let (Container::Binary { output, reserved }, []) =
-            (&mut self.container, self.document.buffers.as_slice())
-        {
-            *reserved = (*reserved).max(bytes.next_multiple_of(4));
-            output.seek(SeekFrom::Start(HEADER + CHUNK + *reserved + CHUNK))?;
-        }
-        Ok(())
-    }
-
     /// Writes numbers as a view of a buffer.
     pub(super) fn view(&mut self, bytes: &[u8], of: Use) -> Result<Index> {
         self.charge(1, OF_VIEW)?;
@@ -116,7 +103,7 @@ impl Gltf {
         let length = (bytes.len() + padding) as u64;
         self.make_room(length)?;
         let out = match &mut self.container {
-            Container::Binary { output, .. } => Some(output),
+            Container::Binary { output } => Some(output),
             Container::Parts { files, .. } => files.last_mut(),
         };
         if let Some(out) = out {
@@ -144,13 +131,8 @@ impl Gltf {
     fn make_room(&mut self, length: u64) -> Result<()> {
         let written = self.document.buffers.last().map(|buffer| buffer.byte_length);
         match &mut self.container {
-            Container::Binary { reserved, .. } => {
-                let total = HEADER + CHUNK + *reserved + CHUNK + written.unwrap_or_default() + length;
-                if total > u64::from(u32::MAX) {
-                    let what = "more than 4 GiB, which is the most of one file: write a .gltf, whose numbers are in \
-                                several";
-                    return Err(Error::NotHeld { target: "glTF", what: what.to_owned() });
-                }
+            Container::Binary { .. } => {
+                check_size(HEADER + CHUNK + CHUNK + written.unwrap_or_default() + length)?;
                 if written.is_none() {
                     self.document.buffers.push(Buffer::default());
                 }
@@ -339,12 +321,11 @@ impl Gltf {
         Ok(accessor)
     }
 
-    /// Writes the JSON, and puts the files into their places. `Err` with the length that the JSON takes, where less is
-    /// kept for it.
-    pub(super) fn finish(self, outcome: &mut Outcome) -> Result<Result<(), u64>> {
+    /// Writes the JSON, and puts the files into their places.
+    pub(super) fn finish(self, outcome: &mut Outcome) -> Result<()> {
         let mut json = serde_json::to_vec(&self.document)?;
-        let (mut output, reserved) = match self.container {
-            Container::Binary { output, reserved } => (output, reserved),
+        let mut output = match self.container {
+            Container::Binary { output } => output,
             Container::Parts { path, mut files, .. } => {
                 let mut output = Output::create_within(&path, &self.budget)?;
                 output.write_all(&json)?;
@@ -355,27 +336,38 @@ impl Gltf {
                 for file in files {
                     file.finish_into(outcome)?;
                 }
-                return output.finish_into(outcome).map(Ok);
+                return output.finish_into(outcome);
             }
         };
-        if json.len() as u64 > reserved {
-            return Ok(Err(json.len() as u64));
-        }
-        json.resize(usize::try_from(reserved).unwrap_or(usize::MAX), b' ');
+        json.resize(json.len().next_multiple_of(4), b' ');
+        let text = json.len() as u64;
         let numbers = self.document.buffers.first().map(|buffer| buffer.byte_length);
         // A file without numbers has no chunk of them.
-        let total = HEADER + CHUNK + reserved + numbers.map_or(0, |numbers| CHUNK + numbers);
+        let total = HEADER + CHUNK + text + numbers.map_or(0, |numbers| CHUNK + numbers);
+        check_size(total)?;
         let number = |length: u64| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-        let head = [*b"glTF", number(2), number(total), number(reserved), *b"JSON"];
+        let head = [*b"glTF", number(2), number(total), number(text), *b"JSON"];
         let out = &mut output;
+        if let Some(numbers) = numbers {
+            out.move_end(0, total - numbers, numbers)?;
+        }
         out.seek(SeekFrom::Start(0))?;
         out.write_all(head.as_flattened())?;
         out.write_all(&json)?;
         if let Some(numbers) = numbers {
             out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
         }
-        output.finish_into(outcome).map(Ok)
+        output.finish_into(outcome)
     }
+}
+
+/// Fails for a GLB of more bytes than its header can count.
+fn check_size(bytes: u64) -> Result<()> {
+    if bytes <= u64::from(u32::MAX) {
+        return Ok(());
+    }
+    let what = "more than 4 GiB, which is the most of one file: write a .gltf, whose numbers are in several";
+    Err(Error::NotHeld { target: "glTF", what: what.to_owned() })
 }
 
 /// The name of the file next to a glTF that holds a part of its numbers.

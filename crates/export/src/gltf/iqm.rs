@@ -1,13 +1,17 @@
 //! IQM: meshes, their skeleton as nodes, and animations.
 
+use std::rc::Rc;
+
 use meshmap::iqm::{Anim, Model, Trs};
 use meshmap::{Format, MeshFile};
 
 use super::attributes::Geometry;
 use super::document::{Animation, Channel, ChannelTarget, Index, Node, Sampler, Skin};
 use super::file::{Gltf, OF_CHANNEL, OF_LIST_ITEM, OF_NODE, Use};
-use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
+use super::scene::{IDENTITY, Rules, add_mesh, add_node, add_rest, finish_scene, material};
+use super::weights::Beyond;
 use super::{attributes, weights};
+use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::hierarchy::Hierarchy;
 use crate::moment::USUAL_RATE;
@@ -25,35 +29,45 @@ pub(super) fn write(
 ) -> Result<()> {
     let rules = Rules::of(Format::Iqm, job, outcome);
     let (joints, roots) = joints(model, gltf)?;
-    let mut skin = None;
+    // One for meshes of which all vertices follow joints, and one with the joint that rests.
+    let (mut skins, mut rest) = ([None; 2], None);
     let (mut children, mut beside) = (roots, Vec::new());
     for view in select::meshes(file, job, outcome)?.views {
         let _scope = job.budget.scope();
         let influences = match joints.len() {
             0 => None,
-            count => weights::of_view(&view, count, &job.budget, outcome)?,
+            count => weights::of_view(&view, (count, Beyond::LeaveOut), &job.budget, outcome)?,
         };
         let geometry = attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, .. }) = geometry else { continue };
-        primitive.material = view.material().map(|name| material(gltf, name)).transpose()?;
+        primitive.material = Some(material(gltf, view.material().unwrap_or_default())?);
         let name = job.name_of(view.name()).to_owned();
-        if influences.is_none() {
+        let Some(influences) = influences else {
             children.push(add_mesh(gltf, name, primitive, None)?);
             continue;
-        }
-        let skin = match skin {
+        };
+        let rest = match rest {
+            _ if !influences.have_rest => None,
+            None => Some(*rest.insert(add_rest(gltf)?)),
+            rest => rest,
+        };
+        let [without, with] = &mut skins;
+        let place = if influences.have_rest { with } else { without };
+        let skin = match *place {
             Some(skin) => skin,
-            None => *skin.insert(add_skin(model, &joints, gltf)?),
+            None => *place.insert(add_skin(model, &joints, rest, gltf)?),
         };
         beside.push(add_mesh(gltf, name, primitive, Some(skin))?);
     }
-    animations(model, &joints, job, gltf, outcome)?;
+    children.extend(rest);
+    let mut models = vec![model.clone()];
     for (name, animation) in &job.animations {
         match model.attach(animation) {
-            Ok(joined) => animations(&joined, &joints, job, gltf, outcome)?,
+            Ok(joined) => models.push(joined),
             Err(error) => outcome.leave_out(format!("the animations of {name}: {error}")),
         }
     }
+    animations(&models, &joints, job, gltf, outcome)?;
     let metres = assume::metres(file, job, outcome);
     finish_scene(gltf, &rules, metres, children, beside)
 }
@@ -90,14 +104,17 @@ fn joints(model: &Model, gltf: &mut Gltf) -> Result<(Vec<Index>, Vec<Index>)> {
     Ok(((first..gltf.document.nodes.len()).collect(), roots))
 }
 
-fn add_skin(model: &Model, joints: &[Index], gltf: &mut Gltf) -> Result<Index> {
+fn add_skin(model: &Model, joints: &[Index], rest: Option<Index>, gltf: &mut Gltf) -> Result<Index> {
     let _scope = gltf.budget.scope();
     let skeleton = model.skeleton();
     let inverse = skeleton.as_ref().map_or(&[][..], |skeleton| skeleton.inverse_bind_matrices());
-    let matrices = gltf.budget.collect(inverse.iter().map(columns), "inverse bind matrices")?;
+    let mut matrices = gltf.budget.vec(inverse.len() + 1, "inverse bind matrices")?;
+    matrices.extend(inverse.iter().map(columns));
+    matrices.extend(rest.map(|_| IDENTITY));
     let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
-    gltf.charge(joints.len(), OF_LIST_ITEM)?;
-    gltf.document.skins.push(Skin { inverse_bind_matrices, joints: joints.to_vec() });
+    gltf.charge(joints.len() + 1, OF_LIST_ITEM)?;
+    let joints = joints.iter().copied().chain(rest).collect();
+    gltf.document.skins.push(Skin { inverse_bind_matrices, joints });
     Ok(gltf.document.skins.len() - 1)
 }
 
@@ -114,106 +131,218 @@ fn columns(rows: &[[f32; 4]; 3]) -> [f32; 16] {
     columns
 }
 
+/// An animation that is written.
+struct Clip<'a> {
+    model: &'a Model,
+    anim: Anim,
+    name: String,
+    /// The parents of poses, if they differ from those of the joints.
+    hierarchy: Option<Rc<Hierarchy>>,
+}
+
+/// `true` for each of the translation, rotation and scale of a joint that differs from the bind pose in a frame.
+type Moved = [bool; 3];
+
+/// Writes the animations of models that have the same joints.
+///
+/// What moves in one of them has keys in all: programs that switch from one animation to another would keep its last value.
 fn animations(
-    model: &Model,
+    models: &[Model],
     joints: &[Index],
     job: &Job<'_>,
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let frames = model.frames();
-    if model.anims().len() == 0 || frames.is_empty() {
-        return Ok(());
-    }
-    if frames.pose_count() != joints.len() {
-        outcome.leave_out(format!(
-            "animations of {} joints, where the skeleton has {}",
-            frames.pose_count(),
-            joints.len()
-        ));
-        return Ok(());
-    }
     let (budget, _outer) = (&job.budget, job.budget.scope());
-    let hierarchy = Hierarchy::of(model);
-    // Parents, and the places of joints in one frame.
-    budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints.len(), "joints of a frame")?;
-    let bind = budget.collect(model.joints().map(|joint| joint.trs.normalized()), "joints")?;
-    for anim in model.anims() {
+    let clips = clips(models, joints.len(), job, outcome)?;
+    let mut bind = budget.vec(joints.len(), "joints")?;
+    bind.extend(models.iter().take(1).flat_map(Model::joints).map(|joint| joint.trs.normalized()));
+    let mut moved = budget.vec::<Moved>(joints.len(), "joints")?;
+    moved.resize(joints.len(), [false; 3]);
+    let mut written = Vec::new();
+    for clip in clips {
         let _scope = budget.scope();
-        if !job.takes_anim(&anim.name.to_string_lossy()) {
-            continue;
-        }
-        let range = anim.frames();
-        if range.is_empty() || range.end > frames.len() {
-            outcome.leave_out(format!("the animation {}, which has no frames", anim.name.to_string_lossy()));
-            continue;
-        }
-        let count = range.len().saturating_mul(joints.len());
-        let keys = (range.len() as u64).saturating_mul(size_of::<f32>() as u64);
-        let poses = (count as u64).saturating_mul(size_of::<Trs>() as u64);
-        budget.read(keys.saturating_add(poses), "keys and poses of all animations")?;
-        let mut poses = budget.vec(count, "poses of an animation")?;
-        poses.resize(count, Trs::default());
-        frames.read_range_into(range.clone(), &mut poses)?;
-        poses.iter_mut().for_each(|pose| *pose = pose.normalized());
-        if let Some(hierarchy) = &hierarchy {
-            let mut frames = poses.chunks_exact_mut(joints.len());
-            if let Err(error) = frames.try_for_each(|frame| hierarchy.rebase(frame, "glTF")) {
-                outcome.leave_out(format!("the animation {}: {error}", anim.name.to_string_lossy()));
+        let poses = match clip.poses(joints.len(), budget) {
+            Err(error @ Error::NotHeld { .. }) => {
+                outcome.leave_out(format!("the animation {}: {error}", clip.name));
                 continue;
             }
+            poses => poses?,
+        };
+        let mut is_still = true;
+        for (at, pose) in poses.iter().enumerate() {
+            let at = at % joints.len();
+            if let (Some(moved), Some(bind)) = (moved.get_mut(at), bind.get(at)) {
+                let now =
+                    [pose.translate != bind.translate, pose.rotate != bind.rotate, pose.scale != bind.scale];
+                moved.iter_mut().zip(now).for_each(|(moved, now)| *moved |= now);
+                is_still &= now == [false; 3];
+            }
+        }
+        written.push((clip, is_still));
+    }
+    if let Some(first) = moved.first_mut().filter(|_| written.iter().all(|(_, is_still)| *is_still)) {
+        // glTF has no animation without a channel.
+        first[0] = true;
+    }
+    for (clip, is_still) in &written {
+        let _scope = budget.scope();
+        clip.write((joints, &bind), (&moved, *is_still), job, gltf, outcome)?;
+    }
+    Ok(())
+}
+
+/// The animations that can be written.
+fn clips<'a>(
+    models: &'a [Model],
+    joints: usize,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<Vec<Clip<'a>>> {
+    let mut clips = Vec::new();
+    for model in models {
+        let frames = model.frames();
+        if model.anims().len() == 0 || frames.is_empty() {
+            continue;
+        }
+        if frames.pose_count() != joints || joints == 0 {
+            let poses = frames.pose_count();
+            outcome.leave_out(format!("animations of {poses} joints, where the skeleton has {joints}"));
+            continue;
+        }
+        // Parents, and the places of joints in one frame.
+        job.budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
+        let hierarchy = Hierarchy::of(model).map(Rc::new);
+        for anim in model.anims() {
+            let name = anim.name.to_string_lossy().into_owned();
+            if !job.takes_anim(&name) {
+                continue;
+            }
+            if anim.frames().is_empty() || anim.frames().end > frames.len() {
+                outcome.leave_out(format!("the animation {name}, which has no frames"));
+                continue;
+            }
+            // In two lists that grow.
+            job.budget.charge(4 * size_of::<Clip<'_>>() as u64 + name.len() as u64, "animations")?;
+            clips.push(Clip { model, anim, name, hierarchy: hierarchy.clone() });
+        }
+    }
+    Ok(clips)
+}
+
+impl Clip<'_> {
+    /// The poses of all frames, relative to the parents of the joints.
+    fn poses(&self, joints: usize, budget: &Budget) -> Result<Vec<Trs>> {
+        let range = self.anim.frames();
+        let count = range.len().saturating_mul(joints);
+        let mut poses = budget.vec(count, "poses of an animation")?;
+        poses.resize(count, Trs::default());
+        self.model.frames().read_range_into(range, &mut poses)?;
+        poses.iter_mut().for_each(|pose| *pose = pose.normalized());
+        if let Some(hierarchy) = &self.hierarchy {
+            poses.chunks_exact_mut(joints).try_for_each(|frame| hierarchy.rebase(frame, "glTF"))?;
+        }
+        Ok(poses)
+    }
+
+    /// Writes a channel for everything that moves in this animation or in another one.
+    fn write(
+        &self,
+        (joints, bind): (&[Index], &[Trs]),
+        (moved, is_still): (&[Moved], bool),
+        job: &Job<'_>,
+        gltf: &mut Gltf,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let (budget, frames) = (&job.budget, self.anim.frames().len());
+        let keys = (frames as u64).saturating_mul(size_of::<f32>() as u64);
+        let count = frames.saturating_mul(joints.len());
+        let bytes = (count as u64).saturating_mul(size_of::<Trs>() as u64);
+        budget.read(keys.saturating_add(bytes), "keys and poses of all animations")?;
+        let poses = self.poses(joints.len(), budget)?;
+        if self.hierarchy.is_some() {
             outcome.change("poses, now relative to the parents of the joints", poses.len() as u64);
         }
         // The times, and what one joint does.
-        budget.charge_for::<([f32; 2], Trs, Trs)>(range.len(), "keys of an animation")?;
-        let times = times(&anim, range.len(), job, outcome)?;
-        let keys: Vec<[f32; 1]> = times.into_iter().map(|time| [time]).collect();
-        let mut input = None;
-        let (mut channels, mut samplers) = (Vec::new(), Vec::new());
-        for (joint, (node, bind)) in joints.iter().zip(&bind).enumerate() {
-            let poses: Vec<Trs> = poses.iter().skip(joint).step_by(joints.len()).copied().collect();
-            if poses.iter().any(|pose| !is_finite(pose)) {
-                let name = anim.name.to_string_lossy();
+        budget.charge_for::<([f32; 2], Trs, Trs)>(frames, "keys of an animation")?;
+        let times = times(&self.anim, frames, job, outcome)?;
+        let mut tracks = Tracks::new(times.into_iter().map(|time| [time]).collect(), is_still);
+        for (((joint, node), bind), moved) in joints.iter().enumerate().zip(bind).zip(moved) {
+            let poses = || poses.iter().skip(joint).step_by(joints.len());
+            if poses().any(|pose| !is_finite(pose)) {
+                let name = &self.name;
                 let what = format!("joints[{joint}] in the animation {name} has a number that is not finite");
                 return Err(Error::NotHeld { target: "glTF", what });
             }
-            let rotations = continuous(poses.iter().map(|pose| pose.rotate));
-            let translations: Vec<[f32; 3]> = poses.iter().map(|pose| pose.translate).collect();
-            let scales: Vec<[f32; 3]> = poses.iter().map(|pose| pose.scale).collect();
-            let mut outputs = Vec::new();
-            // A joint that stays in the bind pose needs no keys.
-            if translations.iter().any(|translate| *translate != bind.translate) {
-                outputs.push(("translation", gltf.floats(&translations, Use::Other, false)?));
+            let [translates, rotates, scales] = *moved;
+            if translates {
+                let values = poses().map(|pose| pose.translate).collect();
+                tracks.add((*node, "translation"), values, bind.translate, gltf)?;
             }
-            if rotations.iter().any(|rotate| *rotate != bind.rotate) {
-                outputs.push(("rotation", gltf.floats(&rotations, Use::Other, false)?));
+            if rotates {
+                let values = continuous(poses().map(|pose| pose.rotate));
+                tracks.add((*node, "rotation"), values, bind.rotate, gltf)?;
             }
-            if scales.iter().any(|scale| *scale != bind.scale) {
-                outputs.push(("scale", gltf.floats(&scales, Use::Other, false)?));
+            if scales {
+                let values = poses().map(|pose| pose.scale).collect();
+                tracks.add((*node, "scale"), values, bind.scale, gltf)?;
             }
-            for (path, output) in outputs {
-                let input = match input {
-                    Some(input) => input,
-                    None => *input.insert(gltf.floats(&keys, Use::Other, true)?),
-                };
-                gltf.charge(1, OF_CHANNEL)?;
-                samplers.push(Sampler { input, output, interpolation: "LINEAR" });
-                channels.push(Channel {
-                    sampler: samplers.len() - 1,
-                    target: ChannelTarget { node: *node, path },
-                });
-            }
-        }
-        let name = anim.name.to_string_lossy().into_owned();
-        if channels.is_empty() {
-            outcome.leave_out(format!("the animation {name}, in which nothing moves"));
-            continue;
         }
         outcome.animations += 1;
-        gltf.charge_named(OF_NODE, &name)?;
-        gltf.document.animations.push(Animation { name, channels, samplers });
+        gltf.charge_named(OF_NODE, &self.name)?;
+        let Tracks { channels, samplers, .. } = tracks;
+        gltf.document.animations.push(Animation { name: self.name.clone(), channels, samplers });
+        Ok(())
     }
-    Ok(())
+}
+
+/// The channels of an animation.
+struct Tracks {
+    keys: [Keys; 2],
+    channels: Vec<Channel>,
+    samplers: Vec<Sampler>,
+}
+
+/// Times, and their accessor once they are written.
+struct Keys {
+    times: Vec<[f32; 1]>,
+    input: Option<Index>,
+}
+
+impl Tracks {
+    /// Keys at all times for what moves, and at the first one for what rests. If nothing moves, the last time also has a key, so
+    /// that the animation takes as long as it should.
+    fn new(times: Vec<[f32; 1]>, is_still: bool) -> Self {
+        let mut resting: Vec<[f32; 1]> = times.iter().take(1).copied().collect();
+        if is_still && times.len() > 1 {
+            resting.extend(times.last());
+        }
+        let keys = [times, resting].map(|times| Keys { times, input: None });
+        Self { keys, channels: Vec::new(), samplers: Vec::new() }
+    }
+
+    fn add<const N: usize>(
+        &mut self,
+        (node, path): (Index, &'static str),
+        mut values: Vec<[f32; N]>,
+        bind: [f32; N],
+        gltf: &mut Gltf,
+    ) -> Result<()> {
+        let [moving, resting] = &mut self.keys;
+        let moves = values.iter().any(|value| *value != bind);
+        let keys = if moves { moving } else { resting };
+        values.truncate(keys.times.len());
+        let output = gltf.floats(&values, Use::Other, false)?;
+        let input = match keys.input {
+            Some(input) => input,
+            None => *keys.input.insert(gltf.floats(&keys.times, Use::Other, true)?),
+        };
+        gltf.charge(1, OF_CHANNEL)?;
+        self.samplers.push(Sampler { input, output, interpolation: "LINEAR" });
+        self.channels
+            .push(Channel { sampler: self.samplers.len() - 1, target: ChannelTarget { node, path } });
+        Ok(())
+    }
 }
 
 fn times(anim: &Anim, count: usize, job: &Job<'_>, outcome: &mut Outcome) -> Result<Vec<f32>> {

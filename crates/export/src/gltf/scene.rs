@@ -2,11 +2,11 @@
 
 use meshmap::{Axis, Format};
 
-use super::document::{Index, Material, Mesh, Node, Primitive, Scene};
+use super::document::{Index, Material, Mesh, Node, Primitive, Scene, Surface};
 use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE};
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::settings::Job;
+use crate::settings::{Job, ROUGHNESS};
 use crate::source::assume;
 
 /// The conversion of a file's numbers to glTF.
@@ -64,6 +64,14 @@ pub(super) fn add_mesh(
     add_node(gltf, Node { name, mesh, skin, ..Node::default() })
 }
 
+/// The matrix that changes nothing.
+pub(super) const IDENTITY: [f32; 16] = [1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
+
+/// Adds the joint for vertices that follow none: a child of the root that no animation moves.
+pub(super) fn add_rest(gltf: &mut Gltf) -> Result<Index> {
+    add_node(gltf, Node { name: "meshmap_rest".to_owned(), ..Node::default() })
+}
+
 /// Adds a node without a transform.
 pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
     gltf.charge_named(OF_NODE, &node.name)?;
@@ -71,14 +79,20 @@ pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
     Ok(gltf.document.nodes.len() - 1)
 }
 
-/// The material of this name, which is added if it is new.
+/// The material of this name, which is added if it is new; the empty name is for meshes without a material.
+///
+/// Without a material or factors, glTF has a metal with a roughness of 1, which is black unless an environment is reflected.
 pub(super) fn material(gltf: &mut Gltf, name: &str) -> Result<Index> {
     if let Some(index) = gltf.materials.get(name) {
         return Ok(*index);
     }
     gltf.charge_named(OF_NODE, name)?;
     let index = gltf.document.materials.len();
-    gltf.document.materials.push(Material { name: name.to_owned(), double_sided: true });
+    gltf.document.materials.push(Material {
+        name: name.to_owned(),
+        double_sided: true,
+        pbr_metallic_roughness: Surface { metallic_factor: 0.0, roughness_factor: ROUGHNESS },
+    });
     gltf.materials.insert(name.to_owned(), index);
     Ok(index)
 }

@@ -8,14 +8,15 @@ use meshmap::{Dequant, ErrorKind, Format, MeshFile, MeshView, Role, Segment};
 use super::attributes::Geometry;
 use super::document::{Coarser, Index, Node, NodeExtensions, Skin};
 use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use};
-use super::scene::{Rules, add_mesh, add_node, finish_scene, material};
+use super::scene::{IDENTITY, Rules, add_mesh, add_node, add_rest, finish_scene, material};
+use super::weights::Beyond;
 use super::{attributes, weights};
 use crate::error::{Error, Result};
 use crate::matrix;
 use crate::outcome::Outcome;
 use crate::settings::Job;
 use crate::source::assume;
-use crate::source::select;
+use crate::source::select::{self, Meshes};
 
 pub(super) fn write(
     file: &MeshFile,
@@ -37,16 +38,18 @@ pub(super) fn write(
     };
     let count = skin.as_ref().map_or(0, |skin| skin.nodes.len());
     let (mut children, mut beside) = (Vec::new(), Vec::new());
-    let mut skins = Skins::default();
+    let (mut skins, mut rest) = (Skins::default(), None);
     // By the number of the face, levels of detail of it: the finest is in the scene.
     let mut levels: BTreeMap<usize, Vec<Index>> = BTreeMap::new();
-    for view in select::meshes(file, job, outcome)?.views {
+    let Meshes { views, pose } = select::meshes(file, job, outcome)?;
+    for view in views {
         let _scope = job.budget.scope();
         let influences = match &skin {
-            Some(_) => weights::of_view(&view, count, &job.budget, outcome)?,
+            Some(_) => weights::of_view(&view, (count, Beyond::Last), &job.budget, outcome)?,
             None => None,
         };
-        let geometry = attributes::primitive(gltf, (&view, None), influences.as_ref(), &rules, job, outcome)?;
+        let posed = (&view, pose.as_ref());
+        let geometry = attributes::primitive(gltf, posed, influences.as_ref(), &rules, job, outcome)?;
         let Some(Geometry { mut primitive, dequant }) = geometry else { continue };
         let number = number_of(&view);
         let material_name = format!("face_{number}");
@@ -56,9 +59,14 @@ pub(super) fn write(
             _ => material_name.clone(),
         };
         primitive.material = Some(material(gltf, &material_name)?);
-        let node = match skin.as_ref().filter(|_| influences.is_some()) {
-            Some(skin) => {
-                let index = skins.get(skin, dequant, gltf)?;
+        let node = match skin.as_ref().zip(influences.as_ref()) {
+            Some((skin, influences)) => {
+                let rest = match rest {
+                    _ if !influences.have_rest => None,
+                    None => Some(*rest.insert(add_rest(gltf)?)),
+                    rest => rest,
+                };
+                let index = skins.get(skin, dequant, rest, gltf)?;
                 add_mesh(gltf, name, primitive, Some(index))?
             }
             None => {
@@ -88,6 +96,7 @@ pub(super) fn write(
     }
     if let Some(skin) = skin.filter(|_| !skins.added.is_empty()) {
         children.extend(skin.roots);
+        children.extend(rest);
     } else if count > 0 {
         outcome.leave_out("the skin, which no face has usable weights for");
     }
@@ -103,32 +112,43 @@ fn number_of(view: &MeshView) -> usize {
     }
 }
 
-/// The skins that were written: one, or one for each way that integers become positions.
+/// The skins that were written: one, or one for each way that integers become positions, with and without the joint that rests.
 #[derive(Default)]
 struct Skins {
-    added: Vec<(Option<Dequant>, Index)>,
+    added: Vec<(Option<Dequant>, Option<Index>, Index)>,
 }
 
 impl Skins {
-    fn get(&mut self, joints: &Joints, dequant: Option<Dequant>, gltf: &mut Gltf) -> Result<Index> {
-        if let Some((_, index)) = self.added.iter().find(|(other, _)| *other == dequant) {
+    fn get(
+        &mut self,
+        joints: &Joints,
+        dequant: Option<Dequant>,
+        rest: Option<Index>,
+        gltf: &mut Gltf,
+    ) -> Result<Index> {
+        let is_same = |(other, rests, _): &&(_, _, Index)| (*other, *rests) == (dequant, rest);
+        if let Some((_, _, index)) = self.added.iter().find(is_same) {
             return Ok(*index);
         }
         let _scope = gltf.budget.scope();
-        let matrices = joints.inverse.iter().map(|inverse| with_dequant(inverse, dequant));
-        let matrices = gltf.budget.collect(matrices, "inverse bind matrices")?;
+        let identity = IDENTITY.map(f64::from);
+        let shape = joints.shape.as_ref().unwrap_or(&identity);
+        let mut matrices = gltf.budget.vec(joints.inverse.len() + 1, "inverse bind matrices")?;
+        let inverse = joints.inverse.iter().chain(rest.map(|_| &identity));
+        matrices.extend(inverse.map(|inverse| inverse_bind_matrix(inverse, shape, dequant)));
         let inverse_bind_matrices = gltf.floats(&matrices, Use::Other, false)?;
-        gltf.charge(joints.nodes.len(), OF_LIST_ITEM)?;
-        gltf.document.skins.push(Skin { inverse_bind_matrices, joints: joints.nodes.clone() });
+        gltf.charge(joints.nodes.len() + 1, OF_LIST_ITEM)?;
+        let nodes = joints.nodes.iter().copied().chain(rest).collect();
+        gltf.document.skins.push(Skin { inverse_bind_matrices, joints: nodes });
         let index = gltf.document.skins.len() - 1;
-        self.added.push((dequant, index));
+        self.added.push((dequant, rest, index));
         Ok(index)
     }
 }
 
-/// A matrix that takes integers where this one takes positions.
-fn with_dequant(matrix: &[f64; 16], dequant: Option<Dequant>) -> [f32; 16] {
-    let mut product = *matrix;
+/// A matrix that takes positions in the bind shape into a joint or, with `dequant`, the integers of the file.
+fn inverse_bind_matrix(inverse: &[f64; 16], shape: &[f64; 16], dequant: Option<Dequant>) -> [f32; 16] {
+    let mut product = *inverse;
     if let Some(Dequant { scale, offset, .. }) = dequant {
         let mut place = [0.0; 16];
         for component in 0..3 {
@@ -136,7 +156,7 @@ fn with_dequant(matrix: &[f64; 16], dequant: Option<Dequant>) -> [f32; 16] {
             place[12 + component] = f64::from(offset[component]);
         }
         place[15] = 1.0;
-        product = matrix::multiply(matrix, &place);
+        product = matrix::multiply(&matrix::multiply(inverse, shape), &place);
     }
     let mut rounded = rounded(&product);
     for (at, number) in [(3, 0.0), (7, 0.0), (11, 0.0), (15, 1.0)] {
@@ -154,8 +174,10 @@ struct Joints {
     nodes: Vec<Index>,
     /// The joints without a parent.
     roots: Vec<Index>,
-    /// The matrices that transform a vertex from the mesh into each joint.
+    /// The matrices that transform a vertex in the bind shape into each joint.
     inverse: Vec<[f64; 16]>,
+    /// The bind shape, which the integers of the file do not have yet.
+    shape: Option<[f64; 16]>,
 }
 
 /// A node for each joint, where the mesh is bound to it; `None` without joints.
@@ -176,16 +198,16 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
     // Names, matrices and their inverses.
     job.budget.keep((names.len() as u64).saturating_mul(OF_NODE), "joints")?;
     let names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    let shape = stored.bind_shape_matrix.map(|matrix| matrix.map(f64::from));
-    let (mut bound, mut with_shape) = (Vec::new(), Vec::new());
+    let shape = stored.bind_shape_matrix.filter(|matrix| matrix.iter().all(|number| number.is_finite()));
+    let shape = shape.map(|matrix| matrix.map(f64::from));
+    let (mut bound, mut inverse_bind) = (Vec::new(), Vec::new());
     for (index, (name, inverse)) in names.iter().zip(inverse.iter()).enumerate() {
-        let numbers = inverse.iter().chain(stored.bind_shape_matrix.iter().flatten());
-        if let Some(value) = numbers.copied().find(|number| !number.is_finite()) {
-            let what = format!("skin.inverse_bind_matrix[{index}] or the bind shape has the number {value}");
+        if let Some(value) = inverse.iter().find(|number| !number.is_finite()) {
+            let what = format!("skin.inverse_bind_matrix[{index}] has the number {value}");
             return Err(Error::NotHeld { target: "glTF", what });
         }
         let inverse = inverse.map(f64::from);
-        with_shape.push(shape.map_or(inverse, |shape| matrix::multiply(&inverse, &shape)));
+        inverse_bind.push(inverse);
         let place = matrix::invert(&inverse).filter(matrix::is_orthogonal);
         if place.is_none() {
             outcome.note(format!(
@@ -197,7 +219,7 @@ fn joints(stored: &Stored, job: &Job<'_>, gltf: &mut Gltf, outcome: &mut Outcome
     let bound_names = names.get(..bound.len()).unwrap_or_default();
     let parents = if job.nest { joint_parents(bound_names) } else { vec![None; bound.len()] };
     let first = gltf.document.nodes.len();
-    let mut joints = Joints { nodes: Vec::new(), roots: Vec::new(), inverse: with_shape };
+    let mut joints = Joints { nodes: Vec::new(), roots: Vec::new(), inverse: inverse_bind, shape };
     let mut parented = Vec::new();
     for (index, ((name, place), parent)) in names.into_iter().zip(&bound).zip(parents).enumerate() {
         let below = || {

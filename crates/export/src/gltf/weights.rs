@@ -1,6 +1,8 @@
 //! Joints and weights of vertices, as glTF wants them: no joint twice, none without weight, and a sum of 1.
+//!
+//! glTF knows no vertices that follow no joint. They follow another joint, which nothing moves.
 
-use meshmap::{Address, MeshView, Semantic, VertexFormat};
+use meshmap::{MeshView, Semantic, VertexFormat};
 
 use crate::budget::Budget;
 use crate::error::Result;
@@ -10,6 +12,17 @@ use crate::outcome::Outcome;
 pub(super) struct Influences {
     pub(super) joints: Vec<[u16; 4]>,
     pub(super) weights: Weights,
+    /// `true` if vertices follow the joint after the joints of the file, which rests.
+    pub(super) have_rest: bool,
+}
+
+/// The treatment of joints that are not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beyond {
+    /// The mesh is written without weights.
+    LeaveOut,
+    /// The last joint replaces them, as in the viewer of Second Life.
+    Last,
 }
 
 pub(super) enum Weights {
@@ -18,10 +31,10 @@ pub(super) enum Weights {
     Floats(Vec<[f32; 4]>),
 }
 
-/// The influences of a mesh; `None` if it has none, or has joints that are not there.
+/// The influences of a mesh; `None` if it has none, or has joints that are not there and cannot be replaced.
 pub(super) fn of_view(
     view: &MeshView,
-    joints: usize,
+    (joints, beyond): (usize, Beyond),
     budget: &Budget,
     outcome: &mut Outcome,
 ) -> Result<Option<Influences>> {
@@ -30,21 +43,30 @@ pub(super) fn of_view(
         return Ok(None);
     };
     let format = weights.format();
-    budget.charge_for::<([f32; 4], [u16; 4], [f32; 4], [f32; 4])>(weights.len(), "joints and weights")?;
+    budget.charge_for::<([f32; 4], [f32; 4], [u16; 4], [f32; 4], [f32; 4])>(
+        weights.len(),
+        "joints and weights",
+    )?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is checked")]
     let mut indices: Vec<[u16; 4]> =
         indices.to_f32::<4>().iter().map(|indices| indices.map(|index| index as u16)).collect();
+    let Ok(rest) = u16::try_from(joints) else {
+        outcome.leave_out(format!("the weights of {}, which has more than 65,535 joints", view.address()));
+        return Ok(None);
+    };
+    if !check_joints(view, &mut indices, &weights.to_f32(), (rest, beyond), outcome) {
+        return Ok(None);
+    }
+    let mut empty = 0;
     let merged = if format == VertexFormat::UNORM8X4 {
         let mut bytes = weights.as_bytes().as_chunks::<4>().0.to_vec();
-        let mut empty = 0;
         for (indices, weights) in indices.iter_mut().zip(&mut bytes) {
             merge(indices, weights, |a, b| a.saturating_add(b));
             if *weights == [0; 4] {
-                (*indices, *weights) = ([0; 4], [255, 0, 0, 0]);
+                (*indices, *weights) = ([rest, 0, 0, 0], [255, 0, 0, 0]);
                 empty += 1;
             }
         }
-        outcome.change("vertices without weights, now on joint 0", empty);
         let is_whole =
             |weights: &[u8; 4]| weights.iter().map(|weight| u16::from(*weight)).sum::<u16>() == 255;
         if bytes.iter().all(is_whole) {
@@ -54,25 +76,23 @@ pub(super) fn of_view(
         }
     } else {
         let mut floats = weights.to_f32::<4>();
-        let mut empty = 0;
+        let mut replaced = 0;
         for (indices, weights) in indices.iter_mut().zip(&mut floats) {
             for weight in weights.iter_mut() {
+                replaced += u64::from(!weight.is_finite());
                 *weight = if weight.is_finite() { weight.max(0.0) } else { 0.0 };
             }
             merge(indices, weights, |a, b| a + b);
             if *weights == [0.0; 4] {
-                (*indices, *weights) = ([0; 4], [1.0, 0.0, 0.0, 0.0]);
+                (*indices, *weights) = ([rest, 0, 0, 0], [1.0, 0.0, 0.0, 0.0]);
                 empty += 1;
             }
         }
-        outcome.change("vertices without weights, now on joint 0", empty);
+        outcome.change("weights that are infinite, or none, now 0", replaced);
         Weights::Floats(shares(floats.into_iter(), outcome))
     };
-    if let Some(wrong) = without_joint(view.address(), &indices, joints) {
-        outcome.leave_out(format!("the weights of {}: {wrong}", view.address()));
-        return Ok(None);
-    }
-    Ok(Some(Influences { joints: indices, weights: merged }))
+    outcome.change("vertices without weights, now on the joint meshmap_rest", empty);
+    Ok(Some(Influences { joints: indices, weights: merged, have_rest: empty > 0 }))
 }
 
 /// Adds the weights of a joint that occurs twice; the index of a missing weight becomes 0.
@@ -113,9 +133,35 @@ fn shares(weights: impl Iterator<Item = [f32; 4]>, outcome: &mut Outcome) -> Vec
     shares
 }
 
-/// The first vertex with a joint that is not there.
-fn without_joint(mesh: &Address, indices: &[[u16; 4]], joints: usize) -> Option<String> {
-    let wrong = indices.iter().position(|of| of.iter().any(|index| usize::from(*index) >= joints))?;
-    let of = indices.get(wrong).copied().unwrap_or_default();
-    Some(format!("{mesh}.joints[{wrong}] is {of:?}, where there are {joints} joints"))
+/// Replaces joints that are not there but have a weight; `false` if that is not possible.
+fn check_joints(
+    view: &MeshView,
+    indices: &mut [[u16; 4]],
+    weights: &[[f32; 4]],
+    (joints, beyond): (u16, Beyond),
+    outcome: &mut Outcome,
+) -> bool {
+    let mut clamped = 0;
+    for (vertex, (of, weights)) in indices.iter_mut().zip(weights).enumerate() {
+        let is_wrong =
+            |(joint, weight): (&u16, &f32)| *joint >= joints && *weight > 0.0 && weight.is_finite();
+        if !of.iter().zip(weights).any(is_wrong) {
+            continue;
+        }
+        if beyond == Beyond::LeaveOut {
+            let mesh = view.address();
+            outcome.leave_out(format!(
+                "the weights of {mesh}: {mesh}.joints[{vertex}] is {of:?}, where there are {joints} joints"
+            ));
+            return false;
+        }
+        for (joint, weight) in of.iter_mut().zip(weights) {
+            if is_wrong((joint, weight)) {
+                *joint = joints.saturating_sub(1);
+                clamped += 1;
+            }
+        }
+    }
+    outcome.change("joints that are not there, now the last joint", clamped);
+    true
 }

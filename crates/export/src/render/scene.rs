@@ -133,7 +133,7 @@ impl Scene {
         }
         let pose = match (moment, file.as_iqm()) {
             (Moment::Frame(frame), Some(model)) => Some(Pose::new(model, frame, budget, TARGET)?),
-            _ => None,
+            _ => Pose::bind_shape(file, |what| rendered.note(format!("not drawn: {what}")))?,
         };
         let snapshot = if let Moment::Snapshot(index) = moment { index } else { 0 };
         let views = select::drawn(file, &render.meshes, render.lods, snapshot, budget, &mut |_| {})?;
@@ -185,8 +185,16 @@ impl Scene {
         drop(attribute);
         finite(&mut positions, &used, view, &Semantic::Position, render, rendered)?;
         let mut normals = view.attribute(&Semantic::Normal)?.map(|attribute| used.read::<3>(&attribute));
-        if let Some(normals) = &mut normals {
-            finite(normals, &used, view, &Semantic::Normal, render, rendered)?;
+        if let Some(values) = &mut normals {
+            match finite(values, &used, view, &Semantic::Normal, render, rendered) {
+                Err(Error::NonFinite { address, value }) => {
+                    let mesh = view.address();
+                    rendered
+                        .note(format!("the normals of {mesh} are computed, because {address} is {value}"));
+                    normals = None;
+                }
+                checked => checked?,
+            }
         }
         if let Some(pose) = pose
             && let (Some(joints), Some(weights)) =

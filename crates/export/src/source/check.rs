@@ -20,6 +20,22 @@ pub(crate) fn finite<const N: usize>(
     Ok(())
 }
 
+/// Like [`finite`], for data without which a mesh is still complete: `false` if it has to be left out, which is reported.
+pub(crate) fn usable<const N: usize>(
+    elements: &mut [[f32; N]],
+    address: impl Fn() -> String,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<bool> {
+    match finite(elements, &address, job, outcome) {
+        Err(Error::NonFinite { address: element, value }) => {
+            outcome.leave_out(format!("{}, because {element} is {value}", address()));
+            Ok(false)
+        }
+        checked => checked.map(|()| true),
+    }
+}
+
 /// Fails for the first number that is infinite, or none, or replaces them all; returns how many.
 pub(crate) fn replace_non_finite<const N: usize>(
     elements: &mut [[f32; N]],

@@ -6,29 +6,49 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::pose::{Kind, Pose};
 use crate::settings::Job;
-use crate::source::check::finite;
+use crate::source::check::{finite, usable};
 
-/// The numbers of an attribute as floats, all finite, in a pose if there is one.
-pub(crate) fn array<const N: usize>(
+/// The positions of a mesh as floats, all finite, in a pose if there is one; none if the mesh has no positions.
+pub(crate) fn positions(
+    view: &MeshView,
+    pose: Option<&Pose>,
+    job: &Job<'_>,
+    outcome: &mut Outcome,
+) -> Result<Vec<[f32; 3]>> {
+    let Some(attribute) = view.attribute(&Semantic::Position)? else { return Ok(Vec::new()) };
+    let mut values = floats(&attribute, job)?;
+    drop(attribute);
+    let address = || format!("{}.{}", view.address(), Semantic::Position);
+    finite(&mut values, address, job, outcome)?;
+    if let Some(pose) = pose {
+        pose.apply_to(view, Kind::Point, &mut values, &job.budget)?;
+        finite(&mut values, || format!("{} in its pose", address()), job, outcome)?;
+    }
+    Ok(values)
+}
+
+/// The numbers of another attribute as floats, in a pose if there is one. `None` if one of them is not finite, in which case
+/// the mesh is written without the attribute.
+pub(crate) fn optional<const N: usize>(
     view: &MeshView,
     attribute: &Attribute,
     pose: Option<&Pose>,
     job: &Job<'_>,
     outcome: &mut Outcome,
-) -> Result<Vec<[f32; N]>> {
-    let budget = &job.budget;
-    budget.charge_for::<[f32; N]>(attribute.len(), "numbers of an attribute")?;
-    let mut values = attribute.to_f32::<N>();
+) -> Result<Option<Vec<[f32; N]>>> {
+    let mut values = floats(attribute, job)?;
     let address = || format!("{}.{}", view.address(), attribute.semantic());
-    finite(&mut values, address, job, outcome)?;
-    if let (Some(pose), Some(kind)) = (pose, Kind::of(attribute.semantic()))
-        && let (Some(joints), Some(weights)) =
-            (view.attribute(&Semantic::Joints(0))?, view.attribute(&Semantic::Weights(0))?)
-    {
-        let _scope = budget.scope();
-        budget.charge_for::<[f32; 8]>(values.len(), "joints and weights")?;
-        pose.apply(kind, (&joints.to_f32(), &weights.to_f32()), &mut values);
-        finite(&mut values, || format!("{} in its pose", address()), job, outcome)?;
+    if !usable(&mut values, address, job, outcome)? {
+        return Ok(None);
     }
-    Ok(values)
+    if let (Some(pose), Some(kind)) = (pose, Kind::of(attribute.semantic())) {
+        // Directions stay finite: they are made to have unit length, or none.
+        pose.apply_to(view, kind, &mut values, &job.budget)?;
+    }
+    Ok(Some(values))
+}
+
+fn floats<const N: usize>(attribute: &Attribute, job: &Job<'_>) -> Result<Vec<[f32; N]>> {
+    job.budget.charge_for::<[f32; N]>(attribute.len(), "numbers of an attribute")?;
+    Ok(attribute.to_f32::<N>())
 }

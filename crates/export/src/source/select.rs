@@ -13,15 +13,18 @@ use crate::settings::{Job, Lods};
 pub(crate) struct Meshes {
     /// In the file's order.
     pub(crate) views: Vec<MeshView>,
-    /// The pose of their vertices, if they are written in one frame of an animation.
+    /// The transform of their vertices: into one frame of an animation, or into the bind pose.
     pub(crate) pose: Option<Pose>,
 }
 
 pub(crate) fn meshes(file: &MeshFile, job: &Job<'_>, outcome: &mut Outcome) -> Result<Meshes> {
-    let pose = job.still(file)?.pose(&job.budget, job.target.name())?;
-    if pose.is_some() {
-        outcome.leave_out("the skeleton and animations");
-    }
+    let pose = match job.still(file)?.pose(&job.budget, job.target.name())? {
+        Some(pose) => {
+            outcome.leave_out("the skeleton and animations");
+            Some(pose)
+        }
+        None => Pose::bind_shape(file, |what| outcome.leave_out(what))?,
+    };
     let mut snapshot = 0;
     if let Some(proxy) = file.as_cgeo().filter(|_| job.meshes.is_empty()) {
         snapshot = job.snapshots(proxy)?.first().copied().unwrap_or_default();

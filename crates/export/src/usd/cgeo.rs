@@ -15,7 +15,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Job;
-use crate::source::check::{finite, turned, winding};
+use crate::source::check::{finite, turned, usable, winding};
 use crate::source::names::Names;
 use crate::source::{assume, topology};
 
@@ -141,9 +141,15 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         charge(mesh, &job.budget)?;
         outcome.snapshots += 1;
         finite(&mut mesh.positions, || format!("snapshots[{index}].positions"), job, outcome)?;
-        finite(&mut mesh.normals, || format!("snapshots[{index}].normals"), job, outcome)?;
+        // What is left out of a snapshot is left out of all.
+        if !usable(&mut mesh.normals, || format!("snapshots[{index}].normals"), job, outcome)? {
+            mesh.normals.clear();
+        }
         for (channel, values) in mesh.texcoords.iter_mut().enumerate() {
-            finite(values, || format!("snapshots[{index}].map_channels[{channel}]"), job, outcome)?;
+            let address = || format!("snapshots[{index}].map_channels[{channel}]");
+            if !usable(values, address, job, outcome)? {
+                values.clear();
+            }
         }
         let is_new = !self.topology.as_ref().is_some_and(|topology| topology.is_of(mesh));
         if is_new {

@@ -8,6 +8,7 @@ use super::prim::{Prim, Property, Value, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
 use crate::error::Result;
+use crate::settings::ROUGHNESS;
 use crate::source::names::Names;
 
 /// The prim that has all others.
@@ -57,6 +58,8 @@ impl Materials {
             .with(Property::uniform("info:id", "token", Value::Token("UsdPreviewSurface".into())))
             .with(Property::attribute("inputs:diffuseColor", "color3f").value(color))
             .with(Property::attribute("inputs:opacity", "float").field("default", Value::Float(1.0)))
+            .with(Property::attribute("inputs:metallic", "float").field("default", Value::Float(0.0)))
+            .with(Property::attribute("inputs:roughness", "float").field("default", Value::Float(ROUGHNESS)))
             .with(Property::attribute(SURFACE, "token"));
         let surface = Property::connected(SURFACE, "token", format!("{path}/{SHADER}.{SURFACE}"));
         let mut material = Prim::new("Material", own).displayed(name).with(surface);

@@ -91,15 +91,18 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         prim.properties.push(Property::attribute("faceVertexCounts", "int[]").value(counts));
         prim.properties.push(Property::attribute("faceVertexIndices", "int[]").value(corners));
         let mut positions = Vec::new();
-        if let Some(attribute) = self.view.attribute(&Semantic::Position)? {
-            positions = self.array::<3>(&attribute)?;
+        if self.view.has(&Semantic::Position) {
+            positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
             let box_around = self.out.floats(extent(&positions).into_iter())?;
             let points = self.out.floats(positions.iter().copied())?;
             prim.properties.push(Property::attribute("extent", "float3[]").value(box_around));
             prim.properties.push(Property::attribute("points", "point3f[]").value(points));
         }
-        if let Some(attribute) = self.view.attribute(&Semantic::Normal)? {
-            let normals = self.array::<3>(&attribute)?;
+        let normals = match self.view.attribute(&Semantic::Normal)? {
+            Some(attribute) => self.array::<3>(&attribute)?,
+            None => None,
+        };
+        if let Some(normals) = normals {
             let corners =
                 self.out.budget.collect(triangles(self.view, self.job, turns), "triangles of a mesh")?;
             let normal_of = |triangle: usize, corner: usize| {
@@ -132,7 +135,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let Some(attribute) = self.view.attribute(semantic)? else { return Ok(()) };
         match semantic {
             Semantic::TexCoord(set) => {
-                let values = self.texcoords(&attribute)?;
+                let Some(values) = self.texcoords(&attribute)? else { return Ok(()) };
                 let name = self.own(&coordinates(usize::try_from(*set).unwrap_or(usize::MAX)));
                 add(prim, name, "texCoord2f[]", values);
                 Ok(())
@@ -143,21 +146,21 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
     }
 
-    fn texcoords(&mut self, attribute: &Attribute) -> Result<Rep> {
+    fn texcoords(&mut self, attribute: &Attribute) -> Result<Option<Rep>> {
         if attribute.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
         }
-        let mut coords = self.array::<2>(attribute)?;
+        let Some(mut coords) = self.array::<2>(attribute)? else { return Ok(None) };
         if self.job.flips_v(self.format) {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
             self.outcome.change("texture coordinates v, now 1 - v", coords.len() as u64);
         }
-        self.out.floats(coords.into_iter())
+        self.out.floats(coords.into_iter()).map(Some)
     }
 
     /// Programs show the first colours, if there are any.
     fn colors(&mut self, set: u32, attribute: &Attribute, prim: &mut Prim) -> Result<()> {
-        let colors = self.array::<4>(attribute)?;
+        let Some(colors) = self.array::<4>(attribute)? else { return Ok(()) };
         let has_alpha = attribute.format().components > 3;
         let is_color = colors.as_flattened().iter().all(|number| (0.0..=1.0).contains(number));
         let three = |[r, g, b, _]: [f32; 4]| [r, g, b];
@@ -202,7 +205,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             (true, _) => (self.floats::<4>(attribute)?, "float4[]"),
             (false, 1) if scalar == Scalar::U32 => {
                 let (numbers, _) = attribute.as_bytes().as_chunks::<4>();
-                (self.out.unsigned(numbers.iter().map(|number| u32::from_le_bytes(*number)))?, "uint[]")
+                let values = self.out.unsigned(numbers.iter().map(|number| u32::from_le_bytes(*number)))?;
+                (Some(values), "uint[]")
             }
             (false, _) => {
                 let count = attribute.len().saturating_mul(attribute.format().components as usize);
@@ -211,26 +215,28 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                     self.outcome.leave_out(format!("{semantic}, whose integers are too large"));
                     return Ok(());
                 };
-                match components {
+                let (values, kind) = match components {
                     1 => (self.ints::<1>(&numbers)?, "int[]"),
                     2 => (self.ints::<2>(&numbers)?, "int2[]"),
                     3 => (self.ints::<3>(&numbers)?, "int3[]"),
                     _ => (self.ints::<4>(&numbers)?, "int4[]"),
-                }
+                };
+                (Some(values), kind)
             }
         };
+        let Some(values) = values else { return Ok(()) };
         let name = self.own(name);
         add(prim, name, kind, values);
         Ok(())
     }
 
-    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Vec<[f32; N]>> {
-        read::array(self.view, attribute, self.pose, self.job, self.outcome)
+    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Vec<[f32; N]>>> {
+        read::optional(self.view, attribute, self.pose, self.job, self.outcome)
     }
 
-    fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Rep> {
+    fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Rep>> {
         let values = self.array::<N>(attribute)?;
-        self.out.floats(values.into_iter())
+        values.map(|values| self.out.floats(values.into_iter())).transpose()
     }
 
     fn ints<const N: usize>(&mut self, numbers: &[i32]) -> Result<Rep> {

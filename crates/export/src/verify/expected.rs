@@ -79,6 +79,12 @@ impl Rules {
         self.merges
     }
 
+    /// Values of an attribute without which a mesh is complete; `None` if one is not finite, so that the mesh lacks it.
+    fn optional<const N: usize>(self, values: Vec<[f32; N]>) -> Option<Vec<[f32; N]>> {
+        Some(self.finite(values))
+            .filter(|values| values.as_flattened().iter().all(|number| number.is_finite()))
+    }
+
     pub(super) fn finite<const N: usize>(self, mut values: Vec<[f32; N]>) -> Vec<[f32; N]> {
         if self.zeroes {
             values
@@ -90,12 +96,28 @@ impl Rules {
         values
     }
 
-    fn coords(self, values: Vec<[f32; 2]>) -> Vec<[f32; 2]> {
-        let mut values = self.finite(values);
+    fn coords(self, values: Vec<[f32; 2]>) -> Option<Vec<[f32; 2]>> {
+        let mut values = self.optional(values)?;
         if self.flips_v {
             values.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
         }
-        values
+        Some(values)
+    }
+
+    /// Colours as the target has them, of which the file stores this many components.
+    fn colors(self, values: Vec<[f32; 4]>, components: u32) -> Option<Vec<[f32; 4]>> {
+        let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
+        let mut values = self.optional(values)?;
+        if components < 4 && !is_gltf || self.target == Target::Obj {
+            values.iter_mut().for_each(|[.., alpha]| *alpha = 1.0);
+        }
+        if self.target == Target::Ply {
+            for number in values.as_flattened_mut() {
+                // The nearest of 256 levels.
+                *number = (f64::from(number.clamp(0.0, 1.0)) * 255.0).round() as f32 / 255.0;
+            }
+        }
+        Some(values)
     }
 }
 
@@ -103,8 +125,12 @@ impl Rules {
 pub(super) struct Origin {
     pub(super) rules: Rules,
     pub(super) frame: Option<Frame>,
+    /// The bind shape of a rigged Second Life mesh.
+    pub(super) bind_shape: Option<Frame>,
     /// The number of joints that are written with the meshes.
     pub(super) joints: usize,
+    /// `true` if the last joint is in the place of joints that are not there.
+    pub(super) clamps: bool,
 }
 
 impl Origin {
@@ -112,7 +138,9 @@ impl Origin {
     pub(super) fn shape(&self, view: &MeshView, are_integers: bool) -> Result<Shape> {
         let mut shape = stored(view, self.rules, are_integers)?;
         shape.influences = self.influences(view)?;
-        if let Some(frame) = &self.frame {
+        // Integers have the bind shape by the matrices of the skin.
+        let bind_shape = self.bind_shape.as_ref().filter(|_| !are_integers);
+        if let Some(frame) = self.frame.as_ref().or(bind_shape) {
             frame.move_shape(view, &mut shape)?;
         }
         Ok(shape)
@@ -128,14 +156,23 @@ impl Origin {
         }
         let joints = view.attribute(&Semantic::Joints(0))?.map(|joints| joints.to_f32::<4>());
         let weights = view.attribute(&Semantic::Weights(0))?.map(|weights| weights.to_f32::<4>());
-        let (Some(joints), Some(weights)) = (joints, weights) else { return Ok(None) };
-        let is_used = |weight: f32| weight > 0.0 && weight.is_finite();
-        let is_beyond = |(joint, weight): (&f32, &f32)| is_used(*weight) && *joint as usize >= self.joints;
-        let mut pairs = joints.as_flattened().iter().zip(weights.as_flattened());
-        if !is_ply && pairs.any(is_beyond) {
+        let (Some(mut joints), Some(weights)) = (joints, weights) else { return Ok(None) };
+        if is_ply && self.rules.optional(weights.clone()).is_none() {
             return Ok(None);
         }
-        Ok(Some(Influences { joints: Rc::new(joints), weights: Rc::new(weights), are_shared: !is_ply }))
+        let is_used = |weight: f32| weight > 0.0 && weight.is_finite();
+        let is_beyond = |(joint, weight): (&f32, &f32)| is_used(*weight) && *joint as usize >= self.joints;
+        let pairs = joints.as_flattened_mut().iter_mut().zip(weights.as_flattened());
+        for (joint, weight) in pairs.filter(|_| !is_ply) {
+            match is_beyond((joint, weight)) {
+                // The viewer of Second Life uses the last joint.
+                true if self.clamps => *joint = (self.joints - 1) as f32,
+                true => return Ok(None),
+                false => {}
+            }
+        }
+        let rest = (!is_ply).then_some(self.joints as f32);
+        Ok(Some(Influences { joints: Rc::new(joints), weights: Rc::new(weights), rest }))
     }
 }
 
@@ -162,23 +199,19 @@ fn stored(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
     for info in view.attributes() {
         let is_held = match (rules.target, &info.semantic) {
             (Target::Glb | Target::Gltf | Target::Usdc, Semantic::Color(_)) => true,
-            (target, Semantic::Color(0)) => target == Target::Ply,
+            (target, Semantic::Color(0)) => matches!(target, Target::Ply | Target::Obj),
             _ => false,
         };
         if let (Semantic::Color(set), true) = (&info.semantic, is_held)
             && let Some(colors) = view.attribute(&info.semantic)?
         {
-            let mut values = rules.finite(colors.to_f32::<4>());
-            if colors.format().components < 4 && rules.target != Target::Glb && rules.target != Target::Gltf {
-                values.iter_mut().for_each(|[.., alpha]| *alpha = 1.0);
-            }
-            shape.colors.insert(*set, Rc::new(values));
+            let values = rules.colors(colors.to_f32::<4>(), colors.format().components);
+            shape.colors.extend(values.map(|values| (*set, Rc::new(values))));
         }
     }
     // Normals are read only if the target stores them: they may be damaged.
     let normals = if rules.normals { view.attribute(&Semantic::Normal)? } else { None };
-    if let Some(normals) = normals {
-        let mut values = rules.finite(normals.to_f32::<3>());
+    if let Some(mut values) = normals.and_then(|normals| rules.optional(normals.to_f32::<3>())) {
         // The scale of a node turns normals, which are written so that they are right then.
         for (number, scale) in
             values.iter_mut().flat_map(|normal| normal.iter_mut().zip(scale.unwrap_or([1.0; 4])))
@@ -193,7 +226,8 @@ fn stored(view: &MeshView, rules: Rules, are_integers: bool) -> Result<Shape> {
             continue;
         }
         if let Some(coords) = view.attribute(&info.semantic)? {
-            shape.coords.push(Stream { values: Rc::new(rules.coords(coords.to_f32::<2>())), corners: None });
+            let values = rules.coords(coords.to_f32::<2>());
+            shape.coords.extend(values.map(|values| Stream { values: Rc::new(values), corners: None }));
         }
     }
     Ok(shape)
@@ -265,16 +299,17 @@ pub(super) fn snapshot(mesh: &Mesh, rules: Rules) -> Shape {
         shape.materials = Materials::by_id(ids, |id| rules.material(id));
     }
     let normals = mesh.triangles.normals().filter(|_| rules.normals && !mesh.normals.is_empty());
-    if let Some(corners) = normals {
-        let values = Rc::new(rules.finite(mesh.normals.to_vec()));
-        shape.normals = Some(Stream { values, corners: Some(turned(corners)) });
+    if let Some((corners, values)) = normals.zip(rules.optional(mesh.normals.to_vec())) {
+        shape.normals = Some(Stream { values: Rc::new(values), corners: Some(turned(corners)) });
     }
     for (channel, values) in mesh.texcoords.iter().enumerate().take(rules.coords) {
         let Some(corners) = mesh.triangles.texcoords(channel).filter(|_| !values.is_empty()) else {
             continue;
         };
-        let values = Rc::new(rules.coords(values.iter().map(|[u, v, _]| [u, v]).collect()));
-        shape.coords.push(Stream { values, corners: Some(turned(corners)) });
+        // Only what is written counts, but one number of three costs the whole channel.
+        let Some(_) = rules.optional(values.to_vec()) else { continue };
+        let coords = rules.coords(values.iter().map(|[u, v, _]| [u, v]).collect()).unwrap_or_default();
+        shape.coords.push(Stream { values: Rc::new(coords), corners: Some(turned(corners)) });
     }
     shape
 }

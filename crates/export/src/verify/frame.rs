@@ -3,15 +3,18 @@
 use std::rc::Rc;
 
 use meshmap::iqm::{Matrix, Model, Trs};
-use meshmap::{MeshView, Semantic};
+use meshmap::{MeshFile, MeshView, Semantic};
 
 use super::motion::{has_other_parents, pose_parents};
-use super::place::{chained, of_trs, within};
+use super::place::{ORIGIN, chained, of_columns, of_trs, within};
 use super::shape::Shape;
 use crate::error::Result;
 
-/// Matrices of the joints, from the bind pose into the frame.
-pub(super) struct Frame(Vec<Matrix>);
+/// Matrices of the joints, from the bind pose into the frame, or one matrix for all vertices that follow joints.
+pub(super) enum Frame {
+    Joints(Vec<Matrix>),
+    BindShape(Matrix),
+}
 
 impl Frame {
     pub(super) fn new(model: &Model, frame: u32) -> Result<Option<Self>> {
@@ -20,13 +23,22 @@ impl Frame {
         model.frames().read_frame_into(frame, &mut pose)?;
         let pose: Vec<Trs> = pose.into_iter().map(Trs::normalized).collect();
         if !has_other_parents(model) {
-            return Ok(Some(Self(skeleton.skinning_matrices(&pose)?)));
+            return Ok(Some(Self::Joints(skeleton.skinning_matrices(&pose)?)));
         }
         // Poses are relative to their own parents, not to the joints' parents.
         let places = chained(pose.iter().map(of_trs).zip(pose_parents(model)));
         let inverse = skeleton.inverse_bind_matrices().iter().map(|rows| rows.map(|row| row.map(f64::from)));
         let moves = places.iter().zip(inverse).map(|(place, inverse)| within(place, &inverse));
-        Ok(Some(Self(moves.map(|rows| rows.map(|row| row.map(|number| number as f32))).collect())))
+        Ok(Some(Self::Joints(moves.map(|rows| rows.map(|row| row.map(|number| number as f32))).collect())))
+    }
+
+    /// The bind shape of a Second Life mesh, if it has one that moves vertices.
+    pub(super) fn bind_shape(file: &MeshFile) -> Option<Self> {
+        let columns = file.as_slmesh()?.skin().ok()??.bind_shape_matrix?;
+        let rows = of_columns(&columns.map(f64::from)).map(|row| row.map(|number| number as f32));
+        let moves = of_columns(&super::place::columns(&ORIGIN)) != rows.map(|row| row.map(f64::from));
+        (moves && rows.as_flattened().iter().all(|number| number.is_finite()))
+            .then_some(Self::BindShape(rows))
     }
 
     /// Moves a shape: each point by each of its joints, then to the mean of these places.
@@ -41,8 +53,14 @@ impl Frame {
             .iter()
             .zip(&weights)
             .map(|(joints, weights)| {
+                let matrices = match self {
+                    Self::Joints(matrices) => matrices,
+                    Self::BindShape(matrix) => return vec![(matrix, 1.0)],
+                };
                 let pairs = joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
-                pairs.filter_map(|(j, weight)| Some((self.0.get(*j as usize)?, f64::from(*weight)))).collect()
+                pairs
+                    .filter_map(|(j, weight)| Some((matrices.get(*j as usize)?, f64::from(*weight))))
+                    .collect()
             })
             .collect();
         let mut largest = 0.0_f64;

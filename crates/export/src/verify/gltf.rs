@@ -210,7 +210,7 @@ impl Gltf {
         if let Some((joints, weights)) = influences {
             let (joints, weights) = (self.elements(joints, false)?, self.elements(weights, true)?);
             let [joints, weights] = [joints, weights].map(Rc::new);
-            shape.influences = Some(Influences { joints, weights, are_shared: false });
+            shape.influences = Some(Influences { joints, weights, rest: None });
         }
         shape.materials = Materials::one(self.material(mesh, primitive));
         let indices = self.numbers(indices.ok_or("a primitive without indices")?, false)?;
@@ -281,6 +281,15 @@ impl Gltf {
     pub(super) fn animations(&self) -> Vec<String> {
         let name = |animation: &Value| animation["name"].as_str().unwrap_or_default().to_owned();
         list(&self.json, "animations").iter().map(name).collect()
+    }
+
+    /// The node and path of each channel of an animation.
+    pub(super) fn moved(&self, animation: usize) -> BTreeSet<(Option<usize>, String)> {
+        let target = |channel: &Value| {
+            let path = channel["target"]["path"].as_str().unwrap_or_default().to_owned();
+            (index(&channel["target"]["node"]), path)
+        };
+        list(&self.json["animations"][animation], "channels").iter().map(target).collect()
     }
 
     /// The channels of an animation.

@@ -15,6 +15,7 @@ const WHAT: &str = "joints in the frames of animations";
 
 pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut Tally) -> Result<()> {
     let mut found = gltf.animations().into_iter().enumerate().peekable();
+    let mut of_first = None;
     let added = job.animations.iter().filter_map(|(_, animations)| model.attach(animations).ok());
     for model in std::iter::once(model.clone()).chain(added) {
         if model.frames().pose_count() != model.joint_count() || model.joint_count() == 0 {
@@ -34,6 +35,13 @@ pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut T
             let name = anim.name.to_string_lossy();
             match found.next_if(|(_, other)| *other == name) {
                 Some((at, _)) => {
+                    // What moves in one animation has keys in all.
+                    let moved = gltf.moved(at);
+                    if *of_first.get_or_insert_with(|| moved.clone()) != moved {
+                        tally.differs(|| {
+                            format!("the animation {name} moves other joints than the first one")
+                        });
+                    }
                     if let Some(Err(why)) = tally
                         .read(gltf.channels(at))
                         .map(|channels| compare(&model, &anim, job, &poses, &channels, gltf))
@@ -43,8 +51,8 @@ pub(super) fn check(model: &Model, job: &Job<'_>, gltf: &mut Gltf, tally: &mut T
                         tally.equal(WHAT);
                     }
                 }
-                // An animation in which nothing moves is left out, and one that joints with other parents cannot follow.
-                None if is_still(&model, &poses) || has_other_parents(&model) => {}
+                // An animation that joints with other parents cannot follow is left out.
+                None if has_other_parents(&model) => {}
                 None => tally.differs(|| format!("the animation {name} was not written")),
             }
         }
@@ -64,13 +72,6 @@ pub(super) fn pose_parents(model: &Model) -> impl Iterator<Item = Option<usize>>
     model.poses().map(|pose| pose.parent.map(|parent| parent as usize))
 }
 
-fn is_still(model: &Model, poses: &[Trs]) -> bool {
-    let bind: Vec<Trs> = model.joints().map(|joint| joint.trs.normalized()).collect();
-    poses
-        .chunks(bind.len().max(1))
-        .all(|frame| frame.iter().zip(&bind).all(|(pose, bind)| pose.normalized() == *bind))
-}
-
 /// Compares the places of all joints in all frames. An error says what differs.
 fn compare(
     model: &Model,
@@ -88,11 +89,14 @@ fn compare(
         (0..poses.len() / joints).map(|key| f64::from((key as f64 / rate) as f32)).collect();
     let mut moved: HashMap<(usize, &str), &[f64]> = HashMap::new();
     for channel in channels {
-        if channel.times != times {
+        let size = if channel.path == "rotation" { 4 } else { 3 };
+        let rests = channel.values.chunks(size).all(|value| value == &channel.values[..value.len()]);
+        let ends = [times.first(), times.last()].map(|time| time.copied().unwrap_or_default());
+        let is_end = channel.times == ends || channel.times == ends[..1];
+        if channel.times != times && !(rests && is_end) {
             return Err("the times of its frames are others".to_owned());
         }
-        let size = if channel.path == "rotation" { 4 } else { 3 };
-        let node = channel.node.filter(|_| channel.values.len() == times.len() * size);
+        let node = channel.node.filter(|_| channel.values.len() == channel.times.len() * size);
         let node = node.ok_or("a channel without a node, or with another number of values than of times")?;
         moved.insert((node, &channel.path), &channel.values);
     }
@@ -125,13 +129,16 @@ fn compare(
     Ok(())
 }
 
-/// The value of a key, or the value of the node, which does not move.
+/// The value of a key, the value of a channel that rests, or the value of the node, which does not move.
 fn at<const N: usize>(
     moved: &HashMap<(usize, &str), &[f64]>,
     channel: (usize, &str),
     key: usize,
     still: [f64; N],
 ) -> [f64; N] {
-    let values = moved.get(&channel).and_then(|values| values.as_chunks::<N>().0.get(key));
+    let values = moved.get(&channel).and_then(|values| {
+        let (values, _) = values.as_chunks::<N>();
+        values.get(key).or(values.last())
+    });
     values.copied().unwrap_or(still)
 }

@@ -12,6 +12,7 @@ use super::shape::{Materials, Shape, Stream};
 pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let (mut positions, mut coords, mut normals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut colors = Vec::new();
     let library = std::fs::read_to_string(path.with_extension("mtl")).map_err(|error| error.to_string())?;
     let known: BTreeSet<&str> = library.lines().filter_map(|line| line.strip_prefix("newmtl ")).collect();
     let mut materials: Vec<String> = vec![String::new()];
@@ -23,7 +24,15 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         let (kind, rest) = line.split_once(' ').unwrap_or((&line, ""));
         let wrong = || format!("line {number} is {line:?}");
         match kind {
-            "v" => positions.push(numbers::<3>(rest).ok_or_else(wrong)?),
+            "v" => {
+                positions.push(numbers::<3>(rest).ok_or_else(wrong)?);
+                let color = numbers::<6>(rest);
+                let of_object = objects.last_mut().ok_or_else(wrong)?;
+                of_object.vertices += 1;
+                of_object.colored += usize::from(color.is_some());
+                let [.., r, g, b] = color.unwrap_or_default();
+                colors.push([r, g, b, 1.0]);
+            }
             "vt" => coords.push(numbers::<2>(rest).ok_or_else(wrong)?),
             "vn" => normals.push(numbers::<3>(rest).ok_or_else(wrong)?),
             "o" => {
@@ -45,12 +54,18 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
         }
     }
     let (positions, coords, normals) = (Rc::new(positions), Rc::new(coords), Rc::new(normals));
+    let colors = Rc::new(colors);
     let materials = Rc::new(materials);
     let shape = |object: Corners| Shape {
         positions: Rc::clone(&positions),
         normals: object.stream(&object.normals, &normals),
         coords: object.stream(&object.coords, &coords).into_iter().collect(),
         materials: Materials { names: Rc::clone(&materials), of: object.materials },
+        // Of all vertices of an object, or of none.
+        colors: (object.colored == object.vertices && object.vertices > 0)
+            .then(|| (0, Rc::clone(&colors)))
+            .into_iter()
+            .collect(),
         corners: object.positions,
         ..Shape::default()
     };
@@ -59,6 +74,9 @@ pub(super) fn read(path: &Path) -> Result<Vec<Shape>, String> {
 
 #[derive(Default)]
 struct Corners {
+    vertices: usize,
+    /// The number of its vertices with colours.
+    colored: usize,
     positions: Vec<[u32; 3]>,
     coords: Vec<[u32; 3]>,
     normals: Vec<[u32; 3]>,

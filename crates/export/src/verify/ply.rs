@@ -1,4 +1,4 @@
-//! Reads binary PLY of floats and triangles.
+//! Reads binary PLY of floats, bytes and triangles.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,7 +11,8 @@ use super::shape::{Influences, Materials, Shape, Stream};
 pub(super) fn read(path: &Path) -> Result<Shape, String> {
     let told = |error: std::io::Error| error.to_string();
     let mut file = BufReader::new(File::open(path).map_err(told)?);
-    let (mut properties, mut counts) = (HashMap::<String, usize>::new(), [0_usize; 2]);
+    let (mut properties, mut counts) = (HashMap::<String, Property>::new(), [0_usize; 2]);
+    let mut size = 0;
     let mut has_material = false;
     loop {
         let mut line = String::new();
@@ -23,9 +24,10 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
             ["end_header"] => break,
             ["element", "vertex", text] => counts[0] = count(text)?,
             ["element", "face", text] => counts[1] = count(text)?,
-            ["property", "float", name] => {
-                let place = properties.len();
-                properties.insert((*name).to_owned(), place);
+            ["property", kind @ ("float" | "uchar"), name] => {
+                let property = Property { at: size, is_byte: *kind == "uchar" };
+                size += if property.is_byte { 1 } else { 4 };
+                properties.insert((*name).to_owned(), property);
             }
             ["property", "int", "material_index"] => has_material = true,
             _ => {}
@@ -36,12 +38,12 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
     let columns4 =
         |name: &str| columns(&[0, 1, 2, 3].map(|at| format!("{name}_{at}")).each_ref().map(String::as_str));
     let (joints, weights) = (columns4("joints"), columns4("weights"));
-    let color = columns(&["r", "g", "b", "a"]).or_else(|| columns(&["r", "g", "b"]));
+    let color = columns(&["red", "green", "blue", "alpha"]).or_else(|| columns(&["red", "green", "blue"]));
     let [x, normal, coord] = [columns(&["x", "y", "z"]), columns(&["nx", "ny", "nz"]), columns(&["s", "t"])];
     let x = x.ok_or("no positions")?;
     let (mut positions, mut normals, mut coords) = (Vec::new(), Vec::new(), Vec::new());
     let (mut colors, mut influences) = (Vec::new(), [Vec::new(), Vec::new()]);
-    let mut row = vec![0; properties.len() * 4];
+    let mut row = vec![0; size];
     for _ in 0..counts[0] {
         file.read_exact(&mut row).map_err(told)?;
         positions.push(element::<3>(&row, &x));
@@ -63,7 +65,7 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
     }
     if joints.is_some() && weights.is_some() {
         let [joints, weights] = influences.map(Rc::new);
-        shape.influences = Some(Influences { joints, weights, are_shared: false });
+        shape.influences = Some(Influences { joints, weights, rest: None });
     }
     let mut ids = Vec::new();
     let mut face = vec![0; if has_material { 17 } else { 13 }];
@@ -85,11 +87,22 @@ pub(super) fn read(path: &Path) -> Result<Shape, String> {
     }
 }
 
-fn element<const N: usize>(row: &[u8], columns: &[usize]) -> [f32; N] {
+/// A property of vertices: its first byte, and whether it is a share of 255 or a float.
+#[derive(Clone, Copy)]
+struct Property {
+    at: usize,
+    is_byte: bool,
+}
+
+fn element<const N: usize>(row: &[u8], columns: &[Property]) -> [f32; N] {
     let mut element = [0.0; N];
-    for (number, column) in element.iter_mut().zip(columns) {
-        let bytes = row.as_chunks::<4>().0.get(*column).copied().unwrap_or_default();
-        *number = f32::from_le_bytes(bytes);
+    for (number, Property { at, is_byte }) in element.iter_mut().zip(columns) {
+        let bytes = row.get(*at..).unwrap_or_default();
+        *number = match (is_byte, bytes.first(), bytes.first_chunk()) {
+            (true, Some(byte), _) => f32::from(*byte) / 255.0,
+            (false, _, Some(bytes)) => f32::from_le_bytes(*bytes),
+            _ => 0.0,
+        };
     }
     element
 }

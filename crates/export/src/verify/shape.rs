@@ -34,8 +34,8 @@ pub(super) struct Stream<const N: usize> {
 pub(super) struct Influences {
     pub(super) joints: Rc<Vec<[f32; 4]>>,
     pub(super) weights: Rc<Vec<[f32; 4]>>,
-    /// `true` if weights become shares of their sum, and vertices without weights follow the first joint.
-    pub(super) are_shared: bool,
+    /// The joint of vertices without weights, if there is one. Weights are then shares of their sum.
+    pub(super) rest: Option<f32>,
 }
 
 impl Influences {
@@ -44,8 +44,8 @@ impl Influences {
         let (joints, weights) = (self.joints.get(vertex as usize)?, self.weights.get(vertex as usize)?);
         let usable = |weight: f32| weight > 0.0 && weight.is_finite();
         let pairs = joints.iter().zip(weights).filter(|(_, weight)| usable(**weight));
-        let sum: f64 =
-            if self.are_shared { pairs.clone().map(|(_, weight)| f64::from(*weight)).sum() } else { 1.0 };
+        let all = || pairs.clone().map(|(_, weight)| f64::from(*weight)).sum();
+        let sum: f64 = if self.rest.is_some() { all() } else { 1.0 };
         let mut shares: Vec<(f32, f64)> = Vec::new();
         for (joint, weight) in pairs {
             let share = f64::from(*weight) / sum;
@@ -54,8 +54,8 @@ impl Influences {
                 None => shares.push((*joint, share)),
             }
         }
-        if shares.is_empty() && self.are_shared {
-            shares.push((0.0, 1.0));
+        if shares.is_empty() {
+            shares.extend(self.rest.map(|rest| (rest, 1.0)));
         }
         shares.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         Some(shares)

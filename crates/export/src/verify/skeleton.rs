@@ -12,6 +12,8 @@ use crate::error::{Error, Result};
 /// The joints that vertices follow.
 pub(super) struct Skeleton {
     joints: Vec<Joint>,
+    /// The bind shape, which stored integers do not have yet.
+    shape: Columns,
 }
 
 struct Joint {
@@ -21,6 +23,9 @@ struct Joint {
     /// The matrix that transforms vertices into the space of the joint.
     inverse: Columns,
 }
+
+/// The name of the joint that has the vertices without weights.
+const REST: &str = "meshmap_rest";
 
 impl Skeleton {
     /// `None` for files whose vertices follow no joints.
@@ -45,7 +50,8 @@ impl Skeleton {
                     inverse: columns(&inverse.map(|row| row.map(f64::from))),
                 });
             }
-            return Ok(Some(Self { joints }).filter(|this| this.len() > 0));
+            let shape = columns(&ORIGIN);
+            return Ok(Some(Self { joints, shape }).filter(|this| this.len() > 0));
         }
         // A skin that cannot be decoded is left out.
         let Some(Ok(Some(skin))) = file.as_slmesh().map(|asset| asset.skin()) else { return Ok(None) };
@@ -57,13 +63,9 @@ impl Skeleton {
         let mut joints = Vec::with_capacity(names.len());
         for (joint, inverse) in names.iter().zip(inverse.iter()) {
             let bound = inverse.map(f64::from);
-            joints.push(Joint {
-                name: name(joint)?,
-                place: inverted(&of_columns(&bound)),
-                inverse: product(&bound, &shape),
-            });
+            joints.push(Joint { name: name(joint)?, place: inverted(&of_columns(&bound)), inverse: bound });
         }
-        Ok(Some(Self { joints }).filter(|this| this.len() > 0))
+        Ok(Some(Self { joints, shape }).filter(|this| this.len() > 0))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -79,22 +81,34 @@ impl Skeleton {
     ) -> std::result::Result<(), String> {
         let skin = gltf.node_of(mesh).and_then(|node| index(&gltf.nodes().get(node)?["skin"]));
         let skin = skin.ok_or("its node has no skin")?;
-        let (nodes, inverse) = (gltf.joints(skin), gltf.inverse_bind(skin)?);
+        let (mut nodes, mut inverse) = (gltf.joints(skin), gltf.inverse_bind(skin)?);
+        let integers = dequant.map(|Dequant { scale, offset, .. }| {
+            let [s, o] = [scale, offset].map(|numbers| numbers.map(f64::from));
+            columns(&[[s[0], 0.0, 0.0, o[0]], [0.0, s[1], 0.0, o[1]], [0.0, 0.0, s[2], o[2]]])
+        });
+        let stored = integers.map_or(columns(&ORIGIN), |integers| product(&self.shape, &integers));
+        let name_of = |node: Option<&usize>, gltf: &Gltf| {
+            node.and_then(|node| gltf.nodes().get(*node)?["name"].as_str()).unwrap_or_default().to_owned()
+        };
+        if nodes.len() == self.len() + 1 && name_of(nodes.last(), gltf) == REST {
+            let (node, found) = (nodes.pop().unwrap_or_default(), inverse.pop().unwrap_or_default());
+            let is_at_origin = places(&[node], gltf) == [ORIGIN];
+            let expected = of_columns(&stored);
+            if !is_at_origin || !are_near(&expected, &of_columns(&found), largest([expected].iter())) {
+                return Err("the joint that rests moves vertices".to_owned());
+            }
+        }
         if nodes.len() != self.len() || inverse.len() != self.len() {
             return Err(format!("{} joints, where the file has {}", nodes.len(), self.len()));
         }
-        let integers = dequant.map_or(ORIGIN, |Dequant { scale, offset, .. }| {
-            let [s, o] = [scale, offset].map(|numbers| numbers.map(f64::from));
-            [[s[0], 0.0, 0.0, o[0]], [0.0, s[1], 0.0, o[1]], [0.0, 0.0, s[2], o[2]]]
-        });
         let places = places(&nodes, gltf);
         let size = largest(self.joints.iter().filter_map(|joint| joint.place.as_ref()));
         for (at, (joint, found)) in self.joints.iter().zip(&inverse).enumerate() {
-            let name = nodes.get(at).and_then(|node| gltf.nodes().get(*node)?["name"].as_str());
-            if name.unwrap_or_default() != joint.name {
+            let name = name_of(nodes.get(at), gltf);
+            if name != joint.name {
                 return Err(format!("joint {at} is {name:?}, where the file has {:?}", joint.name));
             }
-            let expected = of_columns(&product(&joint.inverse, &columns(&integers)));
+            let expected = of_columns(&product(&joint.inverse, &stored));
             if !are_near(&expected, &of_columns(found), largest([expected].iter())) {
                 return Err(format!(
                     "the inverse bind matrix of joint {at} is {found:?}, where {expected:?} is meant"

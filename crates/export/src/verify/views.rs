@@ -28,7 +28,8 @@ pub(super) fn check(file: &MeshFile, job: &Job<'_>, path: &Path, tally: &mut Tal
     let is_gltf = matches!(job.target, Target::Glb | Target::Gltf) && frame.is_none();
     let skeleton = if is_gltf { Skeleton::of(file, &job.budget)? } else { None };
     let joints = skeleton.as_ref().map_or(0, Skeleton::len);
-    let origin = Origin { rules: Rules::of(file.format(), job), frame, joints };
+    let (bind_shape, clamps) = (Frame::bind_shape(file), file.as_slmesh().is_some());
+    let origin = Origin { rules: Rules::of(file.format(), job), frame, bind_shape, joints, clamps };
     match job.target {
         Target::Obj => {
             charge::file(path, &job.budget)?;
@@ -134,14 +135,19 @@ fn word(name: &str) -> String {
 fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut Tally) -> Result<()> {
     let mut begin = 0;
     // Attributes that not every mesh has are left out.
-    let have = |semantic: &Semantic| views.iter().all(|view| view.has(semantic));
     let attributes = views.first().map_or(&[][..], MeshView::attributes).iter();
-    let colors: Vec<u32> = attributes
+    let mut colors: Vec<u32> = attributes
         .filter_map(|info| match info.semantic {
-            Semantic::Color(set) => Some(set).filter(|_| have(&info.semantic)),
+            Semantic::Color(set) => Some(set),
             _ => None,
         })
         .collect();
+    let mut all_weights = true;
+    for view in views {
+        let shape = origin.shape(view, false)?;
+        colors.retain(|set| shape.colors.contains_key(set));
+        all_weights &= shape.influences.is_some();
+    }
     let have_fours = |semantic| {
         let four = |view: &MeshView| {
             view.attributes().iter().any(|info| info.semantic == semantic && info.format.components == 4)
@@ -149,6 +155,7 @@ fn check_joined(views: &[MeshView], origin: &Origin, found: &Shape, tally: &mut 
         views.iter().all(four)
     };
     let have_weights = have_fours(Semantic::Joints(0)) && have_fours(Semantic::Weights(0));
+    let have_weights = all_weights && have_weights;
     let has_ids = !found.materials.of.is_empty();
     for (number, view) in views.iter().enumerate() {
         let mut expected = origin.shape(view, false)?;

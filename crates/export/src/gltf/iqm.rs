@@ -162,6 +162,9 @@ fn animations(
     let mut written = Vec::new();
     for clip in clips {
         let _scope = budget.scope();
+        let of_frame = size_of::<f32>() + size_of::<Trs>().saturating_mul(joints.len());
+        let bytes = (clip.anim.frames().len() as u64).saturating_mul(of_frame as u64);
+        budget.read(bytes, "keys and poses of all animations")?;
         let poses = match clip.poses(joints.len(), budget) {
             Err(error @ Error::NotHeld { .. }) => {
                 outcome.leave_out(format!("the animation {}: {error}", clip.name));
@@ -255,10 +258,6 @@ impl Clip<'_> {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let (budget, frames) = (&job.budget, self.anim.frames().len());
-        let keys = (frames as u64).saturating_mul(size_of::<f32>() as u64);
-        let count = frames.saturating_mul(joints.len());
-        let bytes = (count as u64).saturating_mul(size_of::<Trs>() as u64);
-        budget.read(keys.saturating_add(bytes), "keys and poses of all animations")?;
         let poses = self.poses(joints.len(), budget)?;
         if self.hierarchy.is_some() {
             outcome.change("poses, now relative to the parents of the joints", poses.len() as u64);

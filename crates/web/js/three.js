@@ -349,18 +349,19 @@ export class MeshmapObject extends Group {
      */
     async #show(meshes) {
         this.#clear();
-        // Before the meshes, because animations find the first object with a name.
         const rig = this.#rig ?? null;
-        if (rig) this.add(...rig.roots);
         const isClockwise = this.file.info.conventions.frontFace === 'clockwise';
         const hue = meshes.length > 1 ? 1 / meshes.length : 0;
-        meshes.forEach((mesh, number) => this.add(objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options })));
+        const objects = meshes.map((mesh, number) => objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options }));
+        // Joints before meshes, because animations find the first object with a name.
+        for (const object of [...rig?.roots ?? [], ...objects]) this.add(object);
     }
 
     #clear() {
         for (const child of [...this.children]) {
-            const { geometry, material } = /** @type {import('three').Mesh} */ (child);
+            const { geometry, material, skeleton } = /** @type {import('three').SkinnedMesh} */ (child);
             geometry?.dispose();
+            skeleton?.dispose();
             for (const one of [material ?? []].flat()) one.dispose();
             this.remove(child);
         }
@@ -386,7 +387,6 @@ export class MeshmapObject extends Group {
     dispose() {
         this.#playback.stop();
         this.#clear();
-        this.skeleton?.dispose();
         this.file.close();
     }
 }

@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { AnimationMixer, BufferAttribute, BufferGeometry, Float32BufferAttribute, Matrix4, Vector3 } from 'three';
+import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
 import { MeshmapError, open } from '../pkg/index.js';
 import { rigOfJoints, rigOfSkin, skinnedMesh } from '../pkg/rig.js';
@@ -398,6 +399,85 @@ test('vertices without weights rest in the bind pose', async () => {
     const { skinIndex, skinWeight } = geometry.attributes;
     assert.deepEqual([skinIndex.getX(0), skinIndex.getX(1), skinWeight.getX(1)], [255, 256, 1]);
     assert.deepEqual(skeleton.boneInverses[256].elements, new Matrix4().elements);
+});
+
+test('clones of objects draw the same, and play independently', async () => {
+    const load = (path) => new MeshmapLoader().loadAsync(`${server.origin}/data/${path}`);
+    let count = 0;
+    for (const clone of [(object) => object.clone(), cloneWithSkeletons]) {
+        for (const format of FORMATS) {
+            for (const name of files(format, 'valid')) {
+                const object = await new MeshmapLoader().parseAsync(readFileSync(join(data, format, 'valid', name))).catch(() => null);
+                if (!object) continue;
+                const [shown, copy] = [drawn(object), clone(object)];
+                assert.ok(copy instanceof MeshmapObject && copy.animations.length === object.animations.length, name);
+                assert.deepEqual(drawn(copy), shown, name);
+                count += 1;
+            }
+        }
+
+        // Joints: a clone is elsewhere, in another pose, also with vertices that have no weights, and as a clone of a clone.
+        for (const bytes of [readFileSync(join(data, SKINNED)), withoutWeights(SKINNED, 7)]) {
+            const object = await new MeshmapLoader().parseAsync(bytes);
+            const [shown, copy] = [drawn(object), clone(object).clone()];
+            copy.position.x = 5;
+            const mixer = new AnimationMixer(copy);
+            mixer.clipAction(copy.animations[0]).play();
+            mixer.setTime(copy.animations[0].duration / 2);
+            const elsewhere = drawn(copy);
+            assert.equal(distance(drawn(object), shown), 0);
+            copy.position.x = 0;
+            mixer.stopAllAction();
+            assert.ok(distance(drawn(copy), shown) < 1e-5);
+            const other = new AnimationMixer(object);
+            other.clipAction(object.animations[0]).play();
+            other.setTime(object.animations[0].duration / 2);
+            object.position.x = 5;
+            assert.ok(distance(drawn(object), elsewhere) < 1e-5);
+            assert.ok(copy.skeleton.bones.every((bone, index) => copy.getObjectById(bone.id) && bone !== object.skeleton.bones[index]));
+            copy.dispose();
+        }
+
+        // Snapshots.
+        const proxy = await load('cgeo/valid/anim_a.cgeo');
+        await proxy.setSnapshot(2);
+        const [second, copy] = [drawn(proxy), clone(proxy)];
+        assert.equal(copy.snapshot, 2);
+        await copy.setSnapshot(4.5);
+        assert.equal(distance(drawn(proxy), second), 0);
+        const played = drawn(copy);
+        assert.ok(distance(played, second) > 1e-3);
+        await proxy.setSnapshot(4.5);
+        assert.equal(distance(drawn(proxy), played), 0);
+        copy.dispose();
+        await proxy.setSnapshot(3);
+        const last = clone(proxy);
+        // The file belongs to the object that was loaded.
+        proxy.dispose();
+        await assert.rejects(last.setSnapshot(1), { kind: 'cancelled' });
+        assert.equal(drawn(last).length, 1);
+
+        // Levels of detail.
+        const asset = await load(LODS);
+        const [fine, coarse] = [drawn(asset), clone(asset)];
+        assert.equal(coarse.level, asset.level);
+        await coarse.setLevel('lowest_lod');
+        assert.ok(drawn(coarse)[0].length < fine[0].length);
+        assert.equal(distance(drawn(asset), fine), 0);
+        const skinned = await load('slmesh/valid/odd_w07_zero_influences.slmesh');
+        const [still, moving] = [drawn(skinned), clone(skinned)];
+        moving.skeleton.bones.forEach((bone) => bone.position.addScalar(3));
+        const [shown] = drawn(moving);
+        await moving.setLevel(0);
+        assert.equal(distance(drawn(moving), [shown]), 0);
+        assert.equal(distance(drawn(skinned), still), 0);
+    }
+    assert.ok(count > 100, `${count}`);
+    // Without its children, a clone shows nothing until it is asked for something.
+    const empty = (await load('cgeo/valid/anim_a.cgeo')).clone(false);
+    assert.deepEqual([empty.children.length, empty.snapshot], [0, null]);
+    await empty.setSnapshot(1);
+    assert.equal(empty.children.length, 1);
 });
 
 test('normals of skinned meshes are normal to the surface where the bind shape is not uniform', () => {

@@ -148,6 +148,26 @@ function bindFree(geometry, rig) {
 }
 
 /**
+ * A copy of the joints for a copy of the objects, and a function that returns the copy of a skeleton.
+ *
+ * @param {Rig} rig
+ * @param {(bone: Bone) => Bone} copyOf Returns the copy of a bone.
+ */
+export function copyOfRig(rig, copyOf) {
+    /** @type {Map<Skeleton, Skeleton>} */
+    const copies = new Map();
+    const skeletonOf = (/** @type {Skeleton} */ skeleton) => {
+        const copy = copies.get(skeleton) ?? new Skeleton(skeleton.bones.map(copyOf), [...skeleton.boneInverses]);
+        copies.set(skeleton, copy);
+        return copy;
+    };
+    const [roots, bones] = [rig.roots.map(copyOf), rig.bones.map(copyOf)];
+    /** @type {Rig} */
+    const copy = { ...rig, roots, bones, skeleton: skeletonOf(rig.skeleton), resting: rig.resting && skeletonOf(rig.resting) };
+    return { copy, skeletonOf };
+}
+
+/**
  * A mesh that the bones move.
  *
  * @param {import('three').BufferGeometry} geometry

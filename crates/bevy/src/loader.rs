@@ -58,8 +58,14 @@ impl AssetLoader for MeshmapLoader {
         let source = read::source(&self.access, reader, settings, context.path()).await?;
         let opened = source.identity().is_some().then(|| source.clone());
         let file = MeshFile::from_source_with(source, &self.options)?;
-        let mut load =
-            Load { file: &file, settings, context, materials: Materials::default(), warnings: Vec::new() };
+        let mut load = Load {
+            file: &file,
+            settings,
+            context,
+            materials: Materials::default(),
+            rests: false,
+            warnings: Vec::new(),
+        };
         let loaded = load.run()?;
         Ok(MeshmapFile { opened, ..loaded })
     }
@@ -102,6 +108,8 @@ struct Load<'a, 'b> {
     settings: &'a MeshmapSettings,
     context: &'a mut LoadContext<'b>,
     materials: Materials,
+    /// `true` if a mesh has vertices without weights.
+    rests: bool,
     warnings: Vec<String>,
 }
 
@@ -109,10 +117,13 @@ impl Load<'_, '_> {
     fn run(&mut self) -> Result<MeshmapFile, MeshmapError> {
         let format = self.file.format();
         let joints = Joints::of(self.file);
-        let joints = self.keep(joints)?.unwrap_or_default();
-        let meshes = self.meshes(joints.len())?;
-        let (skins, inverse_bindposes) = self.skins(&joints);
+        let mut joints = self.keep(joints)?.unwrap_or_default();
+        let meshes = self.meshes(&joints)?;
         let (animations, graph) = self.animations(&joints)?;
+        if self.rests {
+            joints.add_rest();
+        }
+        let (skins, inverse_bindposes) = self.skins(&joints);
 
         let list = std::mem::take(&mut self.materials.list);
         #[cfg(feature = "pbr")]
@@ -196,7 +207,7 @@ impl Load<'_, '_> {
         Ok(entries)
     }
 
-    fn meshes(&mut self, joint_count: usize) -> Result<Vec<MeshmapMesh>, MeshmapError> {
+    fn meshes(&mut self, joints: &Joints) -> Result<Vec<MeshmapMesh>, MeshmapError> {
         let entries = self.entries()?;
         let lod_of = |entry: &MeshEntry| if let Role::Lod(lod) = entry.role { Some(lod) } else { None };
         let levels: BTreeSet<u32> = entries.iter().filter_map(lod_of).collect();
@@ -207,7 +218,7 @@ impl Load<'_, '_> {
             // The finest level has the labels of files without levels.
             let label_lod = lod.filter(|lod| levels.first() != Some(lod));
             let index = counts.get(&label_lod).copied().unwrap_or_default();
-            let primitives = self.primitives(&entry, label_lod, index, joint_count);
+            let primitives = self.primitives(&entry, label_lod, index, joints);
             let Some(primitives) = self.keep(primitives)? else { continue };
             if primitives.is_empty() {
                 continue;
@@ -228,7 +239,7 @@ impl Load<'_, '_> {
         entry: &MeshEntry,
         lod: Option<u32>,
         mesh: usize,
-        joint_count: usize,
+        joints: &Joints,
     ) -> Result<Vec<MeshmapPrimitive>, MeshmapError> {
         let (from, to) = conventions(self.file.format());
         let view = self.file.mesh(&entry.address)?;
@@ -240,7 +251,8 @@ impl Load<'_, '_> {
         let mut primitives = Vec::new();
         for group in view.groups() {
             let part = view.group(group.index)?;
-            let converted = convert(&part, self.settings, joint_count)?;
+            let converted = convert(&part, self.settings, joints)?;
+            self.rests |= converted.rests;
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;
             }

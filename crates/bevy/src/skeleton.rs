@@ -15,6 +15,8 @@ pub(crate) struct Joints {
     pub(crate) parents: Vec<Option<usize>>,
     pub(crate) bind_pose: Vec<Transform>,
     pub(crate) inverse: Vec<Mat4>,
+    /// Converts positions of a mesh to the space in which the joints are.
+    shape: Mat4,
 }
 
 impl Joints {
@@ -52,6 +54,7 @@ impl Joints {
         }
         // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
         let shape = Mat4::from_cols_array(&skin.bind_shape_matrix.unwrap_or(Mat4::IDENTITY.to_cols_array()));
+        joints.shape = shape;
         for (name, inverse) in names.iter().zip(inverse.iter()) {
             let inverse = Mat4::from_cols_array(&inverse);
             joints.names.push(name.to_string());
@@ -62,6 +65,14 @@ impl Joints {
             joints.inverse.push(inverse * shape);
         }
         joints
+    }
+
+    /// Adds a joint that nothing moves, for vertices without weights.
+    pub(crate) fn add_rest(&mut self) {
+        self.names.push("meshmap_rest".to_owned());
+        self.parents.push(None);
+        self.bind_pose.push(Transform::IDENTITY);
+        self.inverse.push(self.shape);
     }
 
     pub(crate) fn len(&self) -> usize {

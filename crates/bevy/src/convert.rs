@@ -146,6 +146,10 @@ fn skin_of(joints: &Attribute, weights: &Attribute, skeleton: &Joints) -> Result
                 },
             )?;
         }
+        if skeleton.normalizes {
+            let sum: f32 = weights.iter().sum();
+            *weights = weights.map(|weight| weight / sum);
+        }
         out.push(vertex);
     }
     Ok(Skin { joints: out, weights, rests })

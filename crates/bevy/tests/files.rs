@@ -90,15 +90,19 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
     }
     if let Some(VertexAttributeValues::Float32x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT) {
         let stored_weights = stored(&Semantic::Weights(0)).unwrap().to_f32::<4>();
-        let joint_count = match MeshFile::open(path).unwrap() {
-            MeshFile::Iqm(model) => model.joint_count(),
-            MeshFile::SlMesh(asset) => asset.skin().unwrap().unwrap().joint_names.unwrap().len(),
+        let (joint_count, normalizes) = match MeshFile::open(path).unwrap() {
+            MeshFile::Iqm(model) => (model.joint_count(), false),
+            MeshFile::SlMesh(asset) => (asset.skin().unwrap().unwrap().joint_names.unwrap().len(), true),
             _ => panic!("{name}: a skin from nowhere"),
         };
         let is_free = |weights: &[f32; 4]| weights.iter().all(|weight| *weight == 0.0);
         let weights: Vec<_> = stored_weights
             .iter()
-            .map(|weights| if is_free(weights) { [1.0, 0.0, 0.0, 0.0] } else { *weights })
+            .map(|weights| match weights.iter().sum::<f32>() {
+                _ if is_free(weights) => [1.0, 0.0, 0.0, 0.0],
+                sum if normalizes => weights.map(|weight| weight / sum),
+                _ => *weights,
+            })
             .collect();
         assert_eq!(bits(found), bits(&weights), "{name}: weights");
         let Some(VertexAttributeValues::Uint16x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX) else {

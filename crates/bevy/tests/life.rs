@@ -175,8 +175,8 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
         ("joint_names", Llsd::Array(vec![Llsd::String(b"mPelvis".to_vec())])),
     ]);
     let Llsd::Map(mut face) = sheet(4, 0) else { panic!("a face") };
-    // The first 5 of 16 vertices end their lists of joints without a joint; the others follow the joint.
-    let weights = (0..16).flat_map(|at| if at < 5 { vec![0xff] } else { vec![0, 0xff, 0xff, 0xff] });
+    // The first 5 of 16 vertices end their lists of joints without a joint; the others follow the joint, with a weight of 1/4.
+    let weights = (0..16).flat_map(|at| if at < 5 { vec![0xff] } else { vec![0, 0xff, 0x3f, 0xff] });
     face.push(("Weights", Llsd::Binary(weights.collect())));
     let lod = Llsd::Array(vec![Llsd::Map(face)]);
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use bevy_color::Color;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
-use meshmap::{Format, MeshEntry, MeshFile, Options, Role};
+use meshmap::{Format, MeshEntry, MeshFile, Options, Role, Semantic};
 
 use crate::animation::{Clip, clips};
 use crate::assets::{
@@ -203,7 +203,7 @@ impl Load<'_, '_> {
             let finest = entries.iter().filter_map(lod).min();
             entries.retain(|entry| lod(entry) == finest);
         }
-        entries.retain(|entry| !entry.counts.is_some_and(|counts| counts.is_empty()));
+        entries.retain(|entry| entry.counts.is_none_or(|counts| counts.vertices > 0 && counts.has_positions));
         Ok(entries)
     }
 
@@ -244,6 +244,11 @@ impl Load<'_, '_> {
         let (from, to) = conventions(self.file.format());
         let view = self.file.mesh(&entry.address)?;
         if view.is_empty() {
+            if view.has(&Semantic::Position) && view.vertex_count() > 0 {
+                let (address, points) = (&entry.address, view.vertex_count());
+                let text = format!("{address}: expected triangles, found only {points} points");
+                return Err(MeshmapError::Unusable(text));
+            }
             return Ok(Vec::new());
         }
         let view = view.load()?.turned(from, to)?.by_material()?;

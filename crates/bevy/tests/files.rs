@@ -221,3 +221,23 @@ fn every_changed_byte_of_a_small_model_gives_a_file_or_an_error() {
         }
     }
 }
+
+#[test]
+fn meshes_without_triangles_are_left_out_with_a_warning() {
+    let mut data = std::fs::read(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let number = |data: &[u8], at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
+    let (count, meshes) = (number(&data, 36), number(&data, 40));
+    for mesh in 0..count {
+        // num_triangles
+        data[meshes + mesh * 24 + 20..][..4].fill(0);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.iqm"), data).unwrap();
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    let handle = load(&app, Path::new("points.iqm"), |_| {});
+    wait(&mut app, &handle).unwrap();
+    let file = app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap();
+    assert!(file.meshes.is_empty());
+    assert_eq!(file.warnings.len(), count);
+    assert!(file.warnings[0].starts_with("meshes[0]: expected triangles"), "{}", file.warnings[0]);
+}

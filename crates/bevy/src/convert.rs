@@ -5,6 +5,7 @@ use meshmap::{Attribute, Conventions, Format, MeshView, Semantic, VOrigin};
 
 use crate::error::MeshmapError;
 use crate::settings::{MeshParts, MeshmapSettings};
+use crate::skeleton::Joints;
 
 /// The winding and texture origin of Bevy. Axes stay: see [`Axes`](crate::Axes).
 pub(crate) fn conventions(format: Format) -> (Conventions, Conventions) {
@@ -23,14 +24,16 @@ pub(crate) fn conventions(format: Format) -> (Conventions, Conventions) {
 /// A mesh, and the error of each attribute that cannot be decoded.
 pub(crate) struct Converted {
     pub(crate) mesh: Mesh,
+    /// `true` if vertices follow the joint that [`Joints::add_rest`] adds.
+    pub(crate) rests: bool,
     pub(crate) damaged: Vec<MeshmapError>,
 }
 
-/// Converts a view whose triangles have one material. `joint_count` is 0 without a skin.
+/// Converts a view whose triangles have one material, with the joints of the file.
 pub(crate) fn convert(
     view: &MeshView,
     settings: &MeshmapSettings,
-    joint_count: usize,
+    skeleton: &Joints,
 ) -> Result<Converted, MeshmapError> {
     let MeshParts { normals, tangents, texcoords, colors, skin } = settings.parts;
     let mut mesh = Mesh::new(PrimitiveTopology::TriangleList, settings.usages);
@@ -66,17 +69,20 @@ pub(crate) fn convert(
     if let Some(values) = part(colors, Semantic::Color(0)) {
         mesh.insert_attribute(Mesh::ATTRIBUTE_COLOR, values.to_f32::<4>());
     }
-    let skin = skin && joint_count > 0;
+    let mut rests = false;
+    let skin = skin && skeleton.len() > 0;
     if let Some((joints, weights)) = part(skin, Semantic::Joints(0)).zip(part(skin, Semantic::Weights(0))) {
-        match skin_of(&joints, &weights, joint_count) {
-            Ok((joints, weights)) => {
-                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_INDEX, VertexAttributeValues::Uint16x4(joints));
-                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, weights);
+        match skin_of(&joints, &weights, skeleton) {
+            Ok(skin) => {
+                rests = skin.rests;
+                let joints = VertexAttributeValues::Uint16x4(skin.joints);
+                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_INDEX, joints);
+                mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, skin.weights);
             }
             Err(error) => damaged.push(error),
         }
     }
-    Ok(Converted { mesh, damaged })
+    Ok(Converted { mesh, rests, damaged })
 }
 
 fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
@@ -100,18 +106,35 @@ fn tangents_of(values: &Attribute) -> Vec<[f32; 4]> {
     values.iter_f32::<4>().map(|[x, y, z, w]| [x, y, z, sign(w)]).collect()
 }
 
-/// Joint indices and weights. Indices without a weight become 0, because files have anything there.
-#[expect(clippy::type_complexity, reason = "the two arrays of a skinned mesh")]
-fn skin_of(
-    joints: &Attribute,
-    weights: &Attribute,
-    joint_count: usize,
-) -> Result<(Vec<[u16; 4]>, Vec<[f32; 4]>), MeshmapError> {
-    let weights = weights.to_f32::<4>();
+/// The joint indices and weights of a mesh.
+struct Skin {
+    joints: Vec<[u16; 4]>,
+    weights: Vec<[f32; 4]>,
+    /// `true` if there are vertices without weights.
+    rests: bool,
+}
+
+/// Joint indices and weights. Indices without a weight become 0, because files have anything there. Vertices without weights follow
+/// the joint after the last one, because a sum of no matrices would draw them all at one point.
+fn skin_of(joints: &Attribute, weights: &Attribute, skeleton: &Joints) -> Result<Skin, MeshmapError> {
+    let joint_count = skeleton.len();
+    let mut weights = weights.to_f32::<4>();
     let mut out = Vec::with_capacity(weights.len());
-    for (joints, weights) in joints.to_uint::<4>()?.into_iter().zip(&weights) {
+    let mut rests = false;
+    for (joints, weights) in joints.to_uint::<4>()?.into_iter().zip(&mut weights) {
         let mut vertex = [0; 4];
-        for ((out, joint), weight) in vertex.iter_mut().zip(joints).zip(weights) {
+        if !weights.iter().any(|weight| *weight > 0.0) {
+            vertex[0] = u16::try_from(joint_count).map_err(|_| {
+                MeshmapError::Unusable(format!(
+                    "vertices without weights: expected less than 65536 joints, found {joint_count}"
+                ))
+            })?;
+            *weights = [1.0, 0.0, 0.0, 0.0];
+            rests = true;
+            out.push(vertex);
+            continue;
+        }
+        for ((out, joint), weight) in vertex.iter_mut().zip(joints).zip(weights.iter()) {
             if *weight == 0.0 {
                 continue;
             }
@@ -123,7 +146,11 @@ fn skin_of(
                 },
             )?;
         }
+        if skeleton.normalizes {
+            let sum: f32 = weights.iter().sum();
+            *weights = weights.map(|weight| weight / sum);
+        }
         out.push(vertex);
     }
-    Ok((out, weights))
+    Ok(Skin { joints: out, weights, rests })
 }

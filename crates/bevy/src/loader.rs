@@ -9,7 +9,7 @@ use bevy_color::Color;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
-use meshmap::{Format, MeshEntry, MeshFile, Options, Role};
+use meshmap::{Format, MeshEntry, MeshFile, Options, Role, Semantic};
 
 use crate::animation::{Clip, clips};
 use crate::assets::{
@@ -58,8 +58,14 @@ impl AssetLoader for MeshmapLoader {
         let source = read::source(&self.access, reader, settings, context.path()).await?;
         let opened = source.identity().is_some().then(|| source.clone());
         let file = MeshFile::from_source_with(source, &self.options)?;
-        let mut load =
-            Load { file: &file, settings, context, materials: Materials::default(), warnings: Vec::new() };
+        let mut load = Load {
+            file: &file,
+            settings,
+            context,
+            materials: Materials::default(),
+            rests: false,
+            warnings: Vec::new(),
+        };
         let loaded = load.run()?;
         Ok(MeshmapFile { opened, ..loaded })
     }
@@ -102,6 +108,8 @@ struct Load<'a, 'b> {
     settings: &'a MeshmapSettings,
     context: &'a mut LoadContext<'b>,
     materials: Materials,
+    /// `true` if a mesh has vertices without weights.
+    rests: bool,
     warnings: Vec<String>,
 }
 
@@ -109,10 +117,13 @@ impl Load<'_, '_> {
     fn run(&mut self) -> Result<MeshmapFile, MeshmapError> {
         let format = self.file.format();
         let joints = Joints::of(self.file);
-        let joints = self.keep(joints)?.unwrap_or_default();
-        let meshes = self.meshes(joints.len())?;
-        let (skins, inverse_bindposes) = self.skins(&joints);
+        let mut joints = self.keep(joints)?.unwrap_or_default();
+        let meshes = self.meshes(&joints)?;
         let (animations, graph) = self.animations(&joints)?;
+        if self.rests {
+            joints.add_rest();
+        }
+        let (skins, inverse_bindposes) = self.skins(&joints);
 
         let list = std::mem::take(&mut self.materials.list);
         #[cfg(feature = "pbr")]
@@ -192,11 +203,11 @@ impl Load<'_, '_> {
             let finest = entries.iter().filter_map(lod).min();
             entries.retain(|entry| lod(entry) == finest);
         }
-        entries.retain(|entry| !entry.counts.is_some_and(|counts| counts.is_empty()));
+        entries.retain(|entry| entry.counts.is_none_or(|counts| counts.vertices > 0 && counts.has_positions));
         Ok(entries)
     }
 
-    fn meshes(&mut self, joint_count: usize) -> Result<Vec<MeshmapMesh>, MeshmapError> {
+    fn meshes(&mut self, joints: &Joints) -> Result<Vec<MeshmapMesh>, MeshmapError> {
         let entries = self.entries()?;
         let lod_of = |entry: &MeshEntry| if let Role::Lod(lod) = entry.role { Some(lod) } else { None };
         let levels: BTreeSet<u32> = entries.iter().filter_map(lod_of).collect();
@@ -207,7 +218,7 @@ impl Load<'_, '_> {
             // The finest level has the labels of files without levels.
             let label_lod = lod.filter(|lod| levels.first() != Some(lod));
             let index = counts.get(&label_lod).copied().unwrap_or_default();
-            let primitives = self.primitives(&entry, label_lod, index, joint_count);
+            let primitives = self.primitives(&entry, label_lod, index, joints);
             let Some(primitives) = self.keep(primitives)? else { continue };
             if primitives.is_empty() {
                 continue;
@@ -228,11 +239,16 @@ impl Load<'_, '_> {
         entry: &MeshEntry,
         lod: Option<u32>,
         mesh: usize,
-        joint_count: usize,
+        joints: &Joints,
     ) -> Result<Vec<MeshmapPrimitive>, MeshmapError> {
         let (from, to) = conventions(self.file.format());
         let view = self.file.mesh(&entry.address)?;
         if view.is_empty() {
+            if view.has(&Semantic::Position) && view.vertex_count() > 0 {
+                let (address, points) = (&entry.address, view.vertex_count());
+                let text = format!("{address}: expected triangles, found only {points} points");
+                return Err(MeshmapError::Unusable(text));
+            }
             return Ok(Vec::new());
         }
         let view = view.load()?.turned(from, to)?.by_material()?;
@@ -240,7 +256,8 @@ impl Load<'_, '_> {
         let mut primitives = Vec::new();
         for group in view.groups() {
             let part = view.group(group.index)?;
-            let converted = convert(&part, self.settings, joint_count)?;
+            let converted = convert(&part, self.settings, joints)?;
+            self.rests |= converted.rests;
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;
             }

@@ -15,6 +15,10 @@ pub(crate) struct Joints {
     pub(crate) parents: Vec<Option<usize>>,
     pub(crate) bind_pose: Vec<Transform>,
     pub(crate) inverse: Vec<Mat4>,
+    /// Converts positions of a mesh to the space in which the joints are.
+    shape: Mat4,
+    /// `true` if the weights of a vertex are scaled to the sum 1.
+    pub(crate) normalizes: bool,
 }
 
 impl Joints {
@@ -43,7 +47,7 @@ impl Joints {
 
     /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
     fn of_slmesh(skin: &slmesh::Skin) -> Self {
-        let mut joints = Self::default();
+        let mut joints = Self { normalizes: true, ..Self::default() };
         let (Some(names), Some(inverse)) = (&skin.joint_names, &skin.inverse_bind_matrices) else {
             return joints;
         };
@@ -52,6 +56,7 @@ impl Joints {
         }
         // Matrices for row vectors, row by row, are matrices for column vectors, column by column.
         let shape = Mat4::from_cols_array(&skin.bind_shape_matrix.unwrap_or(Mat4::IDENTITY.to_cols_array()));
+        joints.shape = shape;
         for (name, inverse) in names.iter().zip(inverse.iter()) {
             let inverse = Mat4::from_cols_array(&inverse);
             joints.names.push(name.to_string());
@@ -62,6 +67,14 @@ impl Joints {
             joints.inverse.push(inverse * shape);
         }
         joints
+    }
+
+    /// Adds a joint that nothing moves, for vertices without weights.
+    pub(crate) fn add_rest(&mut self) {
+        self.names.push("meshmap_rest".to_owned());
+        self.parents.push(None);
+        self.bind_pose.push(Transform::IDENTITY);
+        self.inverse.push(self.shape);
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -17,6 +17,7 @@ use crate::convert::convert;
 use crate::error::MeshmapError;
 use crate::scene::aabb;
 use crate::settings::MeshmapSettings;
+use crate::skeleton::Joints;
 
 /// The position of each vertex one frame earlier, which [`StreamedProxy::motion`] writes: for materials that compute motion
 /// vectors. Bevy's own prepass knows the motion of transforms, skins and morph targets only.
@@ -257,7 +258,7 @@ fn start(proxy: Proxy, motion: MotionVectors) -> Started {
     let remap = first.vertex_remap()?;
     let sources = remap.sources(0).unwrap_or_default().to_vec();
     let view = MeshFile::CGeo(proxy.clone()).mesh(&Address::field("snapshots").index(0))?;
-    let mut mesh = convert(&view, &MeshmapSettings::default(), 0)?.mesh;
+    let mut mesh = convert(&view, &MeshmapSettings::default(), &Joints::default())?.mesh;
     if motion == MotionVectors::PreviousPositions
         && let Some(VertexAttributeValues::Float32x3(positions)) = mesh.attribute(Mesh::ATTRIBUTE_POSITION)
     {

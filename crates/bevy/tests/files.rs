@@ -89,16 +89,35 @@ fn compare(path: &Path, mesh: &Mesh, view: &MeshView) {
         assert_eq!(bits(found), bits(&texcoords.to_f32::<2>()), "{name}: texture coordinates");
     }
     if let Some(VertexAttributeValues::Float32x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT) {
-        let weights = stored(&Semantic::Weights(0)).unwrap().to_f32::<4>();
+        let stored_weights = stored(&Semantic::Weights(0)).unwrap().to_f32::<4>();
+        let (joint_count, normalizes) = match MeshFile::open(path).unwrap() {
+            MeshFile::Iqm(model) => (model.joint_count(), false),
+            MeshFile::SlMesh(asset) => (asset.skin().unwrap().unwrap().joint_names.unwrap().len(), true),
+            _ => panic!("{name}: a skin from nowhere"),
+        };
+        let is_free = |weights: &[f32; 4]| weights.iter().all(|weight| *weight == 0.0);
+        let weights: Vec<_> = stored_weights
+            .iter()
+            .map(|weights| match weights.iter().sum::<f32>() {
+                _ if is_free(weights) => [1.0, 0.0, 0.0, 0.0],
+                sum if normalizes => weights.map(|weight| weight / sum),
+                _ => *weights,
+            })
+            .collect();
         assert_eq!(bits(found), bits(&weights), "{name}: weights");
         let Some(VertexAttributeValues::Uint16x4(found)) = mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX) else {
             panic!("{name}: no joint indices");
         };
         let joints = stored(&Semantic::Joints(0)).unwrap().to_uint::<4>().unwrap();
-        for ((found, joint), weight) in
-            found.as_flattened().iter().zip(joints.as_flattened()).zip(weights.as_flattened())
-        {
-            assert_eq!(u32::from(*found), if *weight == 0.0 { 0 } else { *joint }, "{name}: joint indices");
+        for ((found, joints), weights) in found.iter().zip(&joints).zip(&stored_weights) {
+            let mut expected = [0; 4];
+            for ((expected, joint), weight) in expected.iter_mut().zip(joints).zip(weights) {
+                *expected = if *weight == 0.0 { 0 } else { *joint };
+            }
+            if is_free(weights) {
+                expected[0] = joint_count as u32;
+            }
+            assert_eq!(found.map(u32::from), expected, "{name}: joint indices");
         }
     }
 }
@@ -201,4 +220,24 @@ fn every_changed_byte_of_a_small_model_gives_a_file_or_an_error() {
             assert!(!error.contains("panicked"), "byte {at}: {error}");
         }
     }
+}
+
+#[test]
+fn meshes_without_triangles_are_left_out_with_a_warning() {
+    let mut data = std::fs::read(meshmap_testing::data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let number = |data: &[u8], at: usize| u32::from_le_bytes(data[at..at + 4].try_into().unwrap()) as usize;
+    let (count, meshes) = (number(&data, 36), number(&data, 40));
+    for mesh in 0..count {
+        // num_triangles
+        data[meshes + mesh * 24 + 20..][..4].fill(0);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("points.iqm"), data).unwrap();
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    let handle = load(&app, Path::new("points.iqm"), |_| {});
+    wait(&mut app, &handle).unwrap();
+    let file = app.world().resource::<Assets<MeshmapFile>>().get(&handle).unwrap();
+    assert!(file.meshes.is_empty());
+    assert_eq!(file.warnings.len(), count);
+    assert!(file.warnings[0].starts_with("meshes[0]: expected triangles"), "{}", file.warnings[0]);
 }

@@ -12,20 +12,22 @@ mod common;
 use std::path::Path;
 use std::time::Duration;
 
-use bevy_animation::{AnimationClip, AnimationPlayer};
+use bevy_animation::{AnimatedBy, AnimationClip, AnimationPlayer};
 use bevy_app::App;
 use bevy_asset::{AssetPath, AssetServer, Assets, Handle};
 use bevy_camera::visibility::VisibilityRange;
-use bevy_math::Mat4;
-use bevy_mesh::Mesh;
+use bevy_ecs::name::Name;
+use bevy_math::{Mat4, Vec3};
 use bevy_mesh::skinning::{SkinnedMesh, SkinnedMeshInverseBindposes};
+use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_meshmap::meshmap::iqm::{Model, to_columns};
 use bevy_meshmap::{Axes, Levels, MeshmapFile, MeshmapMesh, MeshmapPlugin};
 use bevy_time::TimeUpdateStrategy;
-use bevy_transform::components::GlobalTransform;
+use bevy_transform::components::{GlobalTransform, Transform};
 use bevy_world_serialization::WorldAssetRoot;
 use common::{app, load, until, wait};
 use meshmap_testing::data::{root, valid};
+use meshmap_testing::fixtures::slmesh::{Llsd, Writer, sheet};
 
 fn file<'a>(app: &'a App, handle: &Handle<MeshmapFile>) -> &'a MeshmapFile {
     app.world().resource::<Assets<MeshmapFile>>().get(handle).unwrap()
@@ -74,6 +76,133 @@ fn skinned_frames_equal_the_matrices_of_the_library() {
         }
     }
     assert!(compared > 0);
+}
+
+/// The vertices of all skinned meshes as the shader moves them, and their stored positions.
+fn skinned(app: &mut App) -> Vec<(Vec3, Vec3)> {
+    let mut entities = app.world_mut().query::<(&Mesh3d, &SkinnedMesh)>();
+    let world = app.world();
+    let mut out = Vec::new();
+    for (mesh, skin) in entities.iter(world) {
+        let inverse = world.resource::<Assets<SkinnedMeshInverseBindposes>>().get(&skin.inverse_bindposes);
+        let inverse = inverse.unwrap();
+        assert_eq!(skin.joints.len(), inverse.len());
+        let matrices: Vec<Mat4> = skin
+            .joints
+            .iter()
+            .zip(inverse.iter())
+            .map(|(joint, inverse)| {
+                Mat4::from(world.get::<GlobalTransform>(*joint).unwrap().affine()) * *inverse
+            })
+            .collect();
+        let mesh = world.resource::<Assets<Mesh>>().get(&mesh.0).unwrap();
+        let (
+            Some(VertexAttributeValues::Float32x3(positions)),
+            Some(VertexAttributeValues::Uint16x4(joints)),
+            Some(VertexAttributeValues::Float32x4(weights)),
+        ) = (
+            mesh.attribute(Mesh::ATTRIBUTE_POSITION),
+            mesh.attribute(Mesh::ATTRIBUTE_JOINT_INDEX),
+            mesh.attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT),
+        )
+        else {
+            panic!("attributes of other types");
+        };
+        for ((position, joints), weights) in positions.iter().zip(joints).zip(weights) {
+            let parts =
+                joints.iter().zip(weights).map(|(joint, weight)| matrices[usize::from(*joint)] * *weight);
+            let matrix = parts.fold(Mat4::ZERO, |sum, part| sum + part);
+            let position = Vec3::from_array(*position);
+            out.push((matrix.transform_point3(position), position));
+        }
+    }
+    out
+}
+
+/// Spawns the scene of a loaded file, in the axes of the file, and waits for its meshes.
+fn spawn(app: &mut App, path: &Path) -> Handle<MeshmapFile> {
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(Duration::ZERO));
+    let handle = load(app, path, |settings| settings.axes = Axes::AsStored);
+    wait(app, &handle).unwrap();
+    let scene = file(app, &handle).scene.clone();
+    app.world_mut().spawn(WorldAssetRoot(scene));
+    let mut skins = app.world_mut().query::<&SkinnedMesh>();
+    until(app, |app| skins.iter(app.world()).next().map(|_| ()));
+    app.update();
+    handle
+}
+
+#[test]
+fn vertices_without_weights_rest_in_the_bind_pose() {
+    let whole = std::fs::read(valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let number = |at: usize| u32::from_le_bytes(whole[at..at + 4].try_into().unwrap()) as usize;
+    let (arrays, vertices, first) = (number(44), number(48), number(52));
+    let array = (0..arrays).map(|array| first + array * 20).find(|at| number(*at) == 5).unwrap();
+    assert_eq!((number(array + 8), number(array + 12)), (1, 4), "four bytes for each vertex");
+    let folder = tempfile::tempdir().unwrap();
+    for free in [0, 7, vertices] {
+        let mut data = whole.clone();
+        data[number(array + 16)..][..free * 4].fill(0);
+        std::fs::write(folder.path().join("model.iqm"), data).unwrap();
+        let mut app = app(folder.path(), MeshmapPlugin::default());
+        let handle = spawn(&mut app, Path::new("model.iqm"));
+        let animation = file(&app, &handle).animations[0].clone();
+        let seconds =
+            app.world().resource::<Assets<AnimationClip>>().get(&animation.clip).unwrap().duration() / 2.0;
+        let mut players = app.world_mut().query::<&mut AnimationPlayer>();
+        players.single_mut(app.world_mut()).unwrap().play(animation.node).set_seek_time(seconds);
+        app.update();
+        let found = skinned(&mut app);
+        assert_eq!(found.len(), vertices);
+        for (vertex, (drawn, stored)) in found.iter().enumerate() {
+            assert_eq!(
+                drawn.distance(*stored) < 1e-5,
+                vertex < free,
+                "{free}: vertex {vertex}: {drawn}, {stored}"
+            );
+        }
+    }
+}
+
+#[test]
+fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
+    // A matrix for row vectors, row by row: 3 times as wide, and 7 to the right.
+    let shape = [[3.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [7.0, 0.0, 0.0, 1.0]];
+    let identity = (0..16).map(|at| f64::from(at % 5 == 0));
+    let skin = Llsd::Map(vec![
+        ("bind_shape_matrix", Llsd::reals(shape.as_flattened().iter().copied())),
+        ("inverse_bind_matrix", Llsd::Array(vec![Llsd::reals(identity)])),
+        ("joint_names", Llsd::Array(vec![Llsd::String(b"mPelvis".to_vec())])),
+    ]);
+    let Llsd::Map(mut face) = sheet(4, 0) else { panic!("a face") };
+    // The first 5 of 16 vertices end their lists of joints without a joint; the others follow the joint, with a weight of 1/4.
+    let weights = (0..16).flat_map(|at| if at < 5 { vec![0xff] } else { vec![0, 0xff, 0x3f, 0xff] });
+    face.push(("Weights", Llsd::Binary(weights.collect())));
+    let lod = Llsd::Array(vec![Llsd::Map(face)]);
+    let folder = tempfile::tempdir().unwrap();
+    let data = Writer::default().block("high_lod", &lod).block("skin", &skin).to_bytes();
+    std::fs::write(folder.path().join("asset.slmesh"), data).unwrap();
+    let mut app = app(folder.path(), MeshmapPlugin::default());
+    spawn(&mut app, Path::new("asset.slmesh"));
+    let shape = Mat4::from_cols_array_2d(&shape.map(|row| row.map(|number| number as f32)));
+    let is_at_rest = |(drawn, stored): &(Vec3, Vec3)| drawn.distance(shape.transform_point3(*stored)) < 1e-4;
+    assert!(skinned(&mut app).iter().all(is_at_rest));
+    let mut joints = app.world_mut().query::<(&Name, &AnimatedBy, &mut Transform)>();
+    for (name, _, mut transform) in joints.iter_mut(app.world_mut()) {
+        if name.as_str() != "meshmap_rest" {
+            transform.translation += Vec3::splat(3.0);
+        }
+    }
+    app.update();
+    let found = skinned(&mut app);
+    assert_eq!(found.len(), 16);
+    for (vertex, (drawn, stored)) in found.iter().enumerate() {
+        let moved = Vec3::splat(if vertex < 5 { 0.0 } else { 3.0 });
+        assert!(
+            (drawn - moved).abs_diff_eq(shape.transform_point3(*stored), 1e-4),
+            "vertex {vertex}: {drawn}"
+        );
+    }
 }
 
 #[test]

@@ -119,7 +119,7 @@ function attributeOf({ array, itemSize, type, normalized }, isShaded) {
 const materialOf = (hue) => (mesh, number) => new MeshStandardMaterial({
     color: new Color().setHSL((hue + number * 0.381966) % 1, hue || number ? 0.35 : 0, mesh.attributes.color ? 1 : 0.62),
     side: DoubleSide,
-    roughness: 0.75,
+    roughness: 0.8,
     vertexColors: mesh.attributes.color !== undefined,
     flatShading: mesh.attributes.normal === undefined,
 });

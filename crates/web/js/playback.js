@@ -38,6 +38,13 @@ export class Playback {
         this.#last = base;
     }
 
+    /** Returns another reader of the same file for a copy of the mesh. */
+    clone() {
+        const clone = new Playback(this.file, this.ahead);
+        clone.begin(this.#base);
+        return clone;
+    }
+
     /** Stops reading ahead. */
     stop() {
         this.#keepAhead([]);

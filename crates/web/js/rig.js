@@ -1,6 +1,6 @@
 import {
-    AnimationClip, Bone, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh, Vector3,
-    VectorKeyframeTrack,
+    AnimationClip, Bone, BufferAttribute, Matrix3, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh,
+    Vector3, VectorKeyframeTrack,
 } from 'three';
 
 /**
@@ -12,6 +12,8 @@ import {
  * @property {Skeleton} skeleton
  * @property {Matrix4} bindMatrix Converts positions of a mesh to the space in which the joints are.
  * @property {boolean} normalizes `true` if the weights of a vertex are scaled to the sum 1.
+ * @property {Skeleton | null} resting The skeleton of meshes that have vertices without weights: with one more joint, a root that
+ *     nothing moves; null if there are no such meshes.
  */
 
 /**
@@ -31,7 +33,7 @@ export function rigOfJoints(joints) {
     const roots = nest(bones, joints.map(({ parent }) => parent));
     roots.forEach((root) => root.updateMatrixWorld(true));
     const inverses = bones.map((bone) => new Matrix4().copy(bone.matrixWorld).invert());
-    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix: new Matrix4(), normalizes: false };
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix: new Matrix4(), normalizes: false, resting: null };
 }
 
 /**
@@ -54,7 +56,7 @@ export function rigOfSkin({ jointNames, jointParents, inverseBindMatrices, bindS
     });
     const roots = nest(bones, parents);
     const bindMatrix = bindShapeMatrix ? new Matrix4().fromArray(bindShapeMatrix) : new Matrix4();
-    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix, normalizes: true };
+    return { roots, bones, skeleton: new Skeleton(bones, inverses), bindMatrix, normalizes: true, resting: null };
 }
 
 /**
@@ -109,8 +111,60 @@ function setMatrix(bone, matrix) {
  */
 export function isBoundTo(geometry, { bones }) {
     const joints = geometry.getAttribute('skinIndex');
-    if (!joints || !geometry.hasAttribute('skinWeight') || joints.itemSize !== 4) return false;
+    if (joints?.itemSize !== 4 || geometry.getAttribute('skinWeight')?.itemSize !== 4) return false;
     return joints.array.every((/** @type {number} */ joint) => joint >= 0 && joint < bones.length);
+}
+
+/**
+ * Binds vertices without weights to a joint that nothing moves, because a sum of no matrices would draw them all at one point. Returns
+ * the skeleton for the mesh.
+ *
+ * @param {import('three').BufferGeometry} geometry
+ * @param {Rig} rig
+ */
+function bindFree(geometry, rig) {
+    const { bones, roots, skeleton } = rig;
+    const [joints, weights] = [geometry.getAttribute('skinIndex'), geometry.getAttribute('skinWeight')];
+    const free = [];
+    for (let vertex = 0; vertex < weights.count; vertex += 1) {
+        const numbers = [weights.getX(vertex), weights.getY(vertex), weights.getZ(vertex), weights.getW(vertex)];
+        if (!numbers.some((weight) => weight > 0)) free.push(vertex);
+    }
+    if (free.length === 0) return skeleton;
+    if (!rig.resting) {
+        const rest = new Bone();
+        rest.name = 'meshmap_rest';
+        roots.push(rest);
+        rig.resting = new Skeleton([...bones, rest], [...skeleton.boneInverses, new Matrix4()]);
+    }
+    // The type of the indices may be too small for the index of that joint.
+    const wide = new BufferAttribute(new (bones.length < 65536 ? Uint16Array : Float32Array)(joints.array), 4);
+    geometry.setAttribute('skinIndex', wide);
+    for (const vertex of free) {
+        wide.setX(vertex, bones.length);
+        weights.setXYZW(vertex, 1, 0, 0, 0);
+    }
+    return rig.resting;
+}
+
+/**
+ * A copy of the joints for a copy of the objects, and a function that returns the copy of a skeleton.
+ *
+ * @param {Rig} rig
+ * @param {(bone: Bone) => Bone} copyOf Returns the copy of a bone.
+ */
+export function copyOfRig(rig, copyOf) {
+    /** @type {Map<Skeleton, Skeleton>} */
+    const copies = new Map();
+    const skeletonOf = (/** @type {Skeleton} */ skeleton) => {
+        const copy = copies.get(skeleton) ?? new Skeleton(skeleton.bones.map(copyOf), [...skeleton.boneInverses]);
+        copies.set(skeleton, copy);
+        return copy;
+    };
+    const [roots, bones] = [rig.roots.map(copyOf), rig.bones.map(copyOf)];
+    /** @type {Rig} */
+    const copy = { ...rig, roots, bones, skeleton: skeletonOf(rig.skeleton), resting: rig.resting && skeletonOf(rig.resting) };
+    return { copy, skeletonOf };
 }
 
 /**
@@ -120,9 +174,10 @@ export function isBoundTo(geometry, { bones }) {
  * @param {import('three').Material | import('three').Material[]} material
  * @param {Rig} rig
  */
-export function skinnedMesh(geometry, material, { skeleton, bindMatrix, normalizes }) {
+export function skinnedMesh(geometry, material, rig) {
+    const { bindMatrix, normalizes } = rig;
     const skinned = new SkinnedMesh(geometry, material);
-    skinned.bind(skeleton, bindMatrix);
+    skinned.bind(bindFree(geometry, rig), bindMatrix);
     if (normalizes) skinned.normalizeSkinWeights();
     const normal = geometry.getAttribute('normal');
     const linear = new Matrix3().setFromMatrix4(bindMatrix);

@@ -2,7 +2,7 @@ import { Group, Loader, LoaderUtils } from 'three';
 import { boundsOf, objectOf, setBounds } from './geometry.js';
 import { MeshmapError, open } from './index.js';
 import { Playback, mix } from './playback.js';
-import { clipOf, rigOfJoints, rigOfSkin } from './rig.js';
+import { clipOf, copyOfRig, rigOfJoints, rigOfSkin } from './rig.js';
 
 /**
  * Options of the loader.
@@ -124,17 +124,18 @@ export class MeshmapObject extends Group {
     #skinErrors = [];
     /** @type {LoaderOptions} */
     #options;
+    /** `true` if another object closes the file. */
+    #isCopy = false;
 
     /**
-     * @param {import('./index.js').MeshmapFile} file
-     * @param {LoaderOptions} options
+     * @param {import('./index.js').MeshmapFile} [file] Always there, except in `clone`, which copies it from the other object.
+     * @param {LoaderOptions} [options]
      */
-    constructor(file, options) {
+    constructor(file, options = {}) {
         super();
-        this.file = file;
+        this.file = /** @type {import('./index.js').MeshmapFile} */ (file);
         this.#options = options;
-        this.#playback = new Playback(file, options.ahead ?? 6);
-        this.name = file.info.name ?? '';
+        this.#playback = new Playback(this.file, options.ahead ?? 6);
         /** @type {import('three').AnimationClip[]} */
         this.animations = [];
         /** The errors of parts that cannot be read; the other parts are shown. @type {MeshmapError[]} */
@@ -145,6 +146,8 @@ export class MeshmapObject extends Group {
         this.snapshot = null;
         /** The number of meshes of the file, or of the level. */
         this.meshCount = 0;
+        if (!file) return;
+        this.name = file.info.name ?? '';
         this.userData.meshmap = file.info;
         if (options.yUp !== false && file.info.conventions.up === 'z') this.rotation.x = -Math.PI / 2;
     }
@@ -168,6 +171,55 @@ export class MeshmapObject extends Group {
             throw error;
         }
         return object;
+    }
+
+    /**
+     * Copies another object, as `clone` does. The copy has separate joints, and shows levels of detail and snapshots independently; meshes
+     * share geometry and materials, except that a copy of a snapshot has a separate geometry. The other object closes the file.
+     *
+     * @param {MeshmapObject} source
+     * @param {boolean} [recursive]
+     */
+    copy(source, recursive = true) {
+        super.copy(source, recursive);
+        this.file = source.file;
+        this.#options = source.#options;
+        this.#playback = source.#playback.clone();
+        this.#skinErrors = source.#skinErrors;
+        this.#isCopy = true;
+        // A copy without children shows nothing, and reads joints with its first level of detail.
+        if (!recursive) return this;
+        this.errors = [...source.errors];
+        this.level = source.level;
+        this.snapshot = source.snapshot;
+        this.meshCount = source.meshCount;
+        if (source.#rig) this.#copyRig(source, source.#rig);
+        else this.#rig = source.#rig;
+        const mesh = this.file.info.snapshots ? this.#proxy : undefined;
+        if (mesh) mesh.geometry = mesh.geometry.clone();
+        return this;
+    }
+
+    /**
+     * Binds the copied meshes to the copied joints.
+     *
+     * @param {MeshmapObject} source
+     * @param {import('./rig.js').Rig} rig
+     */
+    #copyRig(source, rig) {
+        /** @type {Map<import('three').Object3D, import('three').Object3D>} */
+        const copies = new Map();
+        const pair = (/** @type {import('three').Object3D} */ from, /** @type {import('three').Object3D} */ to) => {
+            copies.set(from, to);
+            from.children.forEach((child, index) => pair(child, to.children[index]));
+        };
+        pair(source, this);
+        const { copy, skeletonOf } = copyOfRig(rig, (bone) => /** @type {import('three').Bone} */ (copies.get(bone) ?? bone));
+        this.#rig = copy;
+        this.traverse((part) => {
+            const mesh = /** @type {import('three').SkinnedMesh} */ (part);
+            if (mesh.isSkinnedMesh) mesh.skeleton = skeletonOf(mesh.skeleton);
+        });
     }
 
     /** Statistics of the fetches so far. */
@@ -349,18 +401,19 @@ export class MeshmapObject extends Group {
      */
     async #show(meshes) {
         this.#clear();
-        // Before the meshes, because animations find the first object with a name.
         const rig = this.#rig ?? null;
-        if (rig) this.add(...rig.roots);
         const isClockwise = this.file.info.conventions.frontFace === 'clockwise';
         const hue = meshes.length > 1 ? 1 / meshes.length : 0;
-        meshes.forEach((mesh, number) => this.add(objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options })));
+        const objects = meshes.map((mesh, number) => objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options }));
+        // Joints before meshes, because animations find the first object with a name.
+        for (const object of [...rig?.roots ?? [], ...objects]) this.add(object);
     }
 
     #clear() {
         for (const child of [...this.children]) {
-            const { geometry, material } = /** @type {import('three').Mesh} */ (child);
+            const { geometry, material, skeleton } = /** @type {import('three').SkinnedMesh} */ (child);
             geometry?.dispose();
+            skeleton?.dispose();
             for (const one of [material ?? []].flat()) one.dispose();
             this.remove(child);
         }
@@ -386,8 +439,7 @@ export class MeshmapObject extends Group {
     dispose() {
         this.#playback.stop();
         this.#clear();
-        this.skeleton?.dispose();
-        this.file.close();
+        if (!this.#isCopy) this.file.close();
     }
 }
 

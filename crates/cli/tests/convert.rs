@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use meshmap_export::Target;
 use meshmap_testing::{data, fixtures};
 
+mod child;
+
 fn convert(arguments: &[&str], paths: &[&Path]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
     command.arg("convert").args(paths).args(arguments).output().unwrap()
@@ -273,6 +275,78 @@ fn parts_that_a_killed_conversion_left_are_removed_by_the_next() {
     let output = folder.path().join("wave.glb");
     convert(&["-o", output.to_str().unwrap()], &[&data::valid("cgeo", "anim_a.cgeo")]);
     assert!(output.exists() && written.exists() && !left.exists());
+}
+
+/// Files of the command in a directory of outputs may be another user's: links are not followed, and nothing waits for a pipe.
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output, target] = ["in", "out", "target"].map(|name| folder.path().join(name));
+    fs::create_dir(&input).unwrap();
+    fs::create_dir(&output).unwrap();
+    let mesh = data::valid("iqm", "skin_multi_anim.iqm");
+    fs::copy(&mesh, input.join("a.iqm")).unwrap();
+    let link = |path: &Path| std::os::unix::fs::symlink(&target, path).unwrap();
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    link(&output.join(".meshmap-link.part"));
+    pipe(&output.join(".meshmap-pipe.part"));
+    for (command, to) in [("convert", &["--to", "obj"][..]), ("render", &[])] {
+        for (make, found) in
+            [(&link as &dyn Fn(&Path), "a symbolic link"), (&pipe, "a pipe, socket or device")]
+        {
+            for is_there in [true, false] {
+                make(&output.join(INDEX));
+                // A link to nothing would make the file.
+                if is_there {
+                    fs::write(&target, "kept").unwrap();
+                }
+                let done =
+                    child::run(child::meshmap().arg(command).args(to).arg("-o").args([&output, &input]));
+                let told = text(&done.stderr);
+                assert_eq!(done.status.code(), Some(0), "{told}");
+                let expected = format!("{INDEX}: expected a regular file, found {found}; remove it");
+                assert!(told.contains(&expected), "{command}: {told}");
+                assert!(!is_there || fs::read(&target).unwrap() == b"kept");
+                drop(fs::remove_file(&target));
+                fs::remove_file(output.join(INDEX)).unwrap();
+            }
+        }
+    }
+    // Links with the names of outputs are replaced, as any file.
+    fs::write(&target, "kept").unwrap();
+    for name in ["a.obj", "a.mtl"] {
+        fs::remove_file(output.join(name)).unwrap();
+        link(&output.join(name));
+    }
+    let done = child::run(child::meshmap().args(["convert", "--to", "obj", "-o"]).args([&output, &input]));
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(["a.obj", "a.mtl"].iter().all(|name| !output.join(name).is_symlink()));
+    assert_eq!(fs::read(&target).unwrap(), b"kept");
+    assert!(output.join(".meshmap-link.part").is_symlink());
+}
+
+/// Names of files are in the index, which may be taken for a script.
+#[cfg(unix)]
+#[test]
+fn a_shell_runs_nothing_of_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
+    fs::create_dir(&input).unwrap();
+    let names =
+        ["$(touch a).iqm", "`touch b`.iqm", "\n touch c\n.iqm", "\"; touch d; \".iqm", "\\$(touch e).iqm"];
+    for name in names {
+        fs::copy(data::valid("iqm", "skin_multi_anim.iqm"), input.join(name)).unwrap();
+    }
+    for counts in ["5 files written, 0 up to date", "0 files written, 5 up to date"] {
+        let done = convert(&["--to", "stl", "-o", output.to_str().unwrap()], &[&input]);
+        assert!(text(&done.stdout).contains(counts), "{}", text(&done.stdout));
+    }
+    let before = contents(folder.path());
+    let mut shell = Command::new("sh");
+    shell.arg(output.join(INDEX)).current_dir(folder.path());
+    assert!(shell.stderr(Stdio::null()).stdout(Stdio::null()).status().is_ok());
+    assert!(contents(folder.path()) == before);
 }
 
 #[cfg(unix)]

@@ -769,9 +769,9 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         }
         Command::Catalog { paths, output, full, hash, json, list, choice, .. } => {
             let choice = with_list(choice, list);
-            let limits = choice.memory.limits_of(2);
-            let how =
-                How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap).with_limits(limits);
+            let (memory, limits) = (choice.memory, choice.memory.limits_of(2));
+            let how = How::default().with_full(full).with_hash(hash).with_mmap(choice.mmap);
+            let how = How { memory, ..how.with_limits(limits) };
             catalog::run(&paths, &catalog::Wish { output, how, json }, &choice, out)
         }
         Command::View { paths, no_open, list, choice } => {

@@ -7,7 +7,7 @@ use crate::inputs::{Input, Problem, Reading};
 /// The first array that the reference decoder decodes to other values, or for which only one of the decoders reports an error.
 pub(crate) fn differs(file: &MeshFile, input: &Input, how: &Reading) -> Result<Option<Address>, Problem> {
     let options = how.options().with_decoder(Decoder::Reference);
-    let second = MeshFile::from_source_with(input.source(how.mmap)?, &options)?;
+    let second = MeshFile::from_source_with(input.source(how)?, &options)?;
     let mut others = second.arrays().together();
     for array in file.arrays().together() {
         match (array, others.next()) {

@@ -12,6 +12,8 @@ use meshmap_testing::fixtures;
 use meshmap_testing::{data, test_files};
 use serde_json::Value;
 
+mod child;
+
 fn meshmap(arguments: &[&str], paths: &[&Path]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_meshmap")).args(arguments).args(paths).output().unwrap()
 }
@@ -566,6 +568,67 @@ fn linked_directories_are_counted_and_special_files_do_not_hang() {
     assert!(made.success());
     let output = meshmap(&["verify"], &[folder.path()]);
     assert_eq!(text(&output.stdout), "PASS: 1 file; skipped: 1 linked directories, 1 special\n");
+}
+
+/// A pipe and a device may have no end: reading them ends at the limit of memory, for every command.
+#[cfg(unix)]
+#[test]
+fn streams_without_an_end_exceed_the_limit_of_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mesh = data::valid("iqm", "skin_multi_anim.iqm").to_str().unwrap().to_owned();
+    let (glb, png) = (at("out.glb"), at("out.png"));
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    for command in meshmap_cli::command().get_subcommands() {
+        match command.get_name() {
+            "info" => commands.extend([
+                vec!["info", "{}"],
+                vec!["info", "{}", &mesh],
+                vec!["info", "--json", "{}"],
+                vec!["info", "--report", "{}"],
+                vec!["info", "--files-from", "{}"],
+            ]),
+            "verify" => commands.extend([vec!["verify", "{}"], vec!["verify", "--cross-check", "{}"]]),
+            "dump" => commands.extend([vec!["dump", "{}"], vec!["dump", "{}", "vertex_arrays[0]"]]),
+            "diff" => commands.extend([vec!["diff", "{}", &mesh], vec!["diff", &mesh, "{}"]]),
+            "convert" => commands.extend([
+                vec!["convert", "{}", "-o", &glb],
+                vec!["convert", "{}", "--to", "glb", "-o", "-"],
+                vec!["convert", &mesh, "--with", "{}", "-o", &glb],
+            ]),
+            "render" => commands
+                .extend([vec!["render", "{}", "-o", &png], vec!["render", "{}", "--sheet", "-o", &png]]),
+            "catalog" => commands.extend([vec!["catalog", "{}"], vec!["catalog", "--full", "--hash", "{}"]]),
+            "digest" => commands.push(vec!["digest", "{}"]),
+            // Without the page it does not start.
+            "view" => {}
+            "completions" | "man" | "help" => {}
+            other => panic!("does the command {other} read standard input?"),
+        }
+    }
+    for words in &commands {
+        for stream in ["-", "/dev/zero"] {
+            let words: Vec<&str> =
+                words.iter().map(|word| if *word == "{}" { stream } else { word }).collect();
+            // Without a limit of its own, it ends at this one.
+            let mut shell = child::with_default_signals("sh");
+            shell.args(["-c", "ulimit -v 16000000; exec \"$0\" \"$@\" --max-memory 3MiB"]);
+            shell.arg(env!("CARGO_BIN_EXE_meshmap")).args(&words);
+            let done = child::run(shell.stdin(fs::File::open("/dev/zero").unwrap()));
+            let said = String::from_utf8_lossy(&[&*done.stdout, &done.stderr].concat()).into_owned();
+            assert_eq!(done.status.code(), Some(1), "{words:?}: {said}");
+            let expected = "the stream is longer than the limit of 3.0 MiB; raise it with --max-memory";
+            let unwrapped = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(unwrapped.contains(expected), "{words:?}: {said}");
+        }
+    }
+    // A stream within the limit is read, and its bytes leave less memory for everything else.
+    for (input, limit, status) in [("-", "1MiB", 0), (&mesh, "30000", 0), ("-", "30000", 1)] {
+        let mut command = child::meshmap();
+        command.args(["digest", input, "--max-memory", limit]).stdin(fs::File::open(&mesh).unwrap());
+        let done = child::run(&mut command);
+        assert_eq!(done.status.code(), Some(status), "{input} {limit}: {}", text(&done.stderr));
+    }
 }
 
 /// Results so far are printed when the user interrupts.

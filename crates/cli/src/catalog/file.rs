@@ -60,10 +60,16 @@ fn read(item: &Item, how: &How) -> Vec<Row> {
 pub(super) fn open(item: &Item, how: &How) -> Result<Option<(Row, MeshFile)>, Box<Row>> {
     let mut row = of_item(item);
     // Files are worked on side by side, each by one thread.
-    let reading = Reading { mmap: how.mmap, limits: how.limits, is_one_of_many: true, ..Reading::default() };
+    let reading = Reading {
+        mmap: how.mmap,
+        memory: how.memory,
+        limits: how.limits,
+        is_one_of_many: true,
+        ..Reading::default()
+    };
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
-        Kind::File(input) => input.source_and_version(how.mmap).and_then(|(source, version)| {
+        Kind::File(input) => input.source_and_version(&reading).and_then(|(source, version)| {
             describe(&mut row, &source, version, how)?;
             input.open(&source, &reading)
         }),

@@ -4,6 +4,8 @@
 
 use meshmap::{Format, Limits};
 
+use crate::inputs::Memory;
+
 #[cfg(feature = "parquet")]
 mod batch;
 mod columns;
@@ -44,6 +46,8 @@ pub struct How {
     pub formats: Vec<Format>,
     /// The limits for each file.
     pub limits: Limits,
+    /// The memory of which the limits are a share, for standard input and pipes.
+    pub(crate) memory: Memory,
 }
 
 impl How {

@@ -70,9 +70,8 @@ pub(crate) fn run(
     let how = Reading {
         mmap: choice.mmap,
         format: choice.format,
-        dialect: None,
         is_one_of_many: !single,
-        limits: choice.memory.limits_of(if wish.cross_check { TWO_FILES } else { 2 }),
+        ..Reading::within(choice.memory, if wish.cross_check { TWO_FILES } else { 2 })
     };
     let progress = Progress::of(&found, choice.quiet);
     let inputs = Arc::new(std::mem::take(&mut found.files));

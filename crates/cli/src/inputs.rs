@@ -176,7 +176,10 @@ impl Choice {
 /// A file to be worked on.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
+    /// The path; or the address of a file in a store without its secrets, which is not read but shown.
     pub(crate) path: PathBuf,
+    /// The address of a file in a store, which may contain a password or a signature.
+    address: Option<String>,
     /// `true` if it was named; otherwise it was found in a directory.
     pub(crate) is_named: bool,
     /// Its size, if it is known without reading the file.
@@ -187,7 +190,8 @@ pub(crate) struct Input {
 #[must_use]
 pub fn is_address(text: &str) -> bool {
     const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
-    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
+    let is_known = |scheme: &str| SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    text.split_once("://").is_some_and(|(scheme, _)| is_known(scheme))
 }
 
 /// The path that stands for standard input.
@@ -197,7 +201,9 @@ impl Input {
     /// A file that was named.
     pub(crate) fn named(path: &Path) -> Self {
         let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
-        Self { path: path.to_owned(), is_named: true, bytes }
+        let address = path.to_str().filter(|text| is_address(text)).map(str::to_owned);
+        let path = address.as_deref().map_or_else(|| path.to_owned(), |text| without_secrets(text).into());
+        Self { path, address, is_named: true, bytes }
     }
 
     fn is_standard_input(&self) -> bool {
@@ -211,26 +217,26 @@ impl Input {
 
     /// The name of the file without its extension; empty for standard input.
     pub(crate) fn stem(&self) -> String {
-        let stem = self.path.file_stem().filter(|_| !self.is_standard_input());
+        let stem = self.file_name().file_stem().filter(|_| !self.is_standard_input());
         stem.unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The last part of the path.
     pub(crate) fn name(&self) -> String {
-        match self.path.file_name() {
-            Some(name) if !self.is_standard_input() => text::path(Path::new(name)),
-            _ => self.shown(),
-        }
+        let name = self.file_name();
+        if name.as_os_str().is_empty() || self.is_standard_input() { self.shown() } else { text::path(name) }
     }
 
-    /// The address of a file in a store.
-    fn address(&self) -> Option<&str> {
-        self.path.to_str().filter(|path| self.is_named && is_address(path))
+    /// The last part of the path, without the query string of an address.
+    pub(crate) fn file_name(&self) -> &Path {
+        let text = self.path.to_str().filter(|_| self.is_in_store());
+        let path = text.and_then(|text| text.split(['?', '#']).next()).map_or(&*self.path, Path::new);
+        Path::new(path.file_name().unwrap_or_default())
     }
 
     /// Returns `true` if the file is read by requests.
     pub(crate) fn is_in_store(&self) -> bool {
-        self.address().is_some()
+        self.address.is_some()
     }
 
     /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store, once something of
@@ -240,7 +246,7 @@ impl Input {
         &self,
         how: &Reading,
     ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
-        let stored = self.address().map(stored).transpose()?;
+        let stored = self.address.as_deref().map(stored).transpose()?;
         let source = stored.as_ref().map_or_else(|| self.source(how), |stored| Ok(stored.source()))?;
         Ok((source, move || stored.as_ref()?.version()))
     }
@@ -255,7 +261,7 @@ impl Input {
 
     /// The bytes of the file. Pipes and standard input are read to their end, files in stores by ranges.
     pub(crate) fn source(&self, how: &Reading) -> Result<Source, Problem> {
-        if let Some(address) = self.address() {
+        if let Some(address) = &self.address {
             return Ok(stored(address)?.source());
         }
         if self.is_standard_input() {
@@ -317,6 +323,20 @@ impl Input {
             };
         }
         Ok(Some(MeshFile::from_source_with(source.clone(), &options)?))
+    }
+}
+
+#[cfg(feature = "stores")]
+use meshmap_object_store::without_secrets;
+
+/// An address that is shown in a message.
+#[cfg(not(feature = "stores"))]
+fn without_secrets(address: &str) -> String {
+    let (shown, is_cut) = address.split_once(['?', '#']).map_or((address, false), |(shown, _)| (shown, true));
+    let cut = if is_cut { "?.." } else { "" };
+    match (shown.split_once("://"), shown.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}{cut}"),
+        _ => format!("{shown}{cut}"),
     }
 }
 
@@ -545,7 +565,8 @@ fn walk(directory: &Path, below: &Path, choice: &Choice, found: &mut Found) {
                 Ok(metadata) if metadata.is_dir() => found.skipped.links += 1,
                 Ok(metadata) if metadata.is_file() => {
                     if choice.takes(&below.join(&name)) {
-                        found.files.push(Input { path, is_named: false, bytes: metadata.len() });
+                        let bytes = metadata.len();
+                        found.files.push(Input { path, address: None, is_named: false, bytes });
                     } else {
                         found.skipped.left_out += 1;
                     }

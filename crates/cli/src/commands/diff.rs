@@ -46,18 +46,20 @@ pub(crate) fn run(
     }
     let how = Reading { mmap: choice.mmap, ..Reading::within(choice.memory, TWO_FILES) };
     let manner = Manner { quiet: choice.quiet, json: wish.json };
-    let differs = match files(&Input::named(a), &Input::named(b), wish, &how) {
-        Ok(report) => report.write("", (a, b), manner, screen, out)?,
+    let (a, b) = (&Input::named(a), &Input::named(b));
+    let differs = match files(a, b, wish, &how) {
+        Ok(report) => report.write("", (&a.path, &b.path), manner, screen, out)?,
         Err(problem) => {
             if wish.json {
-                object((a, b), json!({ "state": "failed", "error": problem }), out)?;
+                let facts = json!({ "state": "failed", "error": problem });
+                object((&a.path, &b.path), facts, out)?;
             }
             tell(problem);
             return Ok(Outcome::Bad);
         }
     };
     if let Some(path) = &wish.picture {
-        match picture(&Input::named(a), &Input::named(b), path, &how) {
+        match picture(a, b, path, &how) {
             Ok(_) if wish.json || choice.quiet => {}
             Ok(line) => writeln!(out, "{line}")?,
             Err(problem) => {

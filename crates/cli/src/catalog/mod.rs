@@ -13,6 +13,7 @@ mod file;
 #[cfg(feature = "parquet")]
 mod geometry;
 mod item;
+mod limited;
 mod look;
 mod row;
 #[cfg(feature = "parquet")]
@@ -48,6 +49,8 @@ pub struct How {
     pub limits: Limits,
     /// The memory of which the limits are a share, for standard input and pipes.
     pub(crate) memory: Memory,
+    /// The bytes of rows that a file may have, in place of the usual limit.
+    pub(crate) max_output: Option<u64>,
 }
 
 impl How {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,9 +13,13 @@ use meshmap_testing::kinds::small_before_large;
 use meshmap_testing::{data, fixtures};
 use serde_json::Value;
 
+use child::Run as _;
+
+mod child;
+
 fn run(arguments: &[&str], paths: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-    command.arg("catalog").args(paths).args(arguments).output().unwrap()
+    let mut command = child::meshmap();
+    command.arg("catalog").args(paths).args(arguments).run()
 }
 
 fn text(bytes: &[u8]) -> &str {

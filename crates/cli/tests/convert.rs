@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use meshmap_export::Target;
 use meshmap_testing::{data, fixtures};
 
+use child::{Run as _, Started};
+
 mod child;
 
 fn convert(arguments: &[&str], paths: &[&Path]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
-    command.arg("convert").args(paths).args(arguments).output().unwrap()
+    let mut command = child::meshmap();
+    command.arg("convert").args(paths).args(arguments).run()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -236,7 +238,7 @@ fn a_tree_that_is_killed_again_and_again_ends_as_one_that_is_not() {
     fs::create_dir(&killed).unwrap();
     let mut seed = 7_u32;
     for _ in 0..10 {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+        let mut command = child::meshmap();
         command.args(["convert", "--to", "glb", "-o"]).arg(&killed).arg(&input);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -301,8 +303,7 @@ fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
                 if is_there {
                     fs::write(&target, "kept").unwrap();
                 }
-                let done =
-                    child::run(child::meshmap().arg(command).args(to).arg("-o").args([&output, &input]));
+                let done = child::meshmap().arg(command).args(to).arg("-o").args([&output, &input]).run();
                 let told = text(&done.stderr);
                 assert_eq!(done.status.code(), Some(0), "{told}");
                 let expected = format!("{INDEX}: expected a regular file, found {found}; remove it");
@@ -319,7 +320,7 @@ fn links_and_pipes_in_a_directory_of_outputs_are_not_opened() {
         fs::remove_file(output.join(name)).unwrap();
         link(&output.join(name));
     }
-    let done = child::run(child::meshmap().args(["convert", "--to", "obj", "-o"]).args([&output, &input]));
+    let done = child::meshmap().args(["convert", "--to", "obj", "-o"]).args([&output, &input]).run();
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert!(["a.obj", "a.mtl"].iter().all(|name| !output.join(name).is_symlink()));
     assert_eq!(fs::read(&target).unwrap(), b"kept");
@@ -356,15 +357,12 @@ fn interrupted_conversions_leave_no_parts() {
     let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
     thousand(&input);
     for signals in [1, 2, 3] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshmap"));
+        let mut command = child::meshmap();
         command.args(["convert", "--force", "--to", "glb", "-o"]).arg(&output).arg(&input);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let started = Started::new(&mut command);
         std::thread::sleep(Duration::from_millis(60));
-        for _ in 0..signals {
-            let mut kill = Command::new("kill");
-            kill.args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
-        }
-        child.wait().unwrap();
+        (0..signals).for_each(|_| started.send("INT"));
+        started.end();
         let left: Vec<_> = contents(&output).into_keys().filter(|path| is_part(path)).collect();
         assert!(left.is_empty(), "after {signals} signals: {left:?}");
     }
@@ -402,19 +400,14 @@ fn conflicts_are_found_before_anything_is_written() {
             assert!(contents(folder.path()) == before, "{inputs:?}");
         }
     }
-    let rendered = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(["render", "-o"])
-        .args([&out, &at("a/x.iqm"), &at("b/x.iqm")])
-        .output()
-        .unwrap();
+    let rendered = child::meshmap().args(["render", "-o"]).args([&out, &at("a/x.iqm"), &at("b/x.iqm")]).run();
     assert_eq!(rendered.status.code(), Some(2), "{}", text(&rendered.stderr));
-    let dumped = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+    let dumped = child::meshmap()
         .arg("dump")
         .arg(at("a/x.iqm"))
         .args(["vertex_arrays[0]", "-o"])
         .arg(at("a/x.iqm"))
-        .output()
-        .unwrap();
+        .run();
     assert!(text(&dumped.stderr).contains("the input, which cannot be replaced"), "{}", text(&dumped.stderr));
     assert_eq!(dumped.status.code(), Some(2));
     assert!(contents(folder.path()) == before);
@@ -436,15 +429,14 @@ fn numbers_in_a_file_take_neither_memory_nor_disk() {
         }
     }
     // Arrays that are left out of a digest are not charged to the arrays after them.
-    let digest = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("digest").arg(&file).output().unwrap();
+    let digest = child::meshmap().arg("digest").arg(&file).run();
     assert_eq!(digest.status.code(), Some(0), "{}", text(&digest.stderr));
     assert!(text(&digest.stdout).contains("\"left_out\":{\"frames\":"), "{}", text(&digest.stdout));
     for moving in ["--animate", "--sheet"] {
-        let done = Command::new(env!("CARGO_BIN_EXE_meshmap"))
+        let done = child::meshmap()
             .args(["render", moving, "-o"])
             .args([&folder.path().join("out.png"), &file])
-            .output()
-            .unwrap();
+            .run();
         assert_eq!(done.status.code(), Some(1), "{moving}: {}", text(&done.stderr));
         let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
         assert!(said.contains("leave some out with --every"), "{moving}: {said}");
@@ -511,11 +503,7 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     bytes[usize::try_from((skin.start + skin.end) / 2).unwrap()] ^= 0xff;
     let damaged = input.join("damaged.slmesh");
     fs::write(&damaged, bytes).unwrap();
-    let verified = Command::new(env!("CARGO_BIN_EXE_meshmap"))
-        .args(["verify", "--json"])
-        .arg(&damaged)
-        .output()
-        .unwrap();
+    let verified = child::meshmap().args(["verify", "--json"]).arg(&damaged).run();
     let verified: serde_json::Value = serde_json::from_slice(&verified.stdout).unwrap();
     let message = verified["error"]["message"].as_str().unwrap();
     for quiet in [&[][..], &["--quiet"]] {
@@ -550,7 +538,7 @@ fn meshes_are_named_by_their_parts() {
         assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
         fs::read(output).unwrap()
     };
-    let listed = Command::new(env!("CARGO_BIN_EXE_meshmap")).arg("dump").arg(&input).output().unwrap();
+    let listed = child::meshmap().arg("dump").arg(&input).run();
     let faces = text(&listed.stdout)
         .lines()
         .filter(|line| line.starts_with("high_lod.") && line.contains("].positions "))

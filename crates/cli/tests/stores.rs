@@ -2,6 +2,8 @@
 
 use std::process::Output;
 
+use child::Run as _;
+
 mod child;
 #[cfg(feature = "stores")]
 #[path = "../../object-store/tests/server/mod.rs"]
@@ -31,7 +33,7 @@ fn builds_without_stores_show_no_secrets() {
     for address in ["https://host/a.iqm", "HTTPS://host/a.iqm", "s3://bucket/a.iqm"] {
         let address = secret(address);
         for words in [&["info", &address][..], &["verify", "--json", &address], &["catalog", &address]] {
-            let done = child::run(child::meshmap().args(words));
+            let done = child::meshmap().args(words).run();
             let shown = all(&done);
             assert!(shown.contains("--features stores") && shown.contains("a.iqm"), "{shown}");
             assert_shows_no_secret(words, &shown);
@@ -88,7 +90,7 @@ fn secrets_of_addresses_are_sent_and_not_shown() {
             vec!["digest", address],
         ];
         for words in &commands {
-            let done = child::run(child::meshmap().args(words));
+            let done = child::meshmap().args(words).run();
             let shown = all(&done);
             let is_dry = words.contains(&"--dry-run");
             assert_eq!(done.status.code(), Some(if is_dry { 0 } else { status }), "{words:?}: {shown}");
@@ -96,7 +98,7 @@ fn secrets_of_addresses_are_sent_and_not_shown() {
             let is_named = shown.contains("file.bin") || words.contains(&csv.as_str());
             assert!(status == 0 || is_named, "{words:?}: {shown}");
         }
-        let json = child::run(child::meshmap().args(["verify", "--json", address]));
+        let json = child::meshmap().args(["verify", "--json", address]).run();
         let object: Value = serde_json::from_slice(&json.stdout).unwrap();
         assert_eq!(object["path"], shown_address.as_str());
         // Nor do the files that were written, or their names.

@@ -4,31 +4,40 @@
 
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The time after which a command hangs. Tests run next to others, and under emulators.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The command `meshmap`. Signals have their default effect, also if the tests run in the background or by `nohup`, which
-/// ignore some: a command leaves ignored signals ignored.
+/// ignore some: a command leaves ignored signals ignored. Standard input is empty.
 pub(crate) fn meshmap() -> Command {
     with_default_signals(env!("CARGO_BIN_EXE_meshmap"))
 }
 
 /// A program for which signals have their default effect.
 pub(crate) fn with_default_signals(program: &str) -> Command {
-    if cfg!(target_os = "linux") {
+    let mut command = if cfg!(target_os = "linux") {
         let mut command = Command::new("env");
         command.args(["--default-signal=INT,HUP,TERM", program]);
-        return command;
-    }
-    Command::new(program)
+        command
+    } else {
+        Command::new(program)
+    };
+    command.stdin(Stdio::null());
+    command
 }
 
 /// Runs a command to its end.
-pub(crate) fn run(command: &mut Command) -> Output {
-    Started::new(command).end()
+pub(crate) trait Run {
+    fn run(&mut self) -> Output;
+}
+
+impl Run for Command {
+    fn run(&mut self) -> Output {
+        Started::new(self).end()
+    }
 }
 
 /// A process, which is ended with the test. Its output goes to files, so that no pipe can fill up.

@@ -512,6 +512,7 @@ pub(crate) fn find(paths: &[PathBuf], choice: &Choice) -> Found {
     let mut found = Found { single, ..Found::default() };
     let listed = list.paths(choice.memory).unwrap_or_else(|problem| {
         let path = list.files_from.clone().unwrap_or_default();
+        let path = Input::named(&path).path;
         found.unreadable.push((path, format!("the list of files cannot be read: {problem}")));
         Vec::new()
     });

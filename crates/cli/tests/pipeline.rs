@@ -509,6 +509,8 @@ fn standard_input_and_pipes_are_read() {
     let bytes = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
     let page = piped(&["info", "-"], &bytes);
     assert!(text(&page.stdout).starts_with("(standard input)   IQM 2   6.7 KiB"), "{}", text(&page.stdout));
+    let verified = piped(&["verify", "--cross-check", "-"], &bytes);
+    assert_eq!(verified.status.code(), Some(0), "{}", text(&verified.stdout));
     #[cfg(unix)]
     {
         let page = piped(&["info", "/dev/stdin"], &bytes);
@@ -603,7 +605,7 @@ fn streams_without_an_end_exceed_the_limit_of_memory() {
         for stream in ["-", "/dev/zero"] {
             let words: Vec<&str> =
                 words.iter().map(|word| if *word == "{}" { stream } else { word }).collect();
-            // Without a limit of its own, it ends at this one.
+            // If the command had no limit, this one would end it.
             let mut shell = child::with_default_signals("sh");
             shell.args(["-c", "ulimit -v 16000000; exec \"$0\" \"$@\" --max-memory 3MiB"]);
             shell.arg(env!("CARGO_BIN_EXE_meshmap")).args(&words);

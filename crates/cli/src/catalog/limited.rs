@@ -33,7 +33,7 @@ impl Limited {
         }
     }
 
-    /// Adds a row, unless it exceeds a limit: then there is no need for further ones.
+    /// Adds a row. Returns `Break` if the rows exceed a limit, so that further rows are not made.
     pub(super) fn push(&mut self, row: Row) -> ControlFlow<()> {
         self.bytes = self.bytes.saturating_add(row.byte_len());
         if self.exceeded().is_some() {

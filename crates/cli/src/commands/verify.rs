@@ -142,7 +142,7 @@ fn check(
     let mut inspected = inspect::inspect(input, how, Depth::Check, wish.json)?;
     let inspection = &mut inspected.inspection;
     if let (true, Some(file)) = (wish.cross_check, &inspection.file) {
-        let differs = match cross_check::differs(file, input, how) {
+        let differs = match cross_check::differs(file, how) {
             Ok(address) => {
                 address.map(|address| (address, "the two decoders do not make the same of it".to_owned()))
             }
